@@ -1,0 +1,108 @@
+/**
+ * Addresses and ids that are derived, so that every gateway and every restore finds the same ones.
+ *
+ * All are SHA3-256 over the parts named in contract 1.5; a trailing scheme byte keeps the kinds apart. The hashes come
+ * from `@noble/hashes`, which runs in a browser too and answers at once.
+ */
+import { sha1 } from "@noble/hashes/legacy.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { sha3_256 } from "@noble/hashes/sha3.js"
+import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+import { Schema } from "effect"
+
+/** Canonical address: `0x` and 64 lower-case hex digits. */
+export const Address = Schema.String.check(
+  Schema.isPattern(/^0x[0-9a-f]{64}$/u, { message: "expected a canonical address: 0x and 64 lower-case hex digits" })
+).annotate({
+  identifier: "Address",
+  description: "Canonical address: 0x and 64 lower-case hex digits",
+  examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
+})
+export type Address = string
+
+const SHORT = /^(?:0x)?[0-9a-fA-F]{1,64}$/u
+
+/** Reads a canonical or short address; `undefined` for anything else. Source: contract 1.5 (AIP-40 relaxed parsing). */
+export const parseAddress = (text: string): Address | undefined => {
+  if (!SHORT.test(text)) return undefined
+  const digits = text.startsWith("0x") ? text.slice(2) : text
+  return digits === "" ? undefined : `0x${digits.toLowerCase().padStart(64, "0")}`
+}
+
+const address = (...parts: ReadonlyArray<Uint8Array>): Address => `0x${bytesToHex(sha3_256(concatBytes(...parts)))}`
+const bytesOf = (value: Address): Uint8Array => hexToBytes(value.slice(2))
+const scheme = (byte: number): Uint8Array => Uint8Array.of(byte)
+const u32be = (value: number): Uint8Array => {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value)
+  return bytes
+}
+
+const OBJECT = 0xfe
+const PARTY = 0xf0
+const SINGLE_KEY = 0x00
+const ONE = `0x${"1".padStart(64, "0")}`
+
+/** Root address of a wallet on the address rail. */
+export const rootOfKey = (publicKey: Uint8Array): Address => address(publicKey, scheme(SINGLE_KEY))
+
+/** Root address of a party: over the whole id, since two hints of one key are two parties. */
+export const rootOfParty = (partyId: string): Address =>
+  address(utf8ToBytes(`service-party-root|${partyId}`), scheme(PARTY))
+
+/** Fingerprint of a party's key: multihash `1220` and SHA-256 over the decimal purpose 12 and the key. */
+export const fingerprintOfKey = (publicKey: Uint8Array): string =>
+  `1220${bytesToHex(sha256(concatBytes(u32be(12), publicKey)))}`
+
+/** Address of the sub-account (trading vault) with this index. */
+export const subAccountAddress = (root: Address, index: number): Address =>
+  address(bytesOf(root), utf8ToBytes("trading_vault"), u32be(index), scheme(OBJECT))
+
+/** Address of a market. */
+export const marketAddress = (symbol: string): Address =>
+  address(bytesOf(ONE), utf8ToBytes(`market:${symbol}`), scheme(OBJECT))
+
+/** Address of an asset. */
+export const assetAddress = (asset: string): Address =>
+  address(bytesOf(ONE), utf8ToBytes(`asset:${asset}`), scheme(OBJECT))
+
+/** Root address of a participant that the service itself runs, such as the simulated maker. */
+export const rootOfService = (name: string): Address => address(utf8ToBytes(name), scheme(OBJECT))
+
+const uuidText = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
+
+/** UUID version 5 (RFC 9562) of a name in a namespace. */
+export const uuidV5 = (namespace: string, name: string): string => {
+  const bytes = sha1(concatBytes(hexToBytes(namespace.replaceAll("-", "")), utf8ToBytes(name))).slice(0, 16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x50
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return uuidText(bytesToHex(bytes))
+}
+
+/** The namespace that contract 1.5 names for user ids (that of ISO OIDs). */
+export const NAMESPACE = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
+
+/** User id of a wallet: the same wallet has the same id, after any restore. */
+export const userIdOf = (root: Address): string => uuidV5(NAMESPACE, `user:${root}`)
+
+/** Prints 16 bytes as a UUID. */
+export const uuidOfBytes = (bytes: Uint8Array): string => uuidText(bytesToHex(bytes))
+
+/**
+ * Stable id of an aggregated trade: first 16 bytes of SHA-256 over market address, price, side, seq and timestamp.
+ * Source: specification, Events, Topics; contract 5.7.
+ */
+export const aggregatedTradeId = (trade: {
+  readonly market_addr: Address
+  readonly price: string
+  readonly side: string
+  readonly seq: number
+  readonly timestamp: number
+}): string =>
+  bytesToHex(
+    sha256(utf8ToBytes(`${trade.market_addr}|${trade.price}|${trade.side}|${trade.seq}|${trade.timestamp}`)).subarray(
+      0,
+      16
+    )
+  )
