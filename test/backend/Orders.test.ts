@@ -241,8 +241,20 @@ describe("rejections at the order's turn", () => {
     const wall = (qty: string) => ({ side: BUY, qty, price: "50000" })
     for (let i = 0; i < 10; i++) assert.strictEqual(last(bench.place(alice, wall("100")), alice).order_status, NEW)
     assert.strictEqual(rejected(bench, alice, wall("0.001")), RejectReason.REJECT_REASON_EC_REACH_RISK_LIMIT)
-    // the other side is the smaller one: the exposure does not grow
-    assert.strictEqual(last(bench.place(alice, { side: SELL, qty: "1", price: "61000" }), alice).order_status, NEW)
+  })
+
+  it("lets an account beyond the risk limit reduce", () => {
+    const bench = opened({ alice: "1000000000", bob: "1000000000" })
+    for (let i = 0; i < 8; i++) {
+      bench.place(bob, { side: SELL, qty: "100", price: "60000" })
+      bench.place(alice, { side: BUY, qty: "100", price: "60000" })
+    }
+    bench.index(BTC, "63000")
+    assert.strictEqual(
+      rejected(bench, alice, { side: BUY, qty: "0.001", price: "63000" }),
+      RejectReason.REJECT_REASON_EC_REACH_RISK_LIMIT
+    )
+    assert.strictEqual(last(bench.place(alice, { side: SELL, qty: "1", price: "64000" }), alice).order_status, NEW)
   })
 
   it("lets an account without free margin close, and cancel", () => {
@@ -458,6 +470,23 @@ describe("the fill check", () => {
     const step = bench.place(alice, { side: SELL, qty: "0.1" })
     assert.strictEqual(executions(step).length, 0)
     assert.deepStrictEqual(brief(last(step, alice)), [CANCELED, AFFORD, NO_ERROR])
+  })
+
+  it("lets a fill leave exactly nothing, and not one unit less", () => {
+    // buy 0.1 at 60000: fee 3.3; sell at 54000: −600, fee 2.97
+    for (const [deposit, filled] of [
+      ["606.27", 1],
+      ["606.269999999999999999", 0]
+    ] as const) {
+      const bench = opened({ alice: deposit })
+      bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+      bench.place(alice, { side: BUY, qty: "0.1", price: "60000" })
+      bench.index(BTC, "56700")
+      bench.place(bob, { side: BUY, qty: "0.1", price: "54000" })
+      const step = bench.place(alice, { side: SELL, qty: "0.1" })
+      assert.strictEqual(executions(step, alice).length, filled)
+      if (filled === 1) assert.strictEqual(balances(step, alice)[0]!.wallet_balance, "0")
+    }
   })
 
   it("judges FOK as a whole before its first fill", () => {
