@@ -127,6 +127,7 @@ export class Journal {
   private readonly insertStatement: StatementSync
   private readonly findStatement: StatementSync
   private last: number
+  private committed: number
 
   private constructor(path: string, db: DatabaseSync, origin: Origin, release: () => void) {
     this.path = path
@@ -144,6 +145,7 @@ export class Journal {
     )
     this.last = (db.prepare("SELECT max(position) AS position FROM entries").get() as Row)["position"] as number | 0
     this.last ??= 0
+    this.committed = this.last
   }
 
   /** Opens the journal for writing, and creates it from `made` where there is none. Throws {@link JournalError}. */
@@ -222,9 +224,11 @@ export class Journal {
   /** Makes the open transaction durable. When it throws, nothing of it may be acknowledged. */
   commit(): void {
     this.commitStatement.run()
+    this.committed = this.last
   }
 
   rollback(): void {
+    this.last = this.committed
     if (this.db.isTransaction) this.rollbackStatement.run()
   }
 

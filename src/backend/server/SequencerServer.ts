@@ -28,7 +28,7 @@ import {
 } from "../../proto/gateway/v1/sequencer.ts"
 import type { EventLog } from "./EventLog.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
-import type { Caller, Writer } from "./Writer.ts"
+import type { Caller, Submitter } from "./Writer.ts"
 
 /** Source: contract 8.1. */
 export const BATCH_COMMANDS_MAX = 20
@@ -88,7 +88,7 @@ export const toError = (refusal: CommandStatus) => {
 
 /** Submits some commands for a unary call and gives their results together. */
 const submitAll = (
-  writer: Writer<never, never>,
+  writer: Submitter,
   commands: ReadonlyArray<Command>,
   done: (results: Array<CommandResult>) => void
 ): void => {
@@ -103,7 +103,7 @@ const submitAll = (
 }
 
 export interface SequencerOptions {
-  readonly writer: Writer<never, never>
+  readonly writer: Submitter
   readonly log: EventLog
   readonly events: EventStream
   readonly now: () => number

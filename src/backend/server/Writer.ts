@@ -47,6 +47,11 @@ export interface Caller {
   readonly flush: () => void
 }
 
+/** Takes a command and tells its caller the result, once. */
+export interface Submitter {
+  readonly submit: (caller: Caller, command: Command, bytes: Uint8Array) => void
+}
+
 interface Queued {
   readonly caller: Caller
   readonly command: Command
@@ -83,7 +88,7 @@ const refusal = (
 /** A command's content: everything but the time at which this attempt was issued. */
 const content = (command: Command): Uint8Array => Command.encode({ ...command, issued_at_ms: 0 }).finish()
 
-export class Writer<S, C> {
+export class Writer<S, C> implements Submitter {
   private readonly options: WriterOptions<S, C>
   private readonly timer: NodeJS.Timeout
   private queue: Array<Queued> = []
