@@ -1,4 +1,4 @@
-import { status } from "@grpc/grpc-js"
+import { type ServiceError, status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
@@ -128,11 +128,11 @@ describe("Submit and SubmitBatch", () => {
       client.submit({ command: deposit(2, "u") }, (error, response) => (error ? reject(error) : resolve(response.ack)))
     )
     assert.strictEqual(one?.command_id, "u")
-    const error = await new Promise<any>((resolve) =>
+    const error = await new Promise<ServiceError | null>((resolve) =>
       client.submit({ command: withdraw(9) }, (error) => resolve(error))
     )
-    assert.strictEqual(error.code, status.FAILED_PRECONDITION)
-    assert.deepStrictEqual(error.metadata.get("error-reason"), ["InsufficientBalance"])
+    assert.strictEqual(error?.code, status.FAILED_PRECONDITION)
+    assert.deepStrictEqual(error?.metadata.get("error-reason"), ["InsufficientBalance"])
     const results = await new Promise<Array<CommandResult>>((resolve, reject) =>
       client.submitBatch({ commands: [deposit(1, "b1"), withdraw(99, "b2")] }, (error, response) =>
         error ? reject(error) : resolve(response.results)
@@ -202,7 +202,7 @@ describe("StreamEvents", () => {
   it("ends a subscriber that stops reading once the log has moved past it, and holds no queue for it", async () => {
     const { client } = await boot({ ...still, limits: { events_kept_max: 1000, bytes_kept_max: 8 * FRAME_BYTES } })
     const call = client.streamEvents({ epoch: "", from_seq: 1 })
-    const ended = new Promise<number>((resolve) => call.on("error", (error: any) => resolve(error.code)))
+    const ended = new Promise<number>((resolve) => call.on("error", (error: ServiceError) => resolve(error.code)))
     call.pause()
     const id = "x".repeat(60)
     for (let i = 0; i < 40; i++) {
@@ -226,7 +226,7 @@ describe("the shared secret", () => {
     assert.strictEqual((await follow(client, 1, 1)).error?.code, status.UNAUTHENTICATED)
     const stream = client.submitStream()
     const code = await new Promise((resolve) =>
-      stream.on("error", (error: any) => resolve(error.code)).on("data", () => {})
+      stream.on("error", (error: ServiceError) => resolve(error.code)).on("data", () => {})
     )
     assert.strictEqual(code, status.UNAUTHENTICATED)
   })
