@@ -1,6 +1,6 @@
 /**
  * The smallest engine that can be journalled: one balance. Deposits add, withdrawals take and are refused beyond the
- * balance, a deposit in the asset "BUG" breaks an assertion; a Tick of a new second samples no prices.
+ * balance, a deposit in the asset "NONE" is refused, a deposit in the asset "BUG" breaks an assertion; a Tick of a new second samples no prices.
  */
 import { createHash } from "node:crypto"
 import type { Machine } from "../../src/backend/Machine.ts"
@@ -41,6 +41,16 @@ export const fakeMachine: Machine<FakeState, FakeConfig> = {
     }
     const { command_id } = command
     const body = command.command
+    if (body?.$case === "deposit_funds" && body.value.asset === "NONE") {
+      const value = {
+        command_id,
+        code: 3,
+        message: "no such asset",
+        reason: "InvalidField",
+        metadata: { field: "asset" }
+      }
+      return { result: { outcome: { $case: "status", value } }, events: [] }
+    }
     const signed = body?.$case === "deposit_funds" ? 1 : -1
     const amount = body?.$case === "deposit_funds" || body?.$case === "withdraw_funds" ? Number(body.value.amount) : 0
     if (body?.$case === "deposit_funds" && body.value.asset === "BUG") throw new Error("assertion broken")
