@@ -22,7 +22,7 @@ export class BindError extends Schema.TaggedError<BindError>()("BindError", {
 }) {}
 
 /** The journal's file in the data directory. */
-export const journalPath = (directory: string): string => join(directory, "journal.db")
+export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
 
 type Unary<Handlers> = { readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound }
 
