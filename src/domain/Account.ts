@@ -1,0 +1,81 @@
+/** Balances and movements of money. Source: contract 3.7. */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import { Decimal, SignedDecimal } from "./Decimal.ts"
+import { TransferStatus } from "./Enumerations.ts"
+import { Uuid } from "./Identity.ts"
+import { Millis } from "./Time.ts"
+
+/** Asset ticker; USDC is the collateral. */
+export const Asset = Schema.String.check(Schema.isPattern(/^[A-Z0-9]{2,12}$/u)).annotate({
+  identifier: "Asset",
+  description: "Asset ticker, upper case",
+  examples: ["USDC"]
+})
+
+const state = {
+  sub_account_address: Address,
+  asset: Asset,
+  asset_addr: Address,
+  wallet_balance: SignedDecimal,
+  equity: SignedDecimal,
+  available_balance: Decimal,
+  margin_used: Decimal,
+  order_margin: Decimal,
+  maintenance_margin: Decimal,
+  unrealised_pnl: SignedDecimal,
+  isolated_margin: SignedDecimal,
+  withdrawable: Decimal,
+  updated_time: Millis
+}
+
+/** A balance as the backend tells it. */
+export const BalanceState = Schema.Struct(state)
+export type BalanceState = typeof BalanceState.Type
+
+/** A balance as the API tells it: `seq` is the user-stream position of its last event. */
+export const Balance = Schema.Struct({
+  ...state,
+  seq: Schema.Int.annotate({ description: "User-stream position of the last event of this balance" })
+}).annotate({ identifier: "Balance" })
+export type Balance = typeof Balance.Type
+
+export const Deposit = Schema.Struct({
+  deposit_id: Uuid,
+  sub_account_address: Address,
+  asset: Asset,
+  amount: Decimal,
+  status: TransferStatus,
+  source: Schema.Literals(["faucet", "rail"]),
+  created_time: Millis,
+  updated_time: Millis
+}).annotate({ identifier: "Deposit" })
+export type Deposit = typeof Deposit.Type
+
+export const Transfer = Schema.Struct({
+  transfer_id: Uuid,
+  from_sub_account_address: Address,
+  to_sub_account_address: Address,
+  asset: Asset,
+  amount: Decimal,
+  status: TransferStatus,
+  created_time: Millis,
+  updated_time: Millis
+}).annotate({ identifier: "Transfer" })
+export type Transfer = typeof Transfer.Type
+
+/** Any movement of money as the backend tells it: a deposit has no source, a withdrawal no target. */
+export interface Movement {
+  readonly transfer_id: string
+  readonly user_id: string
+  readonly kind: "deposit" | "withdrawal" | "transfer" | "reward"
+  readonly from_sub_account_address: string | undefined
+  readonly to_sub_account_address: string | undefined
+  readonly asset: string
+  readonly amount: string
+  readonly status: TransferStatus
+  /** Deposits: `faucet` or `rail`; withdrawals: the destination. */
+  readonly reference: string
+  readonly created_time: number
+  readonly updated_time: number
+}

@@ -1,0 +1,95 @@
+/**
+ * What a failed request is answered with: one class per wire code.
+ *
+ * The body is `{ code, message }` of the specification plus optional `details` (a stable `reason` and facts) and
+ * `request_id`. Source: specification, Errors; contract 1.2.
+ */
+import { ErrorReporter, Schema } from "effect"
+import { type Code, codeOf, type Details, type Reason, statusOf, textOf } from "./Reason.ts"
+
+const body = <const C extends Code>(code: C) => ({
+  code: Schema.tag(code),
+  message: Schema.String.annotate({ description: "What to change, in English; may be reworded" }),
+  details: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Unknown).annotate({
+      description: "Facts: a stable `reason`, the offending `field`, limits, ids",
+      examples: [{ reason: "MissingField", field: "symbol" }]
+    })
+  ),
+  request_id: Schema.optionalKey(Schema.String)
+})
+
+export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(body("BAD_REQUEST"), {
+  httpApiStatus: 400,
+  description: "Invalid request parameters"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(body("UNAUTHORIZED"), {
+  httpApiStatus: 401,
+  description: "Authentication failed or the token has expired"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(body("FORBIDDEN"), {
+  httpApiStatus: 403,
+  description: "Insufficient permissions"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class NotFound extends Schema.Error<NotFound>("NotFound")(body("NOT_FOUND"), {
+  httpApiStatus: 404,
+  description: "Resource not found"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class Conflict extends Schema.Error<Conflict>("Conflict")(body("CONFLICT"), {
+  httpApiStatus: 409,
+  description: "The state of the resource does not allow it"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(body("RateLimitExceeded"), {
+  httpApiStatus: 429,
+  description: "Too many requests; Retry-After tells when to come back"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class Internal extends Schema.Error<Internal>("Internal")(body("INTERNAL"), {
+  httpApiStatus: 500,
+  description: "Unexpected server error"
+}) {}
+export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
+  body("SERVICE_UNAVAILABLE"),
+  { httpApiStatus: 503, description: "A backend is down or lagging; Retry-After tells when to come back" }
+) {
+  override readonly [ErrorReporter.ignore] = true
+}
+
+export type ApiError =
+  BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooManyRequests | Internal | ServiceUnavailable
+
+const classes = {
+  BAD_REQUEST: BadRequest,
+  UNAUTHORIZED: Unauthorized,
+  FORBIDDEN: Forbidden,
+  NOT_FOUND: NotFound,
+  CONFLICT: Conflict,
+  RateLimitExceeded: TooManyRequests,
+  INTERNAL: Internal,
+  SERVICE_UNAVAILABLE: ServiceUnavailable
+} as const
+
+/** The wire error of a reason. `code` overrides the catalogue's (authorize answers 400 where others answer 401). */
+export const ofReason = (
+  reason: Reason,
+  details?: Details,
+  options?: { readonly code?: Code; readonly message?: string }
+) =>
+  new classes[options?.code ?? codeOf(reason)]({
+    message: options?.message ?? textOf(reason),
+    details: { reason, ...details }
+  }) as ApiError
+
+/** HTTP status of a wire error. */
+export const httpStatusOf = (error: ApiError): number => statusOf[error.code]

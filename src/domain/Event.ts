@@ -1,0 +1,57 @@
+/** What the sequencer's event stream carries, in the words of the domain. Source: contract 8.1. */
+import type { BalanceState, Movement } from "./Account.ts"
+import type { BalanceReason } from "./Enumerations.ts"
+import type { Closing, Execution } from "./Execution.ts"
+import type { Instrument, Level, Prices, PublicTrade } from "./Market.ts"
+import type { Order } from "./Order.ts"
+import type { PositionState } from "./Position.ts"
+import type { SubAccountState } from "./User.ts"
+
+/** A place in the stream: `seq` is gapless from 1 within an `epoch`. */
+export interface StreamPosition {
+  readonly epoch: string
+  readonly seq: number
+}
+
+export type EventBody =
+  | { readonly type: "order"; readonly order: Order }
+  | { readonly type: "execution"; readonly execution: Execution; readonly closing: Closing | undefined }
+  | { readonly type: "trades"; readonly symbol: string; readonly trades: ReadonlyArray<PublicTrade> }
+  | {
+      readonly type: "book"
+      readonly symbol: string
+      readonly book_seq: number
+      /** Changed levels with their new totals; "0": gone. */
+      readonly bids: ReadonlyArray<Level>
+      readonly asks: ReadonlyArray<Level>
+    }
+  | { readonly type: "position"; readonly position: PositionState }
+  | {
+      readonly type: "balance"
+      readonly balance: BalanceState
+      readonly reason: BalanceReason
+      readonly amount: string
+      readonly fee: string
+      readonly realised_pnl: string
+      readonly order_id: string | undefined
+      readonly exec_id: string | undefined
+      readonly transfer_id: string | undefined
+    }
+  | { readonly type: "prices"; readonly prices: ReadonlyArray<Prices> }
+  | { readonly type: "sub_account"; readonly sub_account: SubAccountState }
+  | { readonly type: "instrument"; readonly instrument: Instrument }
+  | { readonly type: "movement"; readonly movement: Movement }
+  /** An event that this version does not know, or has no use for yet; it keeps the numbering whole. */
+  | { readonly type: "other"; readonly name: string }
+
+export interface Event {
+  readonly seq: number
+  /** Engine time, Unix ms. */
+  readonly ts_ms: number
+  /** Events of one step of the engine share it. */
+  readonly step: number
+  readonly command_id: string | undefined
+  readonly user_id: string | undefined
+  readonly sub_account_address: string | undefined
+  readonly body: EventBody
+}

@@ -1,0 +1,93 @@
+/**
+ * Keys, signatures, nonces and ids as callers write them.
+ *
+ * Source: contract 1.5, 4.1, 4.2.
+ */
+import { hexToBytes } from "@noble/hashes/utils.js"
+import { Schema } from "effect"
+import { fingerprintOfKey } from "./Address.ts"
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u
+export const Uuid = Schema.String.check(Schema.isPattern(UUID, { message: "expected a lower-case UUID" })).annotate({
+  identifier: "Uuid",
+  description: "UUID, lower case",
+  examples: ["018f3f1e-5d5b-7a00-8000-000000000001"]
+})
+
+export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value)
+
+/** Client-chosen order reference: 1 to 36 of `[A-Za-z0-9_-]`, unique per sub-account for ever. */
+export const OrderLinkId = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,36}$/u, { message: "expected 1 to 36 characters of A-Z, a-z, 0-9, - and _" })
+).annotate({
+  identifier: "OrderLinkId",
+  description: "Client-chosen order reference, unique per sub-account for ever",
+  examples: ["a-1"]
+})
+
+const NONCE = /^[A-Za-z0-9_-]{8,64}$/u
+/** 8 to 64 characters of the Base64URL alphabet, used once. Source: specification, Authentication. */
+export const Nonce = Schema.String.check(Schema.isPattern(NONCE)).annotate({
+  identifier: "Nonce",
+  description: "8 to 64 characters of A-Z, a-z, 0-9, - and _; used once",
+  examples: ["bG9naW4tbm9uY2UtMDAwMQ"]
+})
+export const isNonce = (text: string): boolean => NONCE.test(text)
+
+const bytesOfBase64 = (text: string, length: number, alphabet: "base64" | "base64url"): Uint8Array | undefined => {
+  const bare = text.replace(/={1,2}$/u, "")
+  const pattern = alphabet === "base64" ? /^[A-Za-z0-9+/]+$/u : /^[A-Za-z0-9_-]+$/u
+  if (!pattern.test(bare)) return undefined
+  const padded = bare.length === text.length ? undefined : text.length % 4 === 0
+  if (padded === false) return undefined
+  const standard = bare.replaceAll("-", "+").replaceAll("_", "/")
+  const binary = atob(standard)
+  if (binary.length !== length) return undefined
+  // a text whose last character carries bits beyond the value has no canonical reading
+  if (btoa(binary).replace(/=+$/u, "") !== standard) return undefined
+  return Uint8Array.from(binary, (char) => char.charCodeAt(0))
+}
+
+/**
+ * Reads `length` bytes written as hex, 0x-hex, base64 or base64url (padded or not): the length tells the form.
+ * `undefined` for other lengths, mixed alphabets, blanks and non-zero trailing bits. Source: contract 4.1.
+ */
+export const bytesOfText = (text: string, length: number): Uint8Array | undefined => {
+  const digits = text.length === 2 * length + 2 && text.startsWith("0x") ? text.slice(2) : text
+  if (digits.length === 2 * length) return /^[0-9a-fA-F]+$/u.test(digits) ? hexToBytes(digits.toLowerCase()) : undefined
+  const bare = Math.ceil((length * 4) / 3)
+  if (text.length !== bare && text.length !== Math.ceil(length / 3) * 4) return undefined
+  return bytesOfBase64(text, length, "base64") ?? bytesOfBase64(text, length, "base64url")
+}
+
+/** The 32 bytes of a public key in any accepted form. */
+export const bytesOfPublicKey = (text: string): Uint8Array | undefined => bytesOfText(text, 32)
+/** The 64 bytes of a signature in any accepted form. */
+export const bytesOfSignature = (text: string): Uint8Array | undefined => bytesOfText(text, 64)
+
+/** A party: `<hint>::<fingerprint>`. */
+export interface Party {
+  readonly id: string
+  readonly hint: string
+  readonly fingerprint: string
+}
+
+/** Reads a party id; `undefined` where it is none. Source: contract 1.5. */
+export const parseParty = (text: string): Party | undefined => {
+  const at = text.lastIndexOf("::")
+  if (at === -1) return undefined
+  const hint = text.slice(0, at)
+  const fingerprint = text.slice(at + 2)
+  if (!/^[A-Za-z0-9_: -]{1,185}$/u.test(hint) || hint.includes("::") || !/^1220[0-9a-f]{64}$/u.test(fingerprint)) {
+    return undefined
+  }
+  return { id: text, hint, fingerprint }
+}
+
+/** Whether a key is the one that a party's fingerprint fixes. */
+export const isKeyOfParty = (party: Party, publicKey: Uint8Array): boolean =>
+  fingerprintOfKey(publicKey) === party.fingerprint
+
+/** On which rail a wallet logged in. */
+export const Rail = Schema.Literals(["address", "party"]).annotate({ identifier: "Rail" })
+export type Rail = typeof Rail.Type

@@ -1,0 +1,138 @@
+/** Orders: what a caller asks, and the record of what became of it. Source: contract 2. */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import { Decimal, SignedDecimal } from "./Decimal.ts"
+import {
+  CancelType,
+  CreateType,
+  MarginMode,
+  OrderFilter,
+  OrderStatus,
+  OrderType,
+  RejectReason,
+  Side,
+  SmpType,
+  StopOrderType,
+  TimeInForce,
+  TpslMode,
+  TriggerBy,
+  TriggerDirection
+} from "./Enumerations.ts"
+import { OrderLinkId, Uuid } from "./Identity.ts"
+import { MarketSymbol } from "./Market.ts"
+import { DigitMillis } from "./Time.ts"
+
+export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: Schema.optionalKey(OrderLinkId) }).annotate({
+  identifier: "OrderRef"
+})
+export type OrderRef = typeof OrderRef.Type
+
+/** A new order, decoded and normalised: `PostOnly` is `GTC` with `post_only`, defaults are filled in. */
+export interface NewOrder {
+  readonly symbol: string
+  readonly side: Side
+  readonly order_type: OrderType
+  readonly qty: string
+  readonly price: string | undefined
+  readonly time_in_force: TimeInForce
+  readonly post_only: boolean
+  readonly reduce_only: boolean
+  readonly close_on_trigger: boolean
+  readonly order_link_id: string | undefined
+  readonly smp_type: SmpType
+}
+
+/** Names one order: by id, or by the client's reference. */
+export interface OrderName {
+  readonly order_id: string | undefined
+  readonly order_link_id: string | undefined
+}
+
+export interface AmendOrder {
+  readonly symbol: string
+  readonly order: OrderName
+  readonly price: string | undefined
+  readonly qty: string | undefined
+  /** Expected version; 0: no check. */
+  readonly order_iv: number
+}
+
+export interface CancelOrder {
+  readonly symbol: string
+  readonly order: OrderName
+}
+
+export interface CancelAll {
+  readonly symbol: string | undefined
+  readonly side: Side | undefined
+  readonly order_filter: OrderFilter
+  readonly reduce_only: boolean | undefined
+  readonly cancel_type: CancelType
+}
+
+export const Trigger = Schema.Struct({
+  trigger_by: TriggerBy,
+  trigger_direction: TriggerDirection,
+  trigger_price: Decimal
+}).annotate({ identifier: "Trigger" })
+
+const TpslLeg = Schema.Struct({ market: Schema.Struct({ trigger_by: TriggerBy, trigger_price: Decimal }) })
+export const Tpsl = Schema.Struct({
+  mode: TpslMode,
+  take_profit: Schema.optionalKey(TpslLeg),
+  stop_loss: Schema.optionalKey(TpslLeg)
+}).annotate({ identifier: "Tpsl" })
+
+/** One order as it stands. Fields up to `updated_time` are always sent. Source: specification, Order record. */
+export const Order = Schema.Struct({
+  avg_price: Decimal.annotate({ description: "Average price of the fills; 0 before the first" }),
+  close_on_trigger: Schema.Boolean,
+  created_time: DigitMillis,
+  cum_exec_fee: SignedDecimal.annotate({ description: "Sum of the fees; negative for a rebate" }),
+  cum_exec_qty: Decimal,
+  cum_exec_value: Decimal,
+  last_price_on_created: Decimal,
+  leaves_qty: Decimal.annotate({ description: "Quantity still open; 0 in every final status" }),
+  leaves_value: Decimal,
+  margin_mode: MarginMode,
+  order_id: Uuid,
+  order_status: OrderStatus,
+  order_type: OrderType,
+  post_only: Schema.Boolean,
+  price: Decimal.annotate({ description: "0 for a market order" }),
+  qty: Decimal,
+  reduce_only: Schema.Boolean,
+  side: Side,
+  sub_account_address: Address,
+  symbol: MarketSymbol,
+  time_in_force: TimeInForce,
+  updated_time: DigitMillis,
+  cancel_type: Schema.optionalKey(CancelType),
+  closed_pnl: Schema.optionalKey(SignedDecimal),
+  create_type: Schema.optionalKey(CreateType),
+  expire_time: Schema.optionalKey(DigitMillis),
+  order_link_id: Schema.optionalKey(OrderLinkId),
+  reject_reason: Schema.optionalKey(RejectReason),
+  stop_order_type: Schema.optionalKey(StopOrderType),
+  tpsl: Schema.optionalKey(Tpsl),
+  trigger: Schema.optionalKey(Trigger),
+  version: Schema.Int.annotate({ description: "1 at creation, one more per accepted amend" }),
+  smp_type: Schema.optionalKey(SmpType),
+  parent_order_id: Schema.optionalKey(Uuid),
+  reject_message: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "Order" })
+export type Order = typeof Order.Type
+
+const OPEN: ReadonlySet<OrderStatus> = new Set(["New", "PartiallyFilled", "Untriggered", "CancelRequested"])
+const FINAL: ReadonlySet<OrderStatus> = new Set([
+  "Rejected",
+  "PartiallyFilledCanceled",
+  "Filled",
+  "Canceled",
+  "Deactivated",
+  "Expired"
+])
+/** Whether an order in this status may still change. `Triggered` is instantaneous: neither open nor final. */
+export const isOpen = (status: OrderStatus): boolean => OPEN.has(status)
+/** Whether an order in this status never changes again. */
+export const isFinal = (status: OrderStatus): boolean => FINAL.has(status)

@@ -1,0 +1,31 @@
+/** Cursor paging: what a caller asks and what a list answers. Source: specification, Pagination; contract 1.7. */
+import { Schema } from "effect"
+
+/** Page size of ordinary lists. */
+export const LIMIT_DEFAULT = 50
+export const LIMIT_MAX = 200
+/** Page size of market histories. */
+export const MARKET_LIMIT_DEFAULT = 100
+export const MARKET_LIMIT_MAX = 1000
+
+/** Opaque position in a list; `""` on the last page. */
+export const NextPageCursor = Schema.String.annotate({
+  description: 'Send it as `cursor` to read the next page; "" on the last page',
+  examples: [""]
+})
+
+/** A list answer with its cursor. */
+export const page = <S extends Schema.Top>(item: S) =>
+  Schema.Struct({ list: Schema.Array(item), next_page_cursor: NextPageCursor })
+
+/** Where a row stands in a list ordered newest first by (time, id): both descending. */
+export interface RowKey {
+  readonly time: number
+  readonly id: number
+}
+
+/** One page of rows as a port answers it; `next` is the key of the last row where more rows follow. */
+export interface Rows<A> {
+  readonly rows: ReadonlyArray<A>
+  readonly next: RowKey | undefined
+}

@@ -1,0 +1,25 @@
+/** Points in time on the wire: Unix milliseconds, as a number or as digits. Source: contract 1.4. */
+import { Schema } from "effect"
+
+/** Unix milliseconds as a JSON number. */
+export const Millis = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+  identifier: "Millis",
+  description: "Unix time in milliseconds",
+  examples: [1767225600000]
+})
+export type Millis = number
+
+/** Unix milliseconds as a string of digits, as order and execution lists carry them. */
+export const DigitMillis = Schema.String.check(Schema.isPattern(/^[0-9]{1,16}$/u)).annotate({
+  identifier: "DigitMillis",
+  description: "Unix time in milliseconds, as a string of digits",
+  examples: ["1767225600000"]
+})
+
+export const SECOND_MS = 1_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 86_400_000
+
+/** ISO 8601 with milliseconds, as the funding endpoints carry it beside the number. */
+export const iso = (ms: Millis): string => new Date(ms).toISOString()

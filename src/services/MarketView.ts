@@ -1,0 +1,54 @@
+/**
+ * Policy: the latest of every market, kept from the event stream: books, tickers, open candles, recent trades.
+ *
+ * Reads are synchronous and answer from memory. Whoever follows it is called once per change, after the change is in.
+ * Source: contract 3.3, 5.5, 5.6.
+ */
+import { Context } from "effect"
+import type { Interval } from "../domain/Enumerations.ts"
+import type { Candle, Instrument, Level, PublicTrade, Ticker } from "../domain/Market.ts"
+
+export interface BookView {
+  readonly symbol: string
+  readonly bids: ReadonlyArray<Level>
+  readonly asks: ReadonlyArray<Level>
+  readonly seq: number
+  readonly mts: number
+}
+
+/** What one batch of events changed of a market. */
+export interface MarketChange {
+  readonly symbol: string
+  /** Net change of the levels in this batch, with the seq before and after; `undefined`: the book stands still. */
+  readonly book:
+    | {
+        readonly prev_seq: number
+        readonly seq: number
+        readonly mts: number
+        readonly bids: ReadonlyArray<Level>
+        readonly asks: ReadonlyArray<Level>
+      }
+    | undefined
+  readonly trades: ReadonlyArray<PublicTrade>
+  readonly candles: ReadonlyArray<{ readonly interval: Interval; readonly candle: Candle }>
+  readonly tickerChanged: boolean
+  /** The book was built anew (backend lost and regained, epoch changed): followers start from a snapshot. */
+  readonly reset: boolean
+}
+
+export class MarketView extends Context.Service<
+  MarketView,
+  {
+    readonly instruments: () => ReadonlyArray<Instrument>
+    readonly instrument: (symbol: string) => Instrument | undefined
+    readonly book: (symbol: string, depth?: number) => BookView | undefined
+    readonly ticker: (symbol: string) => Ticker | undefined
+    readonly recentTrades: (symbol: string, limit: number) => ReadonlyArray<PublicTrade>
+    /** The open candle of an interval. */
+    readonly openCandle: (symbol: string, interval: Interval) => Candle | undefined
+    /** Identity of the numbers in books: changes when the backend's numbering starts anew. */
+    readonly streamId: () => string
+    /** Follows changes; the returned function ends it. Called synchronously: it must not throw or wait. */
+    readonly follow: (listener: (changes: ReadonlyArray<MarketChange>) => void) => () => void
+  }
+>()("gateway/services/MarketView") {}

@@ -1,0 +1,46 @@
+/**
+ * Port: remembers which nonces an owner has used.
+ *
+ * Guarantee: of all claims of one pair within the store's retention, on all gateways that share it, one succeeds. Spaces
+ * are login, activation, rest and ws; login and activation are kept for ever, rest and ws for twice their window. After
+ * {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the caller must sign with a fresh nonce.
+ * Source: contract 4.2, 4.4.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+
+export type NonceSpace = "login" | "activation" | "rest" | "ws"
+
+/** The pair was used before. */
+export class NonceReused extends Schema.TaggedError<NonceReused>()("NonceReused", {}) {}
+export class NonceStoreUnavailable extends Schema.TaggedError<NonceStoreUnavailable>()("NonceStoreUnavailable", {
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+export class NonceStore extends Context.Service<
+  NonceStore,
+  {
+    /** `owner`: raw bytes of the key, or UTF-8 bytes of the party id. */
+    readonly claim: (
+      space: NonceSpace,
+      owner: Uint8Array,
+      nonce: string
+    ) => Effect.Effect<void, NonceReused | NonceStoreUnavailable>
+  }
+>()("gateway/services/NonceStore") {
+  /** Routes the spaces that are kept for ever to one store and those of a window to another. */
+  static readonly routed = <E1, R1, E2, R2>(stores: {
+    readonly forever: Layer.Layer<NonceStore, E1, R1>
+    readonly windowed: Layer.Layer<NonceStore, E2, R2>
+  }): Layer.Layer<NonceStore, E1 | E2, R1 | R2> =>
+    Layer.effect(
+      NonceStore,
+      Effect.gen(function* () {
+        const forever = Context.get(yield* Layer.build(stores.forever), NonceStore)
+        const windowed = Context.get(yield* Layer.build(stores.windowed), NonceStore)
+        return NonceStore.of({
+          claim: (space, owner, nonce) =>
+            (space === "login" || space === "activation" ? forever : windowed).claim(space, owner, nonce)
+        })
+      })
+    )
+}

@@ -1,0 +1,17 @@
+/**
+ * Port: the referee's price stream, whose heartbeats also tell how far the referee has come.
+ *
+ * Guarantee: frames of one connection are in order; a lost connection is taken up again, for ever.
+ * Source: contract 8.2, 8.4.
+ */
+import { Context, type Stream } from "effect"
+import type { Prices } from "../domain/Market.ts"
+
+export type PriceFrame =
+  | { readonly type: "prices"; readonly prices: ReadonlyArray<Prices> }
+  | { readonly type: "heartbeat"; readonly applied_seq: number; readonly server_ts_ms: number }
+  | { readonly type: "interrupted" }
+
+export class PriceFeed extends Context.Service<PriceFeed, { readonly frames: Stream.Stream<PriceFrame> }>()(
+  "gateway/services/PriceFeed"
+) {}

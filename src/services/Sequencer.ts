@@ -1,0 +1,117 @@
+/**
+ * Port: the sequencer, which puts every change of state into one order.
+ *
+ * Guarantee: an acknowledged command is durable and has its place in the sequence; a refused one changed nothing. After
+ * {@link SequencerUnavailable} it was surely not sequenced; after {@link OutcomeUnknown} it may or may not have been, and
+ * only the same `command_id` may be sent again. An acknowledgement says that an order has a place, not that it succeeded:
+ * what became of it arrives on the event stream. Source: contract 8.1, 8.3.
+ */
+import { Context, type Effect, Schema } from "effect"
+import type { Movement } from "../domain/Account.ts"
+import type { Instrument, Level, Prices } from "../domain/Market.ts"
+import type { AmendOrder, CancelAll, CancelOrder, NewOrder, Order, OrderRef } from "../domain/Order.ts"
+import { type Details, Reason } from "../domain/Reason.ts"
+import type { SubAccountState } from "../domain/User.ts"
+
+export type CommandBody =
+  | { readonly type: "place"; readonly order: NewOrder }
+  | { readonly type: "amend"; readonly amend: AmendOrder }
+  | { readonly type: "cancel"; readonly cancel: CancelOrder }
+  | { readonly type: "cancel_all"; readonly cancel_all: CancelAll }
+  /** `index` absent: the next one; 0 answers the existing one. */
+  | { readonly type: "create_sub_account"; readonly root_address: string; readonly index: number | undefined }
+  | { readonly type: "set_sub_account"; readonly frozen: boolean }
+  | {
+      readonly type: "transfer"
+      readonly transfer_id: string
+      readonly to_sub_account_address: string
+      readonly asset: string
+      readonly amount: string
+    }
+  | {
+      readonly type: "deposit"
+      readonly deposit_id: string
+      readonly asset: string
+      readonly amount: string
+      readonly source: "faucet" | "rail"
+    }
+  /** `price` absent: back to the index source. */
+  | { readonly type: "set_index_price"; readonly symbol: string; readonly price: string | undefined }
+
+export interface Command {
+  /** UUID; the key of idempotency for 24 hours. */
+  readonly command_id: string
+  readonly user_id: string
+  readonly sub_account_address: string
+  readonly body: CommandBody
+}
+
+export interface CommandAck {
+  /** Seq of the last event that the command caused. */
+  readonly seq: number
+  readonly accepted_at_ms: number
+  readonly orders: ReadonlyArray<OrderRef>
+  /** The command had been acknowledged before. */
+  readonly duplicate: boolean
+  /** Version of an amended order. */
+  readonly version: number | undefined
+  readonly result:
+    | { readonly type: "sub_account"; readonly sub_account: SubAccountState }
+    | { readonly type: "movement"; readonly movement: Movement }
+    | { readonly type: "prices"; readonly prices: Prices }
+    | undefined
+}
+
+/** The sequencer refused the command; nothing changed. */
+export class CommandRefused extends Schema.TaggedError<CommandRefused>()("CommandRefused", {
+  reason: Reason,
+  message: Schema.String,
+  details: Schema.Record(Schema.String, Schema.Unknown)
+}) {
+  get facts(): Details {
+    return this.details as Details
+  }
+}
+/** Nothing was sequenced: no connection, too many commands waiting, or the link is lagging. */
+export class SequencerUnavailable extends Schema.TaggedError<SequencerUnavailable>()("SequencerUnavailable", {
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+/** The command was sent and no answer came: it may or may not have been sequenced. */
+export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {}) {}
+/** The sequencer answered something that the contract does not allow. */
+export class SequencerFault extends Schema.TaggedError<SequencerFault>()("SequencerFault", {
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+export type SubmitError = CommandRefused | SequencerUnavailable | OutcomeUnknown | SequencerFault
+export type ReadError = SequencerUnavailable | SequencerFault
+
+export class Sequencer extends Context.Service<
+  Sequencer,
+  {
+    /** Submits one command; answers within 2 s. */
+    readonly submit: (command: Command) => Effect.Effect<CommandAck, SubmitError>
+    /** The book of a market, all levels, best first; `as_of_seq` is the event seq it holds. */
+    readonly orderBook: (symbol: string) => Effect.Effect<
+      {
+        readonly bids: ReadonlyArray<Level>
+        readonly asks: ReadonlyArray<Level>
+        readonly book_seq: number
+        readonly mts: number
+        readonly as_of_seq: number
+      },
+      ReadError
+    >
+    readonly instruments: Effect.Effect<ReadonlyArray<Instrument>, ReadError>
+    /** Every open order, with its owner. */
+    readonly openOrders: Effect.Effect<
+      {
+        readonly orders: ReadonlyArray<{ readonly user_id: string; readonly order: Order }>
+        readonly as_of_seq: number
+      },
+      ReadError
+    >
+    readonly subAccounts: (user_id: string | undefined) => Effect.Effect<ReadonlyArray<SubAccountState>, ReadError>
+    readonly head: Effect.Effect<{ readonly epoch: string; readonly head_seq: number }, ReadError>
+  }
+>()("gateway/services/Sequencer") {}
