@@ -55,7 +55,8 @@ const WRITE_BYTES = 256 * 1024
 /** Flushes every outbox that has something to send, once per turn of the event loop. */
 export class Flusher {
   private dirty: Array<Outbox> = []
-  private last: { readonly parcels: ReadonlyArray<Parcel>; readonly deflated: boolean; readonly bytes: Buffer } | undefined
+  private last:
+    { readonly parcels: ReadonlyArray<Parcel>; readonly deflated: boolean; readonly bytes: Buffer } | undefined
   readonly now: () => number
 
   constructor(now: () => number) {
@@ -192,7 +193,8 @@ export class Outbox {
     const queue = this.queue
     let count = 1
     let bytes = queue[0]!.frame.length
-    while (count < queue.length && bytes + queue[count]!.frame.length <= WRITE_BYTES) bytes += queue[count++]!.frame.length
+    while (count < queue.length && bytes + queue[count]!.frame.length <= WRITE_BYTES)
+      bytes += queue[count++]!.frame.length
     this.sink.write(this.flusher.join(queue, count, this.sink.deflated))
     const taken = queue.splice(0, count)
     for (const { weight } of taken) this.weight -= weight

@@ -8,7 +8,10 @@ import { Nonce, Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 
 /** Correlates a reply with its request; echoed with its type. */
-export const ReqId = Schema.Union([Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64)), Schema.Int]).annotate({
+export const ReqId = Schema.Union([
+  Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64)),
+  Schema.Int
+]).annotate({
   identifier: "ReqId",
   description: "1 to 64 characters, or an integer; echoed in the reply"
 })
