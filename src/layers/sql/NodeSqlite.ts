@@ -1,0 +1,112 @@
+/**
+ * `SqlClient` over `node:sqlite`: one connection, WAL, prepared statements kept.
+ *
+ * The driver is synchronous, so statements must be short. `synchronous` "FULL" makes every commit durable before it
+ * answers; "NORMAL" may lose the last commits on power loss (never on a crash of the process), which suits data that can
+ * be read again.
+ */
+import { Effect, Layer, Scope, Semaphore, Stream } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+
+/** Prepared statements kept by a connection; the oldest makes room. */
+const STATEMENTS_MAX = 256
+/** How long a statement waits for a lock of another process, in ms. */
+const BUSY_TIMEOUT_MS = 5_000
+
+export interface Options {
+  /** Path of the database file, or `:memory:`. */
+  readonly filename: string
+  readonly synchronous: "FULL" | "NORMAL"
+}
+
+const failure = (cause: unknown, operation: string) => {
+  // node:sqlite names the extended code `errcode`; a primary key is as unique as any other constraint
+  const errcode = (cause as { readonly errcode?: number }).errcode
+  const props = { cause, message: cause instanceof Error ? cause.message : "sqlite failed", operation }
+  return new SqlError.SqlError({
+    reason:
+      errcode === 1555
+        ? new SqlError.UniqueViolation({ ...props, constraint: "PRIMARY KEY" })
+        : SqlError.classifySqliteError(Object.assign(new Error(props.message, { cause }), { errno: errcode }), {
+            message: props.message,
+            operation
+          })
+  })
+}
+
+const parameter = (value: unknown): SQLInputValue => {
+  if (typeof value === "boolean") return value ? 1 : 0
+  if (value === undefined) return null
+  return value as SQLInputValue
+}
+
+class Connection implements SqlConnection.Connection {
+  private readonly statements = new Map<string, StatementSync>()
+  readonly database: DatabaseSync
+  constructor(database: DatabaseSync) {
+    this.database = database
+  }
+  private prepare(sql: string): StatementSync {
+    const known = this.statements.get(sql)
+    if (known !== undefined) return known
+    const statement = this.database.prepare(sql)
+    if (this.statements.size >= STATEMENTS_MAX) this.statements.delete(this.statements.keys().next().value!)
+    this.statements.set(sql, statement)
+    return statement
+  }
+  private rows(sql: string, params: ReadonlyArray<unknown>, arrays: boolean) {
+    return Effect.try({
+      try: () => {
+        const statement = this.prepare(sql)
+        statement.setReturnArrays(arrays)
+        return statement.all(...params.map(parameter)) as ReadonlyArray<unknown>
+      },
+      catch: (cause) => failure(cause, "execute")
+    })
+  }
+  readonly execute: SqlConnection.Connection["execute"] = (sql, params, transformRows) => {
+    const rows = this.rows(sql, params, false)
+    return transformRows === undefined ? rows : Effect.map(rows, (all) => transformRows(all as ReadonlyArray<object>))
+  }
+  readonly executeUnprepared = this.execute
+  readonly executeRaw: SqlConnection.Connection["executeRaw"] = (sql, params) => this.rows(sql, params, false)
+  readonly executeValues = (sql: string, params: ReadonlyArray<unknown>) =>
+    this.rows(sql, params, true) as Effect.Effect<ReadonlyArray<ReadonlyArray<unknown>>, SqlError.SqlError>
+  readonly executeValuesUnprepared = this.executeValues
+  readonly executeStream: SqlConnection.Connection["executeStream"] = (sql, params, transformRows) =>
+    Stream.unwrap(Effect.map(this.execute(sql, params, transformRows), Stream.fromIterable))
+}
+
+const make = Effect.fnUntraced(function* (options: Options) {
+  const scope = yield* Effect.scope
+  const database = yield* Effect.try({
+    try: () => new DatabaseSync(options.filename, { timeout: BUSY_TIMEOUT_MS }),
+    catch: (cause) => failure(cause, "connect")
+  })
+  yield* Scope.addFinalizer(
+    scope,
+    Effect.sync(() => database.close())
+  )
+  yield* Effect.try({
+    try: () => database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${options.synchronous};`),
+    catch: (cause) => failure(cause, "connect")
+  })
+  const acquirers = SqlClient.makeSqliteAcquirers({
+    connection: Effect.succeed(new Connection(database)),
+    semaphore: Semaphore.makeUnsafe(1),
+    isTransaction: (connection) => connection.database.isTransaction
+  })
+  return yield* SqlClient.make({
+    ...acquirers,
+    driver: "node:sqlite",
+    compiler: Statement.makeCompilerSqlite(),
+    beginTransaction: "BEGIN IMMEDIATE",
+    prepareTransactionControls: true,
+    spanAttributes: [["db.system.name", "sqlite"]]
+  })
+})
+
+export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
+  Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))
