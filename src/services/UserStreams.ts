@@ -16,5 +16,7 @@ export class UserStreams extends Context.Service<
     readonly head: (user_id: string) => number
     /** Follows one user's events; the returned function ends it. Called synchronously: it must not throw or wait. */
     readonly follow: (user_id: string, listener: (events: ReadonlyArray<UserStreamEvent>) => void) => () => void
+    /** Called after the numbering started anew ({@link streamId} is another one): who follows starts from snapshots. */
+    readonly onRestart: (listener: () => void) => () => void
   }
 >()("gateway/services/UserStreams") {}

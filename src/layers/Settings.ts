@@ -1,0 +1,131 @@
+/**
+ * Every setting of the gateway: its variable, unit, default and meaning, in one table.
+ *
+ * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
+ * embedded backend has a table of its own beside it. Source: contract 13; docs/operations.md is checked against it.
+ */
+import { Config, type Redacted } from "effect"
+
+export interface Setting<A> {
+  /** Environment variable. */
+  readonly name: string
+  /** Default as text; "unset" where there is none. */
+  readonly default: string
+  readonly about: string
+  readonly config: Config.Config<A>
+}
+
+const withDefault = <A>(
+  name: string,
+  config: (name: string) => Config.Config<A>,
+  fallback: A,
+  about: string
+): Setting<A> => ({
+  name,
+  default: String(fallback) === "false" ? "off" : String(fallback) === "true" ? "on" : String(fallback),
+  about,
+  config: config(name).pipe(Config.withDefault(fallback))
+})
+
+const optional = <A>(
+  name: string,
+  config: (name: string) => Config.Config<A>,
+  about: string
+): Setting<A | undefined> => ({
+  name,
+  default: "unset",
+  about,
+  config: config(name).pipe(Config.withDefault(undefined))
+})
+
+const environments = {
+  production: "production",
+  mainnet: "production",
+  testnet: "testnet",
+  "testnet beta": "testnet",
+  staging: "staging",
+  devnet: "staging"
+} as const
+export type Environment = (typeof environments)[keyof typeof environments]
+
+const environment = (name: string): Config.Config<Environment> =>
+  Config.Literals(Object.keys(environments) as Array<keyof typeof environments>, name).pipe(
+    Config.map((word) => environments[word])
+  )
+const oneOf =
+  <const L extends ReadonlyArray<string>>(...literals: L) =>
+  (name: string) =>
+    Config.Literals(literals, name) as Config.Config<L[number]>
+const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
+
+export const table = {
+  port: withDefault("PORT", Config.Port, 3010, "port of REST and WebSocket"),
+  host: withDefault("HOST", Config.String, "0.0.0.0", "address to listen on"),
+  environment: withDefault<Environment>(
+    "ENVIRONMENT",
+    environment,
+    "testnet",
+    "production, testnet or staging (aliases: mainnet, testnet beta, devnet); the faucet is off in production"
+  ),
+  dataDir: withDefault(
+    "DATA_DIR",
+    Config.String,
+    "./data",
+    "databases and keys of the gateway, journal of the backend"
+  ),
+  backend: withDefault(
+    "BACKEND",
+    oneOf("embedded", "grpc"),
+    "embedded",
+    "run a backend beside the gateway, or use others"
+  ),
+  sequencerUrl: optional("SEQUENCER_URL", Config.String, "host:port of the sequencer, with BACKEND=grpc"),
+  refereeUrl: optional("REFEREE_URL", Config.String, "host:port of the referee; default: that of the sequencer"),
+  backendSecret: optional("BACKEND_SECRET", redacted, "bearer secret shared with the backends"),
+  backendTlsCa: optional("BACKEND_TLS_CA", Config.String, "PEM file of the backends' authority; turns TLS on"),
+  backendTlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the gateway's own certificate (mTLS)"),
+  backendTlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),
+  jwtSigningKey: optional(
+    "JWT_SIGNING_KEY",
+    redacted,
+    "Ed25519 seed, 64 hex digits; default: made once, kept in DATA_DIR"
+  ),
+  jwtVerifyKeys: optional("JWT_VERIFY_KEYS", Config.String, "older public keys, hex, comma-separated: still accepted"),
+  adminUsername: optional("ADMIN_USERNAME", Config.String, "admin of the Basic endpoints; unset: they are closed"),
+  adminPassword: optional("ADMIN_PASSWORD", redacted, "at least 12 characters"),
+  loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
+  apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
+  rateLimitMode: withDefault(
+    "RATE_LIMIT_MODE",
+    oneOf("enforce", "report", "off"),
+    "enforce",
+    "enforce; report: headers only; off: something in front does it"
+  ),
+  ratePublic: withDefault("RATE_PUBLIC", Config.Int, 60, "public requests a minute and address"),
+  rateToken: withDefault("RATE_TOKEN", Config.Int, 30, "private requests a minute and token"),
+  rateApiKey: withDefault("RATE_API_KEY", Config.Int, 600, "private requests a minute and API key"),
+  wsKeepaliveTimeoutMs: withDefault(
+    "WS_KEEPALIVE_TIMEOUT_MS",
+    Config.Int,
+    30_000,
+    "silence after which a socket is closed, ms"
+  ),
+  wsPingIntervalMs: withDefault("WS_PING_INTERVAL_MS", Config.Int, 15_000, "time between pings, ms"),
+  wsConnectionsPerIp: withDefault("WS_CONNECTIONS_PER_IP", Config.Int, 50, "sockets an address; 0: no limit"),
+  wsConnectionsPerUser: withDefault("WS_CONNECTIONS_PER_USER", Config.Int, 20, "private sockets a user; 0: no limit"),
+  trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
+  drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
+  logLevel: withDefault(
+    "LOG_LEVEL",
+    oneOf("trace", "debug", "info", "warn", "error"),
+    "info",
+    "least severe line that is logged"
+  )
+} as const
+
+type Table = typeof table
+export type Settings = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }
+
+export const settings: Config.Config<Settings> = Config.all(
+  Object.fromEntries(Object.entries(table).map(([key, setting]) => [key, setting.config as Config.Config<unknown>]))
+) as unknown as Config.Config<Settings>

@@ -1,0 +1,127 @@
+/** House rules that matter: import directions, names, generated files, things that must not be committed. */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { assert, describe, it } from "vitest"
+import { stale } from "../scripts/generate-proto.ts"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8"
+})
+  .split("\n")
+  .filter((path) => path !== "")
+const sources = tracked.filter((path) => path.startsWith("src/") && path.endsWith(".ts"))
+
+const importsOf = (path: string): ReadonlyArray<string> => {
+  const text = readFileSync(join(root, path), "utf8")
+  const found = text.matchAll(
+    /(?:^|\n)(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|import\("([^"]+)"\)|(?:^|\n)import\s+"([^"]+)"/gu
+  )
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3]!)
+}
+
+/** The room of a path: the longest prefix of src that is one. */
+const rooms = [
+  "proto",
+  "domain",
+  "services",
+  "http/api",
+  "http",
+  "ws/api",
+  "ws",
+  "layers/grpc",
+  "layers",
+  "client",
+  "backend"
+] as const
+type Room = (typeof rooms)[number] | "entry"
+const roomOf = (path: string): Room => {
+  const inside = relative(join(root, "src"), resolve(root, path))
+  return rooms.find((room) => inside.startsWith(`${room}/`)) ?? "entry"
+}
+
+/** What each room may import of the others. The stack that starts the embedded backend is the one exception. */
+const allowed: Record<Room, ReadonlyArray<Room>> = {
+  proto: ["proto"],
+  domain: ["domain"],
+  services: ["services", "domain"],
+  "http/api": ["http/api", "domain"],
+  http: ["http", "http/api", "services", "domain"],
+  "ws/api": ["ws/api", "domain"],
+  ws: ["ws", "ws/api", "services", "domain"],
+  "layers/grpc": ["layers/grpc", "proto", "services", "domain"],
+  layers: ["layers", "layers/grpc", "services", "domain"],
+  client: ["client", "http/api", "ws/api", "domain"],
+  backend: ["backend", "proto", "domain"],
+  entry: ["entry", "domain", "services", "http", "http/api", "ws", "ws/api", "layers", "layers/grpc", "client"]
+}
+const stacks = new Set(["src/layers/Standalone.ts", "src/layers/Cluster.ts"])
+/** Stacks put the doors together with what is behind them. */
+const stackRooms: ReadonlyArray<Room> = ["backend", "http", "ws"]
+
+describe("the house", () => {
+  it("keeps its import directions", () => {
+    const wrong = sources.flatMap((path) =>
+      importsOf(path)
+        .filter((target) => target.startsWith("."))
+        .map((target) => [path, relative(root, resolve(root, dirname(path), target))] as const)
+        .filter(([from, to]) => {
+          const [a, b] = [roomOf(from), roomOf(to)]
+          return !allowed[a].includes(b) && !(stacks.has(from) && stackRooms.includes(b))
+        })
+        .map(([from, to]) => `${from} imports ${to}`)
+    )
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("lets domain import effect and hashes only", () => {
+    const wrong = sources
+      .filter((path) => path.startsWith("src/domain/"))
+      .flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`))
+      .filter((line) => !/: (?:\.|effect(?:\/|$)|@noble\/hashes\/)/u.test(line))
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("keeps contracts and client free of Node", () => {
+    const wrong = sources
+      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|client)\//u.test(path))
+      .flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`))
+      .filter((line) => / node:|@effect\/platform-node| ws$/u.test(line))
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("names modules in PascalCase and folders in lower case", () => {
+    const wrong = sources
+      .filter((path) => !path.startsWith("src/proto/"))
+      .filter((path) => {
+        const parts = path.split("/")
+        const file = parts.pop()!
+        return (
+          parts.some((part) => part !== part.toLowerCase()) ||
+          !/^(?:[A-Z][A-Za-z0-9]*|main|index|worker|accounts|history)\.ts$/u.test(file)
+        )
+      })
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("has no two paths that differ only by case", () => {
+    const lower = tracked.map((path) => path.toLowerCase())
+    assert.strictEqual(new Set(lower).size, lower.length)
+  })
+
+  it("commits generated code that is current", () => {
+    assert.deepStrictEqual(stale(), [])
+  })
+
+  it("names no machine and no registry", () => {
+    const wrong = tracked
+      .filter((path) => !/\.(?:png|ico|gz)$/u.test(path) && path !== "test/tidy.test.ts")
+      .filter((path) =>
+        /\/work\/(?:main|trees|shared)|registry\.npmjs|"resolved": "http/u.test(readFileSync(join(root, path), "utf8"))
+      )
+    assert.deepStrictEqual(wrong, [])
+  })
+})
