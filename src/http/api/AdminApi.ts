@@ -6,7 +6,7 @@ import { Decimal } from "../../domain/Decimal.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
 import { AnySymbol } from "./Fields.ts"
-import { AdminAccess } from "./Security.ts"
+import { AdminAccess, NullCounts } from "./Security.ts"
 
 const price = Schema.NullOr(Decimal).annotate({ description: "null: back to the index source" })
 
@@ -22,6 +22,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: [NotFound, ...bodyErrors]
     })
       .middleware(AdminAccess)
+      .annotate(NullCounts, true)
       .annotateMerge(
         docs({
           id: "setIndexPrice",

@@ -30,9 +30,6 @@ export const AnySymbol = Schema.String.annotate({
   examples: ["BTC-USDC"]
 })
 
-/** A path segment that is an id or an address; one that is none is 404, so its form is not checked here. */
-export const AnyId = Schema.String.annotate({ examples: ["018f3f1e-5d5b-7a00-8000-000000000001"] })
-
 /** A page size. */
 export const limit = (maximum: number, byDefault: number) =>
   Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })).annotate({

@@ -23,6 +23,9 @@ export const RequiredScope = Context.Reference<Scope | undefined>("gateway/http/
   defaultValue: () => undefined
 })
 
+/** Whether `null` is a value in the body of an endpoint; anywhere else it means that the field is absent. */
+export const NullCounts = Context.Reference<boolean>("gateway/http/NullCounts", { defaultValue: () => false })
+
 /** Column N: anybody, within the rate of the client's address. */
 export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess>()("gateway/http/PublicAccess", {
   error: [TooManyRequests]

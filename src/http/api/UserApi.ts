@@ -4,11 +4,12 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Address } from "../../domain/Address.ts"
 import { Scope } from "../../domain/Enumerations.ts"
+import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { ApiKey, Me, SubAccount } from "../../domain/User.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AnyAddress, AnyId, text } from "./Fields.ts"
+import { AnyAddress, text } from "./Fields.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
 /** Exact decimal text in the answer, a JSON number to readers. Source: specification, Portfolio. */
@@ -200,7 +201,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.patch("changeSubAccount", "/sub-accounts/:sub_account_address", {
-      params: { sub_account_address: AnyId.annotate({ description: "Address of the sub-account" }) },
+      params: { sub_account_address: AnyAddress },
       payload: ChangeSubAccountBody,
       success: SubAccount,
       error: [NotFound, ...bodyErrors]
@@ -246,7 +247,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.patch("changeApiKey", "/api-keys/:api_key_id", {
-      params: { api_key_id: AnyId },
+      params: { api_key_id: Uuid },
       payload: ChangeApiKeyBody,
       success: ApiKey,
       error: [NotFound, ...bodyErrors]
@@ -263,7 +264,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.delete("revokeApiKey", "/api-keys/:api_key_id", {
-      params: { api_key_id: AnyId },
+      params: { api_key_id: Uuid },
       success: Schema.Struct({ api_key_id: Schema.String, revoked: Schema.Literal(true) }).annotate({
         identifier: "RevokedApiKey"
       }),
