@@ -47,7 +47,7 @@ export class Projector extends Context.Service<
   {
     /** Position up to which readers see the stream; `undefined` before anything was committed. */
     readonly position: () => ModelPosition | undefined
-    /** Succeeds once the read model has been loaded and is being moved on. */
+    /** Whether the read model has been loaded and is being moved on. */
     readonly loaded: () => boolean
   }
 >()("gateway/services/Projector") {
@@ -71,6 +71,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   let position: ModelPosition | undefined
   let projecting: Projecting | undefined
   let headSeq = 0
+  /** How far our clock is ahead of the engine's, by the promptest heartbeat of this connection. */
+  let ahead: number | undefined
 
   /** Reads the books that are wanted, each in a fiber of its own, until each fits. */
   const readBooks: Effect.Effect<void> = Effect.suspend(() => {
@@ -144,8 +146,19 @@ const make = Effect.fnUntraced(function* (options: Options) {
     )
   })
 
-  const report = (oldest_unapplied_ms: number | undefined) =>
-    health.sawSequencer({ head_seq: headSeq, applied_seq: position?.seq ?? 0, oldest_unapplied_ms })
+  /** Tells how far the lane is; `waiting` is the engine time of the oldest event that is not committed. */
+  const report = (waiting: number | undefined) =>
+    health.sawSequencer({
+      head_seq: headSeq,
+      applied_seq: position?.seq ?? 0,
+      oldest_unapplied_ms: waiting === undefined || ahead === undefined ? undefined : waiting + ahead
+    })
+
+  const lost = () => {
+    ahead = undefined
+    markets.interrupted()
+    health.lostSequencer()
+  }
 
   const commit = (projection: Projection) =>
     history.commit(projection).pipe(
@@ -203,6 +216,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         }
         case "heartbeat":
           headSeq = frame.head_seq
+          ahead = Math.min(ahead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
           if (batch.length === 0) {
             markets.regained()
             report(undefined)
@@ -211,8 +225,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         case "interrupted":
           if (batch.length > 0) yield* apply(epoch!, batch)
           batch = []
-          markets.interrupted()
-          health.lostSequencer()
+          lost()
           break
       }
     }
@@ -270,8 +283,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const started = clock.currentTimeMillisUnsafe()
       const cause = yield* follow.pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
-      markets.interrupted()
-      health.lostSequencer()
+      lost()
       if (gone(cause)) yield* insist("building the read model anew", rebuild)
       else yield* Effect.logWarning("the event stream broke off", cause)
       // at once after a good while, then slower and slower

@@ -166,8 +166,10 @@ describe("Projector", () => {
       yield* reached(3)
       yield* eventually("book read", () => view.book(symbol) !== undefined)
       faults.failing = true
-      // the virtual clock starts at 0
-      const now = 10
+      // the engine's clock is ahead of ours, which starts at 0
+      const now = START + 10
+      yield* TestClock.adjust("1 second")
+      feed.heartbeat(3, START)
       feed.tell(event(4, body.order(), { ts_ms: now }), event(5, body.book(2, [["59001", "1"]], []), { ts_ms: now }))
       yield* TestClock.adjust("6 seconds")
       assert.strictEqual(view.book(symbol)!.seq, 1)
