@@ -21,6 +21,8 @@ export interface Embedded {
   /** `host:port` on the loopback interface. */
   readonly address: string
   readonly secret: Redacted.Redacted<string>
+  /** The thread that runs now; undefined between two lives. */
+  readonly worker: () => Worker | undefined
 }
 
 /** First and longest pause before a worker is started again, in ms. */
@@ -92,5 +94,5 @@ export const make: Effect.Effect<Embedded, BackendNotStarted, Scope.Scope> = Eff
   )
   yield* Effect.forkScoped(supervise)
   const bound = yield* Deferred.await(first)
-  return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret) }
+  return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret), worker: () => worker }
 })
