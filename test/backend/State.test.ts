@@ -13,6 +13,7 @@ const DERIVED = new Set([
   "figures",
   "figuresMark",
   "faucetLimit",
+  "id",
   "orderSeed",
   "executionSeed",
   "tradeSeed",
@@ -59,10 +60,8 @@ describe("the state's hash", () => {
     const order = [...holding.orders.values()][0]!
     const market = state.marketOf.get(BTC)!
     const user = state.users.get(alice.user_id)!
-    const transfer = [...user.transfers.values()][0]!
-    const closed = [...state.closed.values()][0]!
     let fields = 0
-    for (const part of [state, account, holding, order, market, user, transfer, closed, market.basis[0]!]) {
+    for (const part of [state, account, holding, order, market, user, state.trail, market.basis[0]!]) {
       const record = part as unknown as Record<string, unknown>
       for (const [key, value] of Object.entries(record)) {
         if (DERIVED.has(key) || other(value) === undefined) continue
@@ -73,8 +72,30 @@ describe("the state's hash", () => {
         fields++
       }
     }
-    assert.isAbove(fields, 70)
+    assert.isAbove(fields, 60)
     assert.strictEqual(Engine.hash(state), before)
+  })
+
+  it("depends on what is only appended: links, closed orders, transfers", () => {
+    const run = (link: string, cancel: "first" | "second", transfer: string): string => {
+      const bench = new Bench()
+      const alice = trader("alice")
+      bench.tick()
+      bench.open(alice)
+      bench.send(alice, {
+        $case: "deposit_funds",
+        value: { deposit_id: transfer, asset: "USDC", amount: "1000", source: "rail" }
+      })
+      bench.place(alice, { side: BUY, qty: "0.01", price: "50000", link })
+      bench.place(alice, { side: BUY, qty: "0.01", price: "50000" })
+      const [first, second] = [...bench.state.orders.values()].map(({ id }) => id)
+      bench.cancel(alice, { id: cancel === "first" ? first! : second! })
+      bench.cancel(alice, { id: cancel === "first" ? second! : first! })
+      return Engine.hash(bench.state)
+    }
+    const hashes = [run("x", "first", "t"), run("y", "first", "t"), run("x", "second", "t"), run("x", "first", "u")]
+    assert.strictEqual(new Set(hashes).size, 4)
+    assert.strictEqual(run("x", "first", "t"), hashes[0])
   })
 
   it("depends on the configuration", () => {
