@@ -1,0 +1,154 @@
+/**
+ * The embedded backend as a state machine: an input in, a result and events out.
+ *
+ * No clock, no I/O, no randomness: equal states and equal inputs give equal steps, so a journal of inputs is the state.
+ * Time enters with every input. An input is one step: all of it happens, or (a refusal) nothing. The invariants of
+ * contract 9.3 are asserted after each step and stay on in production.
+ */
+import { type Command, type CommandResult, type Event, type SetIndexPrice } from "../proto/gateway/v1/sequencer.ts"
+import { Side } from "../proto/gateway/v1/types.ts"
+import * as OrderRules from "../domain/OrderRules.ts"
+import * as Decimal from "../domain/Decimal.ts"
+import * as Grid from "../domain/Grid.ts"
+import * as Records from "./Records.ts"
+import { assertConserved } from "./referee/Accounts.ts"
+import * as Funds from "./referee/Funds.ts"
+import * as Maker from "./referee/Maker.ts"
+import * as Prices from "./referee/Prices.ts"
+import * as Matching from "./sequencer/Matching.ts"
+import * as Orders from "./sequencer/Orders.ts"
+import type { MarketState, State } from "./State.ts"
+import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Turn.ts"
+
+export { type EngineConfig, hash, initial, type State } from "./State.ts"
+
+/** Name of these rules. A journal written under others is not replayed. */
+export const RULES = "gateway-engine-1"
+
+/** One entry of the log. */
+export interface Input {
+  /** Engine time, Unix ms; never falls */
+  readonly at_ms: number
+  /** absent: a Tick */
+  readonly command: Command | undefined
+}
+
+export interface Step {
+  /** absent for a Tick; a refusal is a status and has changed nothing */
+  readonly result: CommandResult | undefined
+  /** in order; their seqs follow the head without a gap */
+  readonly events: ReadonlyArray<Event>
+}
+
+/** Whether a Tick at this time would change anything; if not, it need not be journalled. */
+export const tickMatters = (state: State, at_ms: number): boolean => Prices.wouldMove(state, at_ms)
+
+const tick = (turn: Turn): void => {
+  const { state, at } = turn
+  if (!Prices.tick(state, at)) return
+  emit(turn, undefined, undefined, {
+    $case: "prices_sampled",
+    value: { prices: state.markets.map((market) => Records.prices(state, market, at)) }
+  })
+  Maker.act(turn)
+}
+
+const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): CommandResult => {
+  const { state, at } = turn
+  const market = state.marketOf.get(request.symbol)
+  if (market === undefined) return refuse(command, Code.NOT_FOUND, "SymbolNotFound", `no market ${request.symbol}`)
+  let price: Decimal.Scaled | undefined
+  if (request.price !== undefined) {
+    const ticks = OrderRules.checkPrice(market.rules, request.price)
+    if (typeof ticks !== "number") return invalid(command, ticks)
+    price = Grid.scaled(market.rules.price, ticks)
+  }
+  Prices.hold(state, market, price, at)
+  const prices = Records.prices(state, market, at)
+  emit(turn, undefined, market, { $case: "prices_sampled", value: { prices: [prices] } })
+  return acknowledge(turn, command, [], { result: { $case: "prices", value: prices } })
+}
+
+const dispatch = (turn: Turn, command: Command): CommandResult => {
+  const asked = command.command
+  if (asked === undefined)
+    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "the command is empty", { field: "command" })
+  switch (asked.$case) {
+    case "place_order":
+      return Orders.place(turn, command, asked.value)
+    case "amend_order":
+      return Orders.amend(turn, command, asked.value)
+    case "cancel_order":
+      return Orders.cancelOne(turn, command, asked.value)
+    case "cancel_all":
+      return Orders.cancelAll(turn, command, asked.value)
+    case "create_sub_account":
+      return Funds.createSubAccount(turn, command, asked.value)
+    case "set_sub_account":
+      return Funds.setSubAccount(turn, command, asked.value)
+    case "transfer_funds":
+      return Funds.transferFunds(turn, command, asked.value)
+    case "deposit_funds":
+      return Funds.depositFunds(turn, command, asked.value)
+    case "set_index_price":
+      return setIndexPrice(turn, command, asked.value)
+    default:
+      return refuse(command, Code.UNIMPLEMENTED, "InvalidField", `${asked.$case} is not supported yet`)
+  }
+}
+
+/** Announces how the book and the tape of each touched market stand after the step. */
+const publish = (turn: Turn): void => {
+  for (const { market, trades } of turn.prints)
+    emit(turn, undefined, market, { $case: "trade_printed", value: { trades } })
+  for (const market of turn.markets) publishBook(turn, market)
+}
+
+const publishBook = (turn: Turn, market: MarketState): void => {
+  const changes = market.book.takeChanges()
+  if (changes.length === 0 && !turn.prints.some((print) => print.market === market)) return
+  market.bookSeq++
+  market.bookMs = turn.at
+  const { price, qty } = market.rules
+  const sideOf = (side: Side) =>
+    changes
+      .filter((change) => change.side === side)
+      .map(({ ticks, lots }) => ({ price: Grid.text(price, ticks), qty: Grid.text(qty, lots) }))
+  emit(turn, undefined, market, {
+    $case: "book_changed",
+    value: {
+      symbol: market.market.symbol,
+      book_seq: market.bookSeq,
+      bids: sideOf(Side.SIDE_BUY),
+      asks: sideOf(Side.SIDE_SELL)
+    }
+  })
+}
+
+const assertUncrossed = (market: MarketState): void => {
+  const bid = market.book.best(Side.SIDE_BUY)
+  const ask = market.book.best(Side.SIDE_SELL)
+  if (bid !== undefined && ask !== undefined && bid.ticks >= ask.ticks)
+    throw new Error(`the book of ${market.market.symbol} is crossed at ${bid.ticks}`)
+}
+
+/** Applies one input; changes the state in place. Throws only where an invariant is broken: a bug, never a refusal. */
+export const apply = (state: State, input: Input): Step => {
+  const { at_ms, command } = input
+  if (at_ms < state.time) throw new RangeError(`engine time fell from ${state.time} to ${at_ms}`)
+  const turn = begin(state, at_ms, command)
+  let result: CommandResult | undefined
+  if (command === undefined) tick(turn)
+  else result = dispatch(turn, command)
+  for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
+  Matching.emitMargins(turn)
+  publish(turn)
+  if (turn.events.length > 0) {
+    state.step = turn.step
+    state.time = at_ms
+    for (const market of turn.markets) assertUncrossed(market)
+    assertConserved(state, turn.markets)
+  }
+  if (result?.outcome?.$case === "ack") result.outcome.value.seq = state.seq
+  return { result, events: turn.events }
+}

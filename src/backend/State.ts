@@ -1,0 +1,446 @@
+/**
+ * Everything the embedded backend knows, in memory.
+ *
+ * Plain data: the journal of inputs is its only durable form, and {@link hash} its fingerprint. Derived figures (a
+ * holding's margin) are kept beside what they come from and left out of the hash.
+ */
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import * as Decimal from "../domain/Decimal.ts"
+import * as Grid from "../domain/Grid.ts"
+import * as Margin from "../domain/Margin.ts"
+import type { OrderRules } from "../domain/OrderRules.ts"
+import { type OrderStatus, Side, type Transfer } from "../proto/gateway/v1/types.ts"
+import { type Market, rulesOf } from "./Markets.ts"
+import * as Ids from "./sequencer/Ids.ts"
+import type { Order } from "./sequencer/Order.ts"
+import * as OrderBook from "./sequencer/OrderBook.ts"
+
+/** What decides results besides the inputs. Plain JSON: the journal keeps it. */
+export interface EngineConfig {
+  readonly markets: ReadonlyArray<Market>
+  /** whether the simulated maker quotes (contract 9.2) */
+  readonly simMaker: boolean
+  /** "manual": the index stands at its base until it is set */
+  readonly indexSource: "simulated" | "manual"
+  /** USDC a UTC day and user */
+  readonly faucetDailyLimit: string
+  readonly poolBaseEquity: string
+  /** identity of the event numbering; also the seed of ids */
+  readonly epoch: string
+}
+
+/** Closed orders whose status is remembered at most; at least half of them always are. */
+export const CLOSED_ORDERS_MAX = 1_000_000
+/** Sub-accounts a user. Source: contract 3.8. */
+export const SUB_ACCOUNTS_MAX = 20
+/** Seconds of (mid − index) samples behind the mark. Source: contract 9.2. */
+export const BASIS_SECONDS = 150
+/** Leverage of a holding before it is set. Source: contract 9.1. */
+export const DEFAULT_LEVERAGE = Decimal.parse("10")
+/** The only collateral. */
+export const ASSET = "USDC"
+
+export interface MarketState {
+  readonly index: number
+  readonly market: Market
+  readonly rules: OrderRules
+  readonly tiers: Margin.RiskTiers
+  readonly limits: Margin.PriceLimits
+  readonly makerFee: Decimal.Scaled
+  readonly takerFee: Decimal.Scaled
+  readonly band: Decimal.Scaled
+  readonly defaultLeverage: Decimal.Scaled
+  readonly indexBase: Decimal.Scaled
+  readonly book: OrderBook.OrderBook
+  /** one more for each step that changed the book or traded in it */
+  bookSeq: number
+  /** engine time of that step */
+  bookMs: number
+  indexPrice: Decimal.Scaled
+  /** holds the index; `undefined`: the source decides */
+  heldIndex: Decimal.Scaled | undefined
+  markTicks: number
+  /** the mark, scaled and as text */
+  markPrice: Decimal.Scaled
+  markText: string
+  indexText: string
+  /** what a Buy may pay and a Sell may take at most: mark × (1 ± band), inward to the tick */
+  bandBuyTicks: number
+  bandSellTicks: number
+  lastTicks: number | undefined
+  /** (mid − index) by second, oldest first, and their sum */
+  readonly basis: Array<{ readonly second: number; readonly value: Decimal.Scaled }>
+  basisSum: Decimal.Scaled
+  /** Σ of long positions, in lots */
+  openLots: number
+  /** Σ of signed positions; always 0 */
+  netLots: number
+  /** what the simulated maker quotes here */
+  quoted:
+    { readonly index: Decimal.Scaled; readonly orders: Array<{ readonly order: number; leaves: number }> } | undefined
+}
+
+/** The position and the open orders of one account in one market. */
+export interface Holding {
+  readonly account: Account
+  readonly market: MarketState
+  leverage: Decimal.Scaled
+  /** signed */
+  lots: number
+  entryValue: Decimal.Scaled
+  openFee: Decimal.Scaled
+  /** of the position that is open, or of the last one: fees in */
+  currentRealised: Decimal.Scaled
+  realised: Decimal.Scaled
+  createdMs: number
+  updatedMs: number
+  /** seq of the last position event */
+  seq: number
+  /** opening orders: lots, and Σ ticks × lots */
+  buyLots: number
+  buyUnits: bigint
+  sellLots: number
+  sellUnits: bigint
+  /** resting reduce-only orders, in lots */
+  reduceBuyLots: number
+  reduceSellLots: number
+  /** resting orders by number, oldest first */
+  readonly orders: Map<number, Order>
+  /** derived; holds for this mark only */
+  figures: Margin.Figures | undefined
+  figuresMark: number
+}
+
+export interface Account {
+  readonly index: number
+  readonly address: string
+  readonly userId: string
+  readonly root: string
+  readonly subIndex: number
+  readonly createdMs: number
+  frozen: boolean
+  wallet: Decimal.Scaled
+  updatedMs: number
+  /** by index of the market; absent until it is first used */
+  readonly holdings: Array<Holding | undefined>
+  /** order ids by order_link_id, for ever */
+  readonly links: Map<string, string>
+}
+
+export interface User {
+  readonly id: string
+  readonly accounts: Array<Account>
+  nextIndex: number
+  /** what the faucet gave on this UTC day */
+  faucetDay: number
+  faucetGiven: Decimal.Scaled
+  /** transfers and deposits by the id that the client gave, for ever */
+  readonly transfers: Map<string, Transfer>
+}
+
+/** A closed order: its status and whose it was. */
+export interface ClosedOrder {
+  readonly status: OrderStatus
+  readonly account: number
+}
+
+export interface State {
+  readonly config: EngineConfig
+  readonly markets: ReadonlyArray<MarketState>
+  readonly marketOf: Map<string, MarketState>
+  readonly accounts: Array<Account>
+  readonly accountOf: Map<string, Account>
+  readonly users: Map<string, User>
+  /** resting orders by number */
+  readonly orders: Map<number, Order>
+  /** two generations of closed orders; the older is dropped as a whole */
+  closed: Map<number, ClosedOrder>
+  closedBefore: Map<number, ClosedOrder>
+  readonly faucetLimit: Decimal.Scaled
+  readonly orderSeed: number
+  readonly executionSeed: number
+  readonly tradeSeed: number
+  /** engine time of the last step that changed anything */
+  time: number
+  /** last whole second that a Tick was seen in; −1 before the first */
+  second: number
+  seq: number
+  step: number
+  orderNumber: number
+  fillNumber: number
+  depositNumber: number
+  /** the fee account: every fee, signed */
+  fees: Decimal.Scaled
+  /** deposits − withdrawals */
+  deposits: Decimal.Scaled
+  /** Σ wallets */
+  wallets: Decimal.Scaled
+  /** Σ signed entry values of all markets */
+  entries: Decimal.Scaled
+}
+
+const marketState = (market: Market, index: number): MarketState => {
+  const rules = rulesOf(market)
+  const n = Decimal.parse
+  const maxLeverage = n(market.max_leverage)
+  const base = n(market.index_base)
+  const state: MarketState = {
+    index,
+    market,
+    rules,
+    tiers: Margin.tiersOf(
+      market.risk_tiers.map((tier) => ({
+        limit: n(tier.risk_limit_value),
+        initialRate: n(tier.initial_margin_rate),
+        maintenanceRate: n(tier.maintenance_margin_rate)
+      }))
+    ),
+    limits: { tick: rules.price.step, min: n(market.min_price), max: n(market.max_price) },
+    makerFee: market.maker_fee_rate.startsWith("-") ? -n(market.maker_fee_rate.slice(1)) : n(market.maker_fee_rate),
+    takerFee: n(market.taker_fee_rate),
+    band: n(market.price_band),
+    defaultLeverage: Decimal.min(DEFAULT_LEVERAGE, maxLeverage),
+    indexBase: base,
+    book: OrderBook.make(),
+    bookSeq: 0,
+    bookMs: 0,
+    indexPrice: 0n,
+    heldIndex: undefined,
+    markTicks: 0,
+    markPrice: 0n,
+    markText: "0",
+    indexText: "0",
+    bandBuyTicks: 0,
+    bandSellTicks: 0,
+    lastTicks: undefined,
+    basis: [],
+    basisSum: 0n,
+    openLots: 0,
+    netLots: 0,
+    quoted: undefined
+  }
+  setIndex(state, base)
+  setMark(state, Grid.round(rules.price, base))
+  return state
+}
+
+export const setIndex = (market: MarketState, price: Decimal.Scaled): void => {
+  market.indexPrice = price
+  market.indexText = Decimal.format(price)
+}
+
+/** Sets the mark and what follows from it. Source: contract 2.4, Price band and Market. */
+export const setMark = (market: MarketState, ticks: number): void => {
+  const { rules, band } = market
+  market.markTicks = ticks
+  market.markPrice = Grid.scaled(rules.price, ticks)
+  market.markText = Grid.text(rules.price, ticks)
+  const buy = Number(Decimal.divide(BigInt(ticks) * (Decimal.ONE + band), Decimal.ONE, "down"))
+  const sell = Number(Decimal.divide(BigInt(ticks) * (Decimal.ONE - band), Decimal.ONE, "up"))
+  market.bandBuyTicks = Math.min(buy, rules.maxTicks)
+  market.bandSellTicks = Math.max(sell, rules.minTicks)
+}
+
+/** The state before the first input. */
+export const initial = (config: EngineConfig): State => {
+  const markets = config.markets.map(marketState)
+  return {
+    config,
+    markets,
+    marketOf: new Map(markets.map((market) => [market.market.symbol, market])),
+    accounts: [],
+    accountOf: new Map(),
+    users: new Map(),
+    orders: new Map(),
+    closed: new Map(),
+    closedBefore: new Map(),
+    faucetLimit: Decimal.parse(config.faucetDailyLimit),
+    orderSeed: Ids.seedOf(config.epoch, "order"),
+    executionSeed: Ids.seedOf(config.epoch, "execution"),
+    tradeSeed: Ids.seedOf(config.epoch, "trade"),
+    time: 0,
+    second: -1,
+    seq: 0,
+    step: 0,
+    orderNumber: 0,
+    fillNumber: 0,
+    depositNumber: 0,
+    fees: 0n,
+    deposits: 0n,
+    wallets: 0n,
+    entries: 0n
+  }
+}
+
+/** The holding of an account in a market, made on first use. */
+export const holdingOf = (account: Account, market: MarketState): Holding => {
+  const held = account.holdings[market.index]
+  if (held !== undefined) return held
+  while (account.holdings.length < market.index) account.holdings.push(undefined)
+  const holding: Holding = {
+    account,
+    market,
+    leverage: market.defaultLeverage,
+    lots: 0,
+    entryValue: 0n,
+    openFee: 0n,
+    currentRealised: 0n,
+    realised: 0n,
+    createdMs: 0,
+    updatedMs: 0,
+    seq: 0,
+    buyLots: 0,
+    buyUnits: 0n,
+    sellLots: 0,
+    sellUnits: 0n,
+    reduceBuyLots: 0,
+    reduceSellLots: 0,
+    orders: new Map(),
+    figures: undefined,
+    figuresMark: 0
+  }
+  account.holdings[market.index] = holding
+  return holding
+}
+
+/** Remembers how an order ended, within {@link CLOSED_ORDERS_MAX}. */
+export const rememberClosed = (state: State, order: Order): void => {
+  if (state.closed.size >= CLOSED_ORDERS_MAX / 2) {
+    state.closedBefore = state.closed
+    state.closed = new Map()
+  }
+  state.closed.set(order.number, { status: order.status, account: order.account.index })
+}
+
+export const closedOrder = (state: State, number: number): ClosedOrder | undefined =>
+  state.closed.get(number) ?? state.closedBefore.get(number)
+
+/** ticks × lots, exact. */
+export const units = (ticks: number, lots: number): bigint => {
+  const product = ticks * lots
+  return Number.isSafeInteger(product) ? BigInt(product) : BigInt(ticks) * BigInt(lots)
+}
+
+/** Value of lots at a price, exact. */
+export const valueOf = (market: MarketState, ticks: number, lots: number): Decimal.Scaled =>
+  units(ticks, lots) * market.rules.unit
+
+const orderLine = (order: Order): ReadonlyArray<unknown> => [
+  order.number,
+  order.id,
+  order.link,
+  order.account.index,
+  order.holding.market.index,
+  order.side,
+  order.type,
+  order.timeInForce,
+  order.postOnly,
+  order.reduceOnly,
+  order.closeOnTrigger,
+  order.smp,
+  order.createdMs,
+  order.lastPriceOnCreated,
+  order.ticks,
+  order.lots,
+  order.leaves,
+  order.filled,
+  order.filledValue,
+  order.fees,
+  order.closedPnl,
+  order.status,
+  order.cancelType,
+  order.rejectReason,
+  order.rejectMessage,
+  order.version,
+  order.updatedMs
+]
+
+const text = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value)
+
+/** Characters that are hashed at once. */
+const HASH_CHUNK = 1 << 16
+
+/** SHA-256, in hex, over a canonical text of the whole state: equal histories have equal hashes. */
+export const hash = (state: State): string => {
+  const digest = sha256.create()
+  let chunk = ""
+  const line = (...parts: ReadonlyArray<unknown>) => {
+    chunk += `${JSON.stringify(parts, text)}\n`
+    if (chunk.length < HASH_CHUNK) return
+    digest.update(utf8ToBytes(chunk))
+    chunk = ""
+  }
+  line("config", state.config)
+  line(
+    "head",
+    state.time,
+    state.second,
+    state.seq,
+    state.step,
+    state.orderNumber,
+    state.fillNumber,
+    state.depositNumber,
+    state.fees,
+    state.deposits,
+    state.wallets,
+    state.entries
+  )
+  for (const market of state.markets) {
+    const { bookSeq, bookMs, indexPrice, heldIndex, markTicks, lastTicks, basis, openLots, netLots, quoted } = market
+    line(
+      "market",
+      market.market.symbol,
+      bookSeq,
+      bookMs,
+      indexPrice,
+      heldIndex,
+      markTicks,
+      lastTicks,
+      openLots,
+      netLots
+    )
+    line("basis", basis)
+    line("quoted", quoted)
+    for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
+      for (const level of market.book.levels(side, 0)) {
+        line("level", side, level.ticks, level.lots)
+        for (let order = level.head; order !== undefined; order = order.next) line("order", ...orderLine(order))
+      }
+  }
+  for (const account of state.accounts) {
+    line(
+      "account",
+      account.address,
+      account.userId,
+      account.root,
+      account.subIndex,
+      account.createdMs,
+      account.frozen,
+      account.wallet,
+      account.updatedMs
+    )
+    for (const holding of account.holdings) {
+      if (holding === undefined) continue
+      const { market, orders, account: _account, figures: _figures, figuresMark: _mark, ...rest } = holding
+      line("holding", market.index, rest, [...orders.keys()])
+    }
+    line("links", [...account.links])
+  }
+  for (const { accounts, transfers, ...user } of state.users.values())
+    line(
+      "user",
+      user,
+      accounts.map((account) => account.index),
+      [...transfers]
+    )
+  line(
+    "closed",
+    [...state.closed].map(([number, { status, account }]) => [number, status, account])
+  )
+  line(
+    "closed before",
+    [...state.closedBefore].map(([number, { status, account }]) => [number, status, account])
+  )
+  return bytesToHex(digest.update(utf8ToBytes(chunk)).digest())
+}

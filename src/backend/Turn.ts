@@ -1,0 +1,120 @@
+/**
+ * One step in the making: what an input has caused so far.
+ *
+ * A handler checks first and changes afterwards, so that a refusal leaves no trace. Events carry their seq from the moment
+ * they are made.
+ */
+import type { Command, CommandAck, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
+import type { OrderRef, Trade } from "../proto/gateway/v1/types.ts"
+import type { Violation } from "../domain/OrderRules.ts"
+import type { Account, Holding, MarketState, State } from "./State.ts"
+
+export interface Turn {
+  readonly state: State
+  /** engine time */
+  readonly at: number
+  readonly commandId: string | undefined
+  readonly step: number
+  readonly events: Array<Event>
+  /** markets whose book may have changed */
+  readonly markets: Array<MarketState>
+  /** holdings whose reduce-only orders may exceed the position */
+  readonly holdings: Array<Holding>
+  /** accounts whose margins moved without a fill, with the order that did it where it is one */
+  readonly margins: Map<Account, string | undefined>
+  /** fills by taker execution */
+  readonly prints: Array<{ readonly market: MarketState; readonly trades: Array<Trade> }>
+}
+
+export const begin = (state: State, at: number, command: Command | undefined): Turn => ({
+  state,
+  at,
+  commandId: command?.command_id,
+  step: state.step + 1,
+  events: [],
+  markets: [],
+  holdings: [],
+  margins: new Map(),
+  prints: []
+})
+
+type Payload = NonNullable<Event["event"]>
+
+/** Appends an event and returns its seq. */
+export const emit = (turn: Turn, account: Account | undefined, market: MarketState | undefined, event: Payload) => {
+  const seq = ++turn.state.seq
+  turn.events.push({
+    seq,
+    ts_ms: turn.at,
+    step: turn.step,
+    command_id: turn.commandId,
+    user_id: account?.userId,
+    sub_account_address: account?.address,
+    symbol: market?.market.symbol,
+    event
+  })
+  return seq
+}
+
+export const touchMarket = (turn: Turn, market: MarketState): void => {
+  if (!turn.markets.includes(market)) turn.markets.push(market)
+}
+
+export const touchHolding = (turn: Turn, holding: Holding): void => {
+  if (!turn.holdings.includes(holding)) turn.holdings.push(holding)
+}
+
+/** google.rpc.Code of the refusals that the engine gives. Source: contract 8.3. */
+export const Code = {
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  UNIMPLEMENTED: 12
+} as const
+
+/** A refusal: nothing changed. */
+export const refuse = (
+  command: Command,
+  code: number,
+  reason: string,
+  message: string,
+  metadata: Record<string, string> = {}
+): CommandResult => ({
+  outcome: { $case: "status", value: { command_id: command.command_id, code, message, reason, metadata } }
+})
+
+/** A refusal of a field whose form or value cannot be. */
+export const invalidField = (command: Command, field: string, message: string): CommandResult =>
+  refuse(command, Code.INVALID_ARGUMENT, "InvalidField", message, { field })
+
+/** A refusal of an order that breaks a rule of its instrument. */
+export const invalid = (command: Command, violation: Violation): CommandResult => {
+  const metadata: Record<string, string> = { field: violation.field }
+  if (violation.min !== undefined) metadata["min"] = violation.min
+  if (violation.max !== undefined) metadata["max"] = violation.max
+  if (violation.step !== undefined) metadata["step"] = violation.step
+  return refuse(command, Code.INVALID_ARGUMENT, violation.reason, violation.message, metadata)
+}
+
+/** An acknowledgement: the command had its turn. `seq` is filled in when the step ends. */
+export const acknowledge = (
+  turn: Turn,
+  command: Command,
+  orders: Array<OrderRef>,
+  more?: { readonly version?: number; readonly result?: NonNullable<CommandAck["result"]> }
+): CommandResult => ({
+  outcome: {
+    $case: "ack",
+    value: {
+      command_id: command.command_id,
+      seq: 0,
+      accepted_at_ms: turn.at,
+      orders,
+      duplicate: false,
+      version: more?.version,
+      result: more?.result
+    }
+  }
+})

@@ -1,0 +1,7 @@
+/** Trading fees: value × rate, at 18 places, against the account. Source: contract 1.3, 9.3. */
+import * as Decimal from "../../domain/Decimal.ts"
+import type { MarketState } from "../State.ts"
+
+/** Signed: a debit is rounded away from zero, a rebate toward it. */
+export const feeOf = (market: MarketState, value: Decimal.Scaled, isMaker: boolean): Decimal.Scaled =>
+  Decimal.mul(value, isMaker ? market.makerFee : market.takerFee, "up")

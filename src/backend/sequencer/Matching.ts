@@ -1,0 +1,461 @@
+/**
+ * The matching of one incoming order against the book, and the ends of orders.
+ *
+ * An order that has left the book in the course of a step is announced after the step's fills; its effect on the book and
+ * on the margins is immediate. Source: contract 2.3, 2.4, 9.3.
+ */
+import * as Decimal from "../../domain/Decimal.ts"
+import * as Grid from "../../domain/Grid.ts"
+import * as Margin from "../../domain/Margin.ts"
+import { OrderCause } from "../../proto/gateway/v1/sequencer.ts"
+import {
+  BalanceReason,
+  CancelType,
+  CreateType,
+  ExecType,
+  OrderStatus,
+  OrderType,
+  RejectReason,
+  Side,
+  SmpType,
+  StopOrderType,
+  type Trade
+} from "../../proto/gateway/v1/types.ts"
+import * as Records from "../Records.ts"
+import * as Accounts from "../referee/Accounts.ts"
+import { feeOf } from "../referee/Fees.ts"
+import { type Account, type Holding, rememberClosed, units, valueOf } from "../State.ts"
+import { emit, touchHolding, touchMarket, type Turn } from "../Turn.ts"
+import * as Ids from "./Ids.ts"
+import type { Order } from "./Order.ts"
+
+const NONE = "0"
+
+export const opposite = (side: Side): Side => (side === Side.SIDE_BUY ? Side.SIDE_SELL : Side.SIDE_BUY)
+
+/** Whether an order of this side and price would trade with the best price opposite. */
+export const crosses = (holding: Holding, side: Side, ticks: number): boolean => {
+  const best = holding.market.book.best(opposite(side))
+  return best !== undefined && (side === Side.SIDE_BUY ? best.ticks <= ticks : best.ticks >= ticks)
+}
+
+export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => {
+  emit(turn, order.account, order.holding.market, {
+    $case: "order_changed",
+    value: { order: Records.order(order), cause }
+  })
+}
+
+/** Announces, at the end of the step, a balance whose wallet stands still: margins moved. */
+export const touchMargins = (turn: Turn, order: Order): void => {
+  turn.margins.set(order.account, turn.margins.has(order.account) ? undefined : order.id)
+}
+
+/** The balances that {@link touchMargins} named, once an account. */
+export const emitMargins = (turn: Turn): void => {
+  for (const [account, orderId] of turn.margins)
+    emit(turn, account, undefined, {
+      $case: "balance_changed",
+      value: {
+        balance: Records.balance(account, Accounts.totalsOf(account)),
+        reason: BalanceReason.BALANCE_REASON_ORDER,
+        amount: NONE,
+        fee: NONE,
+        realised_pnl: NONE,
+        order_id: orderId
+      }
+    })
+}
+
+/** Puts an order into the book and counts it among the account's open ones. */
+export const rest = (turn: Turn, order: Order): void => {
+  const { holding } = order
+  holding.market.book.add(order)
+  touchMarket(turn, holding.market)
+  if (order.reduceOnly) {
+    Accounts.bindReduceOnly(holding, order.side, order.leaves)
+    touchHolding(turn, holding)
+  }
+  turn.state.orders.set(order.number, order)
+  holding.orders.set(order.number, order)
+}
+
+/** Takes an order out of the book; it stays open. */
+export const lift = (turn: Turn, order: Order): void => {
+  if (order.level === undefined) return
+  if (order.reduceOnly) Accounts.bindReduceOnly(order.holding, order.side, -order.leaves)
+  order.holding.market.book.remove(order)
+  touchMarket(turn, order.holding.market)
+}
+
+/** Takes lots off the quantity of a resting order, which keeps its place. What an opening order binds is the caller's. */
+export const shrink = (turn: Turn, order: Order, lots: number): void => {
+  const { holding } = order
+  holding.market.book.reduce(order, lots)
+  touchMarket(turn, holding.market)
+  if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
+  order.lots -= lots
+  order.leaves -= lots
+}
+
+const forget = (turn: Turn, order: Order): void => {
+  turn.state.orders.delete(order.number)
+  order.holding.orders.delete(order.number)
+  rememberClosed(turn.state, order)
+}
+
+/** Ends an order that is not filled. Its event is the caller's. */
+export const cancel = (
+  turn: Turn,
+  order: Order,
+  cancelType: CancelType,
+  reason: RejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR,
+  message?: string
+): void => {
+  if (!order.reduceOnly) Accounts.bindOrder(order.holding, order.side, order.ticks, -order.leaves)
+  lift(turn, order)
+  order.leaves = 0
+  order.status =
+    order.filled > 0 ? OrderStatus.ORDER_STATUS_PARTIALLY_FILLED_CANCELED : OrderStatus.ORDER_STATUS_CANCELED
+  order.cancelType = cancelType
+  order.rejectReason = reason
+  order.rejectMessage = message
+  order.updatedMs = turn.at
+  forget(turn, order)
+}
+
+/** Announces canceled orders and the margins they freed. */
+export const emitCanceled = (turn: Turn, orders: ReadonlyArray<Order>): void => {
+  for (const order of orders) {
+    emitOrder(turn, order, OrderCause.ORDER_CAUSE_CANCELED)
+    // of an order that came and went at once no margin was announced, so none is taken back
+    if (order.cancelType !== CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE || order.filled > 0)
+      touchMargins(turn, order)
+  }
+}
+
+const isSelf = (taker: Order, maker: Order): boolean => taker.account.userId === maker.account.userId
+
+const settle = (order: Order, ticks: number, lots: number, isMaker: boolean) => {
+  const { market } = order.holding
+  const value = valueOf(market, ticks, lots)
+  const fee = feeOf(market, value, isMaker)
+  return { value, fee, settlement: Accounts.settleFill(order.holding, order.side, lots, value, fee) }
+}
+
+type Settled = ReturnType<typeof settle>
+
+const covered = (order: Order, { settlement }: Settled): boolean =>
+  Accounts.covers(order.account, order.holding.market, {
+    wallet: order.account.wallet + settlement.wallet,
+    lots: Number(settlement.entry.position),
+    entryValue: settlement.entry.entryValue
+  })
+
+const CANNOT_AFFORD = "the fill would leave the account below its maintenance margin"
+
+/** Books one side of a fill on the order, the position and the wallet. */
+const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void => {
+  const { holding } = order
+  const { settlement, fee, value } = settled
+  if (order.level !== undefined) {
+    holding.market.book.reduce(order, lots)
+    if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
+  }
+  if (!order.reduceOnly) Accounts.bindOrder(holding, order.side, order.ticks, -lots)
+  Accounts.book(turn.state, holding, order.side, lots, fee, settlement, turn.at)
+  touchHolding(turn, holding)
+  order.leaves -= lots
+  order.filled += lots
+  order.filledValue += value
+  order.fees += fee
+  if (settlement.closedSize > 0n)
+    order.closedPnl = (order.closedPnl ?? 0n) + settlement.realised - settlement.closedOpenFee - settlement.closedFee
+  order.status = order.leaves === 0 ? OrderStatus.ORDER_STATUS_FILLED : OrderStatus.ORDER_STATUS_PARTIALLY_FILLED
+  order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
+  order.rejectMessage = undefined
+  order.updatedMs = turn.at
+  if (order.leaves === 0) {
+    if (order.level !== undefined) holding.market.book.remove(order)
+    forget(turn, order)
+  }
+}
+
+const announce = (
+  turn: Turn,
+  order: Order,
+  price: string,
+  lots: number,
+  isMaker: boolean,
+  settled: Settled,
+  execId: string
+): void => {
+  const { holding, account } = order
+  const { market } = holding
+  const { settlement, fee, value } = settled
+  const { format } = Decimal
+  const figures = Accounts.figuresOf(holding)
+  const feeText = format(fee)
+  const closed = settlement.closedSize > 0n
+  const realised = closed ? format(settlement.realised) : undefined
+  emit(turn, account, market, {
+    $case: "execution_created",
+    value: {
+      execution: {
+        exec_id: execId,
+        user_id: account.userId,
+        sub_account_address: account.address,
+        symbol: market.market.symbol,
+        order_id: order.id,
+        order_link_id: order.link,
+        side: order.side,
+        order_type: order.type,
+        order_price: order.type === OrderType.ORDER_TYPE_MARKET ? NONE : Grid.text(market.rules.price, order.ticks),
+        order_qty: Grid.text(market.rules.qty, order.lots),
+        leaves_qty: Grid.text(market.rules.qty, order.leaves),
+        exec_price: price,
+        exec_qty: Grid.text(market.rules.qty, lots),
+        exec_value: format(value),
+        exec_type: ExecType.EXEC_TYPE_TRADE,
+        exec_time_ms: turn.at,
+        is_maker: isMaker,
+        base_fee: feeText,
+        fee_rate: format(isMaker ? market.makerFee : market.takerFee),
+        mark_price: market.markText,
+        index_price: market.indexText,
+        market_seq: market.bookSeq + 1,
+        create_type: CreateType.CREATE_TYPE_CREATE_BY_USER,
+        stop_order_type: StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
+        closed_size: closed ? Grid.text(market.rules.qty, Number(settlement.closedSize)) : undefined,
+        closed_entry_value: closed ? format(settlement.closedEntryValue) : undefined,
+        closed_open_fee: closed ? format(settlement.closedOpenFee) : undefined,
+        realised_pnl: realised,
+        leverage: format(Margin.effectiveLeverage(holding.leverage, market.tiers[figures.exposureTier]!))
+      }
+    }
+  })
+  emitOrder(turn, order, OrderCause.ORDER_CAUSE_FILLED)
+  const totals = Accounts.totalsOf(account)
+  holding.seq = emit(turn, account, market, {
+    $case: "position_changed",
+    value: { position: Records.position(holding, totals) }
+  })
+  emit(turn, account, undefined, {
+    $case: "balance_changed",
+    value: {
+      balance: Records.balance(account, totals),
+      reason: BalanceReason.BALANCE_REASON_TRADE,
+      amount: format(settlement.wallet),
+      fee: feeText,
+      realised_pnl: realised ?? NONE,
+      order_id: order.id,
+      exec_id: execId
+    }
+  })
+}
+
+/**
+ * Fills an incoming order as far as the book lets it. Returns the orders that ended unfilled on the way, makers at fault
+ * and perhaps the taker itself, in the order they ended; the caller announces them after the fills.
+ */
+export const match = (turn: Turn, taker: Order): Array<Order> => {
+  const { holding } = taker
+  const { market } = holding
+  const { book } = market
+  const { state } = turn
+  const against = opposite(taker.side)
+  const buys = taker.side === Side.SIDE_BUY
+  const ended: Array<Order> = []
+  let trades: Array<Trade> | undefined
+  const end = (
+    order: Order,
+    type: CancelType,
+    reason: RejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR,
+    message?: string
+  ) => {
+    cancel(turn, order, type, reason, message)
+    ended.push(order)
+  }
+  const selfMatch = (order: Order) =>
+    end(
+      order,
+      CancelType.CANCEL_TYPE_CANCEL_BY_SMP,
+      RejectReason.REJECT_REASON_EC_BY_SELF_MATCH,
+      "it would have traded with an order of the same user"
+    )
+  while (taker.leaves > 0) {
+    const level = book.best(against)
+    if (level === undefined || (buys ? level.ticks > taker.ticks : level.ticks < taker.ticks)) break
+    const maker = level.head!
+    if (isSelf(taker, maker)) {
+      if (taker.smp !== SmpType.SMP_TYPE_CANCEL_TAKER) selfMatch(maker)
+      if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
+      selfMatch(taker)
+      break
+    }
+    let lots = Math.min(taker.leaves, maker.leaves)
+    if (taker.reduceOnly) {
+      lots = Math.min(lots, Accounts.closable(holding.lots, taker.side))
+      if (lots === 0) {
+        end(taker, CancelType.CANCEL_TYPE_CANCEL_BY_REDUCE_ONLY)
+        break
+      }
+    }
+    if (maker.reduceOnly) {
+      lots = Math.min(lots, Accounts.closable(maker.holding.lots, maker.side))
+      if (lots === 0) {
+        end(maker, CancelType.CANCEL_TYPE_CANCEL_BY_REDUCE_ONLY)
+        continue
+      }
+    }
+    const { ticks } = level
+    const made = settle(maker, ticks, lots, true)
+    if (!covered(maker, made)) {
+      end(
+        maker,
+        CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
+        RejectReason.REJECT_REASON_EC_NO_ERROR,
+        CANNOT_AFFORD
+      )
+      continue
+    }
+    const taken = settle(taker, ticks, lots, false)
+    if (!covered(taker, taken)) {
+      end(
+        taker,
+        CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
+        RejectReason.REJECT_REASON_EC_NO_ERROR,
+        CANNOT_AFFORD
+      )
+      break
+    }
+    touchMarket(turn, market)
+    apply(turn, taker, lots, taken)
+    apply(turn, maker, lots, made)
+    market.lastTicks = ticks
+    const fill = ++state.fillNumber
+    const price = Grid.text(market.rules.price, ticks)
+    announce(turn, taker, price, lots, false, taken, Ids.print(state.executionSeed, turn.at, 2 * fill))
+    announce(turn, maker, price, lots, true, made, Ids.print(state.executionSeed, turn.at, 2 * fill + 1))
+    if (trades === undefined) {
+      trades = []
+      turn.prints.push({ market, trades })
+    }
+    trades.push({
+      trade_id: Ids.print(state.tradeSeed, turn.at, fill),
+      symbol: market.market.symbol,
+      price,
+      qty: Grid.text(market.rules.qty, lots),
+      side: taker.side,
+      market_seq: market.bookSeq + 1,
+      timestamp_ms: turn.at,
+      is_liquidation: false
+    })
+  }
+  return ended
+}
+
+interface Stand {
+  readonly wallet: Decimal.Scaled
+  readonly lots: number
+  readonly entryValue: Decimal.Scaled
+  readonly openFee: Decimal.Scaled
+}
+
+export interface Refusal {
+  readonly cancelType: CancelType
+  readonly reason: RejectReason
+  readonly message: string
+}
+
+/**
+ * Judges a fill-or-kill order as a whole: runs the match over copies of the positions it would touch. `undefined`: all of
+ * it would be filled.
+ */
+export const judgeWhole = (taker: Order): Refusal | undefined => {
+  const { market } = taker.holding
+  const stands = new Map<Account, Stand>()
+  const standOf = (order: Order): Stand =>
+    stands.get(order.account) ?? {
+      wallet: order.account.wallet,
+      lots: order.holding.lots,
+      entryValue: order.holding.entryValue,
+      openFee: order.holding.openFee
+    }
+  const notEnough: Refusal = {
+    cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
+    reason: RejectReason.REJECT_REASON_EC_NO_ENOUGH_QTY_TO_FILL,
+    message: "the book cannot fill the whole quantity"
+  }
+  /** The stand after a fill; `undefined` if the account could not carry it. */
+  const after = (order: Order, ticks: number, lots: number, isMaker: boolean): Stand | undefined => {
+    const stand = standOf(order)
+    const value = units(ticks, lots) * market.rules.unit
+    const fee = feeOf(market, value, isMaker)
+    const { entry, wallet } = Accounts.settleFill(stand, order.side, lots, value, fee)
+    const next: Stand = {
+      wallet: stand.wallet + wallet,
+      lots: Number(entry.position),
+      entryValue: entry.entryValue,
+      openFee: entry.openFee
+    }
+    return Accounts.covers(order.account, market, next) ? next : undefined
+  }
+  let leaves = taker.leaves
+  for (const level of market.book.levels(opposite(taker.side), 0)) {
+    if (taker.side === Side.SIDE_BUY ? level.ticks > taker.ticks : level.ticks < taker.ticks) break
+    for (let maker = level.head; maker !== undefined && leaves > 0; maker = maker.next) {
+      if (isSelf(taker, maker)) {
+        if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
+        return notEnough
+      }
+      let lots = Math.min(leaves, maker.leaves)
+      if (maker.reduceOnly) lots = Math.min(lots, Accounts.closable(standOf(maker).lots, maker.side))
+      if (lots === 0) continue
+      if (taker.reduceOnly && Accounts.closable(standOf(taker).lots, taker.side) < lots) return notEnough
+      const made = after(maker, level.ticks, lots, true)
+      if (made === undefined) continue
+      const taken = after(taker, level.ticks, lots, false)
+      if (taken === undefined)
+        return {
+          cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
+          reason: RejectReason.REJECT_REASON_EC_NO_ERROR,
+          message: CANNOT_AFFORD
+        }
+      stands.set(maker.account, made)
+      stands.set(taker.account, taken)
+      leaves -= lots
+    }
+    if (leaves === 0) return undefined
+  }
+  return notEnough
+}
+
+/**
+ * Cuts reduce-only orders that would close more than the position holds, newest first. Source: contract 9.3, Reduce-only.
+ */
+export const trimReduceOnly = (turn: Turn, holding: Holding): void => {
+  for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const) {
+    const resting = side === Side.SIDE_BUY ? holding.reduceBuyLots : holding.reduceSellLots
+    let excess = resting - Accounts.closable(holding.lots, side)
+    if (excess <= 0) continue
+    const newestFirst = [...holding.orders.values()]
+      .filter((order) => order.reduceOnly && order.side === side)
+      .reverse()
+    const ended: Array<Order> = []
+    for (const order of newestFirst) {
+      if (excess <= 0) break
+      if (order.leaves <= excess) {
+        excess -= order.leaves
+        cancel(turn, order, CancelType.CANCEL_TYPE_CANCEL_BY_REDUCE_ONLY)
+        ended.push(order)
+      } else {
+        shrink(turn, order, excess)
+        excess = 0
+        order.updatedMs = turn.at
+        emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+      }
+    }
+    emitCanceled(turn, ended)
+  }
+}

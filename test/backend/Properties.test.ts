@@ -1,0 +1,232 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Engine from "../../src/backend/Engine.ts"
+import * as Reads from "../../src/backend/Reads.ts"
+import * as Accounts from "../../src/backend/referee/Accounts.ts"
+import { CancelType, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
+import { Bench, BTC, BUY, config, executions, orders, SELL, type Trader, trader } from "./Bench.ts"
+import { Mirror } from "./Mirror.ts"
+import { NaiveBook } from "./NaiveBook.ts"
+
+/** Small, seeded, good enough: mulberry32. */
+const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+}
+
+const SMP = {
+  taker: SmpType.SMP_TYPE_CANCEL_TAKER,
+  maker: SmpType.SMP_TYPE_CANCEL_MAKER,
+  both: SmpType.SMP_TYPE_CANCEL_BOTH
+} as const
+const TIF = {
+  GTC: TimeInForce.TIME_IN_FORCE_GTC,
+  IOC: TimeInForce.TIME_IN_FORCE_IOC,
+  FOK: TimeInForce.TIME_IN_FORCE_FOK
+} as const
+
+const pick = <A>(random: () => number, list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]!
+
+/** Recounts from the accounts what the engine only keeps as running totals. */
+const recount = (state: Engine.State): void => {
+  let wallets = 0n
+  const net = state.markets.map(() => 0)
+  let unrealised = 0n
+  for (const account of state.accounts) {
+    wallets += account.wallet
+    for (const holding of account.holdings) {
+      if (holding === undefined) continue
+      net[holding.market.index]! += holding.lots
+      const value = BigInt(holding.lots) * BigInt(holding.market.markTicks) * holding.market.rules.unit
+      unrealised += holding.lots < 0 ? value + holding.entryValue : value - holding.entryValue
+      let buys = 0
+      let sells = 0
+      for (const order of holding.orders.values()) {
+        if (order.reduceOnly) continue
+        if (order.side === BUY) buys += order.leaves
+        else sells += order.leaves
+      }
+      assert.strictEqual(holding.buyLots, buys)
+      assert.strictEqual(holding.sellLots, sells)
+    }
+  }
+  assert.deepStrictEqual(
+    net,
+    state.markets.map(() => 0)
+  )
+  assert.strictEqual(wallets + unrealised + state.fees, state.deposits, "money is not conserved")
+}
+
+const replays = (bench: Bench): void => {
+  const again = Engine.initial(bench.state.config)
+  for (const input of bench.inputs) Engine.apply(again, input)
+  assert.strictEqual(Engine.hash(again), Engine.hash(bench.state))
+}
+
+describe("random commands", () => {
+  it.each([1, 2, 3, 4, 5])("match as the naive book does (seed %i)", (seed) => {
+    const next = random(seed)
+    const bench = new Bench()
+    const naive = new NaiveBook()
+    const traders = ["a", "b", "c", "d"].map((name) => trader(name))
+    bench.tick()
+    bench.index(BTC, "60000")
+    for (const who of traders) bench.open(who, "1000000000")
+    const known = new Map<string, { who: Trader; smp: keyof typeof SMP; postOnly: boolean }>()
+    const ticksOf = (price: string) => Math.round(Number(price) * 10)
+    const lotsOf = (qty: string) => Math.round(Number(qty) * 1000)
+    for (let i = 0; i < 700; i++) {
+      const dice = next()
+      const open = naive.orders
+      if (dice < 0.6 || open.length === 0) {
+        const who = pick(next, traders)
+        const buy = next() < 0.5
+        const ticks = 600000 + Math.floor(next() * 40) - 20
+        const qty = 1 + Math.floor(next() * 30)
+        const tif = pick(next, ["GTC", "GTC", "GTC", "IOC", "FOK"] as const)
+        const postOnly = tif === "GTC" && next() < 0.2
+        const smp = pick(next, ["taker", "maker", "both"] as const)
+        const step = bench.place(who, {
+          side: buy ? BUY : SELL,
+          qty: String(qty / 1000),
+          price: (ticks / 10).toFixed(1),
+          tif: TIF[tif],
+          post_only: postOnly,
+          smp: SMP[smp]
+        })
+        const outcome = step.result!.outcome!
+        assert.strictEqual(outcome.$case, "ack")
+        if (outcome.$case !== "ack") continue
+        const id = outcome.value.orders[0]!.order_id
+        known.set(id, { who, smp, postOnly })
+        const trades = naive.place({ id, user: who.user_id, buy, price: ticks, qty, tif, postOnly, smp })
+        compare(step, id, trades)
+      } else if (dice < 0.8) {
+        const order = pick(next, open)
+        const { who, smp, postOnly } = known.get(order.id)!
+        const price = next() < 0.5 ? order.price : 600000 + Math.floor(next() * 40) - 20
+        const qty = 1 + Math.floor(next() * 30)
+        const step = bench.amend(who, { id: order.id }, { price: (price / 10).toFixed(1), qty: String(qty / 1000) })
+        compare(step, order.id, naive.amend(order.id, price, qty, smp, postOnly))
+      } else {
+        const order = pick(next, open)
+        bench.cancel(known.get(order.id)!.who, { id: order.id })
+        naive.remove(order.id)
+      }
+      const expected = new Map(naive.orders.map((order) => [order.id, [order.price, order.leaves]]))
+      const fast = new Map(
+        Reads.openOrders(bench.state).map((order) => [order.order_id, [ticksOf(order.price), lotsOf(order.leaves_qty)]])
+      )
+      assert.deepStrictEqual(fast, expected, `step ${i}`)
+    }
+    replays(bench)
+
+    function compare(step: Engine.Step, taker: string, trades: ReturnType<NaiveBook["place"]>): void {
+      const all = executions(step)
+      assert.deepStrictEqual(
+        all
+          .filter((execution) => execution.is_maker)
+          .map(({ order_id, exec_price, exec_qty }) => ({
+            taker,
+            maker: order_id,
+            price: ticksOf(exec_price),
+            qty: lotsOf(exec_qty)
+          })),
+        trades
+      )
+    }
+  })
+
+  it.each([11, 12, 13, 14])("keep every promise with scarce money (seed %i)", (seed) => {
+    const next = random(seed)
+    const bench = new Bench({ simMaker: seed === 14, indexSource: seed === 14 ? "simulated" : "manual" })
+    const mirror = new Mirror()
+    const symbols = [BTC, "ETH-USDC"] as const
+    const base = { [BTC]: 60000, "ETH-USDC": 3000 } as const
+    const traders = ["a", "b", "c", "d", "e"].map((name) => trader(name))
+    const seconds = traders.slice(0, 2).map((who) => ({ ...trader("", 0), ...who }))
+    bench.tick()
+    for (const who of traders) bench.open(who, String(500 + Math.floor(next() * 3000)))
+    for (const who of seconds) bench.open(who, undefined, 1)
+    mirror.read(bench.events)
+    let ids: Array<{ who: Trader; id: string; symbol: string }> = []
+    for (let i = 0; i < 900; i++) {
+      const dice = next()
+      const who = pick(next, traders)
+      const symbol = pick(next, symbols)
+      const price = (base[symbol] * (1 + (next() - 0.5) * (next() < 0.1 ? 0.09 : 0.004))).toFixed(1)
+      let step: Engine.Step
+      if (dice < 0.62) {
+        const reduce = next() < 0.3
+        step = bench.place(who, {
+          symbol,
+          side: next() < 0.5 ? BUY : SELL,
+          qty: symbol === BTC ? (1 + Math.floor(next() * 90)) / 1000 + "" : (1 + Math.floor(next() * 180)) / 100 + "",
+          ...(next() < 0.2 ? {} : { price }),
+          ...(next() < 0.15 ? { link: `l-${i}` } : {}),
+          reduce_only: reduce,
+          close_on_trigger: reduce && next() < 0.2,
+          smp: pick(next, Object.values(SMP))
+        })
+        const outcome = step.result!.outcome!
+        if (outcome.$case === "ack") ids.push({ who, symbol, id: outcome.value.orders[0]!.order_id })
+      } else if (dice < 0.74 && ids.length > 0) {
+        const order = pick(next, ids)
+        step = bench.amend(order.who, order, {
+          symbol: order.symbol,
+          ...(next() < 0.5
+            ? { price: (base[order.symbol as typeof symbol] * (1 + (next() - 0.5) * 0.004)).toFixed(1) }
+            : {}),
+          qty: order.symbol === BTC ? "0.02" : "0.4"
+        })
+      } else if (dice < 0.86 && ids.length > 0) {
+        const order = pick(next, ids)
+        step = bench.cancel(order.who, order, order.symbol)
+        ids = ids.filter(({ id }) => id !== order.id)
+      } else if (dice < 0.88) {
+        step = bench.cancelAll(who, {
+          ...(next() < 0.5 ? { symbol } : {}),
+          ...(next() < 0.3 ? { side: BUY } : {}),
+          ...(next() < 0.3 ? { type: CancelType.CANCEL_TYPE_CANCEL_BY_ADMIN } : {})
+        })
+      } else if (dice < 0.9) {
+        step = bench.send(who, {
+          $case: "transfer_funds",
+          value: {
+            transfer_id: `t-${i}`,
+            to_sub_account_address: trader(traders.indexOf(who) === 0 ? "a" : "b", 1).address,
+            asset: "USDC",
+            amount: String(Math.floor(next() * 300) + 1)
+          }
+        })
+      } else if (dice < 0.92) step = bench.deposit(who, String(Math.floor(next() * 1500) + 1), "faucet")
+      else {
+        step = bench.tick(Math.floor(next() * 700))
+        mirror.read(step.events)
+        mirror.refresh(bench.state)
+        mirror.check(bench.state)
+        continue
+      }
+      if (step.result!.outcome!.$case === "status") assert.strictEqual(step.events.length, 0)
+      mirror.read(step.events)
+      mirror.check(bench.state)
+      recount(bench.state)
+      const reduceOnly = new Set(orders(step).flatMap((order) => (order.reduce_only ? [order.order_id] : [])))
+      for (const fill of executions(step)) {
+        if (reduceOnly.has(fill.order_id)) assert.strictEqual(fill.closed_size, fill.exec_qty)
+        const account = Accounts.totalsOf(bench.state.accountOf.get(fill.sub_account_address)!)
+        assert.isTrue(account.crossEquity >= account.maintenanceMargin, "a fill left an account below its maintenance")
+      }
+      for (const account of bench.state.accounts)
+        for (const holding of account.holdings) {
+          if (holding === undefined) continue
+          assert.isAtMost(holding.reduceBuyLots, Math.max(0, -holding.lots))
+          assert.isAtMost(holding.reduceSellLots, Math.max(0, holding.lots))
+        }
+    }
+    assert.isAbove(bench.state.fillNumber, 50)
+    replays(bench)
+    assert.notStrictEqual(Engine.hash(bench.state), Engine.hash(Engine.initial(config())))
+  })
+})

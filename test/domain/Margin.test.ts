@@ -1,0 +1,235 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Decimal from "../../src/domain/Decimal.ts"
+import * as Margin from "../../src/domain/Margin.ts"
+import { rulesOf, shippedMarkets } from "../../src/backend/Markets.ts"
+import * as Grid from "../../src/domain/Grid.ts"
+import { vectors } from "../vectors.ts"
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
+type Case = any
+const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>> | undefined
+const cases = (name: string): Array<Case> => [...(math?.[name] ?? [])]
+const n = Decimal.parse
+const signed = (text: string) => (text.startsWith("-") ? -n(text.slice(1)) : n(text))
+const f = Decimal.format
+
+const markets = new Map(
+  shippedMarkets.map((market) => [
+    market.symbol,
+    {
+      rules: rulesOf(market),
+      tiers: Margin.tiersOf(
+        market.risk_tiers.map((tier) => ({
+          limit: n(tier.risk_limit_value),
+          initialRate: n(tier.initial_margin_rate),
+          maintenanceRate: n(tier.maintenance_margin_rate)
+        }))
+      ),
+      limits: { tick: n(market.tick_size), min: n(market.min_price), max: n(market.max_price) },
+      maker: n(market.maker_fee_rate),
+      taker: n(market.taker_fee_rate)
+    }
+  ])
+)
+
+type Level = { qty: string; price: string }
+const openOrders = (orders: { buys?: Array<Level>; sells?: Array<Level> } | undefined): Margin.OpenOrders => {
+  const sum = (side: Array<Level> = []) =>
+    side.reduce(
+      ([size, value], { qty, price }) => [size + n(qty), value + Decimal.mul(n(qty), n(price), "up")] as const,
+      [0n, 0n] as readonly [bigint, bigint]
+    )
+  const [buySize, buyValue] = sum(orders?.buys)
+  const [sellSize, sellValue] = sum(orders?.sells)
+  return { buySize, buyValue, sellSize, sellValue }
+}
+
+interface PositionInput {
+  symbol: string
+  mode: "Cross" | "Isolated"
+  size: string
+  entry_value: string
+  mark: string
+  leverage: string
+  isolated_margin?: string
+}
+
+const figuresOf = (position: PositionInput, orders: Margin.OpenOrders) => {
+  const { tiers, taker } = markets.get(position.symbol)!
+  const size = signed(position.size)
+  return Margin.figures(tiers, taker, {
+    position: size,
+    entryValue: n(position.entry_value),
+    value: Decimal.mul(Decimal.abs(size), n(position.mark), "up"),
+    leverage: n(position.leverage),
+    orders
+  })
+}
+
+describe.skipIf(math === undefined)("margin, to the digit of the vectors", () => {
+  it.each(cases("order_margin"))("order margin: $name", ({ symbol, input, output }: Case) => {
+    const { tiers, taker } = markets.get(symbol)!
+    const size = signed(input.size)
+    const orders = openOrders(input)
+    const value = Decimal.mul(Decimal.abs(size), n(input.mark), "up")
+    const text = ({ dividend, divisor }: Margin.Fraction) => f(Decimal.divide(dividend, divisor, "up"))
+    const open = Margin.openingValue(size, orders)
+    const exposure = Margin.exposure(value, open)
+    const tier = Margin.tierOfExposure(tiers, exposure)
+    assert.deepStrictEqual(
+      {
+        ob: text(Margin.openingBuy(size, orders)),
+        os: text(Margin.openingSell(size, orders)),
+        exposure: text(exposure),
+        tier: tier + 1,
+        effective_leverage: f(Margin.effectiveLeverage(n(input.leverage), tiers[tier]!)),
+        order_margin: f(Margin.orderMargin(open, n(input.leverage), tiers[tier]!, taker)),
+        risk_limit_exceeded: Margin.beyondRiskLimit(tiers, exposure)
+      },
+      output
+    )
+  })
+
+  it.each(cases("account"))("account: $name", ({ input, output }: Case) => {
+    const positions = input.positions as Array<PositionInput>
+    const wallet = n(input.wallet)
+    const all = positions.map((position) => ({
+      position,
+      figures: figuresOf(position, openOrders(input.orders?.[position.symbol]))
+    }))
+    const cross = all.filter(({ position }) => position.mode === "Cross")
+    const sum = (pick: (figures: Margin.Figures) => bigint, rows = cross) =>
+      rows.reduce((total, { figures }) => total + pick(figures), 0n)
+    const crossEquity = wallet + sum((figures) => figures.unrealisedPnl)
+    const account: Margin.AccountFigures = {
+      crossEquity,
+      initialMargin: sum((figures) => figures.initialMargin),
+      maintenanceMargin: sum((figures) => figures.maintenanceMargin),
+      orderMargin: sum((figures) => figures.orderMargin, all),
+      free: crossEquity - sum((figures) => figures.initialMargin) - sum((figures) => figures.orderMargin, all)
+    }
+    assert.deepStrictEqual(
+      {
+        cross_equity: f(account.crossEquity),
+        margin_used: f(account.initialMargin),
+        maintenance_margin: f(account.maintenanceMargin),
+        order_margin: f(account.orderMargin),
+        free: f(account.free),
+        available_balance: f(Margin.available(account)),
+        withdrawable: f(Margin.withdrawable(wallet, account)),
+        positions: all.map(({ position, figures }) => {
+          const { tiers, limits } = markets.get(position.symbol)!
+          const size = signed(position.size)
+          const isolated = position.mode === "Isolated" ? n(position.isolated_margin!) : undefined
+          const cushion =
+            isolated ?? crossEquity - figures.unrealisedPnl - (account.maintenanceMargin - figures.maintenanceMargin)
+          const share =
+            isolated === undefined
+              ? Margin.equityShare(crossEquity, figures.maintenanceMargin, account.maintenanceMargin)
+              : { dividend: isolated + figures.unrealisedPnl, divisor: 1n }
+          const liq = Margin.liquidationPrice(tiers, limits, size, n(position.entry_value), cushion)
+          const bust = Margin.shownBustPrice(limits, size, n(position.mark), share)
+          return {
+            symbol: position.symbol,
+            unrealised_pnl: f(figures.unrealisedPnl),
+            position_value: f(figures.value),
+            position_im: f(figures.initialMargin),
+            position_mm: f(figures.maintenanceMargin),
+            risk_tier: figures.tier + 1,
+            liq_price: liq === undefined ? "" : f(liq),
+            bust_price: bust === undefined ? "" : f(bust),
+            liquidatable:
+              isolated === undefined
+                ? crossEquity < account.maintenanceMargin
+                : isolated + figures.unrealisedPnl < figures.maintenanceMargin
+          }
+        })
+      },
+      output
+    )
+  })
+
+  it.each(cases("fills"))("fills: $name", ({ symbol, input, output }: Case) => {
+    const market = markets.get(symbol)!
+    let entry = Margin.FLAT
+    let realised = 0n
+    let fees = 0n
+    const steps = input.map((fill: Case) => {
+      const value = Decimal.mul(n(fill.qty), n(fill.price), "up")
+      const fee = Decimal.mul(value, fill.is_maker ? market.maker : market.taker, "up")
+      const result = Margin.settle(entry, { size: fill.side === "Buy" ? n(fill.qty) : -n(fill.qty), value, fee })
+      entry = result.entry
+      realised += result.realised
+      fees += fee
+      return {
+        size: f(entry.position),
+        entry_value: f(entry.entryValue),
+        avg_price: f(Margin.averagePrice(entry.position, entry.entryValue)),
+        realised: f(result.realised),
+        fee: f(fee)
+      }
+    })
+    assert.deepStrictEqual({ steps, realised: f(realised), fees: f(fees) }, output)
+  })
+
+  it.each(cases("fill_check"))("fill check: $name", ({ input, output }: Case) => {
+    const { symbol, side, qty, price, mark, leverage, is_maker } = input.fill
+    const market = markets.get(symbol)!
+    const held = (input.account.positions as Array<PositionInput>).find((position) => position.symbol === symbol)
+    const isolated = (held?.mode ?? input.fill.mode) === "Isolated"
+    const value = Decimal.mul(n(qty), n(price), "up")
+    const fee = Decimal.mul(value, is_maker ? market.maker : market.taker, "up")
+    const entry: Margin.Entry =
+      held === undefined
+        ? Margin.FLAT
+        : {
+            position: signed(held.size),
+            entryValue: n(held.entry_value),
+            openFee: 0n,
+            isolatedMargin: isolated ? n(held.isolated_margin!) : 0n
+          }
+    const lock = isolated ? (open: bigint) => Margin.initialMargin(open, n(leverage), market.tiers[0]!) : undefined
+    const result = Margin.settle(entry, { size: side === "Buy" ? n(qty) : -n(qty), value, fee, lock })
+    const wallet = n(input.account.wallet) + result.wallet
+    const after = result.entry
+    const valueAfter = Decimal.mul(Decimal.abs(after.position), n(mark), "up")
+    const pnl = after.position === 0n ? 0n : Margin.unrealisedPnl(after.position, after.entryValue, valueAfter)
+    const maintenance = after.position === 0n ? 0n : Margin.maintenanceMargin(market.tiers, valueAfter)
+    const equity = isolated ? wallet : wallet + pnl
+    const crossMaintenance = isolated ? 0n : maintenance
+    const allowed =
+      equity >= crossMaintenance &&
+      (!isolated ||
+        ((after.position === 0n || after.isolatedMargin + pnl >= maintenance) &&
+          (result.closedSize === 0n || result.released + result.realised - fee >= 0n)))
+    assert.deepStrictEqual(
+      {
+        allowed,
+        fee: f(fee),
+        wallet_after: f(wallet),
+        cross_equity_after: f(equity),
+        maintenance_margin_after: f(crossMaintenance),
+        ...(isolated ? { isolated_margin_after: f(after.isolatedMargin) } : {})
+      },
+      output
+    )
+  })
+})
+
+describe("grid", () => {
+  it("reads and prints every count of a step, and nothing between", () => {
+    for (const step of ["0.1", "0.25", "0.001", "1", "5", "0.00001", "0.000000000000000001"]) {
+      const grid = Grid.fromText(step)
+      for (const count of [0, 1, 2, 3, 9, 10, 99, 101, 12345, 600001, 10 ** 9 + 7, 2 ** 50 + 1]) {
+        const text = Grid.text(grid, count)
+        assert.strictEqual(text, f(BigInt(count) * grid.step))
+        assert.strictEqual(Grid.read(grid, text), count, `${count} × ${step}`)
+      }
+      if (step !== "0.000000000000000001")
+        assert.strictEqual(Grid.read(grid, f(grid.step * 7n + grid.step / 2n)), undefined)
+    }
+    assert.strictEqual(Grid.read(Grid.fromText("0.1"), "60000.10"), 600001)
+    assert.strictEqual(Grid.read(Grid.fromText("0.1"), "60000.1000000000000000"), 600001)
+    assert.strictEqual(Grid.read(Grid.fromText("0.25"), "4800.3"), undefined)
+  })
+})
