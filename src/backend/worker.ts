@@ -6,26 +6,23 @@ import { parentPort, workerData } from "node:worker_threads"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import * as Backend from "./Backend.ts"
 import type { WorkerData } from "./Embedded.ts"
-import { settings } from "./Settings.ts"
 
-const { port, secret } = workerData as WorkerData
+const { port, secret, settings } = workerData as WorkerData
 
+const embedded = {
+  ...settings,
+  host: "127.0.0.1",
+  port,
+  secret: Redacted.make(secret),
+  tlsCa: undefined,
+  tlsCert: undefined,
+  tlsKey: undefined
+}
 const program = Effect.gen(function* () {
-  const values = yield* settings
-  const embedded = {
-    ...values,
-    host: "127.0.0.1",
-    port,
-    secret: Redacted.make(secret),
-    tlsCert: undefined,
-    tlsKey: undefined
-  }
-  return yield* Effect.gen(function* () {
-    const serving = yield* Backend.serve(embedded)
-    parentPort!.postMessage({ port: serving.port, epoch: serving.epoch })
-    return yield* serving.failed
-  }).pipe(Effect.scoped, Backend.withLogging(embedded))
-})
+  const serving = yield* Backend.serve(embedded)
+  parentPort!.postMessage({ port: serving.port, epoch: serving.epoch })
+  return yield* serving.failed
+}).pipe(Effect.scoped, Backend.withLogging(embedded))
 
 const fiber = Effect.runFork(Effect.tapError(program, (error) => Effect.logError(error.message)))
 parentPort!.once("message", () => fiber.interruptUnsafe())
