@@ -96,11 +96,13 @@ export class Writer<S, C> implements Submitter {
   private scheduled = false
   private tickDue = false
   private stopped = false
-  private entriesSinceCheckpoint = 0
+  private entriesSinceCheckpoint: number
 
   constructor(options: WriterOptions<S, C>) {
     this.options = options
     this.at_ms = options.at_ms
+    const { journal } = options
+    this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
       this.tickDue = true
       this.schedule()
