@@ -7,11 +7,14 @@ import { hexToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
 import { fingerprintOfKey } from "./Address.ts"
 
-export const Uuid = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u, {
-    message: "expected a lower-case UUID"
-  })
-).annotate({ identifier: "Uuid", description: "UUID, lower case", examples: ["018f3f1e-5d5b-7a00-8000-000000000001"] })
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/u
+export const Uuid = Schema.String.check(Schema.isPattern(UUID, { message: "expected a lower-case UUID" })).annotate({
+  identifier: "Uuid",
+  description: "UUID, lower case",
+  examples: ["018f3f1e-5d5b-7a00-8000-000000000001"]
+})
+
+export const isUuid = (value: unknown): value is string => typeof value === "string" && UUID.test(value)
 
 /** Client-chosen order reference: 1 to 36 of `[A-Za-z0-9_-]`, unique per sub-account for ever. */
 export const OrderLinkId = Schema.String.check(

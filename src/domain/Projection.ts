@@ -1,17 +1,37 @@
 /**
  * What a batch of events means for the read model: rows to write, user-stream events to number, candles to move.
  *
- * A projection is a pure function of the event stream, so every gateway that reads the same stream derives the same rows
- * and the same user-stream numbers. Source: contract 5.8, 8.5.
+ * A projection is a function of the event stream alone, so every gateway that reads the same stream derives the same rows
+ * and the same user-stream numbers, however the stream is cut into batches. Source: contract 5.8, 8.5.
  */
 import type { Movement } from "./Account.ts"
-import type { Interval } from "./Enumerations.ts"
-import type { StreamPosition } from "./Event.ts"
+import { Series, type IntervalCandle } from "./Candles.ts"
+import type { Event, StreamPosition } from "./Event.ts"
 import type { Closing, Execution } from "./Execution.ts"
-import type { Candle, Instrument, PublicTrade } from "./Market.ts"
+import type { Instrument, PublicTrade } from "./Market.ts"
 import type { Order } from "./Order.ts"
+import * as Record from "./Record.ts"
 import type { PrivateTopic } from "./Topic.ts"
 import type { SubAccountState } from "./User.ts"
+
+/** Where the read model stands, and where its numbering began. */
+export interface ModelPosition extends StreamPosition {
+  /** Seq after which the read model began: 0, or where it was last built anew. */
+  readonly began: number
+  /** Engine time of the last event, Unix ms; 0 before the first. */
+  readonly ts_ms: number
+}
+
+/** Identity of the numbers that clients see; the same on every gateway. Source: contract 5.8. */
+export const streamIdOf = (position: Pick<ModelPosition, "epoch" | "began">): string =>
+  `${position.epoch}-${position.began}`
+
+/** Last numbers of a user's stream: of all topics together, and of each; 0 before the first. */
+export interface StreamHead {
+  readonly user_id: string
+  readonly seq: number
+  readonly topics: { readonly [T in PrivateTopic]: number }
+}
 
 export interface UserStreamEvent {
   readonly user_id: string
@@ -26,30 +46,243 @@ export interface UserStreamEvent {
   readonly record: string
 }
 
+/** Candles of trades, of the mark price or of the index price. */
+export type CandleKind = "trade" | "mark" | "index"
+
 export interface CandleChange {
-  readonly kind: "trade" | "mark" | "index"
+  readonly kind: CandleKind
   readonly symbol: string
-  readonly interval: Interval
-  readonly candle: Candle
+  /** Closed for good by this batch. */
+  readonly closed: ReadonlyArray<IntervalCandle>
+  /** The last candle of every interval after this batch; `confirm` tells whether it is closed. */
+  readonly last: ReadonlyArray<IntervalCandle>
+}
+
+export interface OrderRow {
+  readonly user_id: string
+  /** Seq of the order's first event in this batch; the row keeps the one that it was first written with. */
+  readonly seq: number
+  readonly order: Order
+  /** JSON text of the order. */
+  readonly record: string
+}
+
+export interface ExecutionRow {
+  readonly user_id: string
+  readonly seq: number
+  readonly execution: Execution
+  readonly record: string
+  readonly closing: Closing | undefined
 }
 
 export interface Projection {
   /** Position before the batch; `undefined`: the beginning. A commit on another position is refused. */
   readonly after: StreamPosition | undefined
   /** Position of the last event of the batch. */
-  readonly position: StreamPosition
-  /** Last state of each order that changed, with its owner and the seq of its first event (the id of its row). */
-  readonly orders: ReadonlyArray<{ readonly user_id: string; readonly seq: number; readonly order: Order }>
-  readonly executions: ReadonlyArray<{
-    readonly user_id: string
-    readonly seq: number
-    readonly execution: Execution
-    readonly closing: Closing | undefined
-  }>
-  readonly trades: ReadonlyArray<PublicTrade>
+  readonly position: ModelPosition
+  /** Last state of each order that changed. */
+  readonly orders: ReadonlyArray<OrderRow>
+  readonly executions: ReadonlyArray<ExecutionRow>
+  /** With the seq of the event that printed them. */
+  readonly trades: ReadonlyArray<{ readonly seq: number; readonly trade: PublicTrade }>
   readonly candles: ReadonlyArray<CandleChange>
-  readonly movements: ReadonlyArray<Movement>
+  /** Last state of each, with the seq of its first event in this batch. */
+  readonly movements: ReadonlyArray<{ readonly seq: number; readonly movement: Movement }>
   readonly subAccounts: ReadonlyArray<SubAccountState>
   readonly instruments: ReadonlyArray<Instrument>
   readonly userEvents: ReadonlyArray<UserStreamEvent>
+  /** Last numbers of the users in `userEvents`. */
+  readonly heads: ReadonlyArray<StreamHead>
+}
+
+/** What the model holds besides rows, to go on from. */
+export interface Standing {
+  readonly position: ModelPosition | undefined
+  readonly heads: ReadonlyArray<StreamHead>
+  readonly candles: ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>
+}
+
+interface Head {
+  seq: number
+  order: number
+  execution: number
+  position: number
+  account_balance: number
+}
+
+const keyOf = (kind: CandleKind, symbol: string): string => `${kind}|${symbol}`
+
+/** Turns batches of events into projections, one after the other. */
+export class Projecting {
+  private position: ModelPosition | undefined
+  private readonly heads = new Map<string, Head>()
+  private readonly series = new Map<
+    string,
+    { readonly kind: CandleKind; readonly symbol: string; readonly of: Series }
+  >()
+  private readonly houseUsers: ReadonlySet<string>
+
+  /**
+   * Goes on from where a model stands. `houseUsers` are users that nobody can log in as (a market maker of the backend):
+   * their orders and fills are in books, trades and candles, but make no rows and no stream that nobody could read.
+   */
+  constructor(standing: Standing, houseUsers: ReadonlySet<string> = new Set()) {
+    this.position = standing.position
+    this.houseUsers = houseUsers
+    for (const { user_id, seq, topics } of standing.heads) this.heads.set(user_id, { seq, ...topics })
+    for (const { kind, symbol, last } of standing.candles) {
+      this.series.set(keyOf(kind, symbol), { kind, symbol, of: Series.from(last) })
+    }
+  }
+
+  /** The projection of the next events, which follow the position without a gap; there is at least one. */
+  next(epoch: string, events: ReadonlyArray<Event>): Projection {
+    const orders = new Map<string, OrderRow>()
+    const executions: Array<ExecutionRow> = []
+    const trades: Array<{ readonly seq: number; readonly trade: PublicTrade }> = []
+    const movements = new Map<string, { readonly seq: number; readonly movement: Movement }>()
+    const subAccounts = new Map<string, SubAccountState>()
+    const instruments = new Map<string, Instrument>()
+    const userEvents: Array<UserStreamEvent> = []
+    const users = new Set<string>()
+
+    const tell = (
+      event: Event,
+      user_id: string,
+      topic: PrivateTopic,
+      sub_account_address: string,
+      subject: string | undefined,
+      record: (seq: number) => string
+    ) => {
+      const head = this.head(user_id)
+      const seq = ++head.seq
+      userEvents.push({
+        user_id,
+        seq,
+        topic,
+        prev_seq: head[topic],
+        sub_account_address,
+        subject,
+        mts: event.ts_ms,
+        record: record(seq)
+      })
+      head[topic] = seq
+      users.add(user_id)
+    }
+
+    for (const event of events) {
+      const { body, seq } = event
+      const owner = event.user_id === undefined || this.houseUsers.has(event.user_id) ? undefined : event.user_id
+      switch (body.type) {
+        case "order": {
+          if (owner === undefined) break
+          const { order } = body
+          const record = Record.order(order)
+          orders.set(order.order_id, { user_id: owner, seq: orders.get(order.order_id)?.seq ?? seq, order, record })
+          tell(event, owner, "order", order.sub_account_address, undefined, () => record)
+          break
+        }
+        case "execution": {
+          if (owner === undefined) break
+          const { closing, execution } = body
+          const record = Record.execution(execution)
+          executions.push({ user_id: owner, seq, execution, record, closing })
+          tell(event, owner, "execution", execution.sub_account_address, undefined, () => record)
+          break
+        }
+        case "position": {
+          if (owner === undefined) break
+          const { position } = body
+          tell(event, owner, "position", position.sub_account_address, position.symbol, (at) =>
+            Record.position(position, at)
+          )
+          break
+        }
+        case "balance": {
+          if (owner === undefined) break
+          const { balance, reason } = body
+          tell(event, owner, "account_balance", balance.sub_account_address, balance.asset, (at) =>
+            Record.balance(balance, at, reason)
+          )
+          break
+        }
+        case "trades": {
+          const series = this.candles("trade", body.symbol)
+          for (const printed of body.trades) {
+            const trade = Record.publicTrade(printed)
+            trades.push({ seq, trade })
+            series.trade(trade.timestamp, trade.price, trade.qty)
+          }
+          break
+        }
+        case "prices":
+          for (const prices of body.prices) {
+            this.candles("mark", prices.symbol).sample(prices.ts_ms, prices.mark_price)
+            this.candles("index", prices.symbol).sample(prices.ts_ms, prices.index_price)
+            this.candles("trade", prices.symbol).advance(prices.ts_ms)
+          }
+          break
+        case "movement": {
+          const key = `${body.movement.user_id}|${body.movement.kind}|${body.movement.transfer_id}`
+          movements.set(key, { seq: movements.get(key)?.seq ?? seq, movement: body.movement })
+          break
+        }
+        case "sub_account":
+          subAccounts.set(body.sub_account.sub_account_address, body.sub_account)
+          break
+        case "instrument":
+          instruments.set(body.instrument.symbol, body.instrument)
+          break
+        case "book":
+        case "other":
+          break
+      }
+    }
+
+    const last = events.at(-1)!
+    const after = this.position
+    this.position = { epoch, seq: last.seq, began: after?.began ?? 0, ts_ms: last.ts_ms }
+    return {
+      after,
+      position: this.position,
+      orders: [...orders.values()],
+      executions,
+      trades,
+      candles: this.movedCandles(),
+      movements: [...movements.values()],
+      subAccounts: [...subAccounts.values()],
+      instruments: [...instruments.values()],
+      userEvents,
+      heads: [...users].map((user_id) => {
+        const { seq, ...topics } = this.head(user_id)
+        return { user_id, seq, topics }
+      })
+    }
+  }
+
+  private head(user_id: string): Head {
+    let head = this.heads.get(user_id)
+    if (head === undefined) {
+      head = { seq: 0, order: 0, execution: 0, position: 0, account_balance: 0 }
+      this.heads.set(user_id, head)
+    }
+    return head
+  }
+  private candles(kind: CandleKind, symbol: string): Series {
+    const key = keyOf(kind, symbol)
+    let series = this.series.get(key)
+    if (series === undefined) {
+      series = { kind, symbol, of: new Series() }
+      this.series.set(key, series)
+    }
+    return series.of
+  }
+  private movedCandles(): ReadonlyArray<CandleChange> {
+    const moved: Array<CandleChange> = []
+    for (const { kind, symbol, of } of this.series.values()) {
+      const change = of.take()
+      if (change !== undefined) moved.push({ kind, symbol, ...change })
+    }
+    return moved
+  }
 }

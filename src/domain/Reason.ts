@@ -32,7 +32,7 @@ const catalogue = {
   InvalidSignature: ["UNAUTHORIZED", "the signature does not match"],
   InvalidPublicKey: ["UNAUTHORIZED", "the public key is not a valid Ed25519 key"],
   UnknownPartyKey: ["UNAUTHORIZED", "the key of this party is not known yet; send verifying_key"],
-  StaleTimestamp: ["UNAUTHORIZED", "the timestamp is outside the accepted window"],
+  StaleTimestamp: ["UNAUTHORIZED", "the timestamp is outside the accepted window; expected are Unix milliseconds"],
   InvalidNonce: ["UNAUTHORIZED", "the nonce must be 8 to 64 characters of A-Z, a-z, 0-9, - and _"],
   NonceReused: ["UNAUTHORIZED", "nonce already used"],
   AmbiguousAuth: ["BAD_REQUEST", "send either a bearer token or API-key headers, not both"],

@@ -2,11 +2,23 @@
  * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of contract 3.2,
  * 4.4 and 4.8.
  */
-import { Context, type Effect, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
+import { isPublicKey } from "../domain/Ed25519.ts"
+import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../domain/Identity.ts"
 import type { Details } from "../domain/Reason.ts"
 import { Reason } from "../domain/Reason.ts"
+import { sameSecret } from "../domain/Secrets.ts"
 import type { Caller } from "../domain/User.ts"
-import type { Rate } from "./RateLimiter.ts"
+import { Accounts } from "./Accounts.ts"
+import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
+import { commandIdOf } from "./Ids.ts"
+import { type NonceSpace, NonceStore } from "./NonceStore.ts"
+import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
+import { Sequencer } from "./Sequencer.ts"
+import { Signatures } from "./Signatures.ts"
+import { Tokens } from "./Tokens.ts"
 
 /** The credentials were not accepted. `details` holds facts that the caller may know (server time, skew). */
 export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
@@ -46,9 +58,40 @@ export interface SignedRequest {
   readonly client_ip: string
 }
 
+export interface AuthenticatorOptions {
+  /** How far a login's `timestamp_ms` may lie from the server's time. Default 60 seconds. */
+  readonly loginWindow?: Duration.Input
+  /** The same for API keys. Default 30 seconds. Nonces are kept for twice as long: tell the {@link NonceStore}. */
+  readonly apiKeyWindow?: Duration.Input
+  /** Who may call the admin endpoints; `undefined`: nobody. */
+  readonly admin: { readonly username: string; readonly password: Redacted.Redacted<string> } | undefined
+}
+
+const utf8 = new TextEncoder()
+/** SHA-256 of no bytes: what X-BODY-SHA256 says of a request without a body. */
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+const refuse = (reason: Reason, details: Details = {}) => new AuthRefused({ reason, details })
+const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
+/** A store that does not answer is no verdict on the caller. */
+const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
+
+/** A wallet as a login names it. */
+interface Wallet {
+  readonly rail: Rail
+  readonly root_address: string
+  readonly party_id: string | undefined
+  readonly publicKey: Uint8Array
+  /** The key of a party is not on record yet: a valid signature binds it. */
+  readonly binds: boolean
+  /** Whose nonces these are. */
+  readonly owner: Uint8Array
+}
+
 export class Authenticator extends Context.Service<
   Authenticator,
   {
+    /** Logs a wallet in, and makes its user and sub-account 0 the first time. Counts `authorize-ip` itself. */
     readonly login: (
       body: {
         readonly public_key: string
@@ -67,8 +110,9 @@ export class Authenticator extends Context.Service<
       },
       AuthError
     >
+    /** Refuses the caller's token from now on. */
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
-    /** Whoever holds the token. */
+    /** Whoever holds the token. Failures count against the client's address, as those of `signed` and `basic` do. */
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
     /** Whoever signed the request; the nonce is not claimed yet, so that the rate of the key can be checked first. */
     readonly signed: (
@@ -89,4 +133,250 @@ export class Authenticator extends Context.Service<
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
->()("gateway/services/Authenticator") {}
+>()("gateway/services/Authenticator") {
+  static readonly layer = (
+    options: AuthenticatorOptions
+  ): Layer.Layer<
+    Authenticator,
+    never,
+    Accounts | ApiKeys | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
+  > => Layer.effect(Authenticator, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
+  const accounts = yield* Accounts
+  const apiKeys = yield* ApiKeys
+  const nonces = yield* NonceStore
+  const limiter = yield* RateLimiter
+  const sequencer = yield* Sequencer
+  const signatures = yield* Signatures
+  const tokens = yield* Tokens
+
+  const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
+  const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
+  const revocations = new Set<(credential: string) => void>()
+
+  /** Counts against a bucket and refuses when it is full. */
+  const limit = (bucket: Bucket, key: string) =>
+    Effect.flatMap(limiter.take(bucket, key), (rate) =>
+      rate === undefined || rate.allowed ? Effect.void : Effect.fail(new AuthLimited({ rate }))
+    )
+  /** Refuses an address that failed too often before any signature is verified; counts what fails behind it. */
+  const guarded =
+    (bucket: Bucket, client_ip: string) =>
+    <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, E | AuthLimited> =>
+      Effect.flatMap(limiter.peek(bucket, client_ip), (rate): Effect.Effect<A, E | AuthLimited> =>
+        rate === undefined || rate.allowed
+          ? Effect.tapError(check, (error) =>
+              error instanceof AuthRefused ? limiter.take(bucket, client_ip) : Effect.void
+            )
+          : Effect.fail(new AuthLimited({ rate }))
+      )
+
+  const checkTime = (timestamp_ms: number, window_ms: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (server_time_ms) => {
+      const skew_ms = timestamp_ms - server_time_ms
+      return Math.abs(skew_ms) <= window_ms
+        ? Effect.void
+        : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
+    })
+
+  const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
+    signature === undefined
+      ? Effect.fail(refuse("InvalidSignature"))
+      : Effect.flatMap(signatures.verify(publicKey, utf8.encode(message), signature), (matches) =>
+          matches ? Effect.void : Effect.fail(refuse("InvalidSignature"))
+        )
+
+  const claim = (space: NonceSpace, owner: Uint8Array, nonce: string) =>
+    Effect.catchTags(nonces.claim(space, owner, nonce), {
+      NonceReused: () => Effect.fail(refuse("NonceReused")),
+      NonceStoreUnavailable: unavailable
+    })
+
+  const readKey = (text: string) => {
+    const bytes = bytesOfPublicKey(text)
+    return bytes !== undefined && isPublicKey(bytes) ? Effect.succeed(bytes) : Effect.fail(refuse("InvalidPublicKey"))
+  }
+
+  /** The wallet behind `public_key`, which names a key or, holding `::`, a party. */
+  const walletOf = Effect.fnUntraced(function* (public_key: string, verifying_key: string | undefined) {
+    if (!public_key.includes("::")) {
+      const publicKey = yield* readKey(public_key)
+      const wallet: Wallet = {
+        rail: "address",
+        root_address: rootOfKey(publicKey),
+        party_id: undefined,
+        publicKey,
+        binds: false,
+        owner: publicKey
+      }
+      return wallet
+    }
+    const party = parseParty(public_key)
+    if (party === undefined) return yield* refuse("InvalidPublicKey")
+    const bound = yield* orUnavailable(accounts.partyKey(party.id))
+    const text = verifying_key ?? bound
+    if (text === undefined) return yield* refuse("UnknownPartyKey")
+    const publicKey = yield* readKey(text)
+    if (!isKeyOfParty(party, publicKey)) return yield* refuse("InvalidPublicKey")
+    const wallet: Wallet = {
+      rail: "party",
+      root_address: rootOfParty(party.id),
+      party_id: party.id,
+      publicKey,
+      binds: bound === undefined,
+      owner: utf8.encode(party.id)
+    }
+    return wallet
+  })
+
+  /** The wallet's user, with sub-account 0 behind it. */
+  const admit = Effect.fnUntraced(function* (wallet: Wallet) {
+    const { rail, root_address, party_id } = wallet
+    const user_id = userIdOf(root_address)
+    if (wallet.binds) yield* accounts.bindPartyKey(party_id!, Hex.encode(wallet.publicKey))
+    yield* accounts.ensureUser({ user_id, root_address, rail, party_id })
+    if (!(yield* accounts.isReady(user_id))) {
+      yield* sequencer.submit({
+        command_id: commandIdOf("create_sub_account", root_address, 0),
+        user_id,
+        sub_account_address: subAccountAddress(root_address, 0),
+        body: { type: "create_sub_account", root_address, index: 0 }
+      })
+      yield* accounts.markReady(user_id)
+    }
+    return user_id
+  }, orUnavailable)
+
+  /** A key that is known and not expired. */
+  const activeKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
+    const key = yield* orUnavailable(apiKeys.find(Hex.encode(publicKey)))
+    if (key === undefined) return yield* refuse("UnknownApiKey")
+    const { expires_at_ms } = key.caller
+    if (expires_at_ms !== undefined && expires_at_ms <= (yield* Clock.currentTimeMillis)) {
+      return yield* refuse("ExpiredApiKey")
+    }
+    return key
+  })
+
+  const checkAddress = (key: ActiveKey, client_ip: string) =>
+    key.allows(client_ip) ? Effect.void : Effect.fail(refuse("IpNotAllowed"))
+
+  /** Spends the nonce; only now was the key used. */
+  const spend = (space: NonceSpace, publicKey: Uint8Array, nonce: string, caller: Caller) =>
+    Effect.flatMap(claim(space, publicKey, nonce), () =>
+      Effect.map(Clock.currentTimeMillis, (now) => apiKeys.touch(caller.credential, now))
+    )
+
+  const login: Authenticator["Service"]["login"] = Effect.fnUntraced(function* (body, client_ip) {
+    yield* limit("authorize-ip", client_ip)
+    const { public_key, timestamp_ms, nonce } = body
+    if (!isNonce(nonce)) return yield* refuse("InvalidNonce", { field: "nonce" })
+    const wallet = yield* walletOf(public_key, body.verifying_key)
+    yield* checkTime(timestamp_ms, loginWindow)
+    yield* checkSignature(
+      wallet.publicKey,
+      `SERVICE_AUTH|LOGIN|${public_key}|${timestamp_ms}|${nonce}`,
+      bytesOfSignature(body.signature)
+    )
+    yield* limit("authorize-key", wallet.party_id ?? Hex.encode(wallet.publicKey))
+    yield* claim("login", wallet.owner, nonce)
+    const user_id = yield* admit(wallet)
+    const { root_address, rail } = wallet
+    const issued = yield* tokens.issue({ user_id, root_address, rail })
+    return { ...issued, user_id, root_address }
+  })
+
+  const verifyToken = (token: string) =>
+    Effect.flatMap(tokens.verify(token), (verdict) =>
+      typeof verdict === "string" ? Effect.fail(refuse(verdict)) : Effect.succeed(verdict)
+    )
+  const missing = Effect.suspend(() => Effect.fail(refuse("MissingToken")))
+
+  const bearer: Authenticator["Service"]["bearer"] = (token, client_ip) =>
+    Effect.clockWith((clock) => {
+      const known = tokens.known(token, clock.currentTimeMillisUnsafe())
+      if (typeof known === "object") return Effect.succeed(known)
+      const check =
+        known !== undefined
+          ? Effect.suspend(() => Effect.fail(refuse(known)))
+          : token === ""
+            ? missing
+            : verifyToken(token)
+      return guarded("auth-failures", client_ip)(check)
+    })
+
+  const checkRequest = Effect.fnUntraced(function* (request: SignedRequest) {
+    const { method, uri, timestamp_ms, nonce, body_sha256 } = request
+    if (request.api_key === undefined || request.api_key === "") return yield* missing
+    const publicKey = bytesOfPublicKey(request.api_key)
+    if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
+    const signature = bytesOfSignature(request.signature ?? "")
+    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
+      return yield* refuse("StaleTimestamp", {
+        server_time_ms: yield* Clock.currentTimeMillis,
+        window_ms: apiKeyWindow
+      })
+    }
+    if (nonce === undefined || !isNonce(nonce)) return yield* refuse("InvalidNonce")
+
+    const key = yield* activeKey(publicKey)
+    yield* checkTime(Number(timestamp_ms), apiKeyWindow)
+    if (body_sha256 === undefined) {
+      if (key.require_body_hash && request.actual_body_sha256 !== undefined) return yield* refuse("InvalidSignature")
+    } else if (body_sha256.toLowerCase() !== (request.actual_body_sha256 ?? EMPTY_SHA256)) {
+      return yield* refuse("InvalidSignature")
+    }
+    // a raw "|" in the target would let two requests share one message
+    if (uri.includes("|")) return yield* refuse("InvalidSignature")
+    const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
+    yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
+    yield* checkAddress(key, request.client_ip)
+    return { caller: key.caller, claimNonce: spend("rest", publicKey, nonce, key.caller) }
+  })
+
+  const signedSocket: Authenticator["Service"]["signedSocket"] = Effect.fnUntraced(function* (frame) {
+    const publicKey = bytesOfPublicKey(frame.api_key)
+    if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
+    const signature = bytesOfSignature(frame.signature)
+    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
+    const key = yield* activeKey(publicKey)
+    yield* checkTime(frame.timestamp_ms, apiKeyWindow)
+    yield* checkSignature(publicKey, `SERVICE_WS|AUTH|${frame.timestamp_ms}|${frame.nonce}`, signature)
+    yield* checkAddress(key, frame.client_ip)
+    yield* spend("ws", publicKey, frame.nonce, key.caller)
+    if (!key.caller.scopes.has("read")) return yield* refuse("InsufficientScope", { required: "read" })
+    return key.caller
+  })
+
+  const checkAdmin = (username: string, password: string) =>
+    Effect.suspend(() => {
+      const { admin } = options
+      if (admin === undefined) return Effect.fail(refuse("BadCredentials"))
+      // both are compared, whatever the first says
+      const name = sameSecret(username, admin.username)
+      const word = sameSecret(password, Redacted.value(admin.password))
+      return name && word ? Effect.void : Effect.fail(refuse("BadCredentials"))
+    })
+
+  return Authenticator.of({
+    login,
+    logout: Effect.fnUntraced(function* (caller) {
+      yield* orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!))
+      for (const listener of revocations) listener(caller.credential)
+    }),
+    bearer,
+    signed: (request) => guarded("auth-failures", request.client_ip)(checkRequest(request)),
+    signedSocket,
+    basic: (username, password, client_ip) => guarded("basic-failures", client_ip)(checkAdmin(username, password)),
+    onRevoked: (listener) =>
+      Effect.andThen(
+        Effect.sync(() => void revocations.add(listener)),
+        apiKeys.onRevoked(listener)
+      ),
+    jwks: tokens.jwks
+  })
+})

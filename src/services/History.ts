@@ -9,18 +9,27 @@
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
 import type { ExecType, Interval, OrderStatus } from "../domain/Enumerations.ts"
-import type { StreamPosition } from "../domain/Event.ts"
 import type { Execution } from "../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
 import type { RowKey, Rows } from "../domain/Page.ts"
-import type { Projection } from "../domain/Projection.ts"
+import type { CandleChange, CandleKind, ModelPosition, OrderRow, Projection, StreamHead } from "../domain/Projection.ts"
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { SubAccountState } from "../domain/User.ts"
 
 /** The database does not answer. */
 export class HistoryUnavailable extends Schema.TaggedError<HistoryUnavailable>()("HistoryUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+/**
+ * The projection does not follow the position of the model: it was committed before, or somebody else commits too.
+ * Nothing was written; `position` is where the model stands.
+ */
+export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("ProjectionRefused", {
+  position: Schema.UndefinedOr(
+    Schema.Struct({ epoch: Schema.String, seq: Schema.Int, began: Schema.Int, ts_ms: Schema.Int })
+  )
 }) {}
 
 /** Which rows of a user are asked for. Times in Unix ms: `start_time` inclusive, `end_time` exclusive. */
@@ -48,8 +57,12 @@ export interface ExecutionQuery extends ListQuery {
   readonly exec_type: ExecType | undefined
 }
 
-/** Candles of trades, of the mark price or of the index price. */
-export type CandleKind = "trade" | "mark" | "index"
+/** What is open at a position, read from the backend when the stream cannot be followed from where the model stood. */
+export interface OpenState {
+  readonly orders: ReadonlyArray<Pick<OrderRow, "user_id" | "order" | "record">>
+  readonly subAccounts: ReadonlyArray<SubAccountState>
+  readonly instruments: ReadonlyArray<Instrument>
+}
 
 /** One event of a user's stream. */
 export interface UserEvent {
@@ -70,11 +83,14 @@ export class History extends Context.Service<
   History,
   {
     /** Where the model stands; `undefined` before the first commit. */
-    readonly position: Read<StreamPosition | undefined>
+    readonly position: Read<ModelPosition | undefined>
     /** Commits a projection with its position, in one transaction. */
-    readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable>
-    /** Numbering starts anew: forgets open state, user streams and position; keeps what is past. */
-    readonly restart: (position: StreamPosition) => Effect.Effect<void, HistoryUnavailable>
+    readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
+    /**
+     * Numbering starts anew at `position`: forgets user streams and every open order that is not in `open`, takes `open`
+     * in and keeps what is past, all in one transaction.
+     */
+    readonly restart: (position: ModelPosition, open: OpenState) => Effect.Effect<void, HistoryUnavailable>
 
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>
     /** One order of a sub-account, by id or by the client's reference. */
@@ -88,9 +104,9 @@ export class History extends Context.Service<
     readonly subAccounts: (user_id: string) => Read<ReadonlyArray<SubAccountState>>
     readonly instruments: Read<ReadonlyArray<Instrument>>
 
-    /** Newest first. */
+    /** Newest first; the last {@link TRADES_KEPT} of a market are kept. */
     readonly trades: (symbol: string, limit: number) => Read<ReadonlyArray<PublicTrade>>
-    /** Candles that had at least one change, newest first, starting in [start, end). */
+    /** Candles that had at least one change, the open one too, newest first, starting in [start, end). */
     readonly candles: (query: {
       readonly kind: CandleKind
       readonly symbol: string
@@ -100,20 +116,25 @@ export class History extends Context.Service<
       readonly limit: number
     }) => Read<ReadonlyArray<Candle>>
 
+    /** The last candle of every interval, of every price of every market, to go on from after a start. */
+    readonly lastCandles: Read<ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>>
     /** Head of every user's stream and of each of its topics, to count on from after a start. */
     readonly streamHeads: Read<ReadonlyArray<StreamHead>>
-    /** Events of a user after `seq`, oldest first. */
+    /**
+     * Events of a user after `seq`, oldest first. The newest {@link USER_EVENTS_KEPT} or those of 24 hours are kept,
+     * whichever is more: where older ones are gone, the first event's seq is not `after` + 1.
+     */
     readonly userEvents: (user_id: string, after: number, limit: number) => Read<ReadonlyArray<UserEvent>>
     /** User-stream position of the last event of each position (by sub-account and symbol) and balance (and asset). */
     readonly lastSeqs: (user_id: string, topic: "position" | "account_balance") => Read<ReadonlyMap<string, number>>
   }
 >()("gateway/services/History") {}
 
-export interface StreamHead {
-  readonly user_id: string
-  readonly seq: number
-  readonly topics: { readonly [T in PrivateTopic]: number }
-}
+/** Trades that are kept of each market: what /market/recent-trade can ask for. */
+export const TRADES_KEPT = 1_000
+/** Events that are kept of each user at least, and for how long all are; contract 5.8. */
+export const USER_EVENTS_KEPT = 10_000
+export const USER_EVENTS_KEPT_MS = 86_400_000
 
 /** Key of {@link History.lastSeqs}: `<sub_account_address>|<symbol or asset>`. */
 export const lastSeqKey = (sub_account_address: string, symbolOrAsset: string): string =>

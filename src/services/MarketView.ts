@@ -5,6 +5,7 @@
  * Source: contract 3.3, 5.5, 5.6.
  */
 import { Context } from "effect"
+import type { IntervalCandle } from "../domain/Candles.ts"
 import type { Interval } from "../domain/Enumerations.ts"
 import type { Candle, Instrument, Level, PublicTrade, Ticker } from "../domain/Market.ts"
 
@@ -29,8 +30,10 @@ export interface MarketChange {
         readonly asks: ReadonlyArray<Level>
       }
     | undefined
+  /** Oldest first. */
   readonly trades: ReadonlyArray<PublicTrade>
-  readonly candles: ReadonlyArray<{ readonly interval: Interval; readonly candle: Candle }>
+  /** Of trades: those that were closed (`confirm`), then the open ones that changed. */
+  readonly candles: ReadonlyArray<IntervalCandle>
   readonly tickerChanged: boolean
   /** The book was built anew (backend lost and regained, epoch changed): followers start from a snapshot. */
   readonly reset: boolean
@@ -41,11 +44,14 @@ export class MarketView extends Context.Service<
   {
     readonly instruments: () => ReadonlyArray<Instrument>
     readonly instrument: (symbol: string) => Instrument | undefined
+    /** `undefined`: unknown, or not yet read. */
     readonly book: (symbol: string, depth?: number) => BookView | undefined
     readonly ticker: (symbol: string) => Ticker | undefined
     readonly recentTrades: (symbol: string, limit: number) => ReadonlyArray<PublicTrade>
-    /** The open candle of an interval. */
+    /** The open candle of an interval; without a trade in it, flat at the last close. `undefined` before any trade. */
     readonly openCandle: (symbol: string, interval: Interval) => Candle | undefined
+    /** Engine time of the last event that is in, Unix ms; 0 before the first. */
+    readonly now: () => number
     /** Identity of the numbers in books: changes when the backend's numbering starts anew. */
     readonly streamId: () => string
     /** Follows changes; the returned function ends it. Called synchronously: it must not throw or wait. */

@@ -6,7 +6,7 @@
  * {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the caller must sign with a fresh nonce.
  * Source: contract 4.2, 4.4.
  */
-import { Context, type Effect, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 
 export type NonceSpace = "login" | "activation" | "rest" | "ws"
 
@@ -26,4 +26,21 @@ export class NonceStore extends Context.Service<
       nonce: string
     ) => Effect.Effect<void, NonceReused | NonceStoreUnavailable>
   }
->()("gateway/services/NonceStore") {}
+>()("gateway/services/NonceStore") {
+  /** Routes the spaces that are kept for ever to one store and those of a window to another. */
+  static readonly routed = <E1, R1, E2, R2>(stores: {
+    readonly forever: Layer.Layer<NonceStore, E1, R1>
+    readonly windowed: Layer.Layer<NonceStore, E2, R2>
+  }): Layer.Layer<NonceStore, E1 | E2, R1 | R2> =>
+    Layer.effect(
+      NonceStore,
+      Effect.gen(function* () {
+        const forever = Context.get(yield* Layer.build(stores.forever), NonceStore)
+        const windowed = Context.get(yield* Layer.build(stores.windowed), NonceStore)
+        return NonceStore.of({
+          claim: (space, owner, nonce) =>
+            (space === "login" || space === "activation" ? forever : windowed).claim(space, owner, nonce)
+        })
+      })
+    )
+}

@@ -1,0 +1,16 @@
+/** Comparison of secrets, and the one-way form in which nonces are kept. */
+import { sha256 } from "@noble/hashes/sha2.js"
+import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+
+/** Whether two texts are equal; the time it takes tells nothing of where they differ. Source: contract 4.1. */
+export const sameSecret = (left: string, right: string): boolean => {
+  const a = sha256(utf8ToBytes(left))
+  const b = sha256(utf8ToBytes(right))
+  let difference = 0
+  for (let i = 0; i < a.length; i++) difference |= a[i]! ^ b[i]!
+  return difference === 0
+}
+
+/** SHA-256 over owner, a zero byte and nonce: 32 bytes, whatever the nonce. Source: contract 4.2. */
+export const nonceDigest = (owner: Uint8Array, nonce: string): Uint8Array =>
+  sha256(concatBytes(owner, Uint8Array.of(0), utf8ToBytes(nonce)))

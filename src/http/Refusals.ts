@@ -1,0 +1,84 @@
+/**
+ * The failures of the services in the words of the wire: one table for all handlers.
+ *
+ * Source: contract 1.2, 8.3.
+ */
+import { Context, Effect } from "effect"
+import { type ApiError, Internal, ofReason, ServiceUnavailable, TooManyRequests } from "../domain/ApiError.ts"
+import type { AccountsUnavailable } from "../services/Accounts.ts"
+import type { ApiKeyRefused } from "../services/ApiKeys.ts"
+import type { AuthError } from "../services/Authenticator.ts"
+import type { HistoryUnavailable } from "../services/History.ts"
+import type { Rate } from "../services/RateLimiter.ts"
+import type { RefereeUnavailable } from "../services/Referee.ts"
+import type { Refused } from "../services/Refused.ts"
+import type { ReadError, SubmitError } from "../services/Sequencer.ts"
+import { CurrentRequest, type RequestState } from "./RequestState.ts"
+
+export type Failure =
+  | Refused
+  | SubmitError
+  | ReadError
+  | RefereeUnavailable
+  | HistoryUnavailable
+  | AccountsUnavailable
+  | ApiKeyRefused
+  | AuthError
+
+const tooMany = TooManyRequests.make({ message: "rate limit exceeded" })
+const internal = Internal.make({ message: "internal error" })
+const databaseLost = ServiceUnavailable.make({ message: "the database does not answer" })
+const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
+const backendLost = ofReason("BackendUnavailable")
+
+/** A bucket is full; its headers tell when to come back. */
+export const limited = (state: RequestState, rate: Rate): ApiError => {
+  state.rate = rate
+  return tooMany
+}
+
+export const refusalOf = (failure: Failure, state: RequestState): ApiError => {
+  switch (failure._tag) {
+    case "Refused":
+      return ofReason(failure.reason, failure.facts, failure.message === undefined ? {} : { message: failure.message })
+    case "CommandRefused":
+      return ofReason(failure.reason, failure.facts, failure.message === "" ? {} : { message: failure.message })
+    case "AuthRefused":
+      return ofReason(failure.reason, failure.facts)
+    case "ApiKeyRefused":
+      // a bad key in a registration is a bad field, not bad credentials
+      return ofReason(
+        failure.reason,
+        failure.facts,
+        failure.reason === "InvalidPublicKey" ? { code: "BAD_REQUEST" } : {}
+      )
+    case "AuthLimited":
+      return limited(state, failure.decision)
+    case "SequencerUnavailable":
+    case "RefereeUnavailable":
+      return backendLost
+    case "OutcomeUnknown":
+      return unknownOutcome
+    case "HistoryUnavailable":
+    case "AccountsUnavailable":
+    case "AuthUnavailable":
+      return databaseLost
+    case "SequencerFault":
+      return internal
+  }
+}
+
+const isFault = (failure: Failure): boolean => failure._tag === "SequencerFault"
+
+/**
+ * Names the failures of a handler. Which code a reason has is data, so the types cannot tell that an endpoint declares
+ * it: a test holds every answer against the operation's declared errors, and the error channel is closed here.
+ */
+export const named = <A, E extends Failure, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
+  Effect.catch(effect, (failure) =>
+    Effect.withFiber((fiber) => {
+      const refusal = refusalOf(failure, Context.getUnsafe(fiber.context, CurrentRequest))
+      const failed = Effect.fail(refusal as never)
+      return isFault(failure) ? Effect.andThen(Effect.logError("backend fault", failure), failed) : failed
+    })
+  )

@@ -1,0 +1,121 @@
+/**
+ * JSON as this API takes it: one object, no key twice, keys in snake_case, integers without fraction or exponent.
+ *
+ * `null` and `""` in an optional field mean that it is absent, so both are taken out here, before a schema looks.
+ * Source: contract 1.1.
+ */
+import type { Reason } from "../domain/Reason.ts"
+
+/** A body that is refused. */
+export class BadJson {
+  readonly reason: Reason
+  readonly field: string | undefined
+  constructor(reason: Reason, field?: string) {
+    this.reason = reason
+    this.field = field
+  }
+}
+
+/** Objects and arrays in one another; no body of this API has more than four. */
+const DEPTH_MAX = 32
+
+const QUOTE = 34
+const POINT = 46
+const ZERO = 48
+const NINE = 57
+const COLON = 58
+const BACKSLASH = 92
+const LOWER_E = 101
+const UPPER_E = 69
+
+/**
+ * What a parsed value does not tell any more: `keys` counts the colons outside strings, as many as the text has keys,
+ * doubled ones counted twice; `fraction` says whether a number is written with a point or an exponent.
+ */
+const scan = (text: string): { readonly keys: number; readonly fraction: boolean } => {
+  let keys = 0
+  let fraction = false
+  let before = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      for (i++; text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++
+    } else if (code === COLON) keys++
+    else if (code === POINT) fraction = true
+    else if ((code === LOWER_E || code === UPPER_E) && before >= ZERO && before <= NINE) fraction = true
+    before = code
+  }
+  return { keys, fraction }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+// An integer written as 1.0 or 1e3 parses as one; its source text tells. Any fraction stands for it from then on.
+const refuseFractions = (_key: string, value: unknown, context?: { readonly source?: string }) =>
+  typeof value === "number" && /[.eE]/u.test(context?.source ?? "") ? 0.5 : value
+
+class Reader {
+  keys = 0
+  /** Whether `null` is a value here (PUT /admin/index-price). */
+  readonly keepNull: boolean
+  problem: BadJson | undefined = undefined
+  constructor(keepNull: boolean) {
+    this.keepNull = keepNull
+  }
+
+  read(value: unknown, path: string, depth: number): unknown {
+    if (value === null || typeof value !== "object") return value
+    if (depth > DEPTH_MAX) {
+      this.problem = new BadJson("MalformedJson")
+      return value
+    }
+    if (Array.isArray(value)) {
+      for (let i = 0; i < value.length; i++) value[i] = this.read(value[i], `${path}${i}.`, depth + 1)
+      return value
+    }
+    const record = value as Record<string, unknown>
+    const names = Object.keys(record)
+    this.keys += names.length
+    let kept: Record<string, unknown> | undefined
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!
+      const member = record[name]
+      if (name !== name.toLowerCase() && this.problem === undefined) {
+        this.problem = new BadJson("UnknownField", path + name)
+      }
+      const absent = member === "" || (member === null && !this.keepNull) || name === "__proto__"
+      if (absent && kept === undefined) {
+        kept = {}
+        for (let j = 0; j < i; j++) kept[names[j]!] = record[names[j]!]
+      }
+      if (absent) continue
+      const read =
+        typeof member === "object" && member !== null ? this.read(member, `${path}${name}.`, depth + 1) : member
+      if (kept !== undefined) kept[name] = read
+      else if (read !== member) record[name] = read
+    }
+    return kept ?? record
+  }
+}
+
+/** Reads a body. An absent one is an empty object: whatever is required is then missing by name. */
+export const parse = (bytes: Uint8Array | undefined, keepNull = false): Record<string, unknown> | BadJson => {
+  if (bytes === undefined) return {}
+  let value: unknown
+  let keys: number
+  try {
+    const text = utf8.decode(bytes)
+    value = JSON.parse(text)
+    const scanned = scan(text)
+    keys = scanned.keys
+    if (scanned.fraction) value = JSON.parse(text, refuseFractions as Parameters<typeof JSON.parse>[1])
+  } catch {
+    return new BadJson("MalformedJson")
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value)) return new BadJson("MalformedJson")
+  const reader = new Reader(keepNull)
+  const read = reader.read(value, "", 1) as Record<string, unknown>
+  if (reader.problem?.reason === "MalformedJson") return reader.problem
+  if (reader.keys !== keys) return new BadJson("MalformedJson")
+  return reader.problem ?? read
+}

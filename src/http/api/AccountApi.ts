@@ -1,0 +1,140 @@
+/** /account: balances and movements of money. Source: contract 3.7. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Asset, Balance, Deposit, Transfer } from "../../domain/Account.ts"
+import { Decimal } from "../../domain/Decimal.ts"
+import { TransferStatus } from "../../domain/Enumerations.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import { page } from "../../domain/Page.ts"
+import { docs } from "./Docs.ts"
+import { bodyErrors } from "./Errors.ts"
+import { AnyAddress, paging } from "./Fields.ts"
+import { BearerOrApiKey } from "./Security.ts"
+
+export const Balances = Schema.Struct({
+  list: Schema.Array(Balance),
+  stream_id: Schema.String,
+  seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
+}).annotate({ identifier: "Balances" })
+
+export const FaucetBody = Schema.Struct({
+  sub_account_address: AnyAddress,
+  asset: Asset,
+  amount: Decimal
+}).annotate({ identifier: "FaucetBody" })
+export type FaucetBody = typeof FaucetBody.Type
+
+export const TransferBody = Schema.Struct({
+  transfer_id: Uuid.annotate({ description: "Chosen by you; the same content again answers the first result" }),
+  from_sub_account_address: AnyAddress,
+  to_sub_account_address: AnyAddress,
+  asset: Asset,
+  amount: Decimal
+}).annotate({ identifier: "TransferBody" })
+export type TransferBody = typeof TransferBody.Type
+
+export const TransferReceipt = Schema.Struct({ transfer_id: Uuid, status: TransferStatus }).annotate({
+  identifier: "TransferReceipt"
+})
+
+const balancesQuery = { sub_account_address: Schema.optionalKey(AnyAddress) }
+const transfersQuery = { sub_account_address: Schema.optionalKey(AnyAddress), ...paging }
+
+const v0 = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
+const v1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
+const id = "018f3f1e-5d5b-4a00-8000-000000000003"
+const movement = { asset: "USDC", amount: "10000", status: "completed" }
+const times = { created_time: 1767225600000, updated_time: 1767225600000 }
+
+export class AccountApi extends HttpApiGroup.make("account")
+  .add(
+    HttpApiEndpoint.get("balances", "/balances", {
+      query: balancesQuery,
+      success: Balances,
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getBalances",
+        summary: "Balances",
+        description: "Wallet, equity and margins of one sub-account or of all.",
+        access: "read",
+        response: {
+          list: [
+            {
+              sub_account_address: v0,
+              asset: "USDC",
+              asset_addr: v1,
+              wallet_balance: "9993.4",
+              equity: "9993.4",
+              available_balance: "6983.5",
+              margin_used: "1200",
+              order_margin: "1809.9",
+              maintenance_margin: "120",
+              unrealised_pnl: "0",
+              isolated_margin: "0",
+              withdrawable: "6983.5",
+              updated_time: 1767225600010,
+              seq: 5
+            }
+          ],
+          stream_id: "s1",
+          seq: 7
+        }
+      })
+    ),
+    HttpApiEndpoint.post("faucet", "/faucet", {
+      payload: FaucetBody,
+      success: Deposit,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "askFaucet",
+        summary: "Test money",
+        description: "Deposits test money, up to a daily limit; switched off in production.",
+        access: "account",
+        request: { sub_account_address: v0, asset: "USDC", amount: "10000" },
+        response: { deposit_id: id, sub_account_address: v0, ...movement, source: "faucet", ...times }
+      })
+    ),
+    HttpApiEndpoint.post("transfer", "/transfer", {
+      payload: TransferBody,
+      success: TransferReceipt,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "transferFunds",
+        summary: "Transfer between own sub-accounts",
+        description: "The transfer_id makes it idempotent: other content under a used id is 409 DuplicateRequestId.",
+        access: "transfer",
+        request: {
+          transfer_id: id,
+          from_sub_account_address: v0,
+          to_sub_account_address: v1,
+          asset: "USDC",
+          amount: "100"
+        },
+        response: { transfer_id: id, status: "completed" }
+      })
+    ),
+    HttpApiEndpoint.get("transfers", "/transfer", {
+      query: transfersQuery,
+      success: page(Transfer),
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getTransfers",
+        summary: "Transfers",
+        description: "Transfers between own sub-accounts, newest first.",
+        access: "read",
+        query: transfersQuery,
+        response: {
+          list: [{ transfer_id: id, from_sub_account_address: v0, to_sub_account_address: v1, ...movement, ...times }],
+          next_page_cursor: ""
+        }
+      })
+    )
+  )
+  .prefix("/api/v1/account")
+  .middleware(BearerOrApiKey)
+  .annotateMerge(OpenApi.annotations({ title: "Account", description: "Balances and movements of money" })) {}

@@ -1,0 +1,124 @@
+/** /authorize: tokens and the whitelist. Source: contract 3.2. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Address } from "../../domain/Address.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import { Millis } from "../../domain/Time.ts"
+import { docs } from "./Docs.ts"
+import { bodyErrors } from "./Errors.ts"
+import { AdminAccess, BearerOnly, PublicAccess } from "./Security.ts"
+
+export const LoginBody = Schema.Struct({
+  public_key: Schema.String.annotate({
+    description: "Ed25519 public key (hex, 0x-hex, base64, base64url), or a party id `<hint>::<fingerprint>`",
+    examples: ["0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"]
+  }),
+  signature: Schema.String.annotate({
+    description: "Ed25519 signature over `SERVICE_AUTH|LOGIN|{public_key}|{timestamp_ms}|{nonce}`"
+  }),
+  timestamp_ms: Schema.Int.annotate({ description: "Unix ms, within 60 s of the server's time" }),
+  nonce: Schema.String.annotate({ description: "8 to 64 characters of A-Z, a-z, 0-9, - and _; never used before" }),
+  verifying_key: Schema.optionalKey(
+    Schema.String.annotate({ description: "Key of a party, at its first login; ignored on the address rail" })
+  )
+}).annotate({ identifier: "LoginBody" })
+
+export const Login = Schema.Struct({
+  token: Schema.String.annotate({ description: "JWT, valid for 7 days" }),
+  user_id: Uuid,
+  expires_at_ms: Millis,
+  root_address: Address
+}).annotate({ identifier: "Login" })
+
+export const Whitelisting = Schema.Struct({ root_address: Address, whitelisted: Schema.Boolean }).annotate({
+  identifier: "Whitelisting"
+})
+
+const wallet = {
+  root_address: Schema.String.annotate({
+    description: "Root address, canonical or short, or a party id",
+    examples: ["0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"]
+  })
+}
+const root = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
+
+export class AuthorizeApi extends HttpApiGroup.make("authorize")
+  .add(
+    HttpApiEndpoint.post("login", "/", {
+      payload: LoginBody,
+      success: Login,
+      error: bodyErrors
+    })
+      .middleware(PublicAccess)
+      .annotateMerge(
+        docs({
+          id: "login",
+          summary: "Log in",
+          description:
+            "Answers a token to whoever signs with the key of a wallet. The first login makes the user and its first sub-account. A failed check is 400, a lost database or backend 500.",
+          access: "open",
+          request: {
+            public_key: "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+            signature:
+              "0x65ba054e367cd4b105b852f8670fe1b07c2579fc974bf25fbaf81d9aab5ab1415090606a1a0482af42e9cdaabb245574b608158d24fd854d34992a6840cd640b",
+            timestamp_ms: 1767225600000,
+            nonce: "bG9naW4tbm9uY2UtMDAwMQ"
+          },
+          response: {
+            token: "eyJhbGciOiJFZERTQSJ9.e30.AA",
+            user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
+            expires_at_ms: 1767830400000,
+            root_address: root
+          }
+        })
+      ),
+    HttpApiEndpoint.post("logout", "/logout", {
+      success: Schema.Struct({ revoked: Schema.Literal(true) }).annotate({ identifier: "LoggedOut" })
+    })
+      .middleware(BearerOnly)
+      .annotateMerge(
+        docs({
+          id: "logout",
+          summary: "Log out",
+          description: "Refuses the token from now on; its WebSocket connections are closed with 4010.",
+          access: "bearer",
+          response: { revoked: true }
+        })
+      ),
+    HttpApiEndpoint.put("whitelist", "/whitelist/:root_address", { params: wallet, success: Whitelisting })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "whitelistWallet",
+          summary: "Admit a wallet",
+          description:
+            "Puts a wallet on the whitelist. The wallet need not have logged in; repeating it changes nothing.",
+          access: "basic",
+          response: { root_address: root, whitelisted: true }
+        })
+      ),
+    HttpApiEndpoint.get("whitelisting", "/whitelist/:root_address", { params: wallet, success: Whitelisting })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "getWhitelisting",
+          summary: "Is a wallet admitted?",
+          description: "`whitelisted` is false for a wallet that nobody has put on the whitelist.",
+          access: "basic",
+          response: { root_address: root, whitelisted: true }
+        })
+      ),
+    HttpApiEndpoint.delete("unwhitelist", "/whitelist/:root_address", { params: wallet, success: Whitelisting })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "unwhitelistWallet",
+          summary: "Take a wallet off the whitelist",
+          description: "Repeating it changes nothing.",
+          access: "basic",
+          response: { root_address: root, whitelisted: false }
+        })
+      )
+  )
+  .prefix("/api/v1/authorize")
+  .annotateMerge(OpenApi.annotations({ title: "Authorize", description: "Tokens and the whitelist" })) {}

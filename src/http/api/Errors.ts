@@ -1,0 +1,25 @@
+/** Refusals that only HTTP knows: they carry the code `BAD_REQUEST` under a status of their own. Source: contract 1.1. */
+import { ErrorReporter, Schema } from "effect"
+
+const body = {
+  code: Schema.tag("BAD_REQUEST"),
+  message: Schema.String,
+  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  request_id: Schema.optionalKey(Schema.String)
+}
+
+export class BodyTooLarge extends Schema.Error<BodyTooLarge>("BodyTooLarge")(body, {
+  httpApiStatus: 413,
+  description: "The body is larger than 256 KiB"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+export class WrongMediaType extends Schema.Error<WrongMediaType>("WrongMediaType")(body, {
+  httpApiStatus: 415,
+  description: "The body is not application/json"
+}) {
+  override readonly [ErrorReporter.ignore] = true
+}
+
+/** Errors of every endpoint that takes a body, beside its own. */
+export const bodyErrors = [BodyTooLarge, WrongMediaType] as const

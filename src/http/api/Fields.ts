@@ -1,0 +1,60 @@
+/** Fields as requests write them, more forgiving than the records that answers carry. Source: contract 1.3 to 1.7. */
+import { Schema, SchemaTransformation } from "effect"
+import { Address, parseAddress } from "../../domain/Address.ts"
+import { LIMIT_DEFAULT, LIMIT_MAX } from "../../domain/Page.ts"
+import { Millis } from "../../domain/Time.ts"
+
+/** An address, canonical or short; decodes to the canonical form. */
+export const AnyAddress = Schema.String.check(
+  Schema.isPattern(/^(?:0x)?[0-9a-fA-F]{1,64}$/u, {
+    message: "expected an address: 1 to 64 hex digits, 0x in front or not"
+  })
+)
+  .annotate({
+    description: "Address, canonical or short: 1 to 64 hex digits, 0x in front or not",
+    examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
+  })
+  .pipe(
+    Schema.decodeTo(
+      Address,
+      SchemaTransformation.transform({
+        decode: (text: string) => parseAddress(text)!,
+        encode: (address: string) => address
+      })
+    )
+  )
+
+/** A symbol as asked for: one that is no market is 404 SymbolNotFound, whatever it looks like. */
+export const AnySymbol = Schema.String.annotate({
+  description: "Market symbol, <base>-<quote>",
+  examples: ["BTC-USDC"]
+})
+
+/** A page size. */
+export const limit = (maximum: number, byDefault: number) =>
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })).annotate({
+    description: `Rows a page, 1 to ${maximum}; ${byDefault} by default`,
+    examples: [byDefault]
+  })
+
+export const Cursor = Schema.String.annotate({
+  description: "`next_page_cursor` of the page before, with the same filters"
+})
+
+/** Paging of ordinary lists. */
+export const paging = {
+  limit: Schema.optionalKey(limit(LIMIT_MAX, LIMIT_DEFAULT)),
+  cursor: Schema.optionalKey(Cursor)
+}
+
+/** A span of time: `start_time` inclusive, `end_time` exclusive, Unix ms. */
+export const span = {
+  start_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, inclusive" })),
+  end_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, exclusive" }))
+}
+
+/** A field of a later step: it must be absent, so that it is refused rather than ignored. */
+export const Later = Schema.Never.annotate({ description: "Not accepted yet" })
+
+/** Text of at most `max` characters. */
+export const text = (max: number) => Schema.String.check(Schema.isMaxLength(max))

@@ -1,0 +1,239 @@
+/** /order: placing, amending, canceling and reading orders. Source: contract 2, 3.4. */
+import { Schema, SchemaTransformation } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Decimal } from "../../domain/Decimal.ts"
+import { OrderFilter, OrderStatus, OrderType, Side, SmpType } from "../../domain/Enumerations.ts"
+import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
+import { Order, OrderRef } from "../../domain/Order.ts"
+import { NextPageCursor, page } from "../../domain/Page.ts"
+import { docs } from "./Docs.ts"
+import { bodyErrors } from "./Errors.ts"
+import { AnyAddress, AnySymbol, Later, paging, span } from "./Fields.ts"
+import { BearerOrApiKey } from "./Security.ts"
+
+/** `PostOnly` is `GTC` with `post_only`; it is never answered. */
+export const TimeInForceAsked = Schema.Literals(["GTC", "IOC", "FOK", "PostOnly"]).annotate({
+  identifier: "TimeInForceAsked",
+  description: "PostOnly is short for GTC with post_only"
+})
+
+export const CreateOrderBody = Schema.Struct({
+  sub_account_address: AnyAddress,
+  symbol: AnySymbol,
+  side: Side,
+  order_type: OrderType,
+  qty: Decimal.annotate({ description: "A multiple of the market's qty_step" }),
+  price: Schema.optionalKey(Decimal.annotate({ description: "Required for Limit, ignored for Market" })),
+  time_in_force: Schema.optionalKey(TimeInForceAsked),
+  post_only: Schema.optionalKey(Schema.Boolean),
+  reduce_only: Schema.optionalKey(Schema.Boolean),
+  close_on_trigger: Schema.optionalKey(Schema.Boolean),
+  order_link_id: Schema.optionalKey(OrderLinkId),
+  smp_type: Schema.optionalKey(SmpType),
+  expire_time: Schema.optionalKey(Later),
+  trigger: Schema.optionalKey(Later),
+  tpsl: Schema.optionalKey(Later)
+}).annotate({ identifier: "CreateOrderBody" })
+export type CreateOrderBody = typeof CreateOrderBody.Type
+
+const orderName = {
+  order_id: Schema.optionalKey(Uuid),
+  order_link_id: Schema.optionalKey(OrderLinkId.annotate({ description: "Instead of order_id; order_id wins" }))
+}
+
+export const AmendOrderBody = Schema.Struct({
+  sub_account_address: AnyAddress,
+  symbol: AnySymbol,
+  ...orderName,
+  price: Schema.optionalKey(Decimal),
+  qty: Schema.optionalKey(Decimal.annotate({ description: "The new total" })),
+  order_iv: Schema.optionalKey(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
+      description: "Expected `version` of the order; 0: no check"
+    })
+  ),
+  trigger: Schema.optionalKey(Later),
+  tpsl: Schema.optionalKey(Later)
+}).annotate({ identifier: "AmendOrderBody" })
+export type AmendOrderBody = typeof AmendOrderBody.Type
+
+export const CancelOrderBody = Schema.Struct({
+  sub_account_address: AnyAddress,
+  symbol: AnySymbol,
+  ...orderName
+}).annotate({ identifier: "CancelOrderBody" })
+export type CancelOrderBody = typeof CancelOrderBody.Type
+
+export const CancelAllBody = Schema.Struct({
+  sub_account_address: AnyAddress,
+  symbol: Schema.optionalKey(AnySymbol),
+  side: Schema.optionalKey(Side),
+  order_filter: Schema.optionalKey(OrderFilter),
+  reduce_only: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "CancelAllBody" })
+export type CancelAllBody = typeof CancelAllBody.Type
+
+/** One value, the parameter repeated, or a list with commas. */
+const OrderStatusList = Schema.Array(Schema.String)
+  .pipe(
+    Schema.decodeTo(
+      Schema.Array(OrderStatus),
+      SchemaTransformation.transform({
+        decode: (texts: ReadonlyArray<string>) =>
+          texts.flatMap((text) => text.split(",")) as ReadonlyArray<OrderStatus>,
+        encode: (statuses: ReadonlyArray<OrderStatus>) => statuses as ReadonlyArray<string>
+      })
+    )
+  )
+  .annotate({ description: "Status, repeated or with commas between" })
+
+const realtimeQuery = {
+  sub_account_address: Schema.optionalKey(AnyAddress),
+  symbol: Schema.optionalKey(AnySymbol),
+  order_id: Schema.optionalKey(Uuid),
+  order_link_id: Schema.optionalKey(OrderLinkId),
+  ...paging
+}
+const historyQuery = { ...realtimeQuery, order_status: Schema.optionalKey(OrderStatusList), ...span }
+
+export const OpenOrders = Schema.Struct({
+  list: Schema.Array(Order),
+  next_page_cursor: NextPageCursor,
+  stream_id: Schema.String.annotate({ description: "Identity of the user stream's numbering" }),
+  seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
+}).annotate({ identifier: "OpenOrders" })
+
+const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
+const orderId = "018f3f1e-5d5b-7a00-8000-000000000001"
+const ref = { order_id: orderId, order_link_id: "a-1" }
+/** An example that other operations show too. */
+export const orderExample = {
+  avg_price: "60000",
+  close_on_trigger: false,
+  created_time: "1767225600000",
+  cum_exec_fee: "6.6",
+  cum_exec_qty: "0.2",
+  cum_exec_value: "12000",
+  last_price_on_created: "60000",
+  leaves_qty: "0.3",
+  leaves_value: "18000",
+  margin_mode: "Cross",
+  order_id: orderId,
+  order_status: "PartiallyFilled",
+  order_type: "Limit",
+  post_only: false,
+  price: "60000",
+  qty: "0.5",
+  reduce_only: false,
+  side: "Buy",
+  sub_account_address: vault,
+  symbol: "BTC-USDC",
+  time_in_force: "GTC",
+  updated_time: "1767225600010",
+  create_type: "CreateByUser",
+  order_link_id: "a-1",
+  reject_reason: "EcNoError",
+  version: 1
+}
+
+export class OrderApi extends HttpApiGroup.make("order")
+  .add(
+    HttpApiEndpoint.post("create", "/create", {
+      payload: CreateOrderBody,
+      success: OrderRef,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "createOrder",
+        summary: "Place an order",
+        description:
+          "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order.",
+        access: "trade",
+        request: {
+          sub_account_address: vault,
+          symbol: "BTC-USDC",
+          side: "Buy",
+          order_type: "Limit",
+          qty: "0.5",
+          price: "60000",
+          order_link_id: "a-1"
+        },
+        response: ref
+      })
+    ),
+    HttpApiEndpoint.post("amend", "/amend", {
+      payload: AmendOrderBody,
+      success: OrderRef,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "amendOrder",
+        summary: "Amend an order",
+        description:
+          "Changes price or total quantity. Priority is kept only if the price stays and the quantity falls. Values equal to the order's change nothing.",
+        access: "trade",
+        request: { sub_account_address: vault, symbol: "BTC-USDC", order_id: orderId, qty: "0.3", order_iv: 1 },
+        response: ref
+      })
+    ),
+    HttpApiEndpoint.post("cancel", "/cancel", {
+      payload: CancelOrderBody,
+      success: OrderRef,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "cancelOrder",
+        summary: "Cancel an order",
+        description: "A fill sequenced before the cancel stands; canceling a final order is 409 OrderAlreadyClosed.",
+        access: "trade",
+        request: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" },
+        response: ref
+      })
+    ),
+    HttpApiEndpoint.post("cancelAll", "/cancel-all", {
+      payload: CancelAllBody,
+      success: Schema.Struct({ list: Schema.Array(OrderRef) }).annotate({ identifier: "CanceledOrders" }),
+      error: [NotFound, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "cancelAllOrders",
+        summary: "Cancel all orders",
+        description: "Answers the orders taken into cancellation, perhaps none.",
+        access: "trade",
+        request: { sub_account_address: vault, symbol: "BTC-USDC" },
+        response: { list: [ref] }
+      })
+    ),
+    HttpApiEndpoint.get("realtime", "/realtime", {
+      query: realtimeQuery,
+      success: OpenOrders,
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getOpenOrders",
+        summary: "Open orders",
+        description: "Open orders, newest first, with the position of the user stream that they hold.",
+        access: "read",
+        query: realtimeQuery,
+        response: { list: [orderExample], next_page_cursor: "", stream_id: "s1", seq: 7 }
+      })
+    ),
+    HttpApiEndpoint.get("history", "/history", {
+      query: historyQuery,
+      success: page(Order),
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getOrderHistory",
+        summary: "Order history",
+        description: "Every order, open or final, by creation, newest first. It may lag a little behind the sequence.",
+        access: "read",
+        query: historyQuery,
+        response: { list: [orderExample], next_page_cursor: "" }
+      })
+    )
+  )
+  .prefix("/api/v1/order")
+  .middleware(BearerOrApiKey)
+  .annotateMerge(OpenApi.annotations({ title: "Order", description: "Orders: place, amend, cancel, read" })) {}

@@ -1,0 +1,56 @@
+/**
+ * Who may call: the middleware tags that endpoints carry. What they check is in `http/security`; a client attaches its
+ * credentials to the same tags. Source: contract 3 (column Auth), 4.
+ */
+import { Context } from "effect"
+import { HttpApiMiddleware } from "effect/http-api"
+import {
+  BadRequest,
+  Forbidden,
+  Internal,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized
+} from "../../domain/ApiError.ts"
+import type { Scope } from "../../domain/Enumerations.ts"
+import type { Caller } from "../../domain/User.ts"
+
+/** Whoever stands behind the request; provided by {@link BearerOrApiKey} and {@link BearerOnly}. */
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("gateway/http/CurrentCaller") {}
+
+/** Scope that an API key must hold for an endpoint; `undefined` where none is asked. */
+export const RequiredScope = Context.Reference<Scope | undefined>("gateway/http/RequiredScope", {
+  defaultValue: () => undefined
+})
+
+/** Whether `null` is a value in the body of an endpoint; anywhere else it means that the field is absent. */
+export const NullCounts = Context.Reference<boolean>("gateway/http/NullCounts", { defaultValue: () => false })
+
+/** Column N: anybody, within the rate of the client's address. */
+export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess>()("gateway/http/PublicAccess", {
+  error: [TooManyRequests]
+}) {}
+
+/** Column P: a bearer token, or API-key headers of a key that holds {@link RequiredScope}. */
+export class BearerOrApiKey extends HttpApiMiddleware.Service<BearerOrApiKey, { provides: CurrentCaller }>()(
+  "gateway/http/BearerOrApiKey",
+  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+) {}
+
+/** Column B: a bearer token; API keys are answered 403 BearerOnly. */
+export class BearerOnly extends HttpApiMiddleware.Service<BearerOnly, { provides: CurrentCaller }>()(
+  "gateway/http/BearerOnly",
+  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+) {}
+
+/** Column A: the administrator, by HTTP Basic. */
+export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("gateway/http/AdminAccess", {
+  error: [Unauthorized, TooManyRequests, ServiceUnavailable],
+  requiredForClient: true
+}) {}
+
+/**
+ * The outermost check of every endpoint: takes the body in, within its limits, and turns each failure, declared or not,
+ * into the error body of contract 1.2.
+ */
+export class Door extends HttpApiMiddleware.Service<Door>()("gateway/http/Door", { error: [BadRequest, Internal] }) {}

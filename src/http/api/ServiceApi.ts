@@ -1,0 +1,71 @@
+/** How the process itself is, outside /api/v1; never rate limited. Source: contract 3.9, 4.3. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { docs } from "./Docs.ts"
+
+export const Health = Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String }).annotate({
+  identifier: "Health"
+})
+
+const Link = Schema.Struct({ connected: Schema.Boolean, lag_events: Schema.Int, lag_ms: Schema.Int })
+const links = {
+  sequencer: Link,
+  referee: Link,
+  database: Schema.Struct({ connected: Schema.Boolean })
+}
+export const Ready = Schema.Struct({ status: Schema.Literal("ready"), ...links }).annotate({ identifier: "Ready" })
+export const NotReady = Schema.Struct({ status: Schema.Literal("not_ready"), ...links }).annotate({
+  identifier: "NotReady",
+  description: "A backend has been down or lagging for more than 10 s, the database is lost, or the gateway is stopping"
+})
+
+export const Jwks = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.String)) }).annotate({
+  identifier: "Jwks"
+})
+
+const link = { connected: true, lag_events: 0, lag_ms: 3 }
+
+export class ServiceApi extends HttpApiGroup.make("service")
+  .add(
+    HttpApiEndpoint.get("health", "/health", { success: Health }).annotateMerge(
+      docs({
+        id: "getHealth",
+        summary: "Is the process alive?",
+        description: "Answers as long as the process does.",
+        access: "open",
+        response: { status: "ok", version: "0.1.1" }
+      })
+    ),
+    HttpApiEndpoint.get("ready", "/ready", {
+      success: [Ready, NotReady.pipe(HttpApiSchema.status(503))]
+    }).annotateMerge(
+      docs({
+        id: "getReadiness",
+        summary: "Should traffic come here?",
+        description: "503 while a backend has been down or lagging for more than 10 s, or the gateway is stopping.",
+        access: "open",
+        response: { status: "ready", sequencer: link, referee: link, database: { connected: true } }
+      })
+    ),
+    HttpApiEndpoint.get("jwks", "/.well-known/jwks.json", { success: Jwks }).annotateMerge(
+      docs({
+        id: "getJwks",
+        summary: "Keys that verify tokens",
+        description: "JSON Web Key Set (RFC 7517, 8037).",
+        access: "open",
+        response: {
+          keys: [
+            {
+              kty: "OKP",
+              crv: "Ed25519",
+              alg: "EdDSA",
+              use: "sig",
+              kid: "1",
+              x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"
+            }
+          ]
+        }
+      })
+    )
+  )
+  .annotateMerge(OpenApi.annotations({ title: "Service", description: "Health, readiness and keys" })) {}

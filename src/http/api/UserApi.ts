@@ -1,0 +1,285 @@
+/** /user: the caller, its portfolio, sub-accounts and API keys. Source: contract 3.8. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Address } from "../../domain/Address.ts"
+import { Scope } from "../../domain/Enumerations.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import { Millis } from "../../domain/Time.ts"
+import { ApiKey, Me, SubAccount } from "../../domain/User.ts"
+import { docs } from "./Docs.ts"
+import { bodyErrors } from "./Errors.ts"
+import { AnyAddress, text } from "./Fields.ts"
+import { BearerOnly, BearerOrApiKey } from "./Security.ts"
+
+/** Exact decimal text in the answer, a JSON number to readers. Source: specification, Portfolio. */
+const Numeral = Schema.Finite.annotate({ description: "Exact decimal digits, written as a JSON number" })
+
+export const PortfolioRecord = Schema.Struct({
+  positions: Schema.Array(
+    Schema.Struct({
+      epoch: Schema.Int.annotate({ description: "Funding periods since Unix time 0 at the last settlement" }),
+      funding_index: Numeral,
+      margin: Numeral,
+      price: Numeral.annotate({ description: "Average entry price" }),
+      seq: Schema.Int,
+      size: Numeral.annotate({ description: "Signed: a short is negative" }),
+      timestamp: Millis,
+      timestamp_ms: Millis,
+      market_addr: Address,
+      sid: Address.annotate({ description: "Sub-account" })
+    })
+  ),
+  summary: Schema.Struct({
+    collateral_notional: Numeral,
+    maintenance_margin_required: Numeral,
+    total_available_balance: Numeral,
+    total_balance: Numeral,
+    total_margin_used: Numeral,
+    total_positions: Schema.Int,
+    total_vaults: Schema.Int,
+    unrealized_funding_total: Numeral,
+    unrealized_pnl_total: Numeral
+  }),
+  user_addr: Address,
+  vault_balances: Schema.Array(Schema.Struct({ asset_addr: Address, balance: Numeral, id: Address }))
+}).annotate({ identifier: "Portfolio" })
+
+const Label = text(32).annotate({ description: "At most 32 characters" })
+
+export const CreateSubAccountBody = Schema.Struct({ label: Schema.optionalKey(Label) }).annotate({
+  identifier: "CreateSubAccountBody"
+})
+export const ChangeSubAccountBody = Schema.Struct({
+  label: Schema.optionalKey(Label),
+  frozen: Schema.optionalKey(
+    Schema.Boolean.annotate({ description: "Frozen: no new or amended orders; cancels are allowed" })
+  )
+}).annotate({ identifier: "ChangeSubAccountBody" })
+
+const Scopes = Schema.Array(Scope).check(Schema.isMinLength(1), Schema.isMaxLength(5))
+const KeyLabel = text(64).annotate({ description: "At most 64 characters" })
+const IpAllowlist = Schema.Array(Schema.String)
+  .check(Schema.isMaxLength(20))
+  .annotate({ description: "CIDR blocks or addresses; empty: any", examples: [["203.0.113.0/24"]] })
+
+export const CreateApiKeyBody = Schema.Struct({
+  public_key: Schema.String.annotate({ description: "Ed25519 public key; the private key never leaves you" }),
+  label: Schema.optionalKey(KeyLabel),
+  scopes: Scopes,
+  sub_account_addresses: Schema.optionalKey(
+    Schema.Array(AnyAddress)
+      .check(Schema.isMinLength(1))
+      .annotate({ description: "Absent: all sub-accounts, later ones too" })
+  ),
+  ip_allowlist: Schema.optionalKey(IpAllowlist),
+  expires_time: Schema.optionalKey(Millis),
+  require_body_hash: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "CreateApiKeyBody" })
+export type CreateApiKeyBody = typeof CreateApiKeyBody.Type
+
+export const ChangeApiKeyBody = Schema.Struct({
+  label: Schema.optionalKey(KeyLabel),
+  scopes: Schema.optionalKey(Scopes),
+  sub_account_addresses: Schema.optionalKey(Schema.Array(AnyAddress).check(Schema.isMinLength(1))),
+  ip_allowlist: Schema.optionalKey(IpAllowlist),
+  expires_time: Schema.optionalKey(Millis),
+  require_body_hash: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "ChangeApiKeyBody" })
+export type ChangeApiKeyBody = typeof ChangeApiKeyBody.Type
+
+const v1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
+const keyId = "018f3f1e-5d5b-4a00-8000-000000000004"
+const subAccount = {
+  sub_account_address: v1,
+  index: 1,
+  label: "alpha",
+  frozen: false,
+  created_time: 1767225600000
+}
+const apiKey = {
+  api_key_id: keyId,
+  public_key: "0x3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
+  label: "bot",
+  scopes: ["read", "trade"],
+  ip_allowlist: [],
+  require_body_hash: false,
+  created_time: 1767225600000
+}
+
+export class UserApi extends HttpApiGroup.make("user")
+  .add(
+    HttpApiEndpoint.get("me", "/me", { success: Me })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "getMe",
+          summary: "Who am I",
+          description: "The user behind the credential, and what the credential may do.",
+          access: "read",
+          response: {
+            user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
+            root_address: "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b",
+            rail: "address",
+            whitelisted: false,
+            activated: false,
+            badge: false,
+            multiplier_bps: 10000,
+            referral_code: "7Q2MX9KD",
+            scopes: ["read", "trade", "account", "transfer", "withdraw"],
+            created_time: 1767225600000
+          }
+        })
+      ),
+    HttpApiEndpoint.get("portfolio", "/portfolio", { success: PortfolioRecord })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "getPortfolio",
+          summary: "Portfolio",
+          description:
+            "Positions, sums and vault balances over all sub-accounts of the credential. Numbers are JSON numbers with exact digits; /position/list and /account/balances carry the same as text.",
+          access: "read",
+          response: {
+            positions: [
+              {
+                epoch: 61362,
+                funding_index: 0,
+                margin: 1200,
+                price: 60000,
+                seq: 42,
+                size: 0.2,
+                timestamp: 1767225600010,
+                timestamp_ms: 1767225600010,
+                market_addr: "0xb2a373d8519e821966ae61886e86c0a5cea70096e02b33a62c1f65871baa1209",
+                sid: v1
+              }
+            ],
+            summary: {
+              collateral_notional: 9993.4,
+              maintenance_margin_required: 120,
+              total_available_balance: 8793.4,
+              total_balance: 9993.4,
+              total_margin_used: 1200,
+              total_positions: 1,
+              total_vaults: 2,
+              unrealized_funding_total: 0,
+              unrealized_pnl_total: 0
+            },
+            user_addr: "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b",
+            vault_balances: [{ asset_addr: v1, balance: 9993.4, id: v1 }]
+          }
+        })
+      ),
+    HttpApiEndpoint.get("subAccounts", "/sub-accounts", {
+      success: Schema.Struct({ list: Schema.Array(SubAccount) }).annotate({ identifier: "SubAccounts" })
+    })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "getSubAccounts",
+          summary: "Sub-accounts",
+          description: "Sub-accounts that the credential may see, by index.",
+          access: "read",
+          response: { list: [subAccount] }
+        })
+      ),
+    HttpApiEndpoint.post("createSubAccount", "/sub-accounts", {
+      payload: CreateSubAccountBody,
+      success: SubAccount.pipe(HttpApiSchema.status(201)),
+      error: bodyErrors
+    })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "createSubAccount",
+          summary: "Open a sub-account",
+          description: "Its index is the next one; a user has at most 20. A key bound to sub-accounts opens none.",
+          access: "account",
+          request: { label: "alpha" },
+          response: subAccount
+        })
+      ),
+    HttpApiEndpoint.patch("changeSubAccount", "/sub-accounts/:sub_account_address", {
+      params: { sub_account_address: AnyAddress },
+      payload: ChangeSubAccountBody,
+      success: SubAccount,
+      error: [NotFound, ...bodyErrors]
+    })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "changeSubAccount",
+          summary: "Change a sub-account",
+          description: "Sets its label, freezes it or thaws it.",
+          access: "account",
+          request: { frozen: false },
+          response: subAccount
+        })
+      ),
+    HttpApiEndpoint.get("apiKeys", "/api-keys", {
+      success: Schema.Struct({ list: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeys" })
+    })
+      .middleware(BearerOnly)
+      .annotateMerge(
+        docs({
+          id: "getApiKeys",
+          summary: "API keys",
+          description: "Keys that are not revoked, newest first.",
+          access: "bearer",
+          response: { list: [apiKey] }
+        })
+      ),
+    HttpApiEndpoint.post("createApiKey", "/api-keys", {
+      payload: CreateApiKeyBody,
+      success: ApiKey.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, Conflict, ...bodyErrors]
+    })
+      .middleware(BearerOnly)
+      .annotateMerge(
+        docs({
+          id: "createApiKey",
+          summary: "Register an API key",
+          description: "A public key is registered once, service-wide, for ever; a user has at most 50 keys.",
+          access: "bearer",
+          request: { public_key: apiKey.public_key, label: "bot", scopes: ["read", "trade"] },
+          response: apiKey
+        })
+      ),
+    HttpApiEndpoint.patch("changeApiKey", "/api-keys/:api_key_id", {
+      params: { api_key_id: Uuid },
+      payload: ChangeApiKeyBody,
+      success: ApiKey,
+      error: [NotFound, ...bodyErrors]
+    })
+      .middleware(BearerOnly)
+      .annotateMerge(
+        docs({
+          id: "changeApiKey",
+          summary: "Change an API key",
+          description: "Only the fields sent change; it takes effect at once.",
+          access: "bearer",
+          request: { scopes: ["read"] },
+          response: { ...apiKey, scopes: ["read"] }
+        })
+      ),
+    HttpApiEndpoint.delete("revokeApiKey", "/api-keys/:api_key_id", {
+      params: { api_key_id: Uuid },
+      success: Schema.Struct({ api_key_id: Schema.String, revoked: Schema.Literal(true) }).annotate({
+        identifier: "RevokedApiKey"
+      }),
+      error: [NotFound]
+    })
+      .middleware(BearerOnly)
+      .annotateMerge(
+        docs({
+          id: "revokeApiKey",
+          summary: "Revoke an API key",
+          description: "Its WebSocket connections are closed with 4010; the public key cannot be registered again.",
+          access: "bearer",
+          response: { api_key_id: keyId, revoked: true }
+        })
+      )
+  )
+  .prefix("/api/v1/user")
+  .annotateMerge(OpenApi.annotations({ title: "User", description: "The caller, its sub-accounts and API keys" })) {}

@@ -1,0 +1,217 @@
+/**
+ * The read model in memory: plain maps and arrays, the clear double of the one in SQL. Forgets everything with the process;
+ * lists sort on every question, so it suits tests and small demonstrations.
+ */
+import { Effect, Layer } from "effect"
+import type { Movement } from "../../domain/Account.ts"
+import type { IntervalCandle } from "../../domain/Candles.ts"
+import type { Execution } from "../../domain/Execution.ts"
+import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
+import { isOpen, type Order } from "../../domain/Order.ts"
+import type { RowKey, Rows } from "../../domain/Page.ts"
+import type { CandleChange, ModelPosition, StreamHead, UserStreamEvent } from "../../domain/Projection.ts"
+import type { SubAccountState } from "../../domain/User.ts"
+import {
+  History,
+  lastSeqKey,
+  type ListQuery,
+  ProjectionRefused,
+  TRADES_KEPT,
+  USER_EVENTS_KEPT,
+  USER_EVENTS_KEPT_MS
+} from "../../services/History.ts"
+
+interface Row<A> {
+  readonly user_id: string
+  readonly key: RowKey
+  readonly value: A
+}
+
+/** Newest first. */
+const newest = (a: RowKey, b: RowKey): number => b.time - a.time || b.id - a.id
+
+const list = <A>(
+  rows: Iterable<Row<A>>,
+  { user_id, start_time, end_time, after, limit }: ListQuery,
+  keep: (value: A) => boolean
+): Effect.Effect<Rows<A>> =>
+  Effect.sync(() => {
+    const found = [...rows]
+      .filter(
+        (row) =>
+          row.user_id === user_id &&
+          (start_time === undefined || row.key.time >= start_time) &&
+          (end_time === undefined || row.key.time < end_time) &&
+          (after === undefined || newest(row.key, after) > 0) &&
+          keep(row.value)
+      )
+      .sort((a, b) => newest(a.key, b.key))
+    const page = found.slice(0, limit)
+    return { rows: page.map((row) => row.value), next: found.length > limit ? page.at(-1)!.key : undefined }
+  })
+
+/** Whether a filter that may be absent lets a value pass. */
+const is = <A>(filter: A | undefined, value: A): boolean => filter === undefined || filter === value
+const among = <A>(filter: ReadonlyArray<A> | undefined, ...values: ReadonlyArray<A | undefined>): boolean =>
+  filter === undefined || values.some((value) => value !== undefined && filter.includes(value))
+
+const make = (): History["Service"] => {
+  let position: ModelPosition | undefined
+  let base = 0
+  const orders = new Map<string, Row<Order>>()
+  const executions: Array<Row<Execution>> = []
+  const movements = new Map<string, Row<Movement>>()
+  const trades = new Map<string, Array<PublicTrade>>()
+  const candles = new Map<string, Map<number, Candle>>()
+  const lastCandles = new Map<string, Pick<CandleChange, "kind" | "symbol" | "last">>()
+  const subAccounts = new Map<string, SubAccountState>()
+  const instruments = new Map<string, Instrument>()
+  const heads = new Map<string, StreamHead>()
+  const userEvents = new Map<string, Array<UserStreamEvent>>()
+  const lastSeqs = new Map<string, Map<string, number>>()
+
+  const takeOrder = (user_id: string, order: Order, id: number) => {
+    const key = orders.get(order.order_id)?.key ?? { time: Number(order.created_time), id }
+    orders.set(order.order_id, { user_id, key, value: order })
+  }
+  const takeEvent = (event: UserStreamEvent, now: number) => {
+    let events = userEvents.get(event.user_id)
+    if (events === undefined) userEvents.set(event.user_id, (events = []))
+    events.push(event)
+    while (events.length > USER_EVENTS_KEPT && events[0]!.mts < now - USER_EVENTS_KEPT_MS) events.shift()
+    if (event.subject === undefined) return
+    const key = `${event.user_id}|${event.topic}`
+    const seqs = lastSeqs.get(key) ?? new Map<string, number>()
+    lastSeqs.set(key, seqs.set(lastSeqKey(event.sub_account_address, event.subject), event.seq))
+  }
+
+  return History.of({
+    position: Effect.sync(() => position),
+    commit: (projection) =>
+      Effect.suspend(() => {
+        const { after } = projection
+        if (after?.epoch !== position?.epoch || after?.seq !== position?.seq) {
+          return Effect.fail(new ProjectionRefused({ position }))
+        }
+        position = projection.position
+        for (const { user_id, seq, order } of projection.orders) takeOrder(user_id, order, base + seq)
+        for (const { user_id, seq, execution } of projection.executions) {
+          executions.push({ user_id, key: { time: Number(execution.exec_time), id: base + seq }, value: execution })
+        }
+        for (const { seq, movement } of projection.movements) {
+          const id = `${movement.user_id}|${movement.kind}|${movement.transfer_id}`
+          const key = movements.get(id)?.key ?? { time: movement.created_time, id: base + seq }
+          movements.set(id, { user_id: movement.user_id, key, value: movement })
+        }
+        for (const { trade } of projection.trades) {
+          const kept = trades.get(trade.symbol) ?? []
+          kept.unshift(trade)
+          trades.set(trade.symbol, kept.slice(0, TRADES_KEPT))
+        }
+        for (const { kind, symbol, closed, last } of projection.candles) {
+          for (const { interval, candle } of closed) {
+            const key = `${kind}|${symbol}|${interval}`
+            candles.set(key, (candles.get(key) ?? new Map<number, Candle>()).set(candle.start_time, candle))
+          }
+          lastCandles.set(`${kind}|${symbol}`, { kind, symbol, last })
+        }
+        for (const account of projection.subAccounts) subAccounts.set(account.sub_account_address, account)
+        for (const instrument of projection.instruments) instruments.set(instrument.symbol, instrument)
+        for (const event of projection.userEvents) takeEvent(event, projection.position.ts_ms)
+        for (const head of projection.heads) heads.set(head.user_id, head)
+        return Effect.void
+      }),
+    restart: (to, open) =>
+      Effect.sync(() => {
+        const last = position === undefined ? to.seq : base + position.seq
+        position = to
+        base = last + open.orders.length - to.seq
+        userEvents.clear()
+        heads.clear()
+        lastSeqs.clear()
+        const stillOpen = new Set(open.orders.map(({ order }) => order.order_id))
+        for (const [id, { value }] of orders) {
+          if (isOpen(value.order_status) && !stillOpen.has(id)) orders.delete(id)
+        }
+        open.orders.forEach(({ user_id, order }, i) => takeOrder(user_id, order, last + 1 + i))
+        for (const account of open.subAccounts) subAccounts.set(account.sub_account_address, account)
+        for (const instrument of open.instruments) instruments.set(instrument.symbol, instrument)
+      }),
+    orders: (query) =>
+      list(
+        orders.values(),
+        query,
+        (order) =>
+          among(query.sub_accounts, order.sub_account_address) &&
+          is(query.symbol, order.symbol) &&
+          is(query.order_id, order.order_id) &&
+          is(query.order_link_id, order.order_link_id) &&
+          among(query.statuses, order.order_status)
+      ),
+    order: ({ sub_account_address, order_id, order_link_id }) =>
+      Effect.sync(
+        () =>
+          [...orders.values()].find(
+            ({ value }) =>
+              value.sub_account_address === sub_account_address &&
+              is(order_id, value.order_id) &&
+              is(order_link_id, value.order_link_id)
+          )?.value
+      ),
+    executions: (query) =>
+      list(
+        executions,
+        query,
+        (execution) =>
+          among(query.sub_accounts, execution.sub_account_address) &&
+          is(query.symbol, execution.symbol) &&
+          is(query.order_id, execution.order_id) &&
+          is(query.exec_type, execution.exec_type)
+      ),
+    movements: (query) =>
+      list(
+        movements.values(),
+        query,
+        (movement) =>
+          is(query.kind, movement.kind) &&
+          among(query.sub_accounts, movement.from_sub_account_address, movement.to_sub_account_address)
+      ),
+    subAccounts: (user_id) =>
+      Effect.sync(() =>
+        [...subAccounts.values()].filter((account) => account.user_id === user_id).sort((a, b) => a.index - b.index)
+      ),
+    instruments: Effect.sync(() => [...instruments.values()]),
+    trades: (symbol, limit) => Effect.sync(() => (trades.get(symbol) ?? []).slice(0, limit)),
+    candles: ({ kind, symbol, interval, start, end, limit }) =>
+      Effect.sync(() => {
+        const found = new Map(candles.get(`${kind}|${symbol}|${interval}`))
+        const last: IntervalCandle | undefined = lastCandles
+          .get(`${kind}|${symbol}`)
+          ?.last.find((each) => each.interval === interval)
+        if (last !== undefined) found.set(last.candle.start_time, last.candle)
+        return [...found.values()]
+          .filter(({ start_time }) => start_time >= start && start_time < end)
+          .sort((a, b) => b.start_time - a.start_time)
+          .slice(0, limit)
+      }),
+    lastCandles: Effect.sync(() => [...lastCandles.values()]),
+    streamHeads: Effect.sync(() => [...heads.values()]),
+    userEvents: (user_id, after, limit) =>
+      Effect.sync(() =>
+        (userEvents.get(user_id) ?? [])
+          .filter((event) => event.seq > after)
+          .slice(0, limit)
+          .map(({ seq, topic, prev_seq, sub_account_address, mts, record }) => ({
+            seq,
+            topic,
+            prev_seq,
+            sub_account_address,
+            mts,
+            record
+          }))
+      ),
+    lastSeqs: (user_id, topic) => Effect.sync(() => new Map(lastSeqs.get(`${user_id}|${topic}`)))
+  })
+}
+
+export const layer = Layer.sync(History, make)

@@ -1,0 +1,576 @@
+/**
+ * The read model in SQL, the same on SQLite and PostgreSQL.
+ *
+ * A commit is a handful of many-row statements in one transaction, whose first one moves the position and finds out in
+ * passing whether the projection is the next one. Texts of statements are made once; rows carry the JSON text of their
+ * record, so nothing is encoded here but what the projection has not.
+ */
+import { Effect, Layer } from "effect"
+import { Migrator, SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import type { Movement } from "../../domain/Account.ts"
+import type { IntervalCandle } from "../../domain/Candles.ts"
+import type { Execution } from "../../domain/Execution.ts"
+import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
+import { isOpen, type Order } from "../../domain/Order.ts"
+import type { Rows } from "../../domain/Page.ts"
+import type { CandleKind, ModelPosition, OrderRow, Projection } from "../../domain/Projection.ts"
+import type { PrivateTopic } from "../../domain/Topic.ts"
+import type { SubAccountState } from "../../domain/User.ts"
+import {
+  History,
+  HistoryUnavailable,
+  lastSeqKey,
+  type ListQuery,
+  ProjectionRefused,
+  TRADES_KEPT,
+  USER_EVENTS_KEPT,
+  USER_EVENTS_KEPT_MS
+} from "../../services/History.ts"
+import { history as migrations } from "./migrations/history.ts"
+
+/** Rows of one statement: few shapes, so that their texts stay prepared. */
+const CHUNKS = [64, 8, 1] as const
+/** Old rows of a user or market are looked for once in so many new ones. */
+const PRUNE_EVERY = 1_024
+
+type Value = string | number | null
+type Row = ReadonlyArray<Value>
+type Write = Effect.Effect<void, SqlError.SqlError>
+
+/** Writes rows of one table, many a statement. */
+type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
+
+interface Position {
+  readonly epoch: string
+  readonly seq: number
+  readonly began: number
+  readonly ts_ms: number
+  /** What makes a row's id of an event's seq: ids grow even where numbering starts anew. */
+  readonly base: number
+}
+
+/** Conditions of a list, gathered with their values. */
+class Where {
+  private readonly terms: Array<string> = []
+  readonly values: Array<Value> = []
+  and(term: string, ...values: ReadonlyArray<Value>): this {
+    this.terms.push(term)
+    this.values.push(...values)
+    return this
+  }
+  when<A>(value: A | undefined, term: string, of: (value: A) => Value): this {
+    return value === undefined ? this : this.and(term, of(value))
+  }
+  among(column: string, values: ReadonlyArray<string> | undefined): this {
+    if (values === undefined) return this
+    if (values.length === 0) return this.and("1 = 0")
+    return this.and(`${column} IN (${values.map(() => "?").join(", ")})`, ...values)
+  }
+  toString(): string {
+    return this.terms.join(" AND ")
+  }
+}
+
+interface RecordRow {
+  readonly record: string
+}
+interface ListRow extends RecordRow {
+  readonly time: number | string
+  readonly id: number | string
+}
+
+const decode = <A>(row: RecordRow): A => JSON.parse(row.record) as A
+const same = <A>(value: A): A => value
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const numbered = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+
+  /** Statements are written with `?`; PostgreSQL counts its parameters. */
+  const dialect = (text: string): string => {
+    if (!numbered) return text
+    let n = 0
+    return text.replaceAll("?", () => `$${++n}`)
+  }
+  const query = <A extends object>(text: string, values: ReadonlyArray<Value> = []) =>
+    Effect.mapError(sql.unsafe<A>(dialect(text), values), (cause) => new HistoryUnavailable({ cause }))
+
+  const writer = (table: string, columns: ReadonlyArray<string>, conflict: string): Writer => {
+    const values = `(${columns.map(() => "?").join(", ")})`
+    const texts = CHUNKS.map((count) =>
+      dialect(
+        `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array.from({ length: count }, () => values).join(", ")} ${conflict}`
+      )
+    )
+    return Effect.fnUntraced(function* (connection, rows) {
+      let at = 0
+      while (at < rows.length) {
+        const shape = CHUNKS.findIndex((count) => rows.length - at >= count)
+        const count = CHUNKS[shape]!
+        yield* connection.executeRaw(texts[shape]!, rows.slice(at, at + count).flat())
+        at += count
+      }
+    })
+  }
+  const replace = (key: string, columns: ReadonlyArray<string>): string =>
+    `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
+
+  const writeOrders = writer(
+    "orders",
+    [
+      "order_id",
+      "id",
+      "user_id",
+      "sub_account_address",
+      "symbol",
+      "order_link_id",
+      "status",
+      "is_open",
+      "created_time",
+      "record"
+    ],
+    replace("order_id", ["status", "is_open", "record"])
+  )
+  const writeExecutions = writer(
+    "executions",
+    ["id", "user_id", "sub_account_address", "symbol", "order_id", "exec_type", "exec_time", "record", "closing"],
+    ""
+  )
+  const writeTrades = writer("trades", ["symbol", "id", "n", "record"], "")
+  const writeCandles = writer(
+    "candles",
+    ["kind", "symbol", "span", "start_time", "record"],
+    replace("kind, symbol, span, start_time", ["record"])
+  )
+  const writeLastCandles = writer("last_candles", ["kind", "symbol", "record"], replace("kind, symbol", ["record"]))
+  const writeMovements = writer(
+    "movements",
+    ["user_id", "kind", "transfer_id", "id", "from_address", "to_address", "created_time", "record"],
+    replace("user_id, kind, transfer_id", ["record"])
+  )
+  const writeSubAccounts = writer(
+    "known_sub_accounts",
+    ["sub_account_address", "user_id", "place", "record"],
+    replace("sub_account_address", ["record"])
+  )
+  const writeInstruments = writer("instruments", ["symbol", "place", "record"], replace("symbol", ["record"]))
+  const writeUserEvents = writer(
+    "user_events",
+    ["user_id", "seq", "topic", "prev_seq", "sub_account_address", "mts", "record"],
+    ""
+  )
+  const writeHeads = writer(
+    "stream_heads",
+    ["user_id", "seq", "order_seq", "execution_seq", "position_seq", "balance_seq"],
+    replace("user_id", ["seq", "order_seq", "execution_seq", "position_seq", "balance_seq"])
+  )
+  const writeLastSeqs = writer(
+    "last_seqs",
+    ["user_id", "topic", "sub_account_address", "subject", "seq"],
+    replace("user_id, topic, sub_account_address, subject", ["seq"])
+  )
+
+  const begin = dialect(
+    `INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, 0)
+     ON CONFLICT (one) DO NOTHING RETURNING base`
+  )
+  const advance = dialect(
+    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq = ? RETURNING base`
+  )
+  const pruneEvents = dialect(
+    `DELETE FROM user_events WHERE user_id = ? AND seq <= ?
+     AND seq < (SELECT seq FROM user_events WHERE user_id = ? AND mts >= ? ORDER BY seq LIMIT 1)`
+  )
+  const pruneTrades = dialect(
+    `DELETE FROM trades WHERE symbol = ? AND id < (
+      SELECT id FROM trades WHERE symbol = ? ORDER BY id DESC, n DESC LIMIT 1 OFFSET ${TRADES_KEPT - 1})`
+  )
+
+  const orderRow = ({ user_id, order, record }: Pick<OrderRow, "user_id" | "order" | "record">, id: number): Row => [
+    order.order_id,
+    id,
+    user_id,
+    order.sub_account_address,
+    order.symbol,
+    order.order_link_id ?? null,
+    order.order_status,
+    isOpen(order.order_status) ? 1 : 0,
+    Number(order.created_time),
+    record
+  ]
+  const subAccountRow = (account: SubAccountState): Row => [
+    account.sub_account_address,
+    account.user_id,
+    account.index,
+    JSON.stringify(account)
+  ]
+  const instrumentRows = (instruments: ReadonlyArray<Instrument>): ReadonlyArray<Row> =>
+    instruments.map((instrument, i) => [instrument.symbol, i, JSON.stringify(instrument)])
+
+  /** Runs with the one connection of a transaction. */
+  const transaction = <A, E>(
+    body: (connection: SqlConnection.Connection) => Effect.Effect<A, E | SqlError.SqlError>
+  ): Effect.Effect<A, Exclude<E, SqlError.SqlError> | HistoryUnavailable> =>
+    sql
+      .withTransaction(Effect.flatMap(sql.transactionService, ([connection]) => body(connection)))
+      .pipe(
+        Effect.mapError((error) =>
+          (error as { readonly _tag?: string })._tag === "SqlError" ? new HistoryUnavailable({ cause: error }) : error
+        )
+      ) as Effect.Effect<A, Exclude<E, SqlError.SqlError> | HistoryUnavailable>
+
+  const readPosition = Effect.map(
+    query<{ [K in keyof Position]: number | string }>(
+      "SELECT epoch, seq, began, ts_ms, base FROM history_position WHERE one = 1"
+    ),
+    ([row]): Position | undefined =>
+      row && {
+        epoch: String(row.epoch),
+        seq: Number(row.seq),
+        began: Number(row.began),
+        ts_ms: Number(row.ts_ms),
+        base: Number(row.base)
+      }
+  )
+  const position = Effect.map(readPosition, (row): ModelPosition | undefined => {
+    if (row === undefined) return undefined
+    const { base: _, ...standing } = row
+    return standing
+  })
+
+  /** Trades of each market since its old ones were last looked for. */
+  const newTrades = new Map<string, number>()
+
+  const write = Effect.fnUntraced(function* (
+    connection: SqlConnection.Connection,
+    projection: Projection,
+    base: number
+  ) {
+    const { orders, executions, trades, candles, movements, userEvents, heads } = projection
+    if (orders.length > 0) {
+      yield* writeOrders(
+        connection,
+        orders.map((row) => orderRow(row, base + row.seq))
+      )
+    }
+    if (executions.length > 0) {
+      yield* writeExecutions(
+        connection,
+        executions.map(({ user_id, seq, execution, record, closing }) => [
+          base + seq,
+          user_id,
+          execution.sub_account_address,
+          execution.symbol,
+          execution.order_id,
+          execution.exec_type,
+          Number(execution.exec_time),
+          record,
+          closing === undefined ? null : JSON.stringify(closing)
+        ])
+      )
+    }
+    if (trades.length > 0) {
+      yield* writeTrades(
+        connection,
+        trades.map(({ seq, trade }, n) => [trade.symbol, base + seq, n, JSON.stringify(trade)])
+      )
+      for (const { trade } of trades) newTrades.set(trade.symbol, (newTrades.get(trade.symbol) ?? 0) + 1)
+      for (const [symbol, count] of newTrades) {
+        if (count < PRUNE_EVERY) continue
+        newTrades.delete(symbol)
+        yield* connection.executeRaw(pruneTrades, [symbol, symbol])
+      }
+    }
+    if (candles.length > 0) {
+      yield* writeCandles(
+        connection,
+        candles.flatMap(({ kind, symbol, closed }) =>
+          closed.map(({ interval, candle }) => [kind, symbol, interval, candle.start_time, JSON.stringify(candle)])
+        )
+      )
+      yield* writeLastCandles(
+        connection,
+        candles.map(({ kind, symbol, last }) => [kind, symbol, JSON.stringify(last)])
+      )
+    }
+    if (movements.length > 0) {
+      yield* writeMovements(
+        connection,
+        movements.map(({ seq, movement }) => [
+          movement.user_id,
+          movement.kind,
+          movement.transfer_id,
+          base + seq,
+          movement.from_sub_account_address ?? null,
+          movement.to_sub_account_address ?? null,
+          movement.created_time,
+          JSON.stringify(movement)
+        ])
+      )
+    }
+    yield* writeSubAccounts(connection, projection.subAccounts.map(subAccountRow))
+    yield* writeInstruments(connection, instrumentRows(projection.instruments))
+    if (userEvents.length > 0) {
+      yield* writeUserEvents(
+        connection,
+        userEvents.map((event) => [
+          event.user_id,
+          event.seq,
+          event.topic,
+          event.prev_seq,
+          event.sub_account_address,
+          event.mts,
+          event.record
+        ])
+      )
+      yield* writeHeads(
+        connection,
+        heads.map(({ user_id, seq, topics }) => [
+          user_id,
+          seq,
+          topics.order,
+          topics.execution,
+          topics.position,
+          topics.account_balance
+        ])
+      )
+      const last = new Map<string, Row>()
+      const counts = new Map<string, number>()
+      for (const { user_id, topic, sub_account_address, subject, seq } of userEvents) {
+        counts.set(user_id, (counts.get(user_id) ?? 0) + 1)
+        if (subject === undefined) continue
+        last.set(`${user_id}|${topic}|${sub_account_address}|${subject}`, [
+          user_id,
+          topic,
+          sub_account_address,
+          subject,
+          seq
+        ])
+      }
+      yield* writeLastSeqs(connection, [...last.values()])
+      for (const { user_id, seq } of heads) {
+        if (seq <= USER_EVENTS_KEPT || seq % PRUNE_EVERY >= counts.get(user_id)!) continue
+        yield* connection.executeRaw(pruneEvents, [
+          user_id,
+          seq - USER_EVENTS_KEPT,
+          user_id,
+          projection.position.ts_ms - USER_EVENTS_KEPT_MS
+        ])
+      }
+    }
+  })
+
+  const commit = Effect.fnUntraced(function* (projection: Projection) {
+    const { after, position: to } = projection
+    const moved = [to.epoch, to.seq, to.began, to.ts_ms]
+    yield* transaction((connection) =>
+      Effect.flatMap(
+        after === undefined
+          ? connection.execute(begin, moved, undefined)
+          : connection.execute(advance, [...moved, after.epoch, after.seq], undefined),
+        ([row]): Effect.Effect<void, SqlError.SqlError | ProjectionRefused> =>
+          row === undefined
+            ? Effect.fail(new ProjectionRefused({ position: undefined }))
+            : write(connection, projection, Number((row as { readonly base: number | string }).base))
+      )
+    ).pipe(
+      Effect.catchTag("ProjectionRefused", () =>
+        Effect.flatMap(position, (standing) => Effect.fail(new ProjectionRefused({ position: standing })))
+      )
+    )
+  })
+
+  const restart: History["Service"]["restart"] = Effect.fnUntraced(function* (to, open) {
+    const from = yield* readPosition
+    // ids go on growing: those of the open orders first, then those of the events to come
+    const newest = from === undefined ? to.seq : from.base + from.seq
+    const base = newest + open.orders.length - to.seq
+    yield* transaction((connection) =>
+      Effect.gen(function* () {
+        yield* connection.executeRaw("DELETE FROM history_position", [])
+        yield* connection.executeRaw(
+          dialect("INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, ?)"),
+          [to.epoch, to.seq, to.began, to.ts_ms, base]
+        )
+        yield* connection.executeRaw("DELETE FROM user_events", [])
+        yield* connection.executeRaw("DELETE FROM stream_heads", [])
+        yield* connection.executeRaw("DELETE FROM last_seqs", [])
+        yield* connection.executeRaw("UPDATE orders SET is_open = 2 WHERE is_open = 1", [])
+        yield* writeOrders(
+          connection,
+          open.orders.map((row, i) => orderRow(row, newest + 1 + i))
+        )
+        yield* connection.executeRaw("DELETE FROM orders WHERE is_open = 2", [])
+        yield* writeSubAccounts(connection, open.subAccounts.map(subAccountRow))
+        yield* writeInstruments(connection, instrumentRows(open.instruments))
+      })
+    )
+  })
+
+  /** One page of a list, looked ahead by one row. */
+  const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
+    if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
+    return Effect.map(
+      query<ListRow>(
+        `SELECT ${time} AS time, id, record FROM ${table} WHERE ${where} ORDER BY ${time} DESC, id DESC LIMIT ?`,
+        [...where.values, limit + 1]
+      ),
+      (rows): Rows<A> => {
+        const last = rows.length > limit ? rows[limit - 1] : undefined
+        return {
+          rows: rows.slice(0, limit).map(decode<A>),
+          next: last && { time: Number(last.time), id: Number(last.id) }
+        }
+      }
+    )
+  }
+  const owned = (time: string, { user_id, start_time, end_time }: ListQuery): Where =>
+    new Where().and("user_id = ?", user_id).when(start_time, `${time} >= ?`, same).when(end_time, `${time} < ?`, same)
+
+  return History.of({
+    position,
+    commit,
+    restart,
+    orders: (asked) => {
+      const where = owned("created_time", asked)
+        .among("sub_account_address", asked.sub_accounts)
+        .when(asked.symbol, "symbol = ?", same)
+        .when(asked.order_id, "order_id = ?", same)
+        .when(asked.order_link_id, "order_link_id = ?", same)
+        .among("status", asked.statuses)
+      // lets the index of open orders serve
+      if (asked.statuses?.every(isOpen) === true) where.and("is_open = 1")
+      return list<Order>("orders", "created_time", where, asked)
+    },
+    order: ({ sub_account_address, order_id, order_link_id }) => {
+      const where = new Where().and("sub_account_address = ?", sub_account_address)
+      if (order_id !== undefined) where.and("order_id = ?", order_id)
+      if (order_link_id !== undefined) where.and("order_link_id = ?", order_link_id)
+      return Effect.map(
+        query<RecordRow>(`SELECT record FROM orders WHERE ${where} ORDER BY id DESC LIMIT 1`, where.values),
+        ([row]) => row && decode<Order>(row)
+      )
+    },
+    executions: (asked) =>
+      list<Execution>(
+        "executions",
+        "exec_time",
+        owned("exec_time", asked)
+          .among("sub_account_address", asked.sub_accounts)
+          .when(asked.symbol, "symbol = ?", same)
+          .when(asked.order_id, "order_id = ?", same)
+          .when(asked.exec_type, "exec_type = ?", same),
+        asked
+      ),
+    movements: (asked) => {
+      const where = owned("created_time", asked).when(asked.kind, "kind = ?", same)
+      if (asked.sub_accounts?.length === 0) where.and("1 = 0")
+      else if (asked.sub_accounts !== undefined) {
+        const marks = asked.sub_accounts.map(() => "?").join(", ")
+        where.and(
+          `(from_address IN (${marks}) OR to_address IN (${marks}))`,
+          ...asked.sub_accounts,
+          ...asked.sub_accounts
+        )
+      }
+      return list<Movement>("movements", "created_time", where, asked)
+    },
+    subAccounts: (user_id) =>
+      Effect.map(
+        query<RecordRow>("SELECT record FROM known_sub_accounts WHERE user_id = ? ORDER BY place", [user_id]),
+        (rows) => rows.map(decode<SubAccountState>)
+      ),
+    instruments: Effect.map(query<RecordRow>("SELECT record FROM instruments ORDER BY place, symbol"), (rows) =>
+      rows.map(decode<Instrument>)
+    ),
+    trades: (symbol, limit) =>
+      Effect.map(
+        query<RecordRow>("SELECT record FROM trades WHERE symbol = ? ORDER BY id DESC, n DESC LIMIT ?", [
+          symbol,
+          limit
+        ]),
+        (rows) => rows.map(decode<PublicTrade>)
+      ),
+    candles: ({ kind, symbol, interval, start, end, limit }) =>
+      Effect.map(
+        // the open one first: should it close in between, the closed one is among the others
+        Effect.all([
+          query<RecordRow>("SELECT record FROM last_candles WHERE kind = ? AND symbol = ?", [kind, symbol]),
+          query<RecordRow>(
+            `SELECT record FROM candles WHERE kind = ? AND symbol = ? AND span = ? AND start_time >= ? AND start_time < ?
+             ORDER BY start_time DESC LIMIT ?`,
+            [kind, symbol, interval, start, end, limit]
+          )
+        ]),
+        ([[heads], rows]) => {
+          const closed = rows.map(decode<Candle>)
+          const open =
+            heads && decode<ReadonlyArray<IntervalCandle>>(heads).find((each) => each.interval === interval)?.candle
+          if (open === undefined || open.confirm || open.start_time < start || open.start_time >= end) return closed
+          return closed[0]?.start_time === open.start_time ? closed : [open, ...closed].slice(0, limit)
+        }
+      ),
+    lastCandles: Effect.map(
+      query<RecordRow & { readonly kind: CandleKind; readonly symbol: string }>(
+        "SELECT kind, symbol, record FROM last_candles"
+      ),
+      (rows) =>
+        rows.map((row) => ({ kind: row.kind, symbol: row.symbol, last: decode<ReadonlyArray<IntervalCandle>>(row) }))
+    ),
+    streamHeads: Effect.map(
+      query<{ readonly user_id: string; readonly [column: string]: number | string }>(
+        "SELECT user_id, seq, order_seq, execution_seq, position_seq, balance_seq FROM stream_heads"
+      ),
+      (rows) =>
+        rows.map((row) => ({
+          user_id: row.user_id,
+          seq: Number(row["seq"]),
+          topics: {
+            order: Number(row["order_seq"]),
+            execution: Number(row["execution_seq"]),
+            position: Number(row["position_seq"]),
+            account_balance: Number(row["balance_seq"])
+          }
+        }))
+    ),
+    userEvents: (user_id, after, limit) =>
+      Effect.map(
+        query<
+          RecordRow & {
+            readonly seq: number | string
+            readonly topic: PrivateTopic
+            readonly prev_seq: number | string
+            readonly sub_account_address: string
+            readonly mts: number | string
+          }
+        >(
+          `SELECT seq, topic, prev_seq, sub_account_address, mts, record FROM user_events
+           WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+          [user_id, after, limit]
+        ),
+        (rows) =>
+          rows.map((row) => ({
+            seq: Number(row.seq),
+            topic: row.topic,
+            prev_seq: Number(row.prev_seq),
+            sub_account_address: row.sub_account_address,
+            mts: Number(row.mts),
+            record: row.record
+          }))
+      ),
+    lastSeqs: (user_id, topic) =>
+      Effect.map(
+        query<{ readonly sub_account_address: string; readonly subject: string; readonly seq: number | string }>(
+          "SELECT sub_account_address, subject, seq FROM last_seqs WHERE user_id = ? AND topic = ?",
+          [user_id, topic]
+        ),
+        (rows) => new Map(rows.map((row) => [lastSeqKey(row.sub_account_address, row.subject), Number(row.seq)]))
+      )
+  })
+})
+
+/** Brings the tables up to date, then serves the read model from them. */
+export const layer = Layer.effect(
+  History,
+  Effect.andThen(Migrator.make({})({ loader: migrations, table: "history_migrations" }), make)
+)

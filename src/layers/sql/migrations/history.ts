@@ -1,0 +1,65 @@
+/**
+ * Tables of the read model, in SQL that SQLite and PostgreSQL both take.
+ *
+ * A row keeps the JSON text of its record; the columns beside it are what lists are filtered and ordered by. The id of a
+ * row grows with the stream and, with the row's time, is its place in a list.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+
+const tables = [
+  `CREATE TABLE history_position (
+    one INTEGER PRIMARY KEY, epoch TEXT NOT NULL, seq BIGINT NOT NULL, began BIGINT NOT NULL, ts_ms BIGINT NOT NULL,
+    base BIGINT NOT NULL)`,
+
+  `CREATE TABLE orders (
+    order_id TEXT PRIMARY KEY, id BIGINT NOT NULL, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL,
+    symbol TEXT NOT NULL, order_link_id TEXT, status TEXT NOT NULL, is_open INTEGER NOT NULL,
+    created_time BIGINT NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX orders_list ON orders (user_id, created_time, id)`,
+  `CREATE INDEX orders_open ON orders (user_id, created_time, id) WHERE is_open = 1`,
+  `CREATE INDEX orders_link ON orders (sub_account_address, order_link_id) WHERE order_link_id IS NOT NULL`,
+
+  `CREATE TABLE executions (
+    id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL,
+    order_id TEXT NOT NULL, exec_type TEXT NOT NULL, exec_time BIGINT NOT NULL, record TEXT NOT NULL, closing TEXT)`,
+  `CREATE INDEX executions_list ON executions (user_id, exec_time, id)`,
+  `CREATE INDEX executions_order ON executions (order_id)`,
+
+  `CREATE TABLE trades (
+    symbol TEXT NOT NULL, id BIGINT NOT NULL, n INTEGER NOT NULL, record TEXT NOT NULL, PRIMARY KEY (symbol, id, n))`,
+
+  `CREATE TABLE candles (
+    kind TEXT NOT NULL, symbol TEXT NOT NULL, span TEXT NOT NULL, start_time BIGINT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (kind, symbol, span, start_time))`,
+  // the last candle of every interval in one row: a trade moves them all
+  `CREATE TABLE last_candles (kind TEXT NOT NULL, symbol TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (kind, symbol))`,
+
+  `CREATE TABLE movements (
+    user_id TEXT NOT NULL, kind TEXT NOT NULL, transfer_id TEXT NOT NULL, id BIGINT NOT NULL, from_address TEXT,
+    to_address TEXT, created_time BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (user_id, kind, transfer_id))`,
+  `CREATE INDEX movements_list ON movements (user_id, created_time, id)`,
+
+  `CREATE TABLE known_sub_accounts (
+    sub_account_address TEXT PRIMARY KEY, user_id TEXT NOT NULL, place INTEGER NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX known_sub_accounts_user ON known_sub_accounts (user_id)`,
+  `CREATE TABLE instruments (symbol TEXT PRIMARY KEY, place INTEGER NOT NULL, record TEXT NOT NULL)`,
+
+  `CREATE TABLE user_events (
+    user_id TEXT NOT NULL, seq BIGINT NOT NULL, topic TEXT NOT NULL, prev_seq BIGINT NOT NULL,
+    sub_account_address TEXT NOT NULL, mts BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
+  `CREATE TABLE stream_heads (
+    user_id TEXT PRIMARY KEY, seq BIGINT NOT NULL, order_seq BIGINT NOT NULL, execution_seq BIGINT NOT NULL,
+    position_seq BIGINT NOT NULL, balance_seq BIGINT NOT NULL)`,
+  // of each position and balance the last event's seq
+  `CREATE TABLE last_seqs (
+    user_id TEXT NOT NULL, topic TEXT NOT NULL, sub_account_address TEXT NOT NULL, subject TEXT NOT NULL,
+    seq BIGINT NOT NULL, PRIMARY KEY (user_id, topic, sub_account_address, subject))`
+]
+
+export const history = Migrator.fromRecord({
+  "0001_read_model": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of tables) yield* sql.unsafe(statement)
+  })
+})

@@ -1,0 +1,301 @@
+/**
+ * Policy: the API keys of users: who may hold which, and whom a key stands for.
+ *
+ * The private key never reaches the service. A public key is registered once, service-wide, for ever. A change is
+ * effective at once here, and on other gateways that share the database within {@link ApiKeysOptions.cache_for}.
+ * Source: contract 3.8, 4.4, 4.6.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import { parseAddress } from "../domain/Address.ts"
+import { isPublicKey } from "../domain/Ed25519.ts"
+import type { Scope } from "../domain/Enumerations.ts"
+import { bytesOfPublicKey } from "../domain/Identity.ts"
+import { type Cidr, contains, parseCidr, parseIp, printCidr } from "../domain/Ip.ts"
+import { type Details, Reason } from "../domain/Reason.ts"
+import { allScopes, type ApiKey, type Caller } from "../domain/User.ts"
+import { type ApiKeyRecord, Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { History, type HistoryUnavailable } from "./History.ts"
+import { Ids } from "./Ids.ts"
+import { Lru } from "./Lru.ts"
+
+/** A rule of the keys refused the request; nothing changed. `details` name the field or limit. */
+export class ApiKeyRefused extends Schema.TaggedError<ApiKeyRefused>()("ApiKeyRefused", {
+  reason: Reason,
+  details: Schema.Record(Schema.String, Schema.Unknown)
+}) {
+  get facts(): Details {
+    return this.details as Details
+  }
+}
+export type ApiKeysError = ApiKeyRefused | AccountsUnavailable | HistoryUnavailable
+
+/** What a user says of a key; `undefined`: the default on creation, no change later. */
+export interface ApiKeyChange {
+  readonly label: string | undefined
+  readonly scopes: ReadonlyArray<Scope> | undefined
+  readonly sub_account_addresses: ReadonlyArray<string> | undefined
+  readonly ip_allowlist: ReadonlyArray<string> | undefined
+  /** Unix ms. */
+  readonly expires_time: number | undefined
+  readonly require_body_hash: boolean | undefined
+}
+export interface NewApiKey extends ApiKeyChange {
+  /** Any form of contract 4.1. */
+  readonly public_key: string
+  readonly scopes: ReadonlyArray<Scope>
+}
+
+/** A key in use. */
+export interface ActiveKey {
+  readonly caller: Caller
+  readonly require_body_hash: boolean
+  /** Whether the key may be used from this address. */
+  readonly allows: (client_ip: string) => boolean
+}
+
+export interface ApiKeysOptions {
+  /** Keys a user may hold. Default 50. */
+  readonly keys_max?: number
+  /** Keys in use kept in memory. Default 10 000. */
+  readonly cache_max?: number
+  /** How long a key in memory is believed: what another gateway changed is seen after this. Default 1 second. */
+  readonly cache_for?: Duration.Input
+  /** How often times of last use are written. Default 10 seconds. */
+  readonly touch_every?: Duration.Input
+}
+
+const LABEL_CHARS_MAX = 64
+const BLOCKS_MAX = 20
+/** Keys whose time of last use waits to be written; later ones of the interval are not noted. */
+const TOUCHED_MAX = 10_000
+
+const refuse = (reason: Reason, details: Details = {}) => new ApiKeyRefused({ reason, details })
+const invalid = (field: string) => refuse("InvalidField", { field })
+
+const recordOf = (key: ApiKeyRecord): ApiKey => ({
+  api_key_id: key.api_key_id,
+  public_key: `0x${key.public_key}`,
+  label: key.label,
+  scopes: key.scopes,
+  ...(key.sub_account_addresses === undefined ? {} : { sub_account_addresses: key.sub_account_addresses }),
+  ip_allowlist: key.ip_allowlist,
+  ...(key.expires_time === undefined ? {} : { expires_time: key.expires_time }),
+  require_body_hash: key.require_body_hash,
+  created_time: key.created_time,
+  ...(key.last_used_time === undefined ? {} : { last_used_time: key.last_used_time })
+})
+
+/** Whether a change takes something away that an open connection may be using. */
+const narrows = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
+  before.scopes.some((scope) => !after.scopes.includes(scope)) ||
+  (after.sub_account_addresses !== undefined &&
+    !(before.sub_account_addresses?.every((address) => after.sub_account_addresses!.includes(address)) ?? false)) ||
+  (after.ip_allowlist.length > 0 && after.ip_allowlist.join() !== before.ip_allowlist.join()) ||
+  (after.expires_time !== undefined && after.expires_time < (before.expires_time ?? Infinity))
+
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** Keys of a user, newest first; revoked ones are gone. */
+    readonly list: (user_id: string) => Effect.Effect<ReadonlyArray<ApiKey>, AccountsUnavailable>
+    readonly create: (user_id: string, key: NewApiKey) => Effect.Effect<ApiKey, ApiKeysError>
+    readonly update: (user_id: string, api_key_id: string, change: ApiKeyChange) => Effect.Effect<ApiKey, ApiKeysError>
+    readonly revoke: (user_id: string, api_key_id: string) => Effect.Effect<void, ApiKeysError>
+    /** The key with these raw bytes (hex), unless it is revoked; an expired one is answered as it is. */
+    readonly find: (public_key: string) => Effect.Effect<ActiveKey | undefined, AccountsUnavailable>
+    /** Notes that a key was used; written later. */
+    readonly touch: (api_key_id: string, at_ms: number) => void
+    /** Calls back with the `api_key_id` whenever a key is revoked, or may do less than before. */
+    readonly onRevoked: (listener: (api_key_id: string) => void) => Effect.Effect<void>
+  }
+>()("gateway/services/ApiKeys") {
+  static readonly layer = (options: ApiKeysOptions = {}): Layer.Layer<ApiKeys, never, Accounts | History | Ids> =>
+    Layer.effect(
+      ApiKeys,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const history = yield* History
+        const ids = yield* Ids
+
+        const keysMax = options.keys_max ?? 50
+        const cacheFor = Duration.toMillis(options.cache_for ?? "1 second")
+        const cache = new Lru<string, { readonly key: ActiveKey; readonly until: number }>(options.cache_max ?? 10_000)
+        // counts the writes: what was read before one is not believed after it
+        let writes = 0
+        const listeners = new Set<(api_key_id: string) => void>()
+        const dropped = (record: ApiKeyRecord) => {
+          for (const listener of listeners) listener(record.api_key_id)
+        }
+
+        const touched = new Map<string, number>()
+        const writeTouched = Effect.suspend(() => {
+          const some = [...touched]
+          touched.clear()
+          return Effect.forEach(some, ([id, at]) => accounts.touchApiKey(id, at), { discard: true })
+        }).pipe(Effect.catch((error) => Effect.logWarning("time of last use not written", error)))
+        yield* Effect.addFinalizer(() => writeTouched)
+        yield* writeTouched.pipe(Effect.delay(options.touch_every ?? "10 seconds"), Effect.forever, Effect.forkScoped)
+
+        const label = (text: string) =>
+          text.length <= LABEL_CHARS_MAX ? Effect.succeed(text) : Effect.fail(invalid("label"))
+        const scopesOf = (some: ReadonlyArray<Scope>) =>
+          some.length === 0 || some.some((scope) => !allScopes.includes(scope))
+            ? Effect.fail(invalid("scopes"))
+            : Effect.succeed(allScopes.filter((scope) => some.includes(scope)))
+        const blocksOf = (texts: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, ApiKeyRefused> => {
+          if (texts.length > BLOCKS_MAX)
+            return Effect.fail(refuse("LimitReached", { field: "ip_allowlist", max: BLOCKS_MAX }))
+          const blocks = new Set<string>()
+          for (const [i, text] of texts.entries()) {
+            const block = parseCidr(text)
+            if (block === undefined) return Effect.fail(invalid(`ip_allowlist.${i}`))
+            blocks.add(printCidr(block))
+          }
+          return Effect.succeed([...blocks])
+        }
+        const expiryOf = Effect.fnUntraced(function* (expires_time: number) {
+          const now = yield* Clock.currentTimeMillis
+          if (expires_time <= now) return yield* refuse("OutOfRange", { field: "expires_time", min: now })
+          return expires_time
+        })
+        const ownSubAccounts = Effect.fnUntraced(function* (user_id: string, texts: ReadonlyArray<string>) {
+          if (texts.length === 0) return yield* invalid("sub_account_addresses")
+          const addresses: Array<string> = []
+          for (const [i, text] of texts.entries()) {
+            const address = parseAddress(text)
+            if (address === undefined) return yield* invalid(`sub_account_addresses.${i}`)
+            if (!addresses.includes(address)) addresses.push(address)
+          }
+          const own = yield* history.subAccounts(user_id)
+          for (const address of addresses) {
+            if (!own.some((some) => some.sub_account_address === address && !some.deleted)) {
+              return yield* refuse("SubAccountNotFound", { field: "sub_account_addresses" })
+            }
+          }
+          return addresses
+        })
+
+        /** A record with a change applied, every rule checked. */
+        const changed = Effect.fnUntraced(function* (record: ApiKeyRecord, change: ApiKeyChange) {
+          const next: ApiKeyRecord = {
+            ...record,
+            ...(change.label === undefined ? {} : { label: yield* label(change.label) }),
+            ...(change.scopes === undefined ? {} : { scopes: yield* scopesOf(change.scopes) }),
+            ...(change.ip_allowlist === undefined ? {} : { ip_allowlist: yield* blocksOf(change.ip_allowlist) }),
+            ...(change.expires_time === undefined ? {} : { expires_time: yield* expiryOf(change.expires_time) }),
+            ...(change.require_body_hash === undefined ? {} : { require_body_hash: change.require_body_hash }),
+            ...(change.sub_account_addresses === undefined
+              ? {}
+              : { sub_account_addresses: yield* ownSubAccounts(record.user_id, change.sub_account_addresses) })
+          }
+          return next
+        })
+
+        const own = Effect.fnUntraced(function* (user_id: string, api_key_id: string) {
+          const record = (yield* accounts.apiKeys(user_id)).find((key) => key.api_key_id === api_key_id)
+          return record ?? (yield* refuse("ApiKeyNotFound"))
+        })
+
+        const store = Effect.fnUntraced(function* (before: ApiKeyRecord, after: ApiKeyRecord) {
+          yield* accounts.updateApiKey(after)
+          writes++
+          cache.delete(after.public_key)
+          if (after.revoked || narrows(before, after)) dropped(after)
+        }, Effect.uninterruptible)
+
+        const withLastUse = (record: ApiKeyRecord): ApiKeyRecord => {
+          const at = touched.get(record.api_key_id)
+          return at === undefined ? record : { ...record, last_used_time: at }
+        }
+
+        const load = Effect.fnUntraced(function* (public_key: string, now: number) {
+          const writesBefore = writes
+          const record = yield* accounts.apiKeyOf(public_key)
+          if (record === undefined || record.revoked) return undefined
+          const user = yield* accounts.user(record.user_id)
+          if (user === undefined) return undefined
+          const blocks = record.ip_allowlist.map(parseCidr).filter((block): block is Cidr => block !== undefined)
+          const key: ActiveKey = {
+            caller: {
+              user_id: user.user_id,
+              root_address: user.root_address,
+              rail: user.rail,
+              via: "api-key",
+              credential: record.api_key_id,
+              scopes: new Set(record.scopes),
+              bound_to: record.sub_account_addresses === undefined ? undefined : new Set(record.sub_account_addresses),
+              expires_at_ms: record.expires_time
+            },
+            require_body_hash: record.require_body_hash,
+            allows:
+              record.ip_allowlist.length === 0
+                ? () => true
+                : (client_ip) => {
+                    const ip = parseIp(client_ip)
+                    return ip !== undefined && blocks.some((block) => contains(block, ip))
+                  }
+          }
+          if (writes === writesBefore) cache.set(public_key, { key, until: now + cacheFor })
+          return key
+        })
+
+        return ApiKeys.of({
+          list: (user_id) =>
+            Effect.map(accounts.apiKeys(user_id), (keys) =>
+              keys
+                .map((key) => recordOf(withLastUse(key)))
+                .sort((a, b) => b.created_time - a.created_time || (a.api_key_id < b.api_key_id ? 1 : -1))
+            ),
+          create: Effect.fnUntraced(function* (user_id, key) {
+            const publicKey = bytesOfPublicKey(key.public_key)
+            if (publicKey === undefined || !isPublicKey(publicKey)) {
+              return yield* refuse("InvalidPublicKey", { field: "public_key" })
+            }
+            const blank: ApiKeyRecord = {
+              api_key_id: yield* ids.uuid,
+              user_id,
+              public_key: Hex.encode(publicKey),
+              label: "",
+              scopes: [],
+              sub_account_addresses: undefined,
+              ip_allowlist: [],
+              expires_time: undefined,
+              require_body_hash: false,
+              created_time: yield* Clock.currentTimeMillis,
+              last_used_time: undefined,
+              revoked: false
+            }
+            const record = yield* changed(blank, key)
+            yield* accounts.createApiKey(record, keysMax).pipe(
+              Effect.catchTags({
+                KeyRegistered: () => Effect.fail(refuse("KeyAlreadyRegistered")),
+                TooManyKeys: ({ max }) => Effect.fail(refuse("LimitReached", { max }))
+              })
+            )
+            return recordOf(record)
+          }),
+          update: Effect.fnUntraced(function* (user_id, api_key_id, change) {
+            const before = yield* own(user_id, api_key_id)
+            const after = yield* changed(before, change)
+            yield* store(before, after)
+            return recordOf(withLastUse(after))
+          }),
+          revoke: Effect.fnUntraced(function* (user_id, api_key_id) {
+            const before = yield* own(user_id, api_key_id)
+            yield* store(before, { ...before, revoked: true })
+          }),
+          find: (public_key) =>
+            Effect.clockWith((clock) => {
+              const now = clock.currentTimeMillisUnsafe()
+              const known = cache.get(public_key)
+              return known !== undefined && now < known.until ? Effect.succeed(known.key) : load(public_key, now)
+            }),
+          touch: (api_key_id, at_ms) => {
+            if (touched.size < TOUCHED_MAX || touched.has(api_key_id)) touched.set(api_key_id, at_ms)
+          },
+          onRevoked: (listener) => Effect.sync(() => void listeners.add(listener))
+        })
+      })
+    )
+}

@@ -1,0 +1,26 @@
+/** A bounded map that forgets what was used longest ago. */
+export class Lru<K, V> {
+  private readonly entries = new Map<K, V>()
+  readonly max: number
+  constructor(max: number) {
+    this.max = max
+  }
+  get size(): number {
+    return this.entries.size
+  }
+  get(key: K): V | undefined {
+    const value = this.entries.get(key)
+    if (value === undefined) return undefined
+    this.entries.delete(key)
+    this.entries.set(key, value)
+    return value
+  }
+  set(key: K, value: V): void {
+    this.entries.delete(key)
+    if (this.entries.size >= this.max) this.entries.delete(this.entries.keys().next().value!)
+    this.entries.set(key, value)
+  }
+  delete(key: K): void {
+    this.entries.delete(key)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * Port: the sliding logs behind {@link RateLimiter}.
+ *
+ * Guarantee: of all takes of one key on all gateways that share the store, at most `limit` pass within any window; a
+ * refused take leaves no trace. Time is the store's. A store may forget keys that have not passed for a window, and the
+ * longest unused ones where it is full. Source: contract 7.
+ */
+import { Context, type Effect, Schema } from "effect"
+
+/** The store does not answer; nothing, or one pass, may have been counted. */
+export class RateLimitStoreUnavailable extends Schema.TaggedError<RateLimitStoreUnavailable>()(
+  "RateLimitStoreUnavailable",
+  { cause: Schema.optionalKey(Schema.Defect()) }
+) {}
+
+export interface Log {
+  readonly bucket: string
+  readonly key: string
+  /** Passes a window. */
+  readonly limit: number
+  readonly window_ms: number
+}
+
+/** How a log stands after a take, or now. */
+export interface Standing {
+  readonly passed: boolean
+  /** Passes within the window. */
+  readonly used: number
+  /** Time to the next free slot, 0 while one is free. */
+  readonly wait_ms: number
+}
+
+export class RateLimitStore extends Context.Service<
+  RateLimitStore,
+  {
+    /** Passes, and counts, if fewer than `limit` passed within the window. */
+    readonly take: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
+    /** What {@link take} would say before it counted. */
+    readonly peek: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
+  }
+>()("gateway/services/RateLimitStore") {}

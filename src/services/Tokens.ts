@@ -1,0 +1,217 @@
+/**
+ * Policy: issues and checks the bearer tokens: JWTs signed with EdDSA and with nothing else.
+ *
+ * A token is verified once and then known by its whole text; expiry and revocation are checked on every use. Only
+ * successes are remembered. Source: contract 4.3.
+ */
+import { Context, Duration, Effect, Layer, Result } from "effect"
+import { Base64Url } from "effect/encoding"
+import { parseAddress } from "../domain/Address.ts"
+import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
+import { isUuid, type Rail } from "../domain/Identity.ts"
+import { allScopes, type Caller } from "../domain/User.ts"
+import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { Ids } from "./Ids.ts"
+import { Lru } from "./Lru.ts"
+import { Signatures } from "./Signatures.ts"
+import { SigningKeys } from "./SigningKeys.ts"
+
+/** Why a token is refused. */
+export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken"
+
+export interface TokensOptions {
+  /** Names the audience: `trading-gateway:<environment>`. */
+  readonly environment: string
+  /** Default 7 days. Source: specification, Authentication. */
+  readonly validity?: Duration.Input
+  /** Verified tokens kept. Default 10 000. */
+  readonly known_max?: number
+}
+
+const ISSUER = "trading-gateway"
+/** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
+const LEEWAY_S = 5
+/** Longer texts are no token of ours, which have about 500 characters. */
+const TOKEN_CHARS_MAX = 2048
+/** Revoked tokens held before the expired ones are looked for. */
+const SWEEP_AT_LEAST = 1024
+
+const scopes = new Set(allScopes)
+const utf8 = new TextEncoder()
+const text = new TextDecoder("utf-8", { fatal: true })
+
+/** Bytes of unpadded base64url in its one canonical spelling. */
+const bytesOf = (segment: string): Uint8Array | undefined => {
+  const bytes = Result.getOrUndefined(Base64Url.decode(segment))
+  return bytes !== undefined && Base64Url.encode(bytes) === segment ? bytes : undefined
+}
+
+const objectOf = (segment: string): { readonly [key: string]: unknown } | undefined => {
+  const bytes = bytesOf(segment)
+  if (bytes === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text.decode(bytes))
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isRail = (value: unknown): value is Rail => value === "address" || value === "party"
+
+/** `kid` of a header that says what ours say and nothing else, so that no foreign parameter has a meaning here. */
+const kidOf = (segment: string): string | undefined => {
+  const header = objectOf(segment)
+  if (header === undefined || header["alg"] !== "EdDSA" || header["typ"] !== "JWT") return undefined
+  const kid = header["kid"]
+  return typeof kid === "string" && Object.keys(header).length === 3 ? kid : undefined
+}
+
+export class Tokens extends Context.Service<
+  Tokens,
+  {
+    readonly issue: (user: {
+      readonly user_id: string
+      readonly root_address: string
+      readonly rail: Rail
+    }) => Effect.Effect<{ readonly token: string; readonly expires_at_ms: number }>
+    /** Whoever holds a token that was verified before, or why it is refused by now; `undefined`: not known here. */
+    readonly known: (token: string, now_ms: number) => Caller | TokenFault | undefined
+    /** Verifies a token; a refusal is a value, since strangers cause them at will. */
+    readonly verify: (token: string) => Effect.Effect<Caller | TokenFault>
+    /** Refuses a token from now on, after every restart too. */
+    readonly revoke: (jti: string, expires_at_ms: number) => Effect.Effect<void, AccountsUnavailable>
+    /** Public keys that verify tokens, as a JSON Web Key Set. */
+    readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
+  }
+>()("gateway/services/Tokens") {
+  static readonly layer = (
+    options: TokensOptions
+  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | Ids | Signatures | SigningKeys> =>
+    Layer.effect(
+      Tokens,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const ids = yield* Ids
+        const signatures = yield* Signatures
+        const keys = yield* SigningKeys
+
+        const audience = `${ISSUER}:${options.environment}`
+        const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
+        const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
+        const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
+        const verified = new Lru<string, Caller>(options.known_max ?? 10_000)
+
+        const revoked = new Map<string, number>()
+        for (const { jti, expires_at_ms } of yield* accounts.revokedTokens) revoked.set(jti, expires_at_ms)
+        let sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
+        const sweep = (now_ms: number) => {
+          if (revoked.size < sweepAt) return
+          for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= now_ms) revoked.delete(jti)
+          sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
+        }
+
+        /** What time and revocation say of a caller. */
+        const now = (caller: Caller, now_ms: number): Caller | TokenFault => {
+          if (caller.expires_at_ms! <= now_ms) return "ExpiredToken"
+          return revoked.has(caller.credential) ? "RevokedToken" : caller
+        }
+
+        const callerOf = (payload: string, now_ms: number): Caller | undefined => {
+          const claims = objectOf(payload)
+          if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
+          const { sub, root, rail, iat, nbf, exp, jti } = claims
+          if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isSeconds(iat) || !isSeconds(exp)) return undefined
+          if (typeof root !== "string" || parseAddress(root) !== root) return undefined
+          const latest = Math.floor(now_ms / 1000) + LEEWAY_S
+          if (iat > latest || (nbf !== undefined && !(isSeconds(nbf) && nbf <= latest))) return undefined
+          return {
+            user_id: sub,
+            root_address: root,
+            rail,
+            via: "token",
+            credential: jti,
+            scopes,
+            bound_to: undefined,
+            expires_at_ms: exp * 1000
+          }
+        }
+
+        const invalid = Effect.succeed<TokenFault>("InvalidToken")
+        const verify = (token: string): Effect.Effect<Caller | TokenFault> => {
+          if (token.length > TOKEN_CHARS_MAX) return invalid
+          const parts = token.split(".", 4)
+          if (parts.length !== 3) return invalid
+          const [head, payload, tail] = parts as [string, string, string]
+          const kid = head === header ? keys.current.kid : kidOf(head)
+          const key = kid === undefined ? undefined : ring.get(kid)
+          const signature = bytesOf(tail)
+          if (key === undefined || signature?.length !== SIGNATURE_BYTES) return invalid
+          return Effect.flatMap(signatures.verify(key, utf8.encode(`${head}.${payload}`), signature), (matches) =>
+            matches
+              ? Effect.clockWith((clock) => {
+                  const now_ms = clock.currentTimeMillisUnsafe()
+                  const caller = callerOf(payload, now_ms)
+                  if (caller === undefined) return invalid
+                  const verdict = now(caller, now_ms)
+                  if (verdict === caller) verified.set(token, caller)
+                  return Effect.succeed(verdict)
+                })
+              : invalid
+          )
+        }
+
+        return Tokens.of({
+          verify,
+          known: (token, now_ms) => {
+            const caller = verified.get(token)
+            if (caller === undefined) return undefined
+            const verdict = now(caller, now_ms)
+            if (verdict !== caller) verified.delete(token)
+            return verdict
+          },
+          issue: Effect.fnUntraced(function* (user) {
+            const jti = yield* ids.uuid
+            const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+            const iat = Math.floor(now_ms / 1000)
+            const exp = iat + validity_s
+            const payload = Base64Url.encode(
+              JSON.stringify({
+                iss: ISSUER,
+                aud: audience,
+                sub: user.user_id,
+                root: user.root_address,
+                rail: user.rail,
+                iat,
+                exp,
+                jti
+              })
+            )
+            const signed = `${header}.${payload}`
+            const signature = Base64Url.encode(keys.sign(utf8.encode(signed)))
+            return { token: `${signed}.${signature}`, expires_at_ms: exp * 1000 }
+          }),
+          revoke: (jti, expires_at_ms) =>
+            Effect.flatMap(accounts.revokeToken(jti, expires_at_ms), () =>
+              Effect.clockWith((clock) =>
+                Effect.sync(() => {
+                  revoked.set(jti, expires_at_ms)
+                  sweep(clock.currentTimeMillisUnsafe())
+                })
+              )
+            ),
+          jwks: {
+            keys: keys.ring.map(({ kid, publicKey }) => ({
+              kty: "OKP",
+              crv: "Ed25519",
+              x: Base64Url.encode(publicKey),
+              kid,
+              use: "sig",
+              alg: "EdDSA"
+            }))
+          }
+        })
+      })
+    )
+}

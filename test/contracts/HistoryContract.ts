@@ -1,0 +1,460 @@
+/** What every history promises; each adapter of the port runs it. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { Event } from "../../src/domain/Event.ts"
+import type { RowKey } from "../../src/domain/Page.ts"
+import { Projecting } from "../../src/domain/Projection.ts"
+import * as Record from "../../src/domain/Record.ts"
+import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
+import {
+  type ExecutionQuery,
+  History,
+  lastSeqKey,
+  type OrderQuery,
+  TRADES_KEPT,
+  USER_EVENTS_KEPT
+} from "../../src/services/History.ts"
+import { body, event, instrument, order, START, symbol, userOf, uuid } from "../doubles/events.ts"
+
+const alice = userOf(1)
+const bob = userOf(2)
+const EPOCH = "e1"
+
+const ordersOf = (fields: Partial<OrderQuery> = {}): OrderQuery => ({
+  user_id: alice.user_id,
+  sub_accounts: undefined,
+  symbol: undefined,
+  start_time: undefined,
+  end_time: undefined,
+  limit: 50,
+  after: undefined,
+  order_id: undefined,
+  order_link_id: undefined,
+  statuses: undefined,
+  ...fields
+})
+const executionsOf = (fields: Partial<ExecutionQuery> = {}): ExecutionQuery => ({
+  user_id: alice.user_id,
+  sub_accounts: undefined,
+  symbol: undefined,
+  start_time: undefined,
+  end_time: undefined,
+  limit: 50,
+  after: undefined,
+  order_id: undefined,
+  exec_type: undefined,
+  ...fields
+})
+
+/** Goes on where the history stands. */
+const projecting = Effect.gen(function* () {
+  const history = yield* History
+  return new Projecting({
+    position: yield* history.position,
+    heads: yield* history.streamHeads,
+    candles: yield* history.lastCandles
+  })
+})
+const commit = (events: ReadonlyArray<Event>, epoch = EPOCH) =>
+  Effect.gen(function* () {
+    const history = yield* History
+    const projection = (yield* projecting).next(epoch, events)
+    yield* history.commit(projection)
+    return projection
+  })
+
+/** A few steps of two users: rests, fills, amounts move. */
+const story = (): ReadonlyArray<Event> => [
+  event(1, body.instrument()),
+  event(2, body.order({ order_id: uuid(1), order_link_id: "a-1" })),
+  event(3, body.balance()),
+  event(
+    4,
+    body.order({
+      order_id: uuid(2),
+      side: "Sell",
+      sub_account_address: bob.account(0),
+      created_time: String(START + 4)
+    }),
+    { user_id: bob.user_id }
+  ),
+  event(5, body.execution()),
+  event(6, body.order({ order_id: uuid(1), order_link_id: "a-1", order_status: "PartiallyFilled", leaves_qty: "0.3" })),
+  event(7, body.position()),
+  event(8, body.balance({ wallet_balance: "9986.8" })),
+  event(9, body.trades({ trade_id: "7", timestamp: START + 9 })),
+  event(10, body.order({ order_id: uuid(3), created_time: String(START + 10), order_status: "Rejected" })),
+  event(11, body.prices({ ts_ms: START + 1_000 }), { ts_ms: START + 1_000 })
+]
+
+/** Everything a reader may see. */
+const everything = Effect.gen(function* () {
+  const history = yield* History
+  return {
+    position: yield* history.position,
+    orders: [yield* history.orders(ordersOf()), yield* history.orders(ordersOf({ user_id: bob.user_id }))],
+    executions: yield* history.executions(executionsOf()),
+    instruments: yield* history.instruments,
+    trades: yield* history.trades(symbol, 10),
+    candles: yield* history.candles({ kind: "trade", symbol, interval: "1", start: 0, end: START * 2, limit: 10 }),
+    marks: yield* history.candles({ kind: "mark", symbol, interval: "D", start: 0, end: START * 2, limit: 10 }),
+    heads: yield* history.streamHeads,
+    events: yield* history.userEvents(alice.user_id, 0, 100),
+    balances: yield* history.lastSeqs(alice.user_id, "account_balance")
+  }
+})
+
+export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
+  describe(`History on ${name}`, () => {
+    const test = <A, E2>(title: string, body: Effect.Effect<A, E2, History>) =>
+      it.effect(title, () => body.pipe(Effect.provide(Layer.fresh(layer))))
+
+    test(
+      "stands nowhere before the first commit",
+      Effect.gen(function* () {
+        const history = yield* History
+        assert.isUndefined(yield* history.position)
+        assert.deepStrictEqual(yield* history.streamHeads, [])
+        assert.deepStrictEqual((yield* history.orders(ordersOf())).rows, [])
+      })
+    )
+
+    test(
+      "answers what a projection held, with its position",
+      Effect.gen(function* () {
+        yield* commit(story())
+        const all = yield* everything
+        assert.deepStrictEqual(all.position, { epoch: EPOCH, seq: 11, began: 0, ts_ms: START + 1_000 })
+        assert.deepStrictEqual(
+          all.orders.map(({ rows }) => rows.map((row) => [row.order_id, row.order_status])),
+          [
+            [
+              [uuid(3), "Rejected"],
+              [uuid(1), "PartiallyFilled"]
+            ],
+            [[uuid(2), "New"]]
+          ]
+        )
+        assert.strictEqual(all.executions.rows[0]!.base_fee, "6.6")
+        assert.deepStrictEqual(all.instruments, [instrument()])
+        assert.strictEqual(all.trades[0]!.trade_id, "7")
+        assert.strictEqual(all.candles[0]!.turnover, "12000")
+        assert.deepStrictEqual(
+          all.events.map(({ seq, prev_seq, topic }) => [seq, prev_seq, topic]),
+          [
+            [1, 0, "order"],
+            [2, 0, "account_balance"],
+            [3, 0, "execution"],
+            [4, 1, "order"],
+            [5, 0, "position"],
+            [6, 2, "account_balance"],
+            [7, 4, "order"]
+          ]
+        )
+        assert.deepStrictEqual([...all.balances], [[lastSeqKey(alice.account(0), "USDC"), 6]])
+        assert.deepStrictEqual(JSON.parse(all.events[3]!.record), all.orders[0]!.rows[1])
+      })
+    )
+
+    test(
+      "holds the same, however the stream is cut, with a crash at every boundary",
+      Effect.gen(function* () {
+        yield* commit(story())
+        const whole = yield* everything
+        const events = story()
+        for (let cut = 1; cut < events.length; cut++) {
+          const parts = yield* Effect.gen(function* () {
+            // every commit starts from what the history kept, as after a crash
+            yield* commit(events.slice(0, cut))
+            yield* commit(events.slice(cut))
+            return yield* everything
+          }).pipe(Effect.provide(Layer.fresh(layer)))
+          assert.deepStrictEqual(parts, whole, `cut after event ${cut}`)
+        }
+      })
+    )
+
+    test(
+      "refuses a projection that is not the next one, and writes nothing of it",
+      Effect.gen(function* () {
+        const history = yield* History
+        const events = story()
+        const first = yield* commit(events.slice(0, 5))
+        const before = yield* everything
+        const again = yield* Effect.flip(history.commit(first))
+        assert.strictEqual(again._tag, "ProjectionRefused")
+        assert.deepStrictEqual(again._tag === "ProjectionRefused" && again.position, first.position)
+        const jump = new Projecting({ position: { ...first.position, seq: 7 }, heads: [], candles: [] })
+        const refused = yield* Effect.flip(history.commit(jump.next(EPOCH, events.slice(7))))
+        assert.strictEqual(refused._tag, "ProjectionRefused")
+        assert.deepStrictEqual(yield* everything, before)
+      })
+    )
+
+    test(
+      "walks a list by key without a repeated or lost row while rows arrive, at equal times too",
+      Effect.gen(function* () {
+        const history = yield* History
+        const created_time = String(START)
+        yield* commit(
+          Array.from({ length: 9 }, (_, i) => event(i + 1, body.order({ order_id: uuid(i + 1), created_time })))
+        )
+        const walked: Array<string> = []
+        let after: RowKey | undefined
+        let seq = 9
+        do {
+          const page = yield* history.orders(ordersOf({ limit: 2, after }))
+          walked.push(...page.rows.map((row) => row.order_id))
+          after = page.next
+          // one more of the same time, and an old one changes
+          yield* commit([
+            event(seq + 1, body.order({ order_id: uuid(100 + seq), created_time })),
+            event(seq + 2, body.order({ order_id: uuid(5), created_time, order_status: "Filled", leaves_qty: "0" }))
+          ])
+          seq += 2
+        } while (after !== undefined)
+        assert.deepStrictEqual(
+          walked,
+          Array.from({ length: 9 }, (_, i) => uuid(9 - i))
+        )
+        const exact = yield* history.orders(ordersOf({ limit: 14 }))
+        assert.isUndefined(exact.next, "a full last page names no next one")
+        assert.strictEqual(exact.rows.length, 14)
+      })
+    )
+
+    test(
+      "filters orders by status, reference, symbol, sub-account and time",
+      Effect.gen(function* () {
+        const history = yield* History
+        const at = (n: number) => String(START + n)
+        yield* commit([
+          event(1, body.order({ order_id: uuid(1), created_time: at(1), order_link_id: "a-1" })),
+          event(2, body.order({ order_id: uuid(2), created_time: at(2), order_status: "Filled" })),
+          event(3, body.order({ order_id: uuid(3), created_time: at(3), symbol: "ETH-USDC" })),
+          event(
+            4,
+            body.order({
+              order_id: uuid(4),
+              created_time: at(4),
+              sub_account_address: alice.account(1),
+              order_status: "Canceled"
+            })
+          )
+        ])
+        const ids = (fields: Partial<OrderQuery>) =>
+          Effect.map(history.orders(ordersOf(fields)), ({ rows }) => rows.map((row) => Number(row.order_id.at(-1))))
+        assert.deepStrictEqual(yield* ids({}), [4, 3, 2, 1])
+        assert.deepStrictEqual(
+          yield* ids({ statuses: ["New", "PartiallyFilled", "Untriggered", "CancelRequested"] }),
+          [3, 1]
+        )
+        assert.deepStrictEqual(yield* ids({ statuses: ["Filled", "Canceled"] }), [4, 2])
+        assert.deepStrictEqual(yield* ids({ order_link_id: "a-1" }), [1])
+        assert.deepStrictEqual(yield* ids({ order_id: uuid(2) }), [2])
+        assert.deepStrictEqual(yield* ids({ symbol: "ETH-USDC" }), [3])
+        assert.deepStrictEqual(yield* ids({ sub_accounts: [alice.account(1)] }), [4])
+        assert.deepStrictEqual(yield* ids({ sub_accounts: [] }), [])
+        assert.deepStrictEqual(yield* ids({ start_time: START + 2, end_time: START + 4 }), [3, 2])
+        assert.deepStrictEqual(yield* ids({ user_id: bob.user_id }), [])
+        const find = (order_id: string | undefined, order_link_id: string | undefined, index = 0) =>
+          Effect.map(
+            history.order({ sub_account_address: alice.account(index), order_id, order_link_id }),
+            (found) => found?.order_id
+          )
+        assert.strictEqual(yield* find(undefined, "a-1"), uuid(1))
+        assert.strictEqual(yield* find(uuid(4), undefined, 1), uuid(4))
+        assert.isUndefined(yield* find(uuid(4), undefined, 0))
+        assert.isUndefined(yield* find(undefined, "a-2"))
+      })
+    )
+
+    test(
+      "filters executions by order and kind, newest first",
+      Effect.gen(function* () {
+        const history = yield* History
+        const exec_time = (n: number) => String(START + n)
+        yield* commit([
+          event(1, body.execution({ exec_id: uuid(11), exec_time: exec_time(1) })),
+          event(2, body.execution({ exec_id: uuid(12), exec_time: exec_time(2), order_id: uuid(2) })),
+          event(3, body.execution({ exec_id: uuid(13), exec_time: exec_time(2), exec_type: "Funding" }))
+        ])
+        const ids = (fields: Partial<ExecutionQuery>) =>
+          Effect.map(history.executions(executionsOf(fields)), ({ rows }) =>
+            rows.map((row) => Number(row.exec_id.slice(-2)))
+          )
+        assert.deepStrictEqual(yield* ids({}), [13, 12, 11])
+        assert.deepStrictEqual(yield* ids({ order_id: uuid(2) }), [12])
+        assert.deepStrictEqual(yield* ids({ exec_type: "Funding" }), [13])
+        const first = yield* history.executions(executionsOf({ limit: 1 }))
+        assert.deepStrictEqual(yield* ids({ after: first.next, limit: 1 }), [12])
+      })
+    )
+
+    test(
+      "keeps movements of money and sub-accounts, the last state of each",
+      Effect.gen(function* () {
+        const history = yield* History
+        const movement = {
+          transfer_id: uuid(50),
+          user_id: alice.user_id,
+          kind: "withdrawal" as const,
+          from_sub_account_address: alice.account(0),
+          to_sub_account_address: undefined,
+          asset: "USDC",
+          amount: "5",
+          status: "pending" as const,
+          reference: "x",
+          created_time: START,
+          updated_time: START
+        }
+        const account = {
+          sub_account_address: alice.account(0),
+          user_id: alice.user_id,
+          root_address: alice.root,
+          index: 0,
+          frozen: false,
+          deleted: false,
+          created_time: START
+        }
+        yield* commit([
+          event(1, { type: "sub_account", sub_account: account }),
+          event(2, { type: "movement", movement }),
+          event(3, { type: "movement", movement: { ...movement, transfer_id: uuid(51), created_time: START + 1 } })
+        ])
+        yield* commit([
+          event(4, { type: "movement", movement: { ...movement, status: "completed" } }),
+          event(5, { type: "sub_account", sub_account: { ...account, frozen: true } })
+        ])
+        const query = ordersOf()
+        const { rows } = yield* history.movements({ ...query, kind: undefined, sub_accounts: [alice.account(0)] })
+        assert.deepStrictEqual(
+          rows.map((row) => [row.transfer_id, row.status]),
+          [
+            [uuid(51), "pending"],
+            [uuid(50), "completed"]
+          ]
+        )
+        assert.deepStrictEqual((yield* history.movements({ ...query, kind: "deposit" })).rows, [])
+        assert.deepStrictEqual(yield* history.subAccounts(alice.user_id), [{ ...account, frozen: true }])
+        assert.deepStrictEqual(yield* history.subAccounts(bob.user_id), [])
+      })
+    )
+
+    test(
+      "answers closed candles and the open one, newest first, and where each price stands",
+      Effect.gen(function* () {
+        const history = yield* History
+        const at = (n: number) => START + n * MINUTE_MS
+        yield* commit([event(1, body.trades({ timestamp: at(0), price: "10" }))])
+        yield* commit([event(2, body.trades({ timestamp: at(2), price: "11" }))])
+        yield* commit([
+          event(3, body.prices({ ts_ms: at(3) })),
+          event(4, body.trades({ timestamp: at(5), price: "12" }))
+        ])
+        const minutes = (start: number, end: number, limit = 10) =>
+          Effect.map(history.candles({ kind: "trade", symbol, interval: "1", start, end, limit }), (candles) =>
+            candles.map((c) => [(c.start_time - START) / MINUTE_MS, c.close, c.confirm])
+          )
+        assert.deepStrictEqual(yield* minutes(0, at(60)), [
+          [5, "12", false],
+          [2, "11", true],
+          [0, "10", true]
+        ])
+        assert.deepStrictEqual(yield* minutes(at(1), at(5)), [[2, "11", true]])
+        assert.deepStrictEqual(yield* minutes(0, at(60), 1), [[5, "12", false]])
+        const last = yield* history.lastCandles
+        assert.deepStrictEqual(last.map(({ kind, last }) => [kind, last.length]).sort(), [
+          ["index", 13],
+          ["mark", 13],
+          ["trade", 13]
+        ])
+      })
+    )
+
+    test(
+      `keeps the last ${TRADES_KEPT} trades of a market, newest first`,
+      Effect.gen(function* () {
+        const history = yield* History
+        for (let batch = 0; batch < 3; batch++) {
+          yield* commit([
+            event(
+              batch + 1,
+              body.trades(
+                ...Array.from({ length: 1_100 }, (_, i) => ({
+                  trade_id: String(batch * 1_100 + i),
+                  timestamp: START + batch
+                }))
+              )
+            )
+          ])
+        }
+        const trades = yield* history.trades(symbol, 1_000)
+        assert.strictEqual(trades.length, 1_000)
+        assert.strictEqual(trades[0]!.trade_id, "3299")
+        assert.strictEqual(trades[999]!.trade_id, "2300")
+        assert.strictEqual((yield* history.trades(symbol, 2))[1]!.trade_id, "3298")
+      })
+    )
+
+    test(
+      "keeps 10,000 events of a user, and all of 24 hours",
+      Effect.gen(function* () {
+        const history = yield* History
+        let seq = 0
+        const many = (count: number, ts_ms: number) =>
+          Array.from({ length: count }, () => event(++seq, body.balance(), { ts_ms }))
+        yield* commit(many(USER_EVENTS_KEPT + 3_000, START))
+        const oldest = Effect.map(history.userEvents(alice.user_id, 0, 1), ([first]) => first!.seq)
+        assert.strictEqual(yield* oldest, 1, "all of the last 24 hours are kept")
+        yield* commit(many(2_048, START + DAY_MS + 1))
+        const kept = seq - (yield* oldest) + 1
+        assert.isAtLeast(kept, USER_EVENTS_KEPT)
+        assert.isAtMost(kept, USER_EVENTS_KEPT + 2_048, "old ones are let go now and then")
+        const page = yield* history.userEvents(alice.user_id, seq - 3, 2)
+        assert.deepStrictEqual(
+          page.map((each) => each.seq),
+          [seq - 2, seq - 1]
+        )
+      })
+    )
+
+    test(
+      "starts numbering anew: forgets streams and what is not open any more, keeps what is past",
+      Effect.gen(function* () {
+        const history = yield* History
+        yield* commit(story())
+        const still = order({ order_id: uuid(1), order_link_id: "a-1", leaves_qty: "0.1" })
+        const fresh = order({ order_id: uuid(9), created_time: String(START) })
+        const open = [still, fresh].map((each) => ({ user_id: alice.user_id, order: each, record: Record.order(each) }))
+        const to = { epoch: "e2", seq: 3, began: 3, ts_ms: START + 5_000 }
+        yield* history.restart(to, {
+          orders: open,
+          subAccounts: [],
+          instruments: [instrument({ status: "ReduceOnly" })]
+        })
+        assert.deepStrictEqual(yield* history.position, to)
+        assert.deepStrictEqual(yield* history.streamHeads, [])
+        assert.deepStrictEqual(yield* history.userEvents(alice.user_id, 0, 10), [])
+        assert.strictEqual((yield* history.lastSeqs(alice.user_id, "account_balance")).size, 0)
+        assert.deepStrictEqual((yield* history.orders(ordersOf({ user_id: bob.user_id }))).rows, [])
+        assert.strictEqual((yield* history.executions(executionsOf())).rows.length, 1)
+        assert.strictEqual((yield* history.trades(symbol, 10)).length, 1)
+        assert.strictEqual((yield* history.instruments)[0]!.status, "ReduceOnly")
+        // what comes now goes before what was there, at equal times
+        yield* commit([event(4, body.order({ order_id: uuid(10), created_time: String(START) }))], "e2")
+        const { rows } = yield* history.orders(ordersOf())
+        assert.deepStrictEqual(
+          rows.map((row) => [row.order_id, row.leaves_qty]),
+          [
+            [uuid(3), "0.5"],
+            [uuid(10), "0.5"],
+            [uuid(9), "0.5"],
+            [uuid(1), "0.1"]
+          ]
+        )
+        assert.strictEqual((yield* history.userEvents(alice.user_id, 0, 10))[0]!.seq, 1)
+        assert.strictEqual((yield* history.position)!.began, 3)
+      })
+    )
+  })
