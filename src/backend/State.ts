@@ -356,7 +356,13 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.updatedMs
 ]
 
-const text = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value)
+/** JSON without a replacer is several times faster, so bigints become text first. */
+const plain = (value: unknown): unknown =>
+  typeof value === "bigint"
+    ? `${value}n`
+    : typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.entries(value).map(([key, part]) => [key, plain(part)])
+      : value
 
 /** Characters that are hashed at once. */
 const HASH_CHUNK = 1 << 16
@@ -366,12 +372,12 @@ export const hash = (state: State): string => {
   const digest = sha256.create()
   let chunk = ""
   const line = (...parts: ReadonlyArray<unknown>) => {
-    chunk += `${JSON.stringify(parts, text)}\n`
+    chunk += `${JSON.stringify(parts.map(plain))}\n`
     if (chunk.length < HASH_CHUNK) return
     digest.update(utf8ToBytes(chunk))
     chunk = ""
   }
-  line("config", state.config)
+  line("config", JSON.stringify(state.config))
   line(
     "head",
     state.time,
@@ -400,8 +406,8 @@ export const hash = (state: State): string => {
       openLots,
       netLots
     )
-    line("basis", basis)
-    line("quoted", quoted)
+    for (const { second, value } of basis) line("basis", second, value)
+    if (quoted !== undefined) line("quoted", quoted.index, JSON.stringify(quoted.orders))
     for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
       for (const level of market.book.levels(side, 0)) {
         line("level", side, level.ticks, level.lots)
@@ -425,7 +431,7 @@ export const hash = (state: State): string => {
       const { market, orders, account: _account, figures: _figures, figuresMark: _mark, ...rest } = holding
       line("holding", market.index, rest, [...orders.keys()])
     }
-    line("links", [...account.links])
+    for (const link of account.links) line("link", link)
   }
   for (const { accounts, transfers, ...user } of state.users.values())
     line(
