@@ -313,12 +313,17 @@ describe("npm run backend", () => {
 })
 
 describe("Embedded", () => {
+  const embedded = (directory: string, more: Record<string, string> = {}) =>
+    Effect.provideService(
+      Embedded.make,
+      ConfigProvider.ConfigProvider,
+      ConfigProvider.fromUnknown({ DATA_DIR: directory, LOG_LEVEL: "error", SIM_MAKER: "off", ...more })
+    )
+
   it.live("serves from a worker thread, and again on the same port after the worker dies", () =>
     Effect.gen(function* () {
       const { directory } = yield* folder
-      process.env["DATA_DIR"] = directory
-      process.env["LOG_LEVEL"] = "error"
-      const { address, secret, worker } = yield* Embedded.make
+      const { address, secret, worker } = yield* embedded(directory)
       yield* Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const before = yield* sequencer.head
@@ -327,6 +332,14 @@ describe("Embedded", () => {
         assert.strictEqual(after.epoch, before.epoch)
         assert.isAtLeast(after.head_seq, before.head_seq)
       }).pipe(Effect.provide(GrpcSequencer.layer({ address, secret, tls: undefined })))
+    }).pipe(Effect.scoped, Effect.provide(quiet))
+  )
+
+  it.live("says why it does not start", () =>
+    Effect.gen(function* () {
+      const { directory } = yield* folder
+      const error = yield* Effect.flip(embedded(directory, { MARKETS_FILE: "/nowhere.json" }))
+      assert.match(error.message, /MARKETS_FILE: cannot read/)
     }).pipe(Effect.scoped, Effect.provide(quiet))
   )
 })

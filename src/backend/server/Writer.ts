@@ -97,6 +97,8 @@ export class Writer<S, C> implements Submitter {
   private tickDue = false
   private stopped = false
   private entriesSinceCheckpoint: number
+  /** Stopped because a turn failed: the state is ahead of the journal. */
+  failed = false
 
   constructor(options: WriterOptions<S, C>) {
     this.options = options
@@ -178,6 +180,7 @@ export class Writer<S, C> implements Submitter {
       journal.commit()
     } catch (cause) {
       this.halt()
+      this.failed = true
       const refused = this.undo(committing, cause) ? turn.concat(this.queue) : this.queue
       this.queue = []
       for (const { caller, command } of refused) {
