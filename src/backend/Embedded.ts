@@ -7,18 +7,21 @@ import { Worker } from "node:worker_threads"
 import { type Config, Deferred, Effect, Redacted, Schema, type Scope } from "effect"
 import { type Settings, settings } from "./Settings.ts"
 
-/** The worker did not come to serve at its first start; its own log lines say why. */
+/** The worker did not come to serve at its first start. */
 export class BackendNotStarted extends Schema.TaggedError<BackendNotStarted>()("BackendNotStarted", {
   message: Schema.String
 }) {}
 
-/** What the worker runs with; read here, so that it is the same whoever embeds the backend. */
 export interface WorkerData {
+  /** As the gateway's process reads them; port, address, secret and TLS are the thread's own. */
+  readonly settings: Omit<Settings, "secret">
   /** 0 takes a free one. */
   readonly port: number
   readonly secret: string
-  readonly settings: Omit<Settings, "port" | "host" | "secret" | "tlsCa" | "tlsCert" | "tlsKey">
 }
+
+/** What the worker tells: that it serves, or why it ends. */
+export type WorkerMessage = { readonly port: number } | { readonly error: string }
 
 export interface Embedded {
   /** `host:port` on the loopback interface. */
@@ -36,20 +39,15 @@ const GOOD_RUN_MS = 30_000
 /** Time that the worker has to stop. */
 const STOP_MS = 10_000
 
-const start = (data: WorkerData): Worker => new Worker(new URL("./worker.ts", import.meta.url), { workerData: data })
+/** The entry beside this module: as source, or as built. */
+const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
+
+const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data })
 
 /** Starts the backend and answers once it serves. Closing the scope stops it gracefully. */
 export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigError, Scope.Scope> = Effect.gen(
   function* () {
-    const {
-      port: _port,
-      host: _host,
-      secret: _secret,
-      tlsCa: _ca,
-      tlsCert: _cert,
-      tlsKey: _key,
-      ...own
-    } = yield* settings
+    const { secret: _, ...values } = yield* settings
     const secret = randomBytes(32).toString("base64url")
     const first = yield* Deferred.make<number, BackendNotStarted>()
     let port = 0
@@ -60,18 +58,25 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
     const life = Effect.callback<number>((resume) => {
       if (stopping) return resume(Effect.succeed(0))
       let since = Number.POSITIVE_INFINITY
-      const current = start({ port, secret, settings: own })
+      let reason = "see its log lines"
+      const current = start({ settings: values, port, secret })
       worker = current
-      current.on("message", (message: { readonly port: number }) => {
+      current.on("message", (message: WorkerMessage) => {
+        if ("error" in message) {
+          reason = message.error
+          return
+        }
         since = performance.now()
         port = message.port
         Deferred.doneUnsafe(first, Effect.succeed(port))
       })
-      current.on("error", () => {})
+      current.on("error", (cause) => {
+        reason = String(cause)
+      })
       current.once("exit", () => {
         worker = undefined
         if (port === 0) {
-          const message = "the embedded backend did not start"
+          const message = `the embedded backend did not start: ${reason}`
           Deferred.doneUnsafe(first, Effect.fail(new BackendNotStarted({ message })))
         }
         resume(Effect.succeed(Math.max(0, performance.now() - since)))
