@@ -71,7 +71,8 @@ export const reads = (state: Engine.State): Serve.Reads => {
       listPositions: (request) => asOf({ positions: Reads.positions(state, request), next_page_token: "" }),
       getPrices: ({ symbols }) => ({ prices: Reads.prices(state, symbols) }),
       listRiskTiers: ({ symbol }) => ({ tiers: Reads.riskTiers(state, symbol) }),
-      getFeeRates: ({ symbol }) => ({ rates: Reads.feeRates(state, symbol) })
+      getFeeRates: ({ symbol }) => ({ rates: Reads.feeRates(state, symbol) }),
+      listFundingRates: (request) => orNotFound(Reads.fundingRates(state, request), "market")
     },
     prices: () => Reads.prices(state)
   }

@@ -12,6 +12,7 @@ import * as Decimal from "../domain/Decimal.ts"
 import * as Grid from "../domain/Grid.ts"
 import * as Records from "./Records.ts"
 import { assertConserved } from "./referee/Accounts.ts"
+import * as Funding from "./referee/Funding.ts"
 import * as Funds from "./referee/Funds.ts"
 import * as Maker from "./referee/Maker.ts"
 import * as Prices from "./referee/Prices.ts"
@@ -23,7 +24,7 @@ import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Tu
 export { type EngineConfig, hash, initial, type State } from "./State.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
-export const RULES = "gateway-engine-1"
+export const RULES = "gateway-engine-2"
 
 /** One entry of the log. */
 export interface Input {
@@ -45,7 +46,10 @@ export const tickMatters = (state: State, at_ms: number): boolean => Prices.woul
 
 const tick = (turn: Turn): void => {
   const { state, at } = turn
+  const before = state.second
+  Funding.sample(state, Math.floor(at / 1000))
   if (!Prices.tick(state, at)) return
+  Funding.settleDue(turn, before)
   emit(turn, undefined, undefined, {
     $case: "prices_sampled",
     value: { prices: state.markets.map((market) => Records.prices(state, market, at)) }

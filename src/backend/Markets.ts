@@ -54,6 +54,9 @@ const Fields = Schema.Struct({
 /** Largest count of ticks or lots, so that sums of either stay safe integers. */
 const COUNT_MAX = 2 ** 40
 
+/** Places that a product with a funding rate needs, as a factor. */
+const FUNDING_ROOM = 10n ** 8n
+
 /** What makes a market inconsistent in itself; `undefined` where nothing does. */
 const flaw = (market: typeof Fields.Type): string | undefined => {
   const at = (text: string) => Decimal.parse(text)
@@ -69,8 +72,10 @@ const flaw = (market: typeof Fields.Type): string | undefined => {
   ] as const
   for (const [field, step] of multiples)
     if (at(market[field]) % at(market[step]) !== 0n) return `${field} must be a multiple of ${step}`
-  if ((at(market.tick_size) * at(market.qty_step)) % Decimal.ONE !== 0n)
-    return "tick_size × qty_step must fit 18 decimal places"
+  // a funding payment is value × a rate of 8 places and is never rounded
+  if ((at(market.tick_size) * at(market.qty_step)) % (Decimal.ONE * FUNDING_ROOM) !== 0n)
+    return "tick_size × qty_step must fit 10 decimal places"
+  if (at(market.tick_size) % FUNDING_ROOM !== 0n) return "tick_size must fit 10 decimal places"
   if (at(market.max_price) / at(market.tick_size) > COUNT_MAX) return "max_price is too many ticks"
   if (at(market.max_order_qty) / at(market.qty_step) > COUNT_MAX) return "max_order_qty is too many steps"
   if (at(market.max_mkt_order_qty) / at(market.qty_step) > COUNT_MAX) return "max_mkt_order_qty is too many steps"

@@ -5,6 +5,7 @@ import * as Margin from "../domain/Margin.ts"
 import type {
   GetAccountResponse,
   GetPortfolioResponse,
+  ListFundingRatesResponse,
   PortfolioPosition,
   PreviewMarginResponse
 } from "../proto/gateway/v1/referee.ts"
@@ -21,6 +22,7 @@ import {
 } from "../proto/gateway/v1/types.ts"
 import * as Records from "./Records.ts"
 import * as Accounts from "./referee/Accounts.ts"
+import * as Funding from "./referee/Funding.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import { type Account, ASSET, holdingOf, type MarketState, type State } from "./State.ts"
 
@@ -142,21 +144,23 @@ export const portfolio = (state: State, userId: string): GetPortfolioResponse =>
   let equity = 0n
   let used = 0n
   let pnl = 0n
+  let funding = 0n
   for (const found of accounts) {
     const totals = Accounts.totalsOf(found)
     collateral += found.wallet
-    maintenance += totals.maintenanceMargin
+    maintenance += totals.maintenanceMargin + totals.isolatedMaintenance
     available += Margin.available(totals)
-    equity += totals.crossEquity
-    used += totals.initialMargin + totals.orderMargin
+    equity += totals.equity
+    used += totals.initialMargin + totals.isolatedMargin + totals.orderMargin
     pnl += totals.unrealisedPnl
     for (const holding of openHoldings(found)) {
       const { market, lots } = holding
       const size = Grid.scaled(market.rules.qty, lots)
+      funding -= Funding.paymentOf(holding, market.predictedRate)
       list.push({
         epoch: Math.floor(state.time / (market.market.funding_interval_minutes * 60_000)),
-        funding_index: "0",
-        margin: Decimal.format(Accounts.figuresOf(holding).initialMargin),
+        funding_index: Decimal.format(market.fundingIndex),
+        margin: Decimal.format(holding.isolated ? holding.isolatedMargin : Accounts.figuresOf(holding).initialMargin),
         price: Decimal.format(Margin.averagePrice(size, holding.entryValue)),
         size: Grid.text(market.rules.qty, lots),
         seq: holding.seq,
@@ -177,7 +181,7 @@ export const portfolio = (state: State, userId: string): GetPortfolioResponse =>
       total_margin_used: text(used),
       total_positions: list.length,
       total_vaults: accounts.length,
-      unrealized_funding_total: "0",
+      unrealized_funding_total: text(funding),
       unrealized_pnl_total: text(pnl)
     },
     vault_balances: accounts.map(({ address, wallet }) => ({
@@ -203,6 +207,27 @@ export const riskTiers = (state: State, symbol?: string): Array<RiskTier> =>
 
 export const feeRates = (state: State, symbol?: string): Array<FeeRate> =>
   marketsOf(state, symbol === undefined ? [] : [symbol]).map(Records.feeRate)
+
+/** Items of a history that an answer holds at most. */
+export const PAGE_HISTORY_MAX = 1000
+
+/** Settlements of a market within [start, end], newest first; a page goes on behind the time that its token names. */
+export const fundingRates = (
+  state: State,
+  range: { readonly symbol: string; readonly start_ms: number; readonly end_ms: number; readonly page_token?: string }
+): ListFundingRatesResponse | undefined => {
+  const market = state.marketOf.get(range.symbol)
+  if (market === undefined) return undefined
+  const before = range.page_token ? Number(range.page_token) : Number.POSITIVE_INFINITY
+  const found = market.fundings.filter(
+    ({ funding_time_ms }) =>
+      funding_time_ms >= range.start_ms &&
+      (range.end_ms === 0 || funding_time_ms <= range.end_ms) &&
+      funding_time_ms < before
+  )
+  const rates = found.slice(-PAGE_HISTORY_MAX).reverse()
+  return { rates, next_page_token: found.length > rates.length ? String(rates.at(-1)!.funding_time_ms) : "" }
+}
 
 /** What a leverage would bind in a market, and whether the account can carry it. `undefined`: no such account or market. */
 export const previewMargin = (

@@ -22,11 +22,14 @@ import {
   type SubAccount,
   TpslMode
 } from "../proto/gateway/v1/types.ts"
-import { type AccountTotals, figuresOf } from "./referee/Accounts.ts"
+import { type AccountTotals, equityOf, figuresOf } from "./referee/Accounts.ts"
 import type { Order } from "./sequencer/Order.ts"
 import { type Account, ASSET, type Holding, type MarketState, type State, units, valueOf } from "./State.ts"
 
 const { format } = Decimal
+
+const marginMode = ({ isolated }: Holding): MarginMode =>
+  isolated ? MarginMode.MARGIN_MODE_ISOLATED : MarginMode.MARGIN_MODE_CROSS
 
 export const orderRef = (order: Order): OrderRef => ({ order_id: order.id, order_link_id: order.link })
 
@@ -53,7 +56,7 @@ export const order = (order: Order): OrderRecord => {
     leaves_qty: Grid.text(qty, order.leaves),
     leaves_value: order.leaves === 0 ? "0" : format(units(order.ticks, order.leaves) * unit),
     last_price_on_created: Grid.text(price, order.lastPriceOnCreated),
-    margin_mode: MarginMode.MARGIN_MODE_CROSS,
+    margin_mode: marginMode(order.holding),
     post_only: order.postOnly,
     reduce_only: order.reduceOnly,
     close_on_trigger: order.closeOnTrigger,
@@ -96,8 +99,10 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
   const figures = figuresOf(holding)
   const size = Grid.scaled(market.rules.qty, lots)
   // what stands behind this position besides its own result
-  const cushion = totals.crossEquity - figures.unrealisedPnl - (totals.maintenanceMargin - figures.maintenanceMargin)
-  const share = Margin.equityShare(totals.crossEquity, figures.maintenanceMargin, totals.maintenanceMargin)
+  const cushion = holding.isolated
+    ? holding.isolatedMargin
+    : totals.crossEquity - figures.unrealisedPnl - (totals.maintenanceMargin - figures.maintenanceMargin)
+  const share = equityOf(holding, totals)
   return {
     user_id: account.userId,
     sub_account_address: account.address,
@@ -109,12 +114,12 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
     position_value: format(figures.value),
     mark_price: market.markText,
     leverage: format(holding.leverage),
-    margin_mode: MarginMode.MARGIN_MODE_CROSS,
+    margin_mode: marginMode(holding),
     position_mode: PositionMode.POSITION_MODE_ONE_WAY,
     position_status: PositionStatus.POSITION_STATUS_NORMAL,
     position_im: format(figures.initialMargin),
     position_mm: format(figures.maintenanceMargin),
-    isolated_margin: undefined,
+    isolated_margin: holding.isolated ? format(holding.isolatedMargin) : undefined,
     liq_price: shownPrice(Margin.liquidationPrice(market.tiers, market.limits, size, holding.entryValue, cushion)),
     bust_price: shownPrice(Margin.shownBustPrice(market.limits, size, market.markPrice, share)),
     unrealised_pnl: format(figures.unrealisedPnl),
@@ -136,13 +141,13 @@ export const balance = (account: Account, totals: AccountTotals): Balance => ({
   sub_account_address: account.address,
   asset: ASSET,
   wallet_balance: format(account.wallet),
-  equity: format(totals.crossEquity),
+  equity: format(totals.equity),
   available_balance: format(Margin.available(totals)),
   margin_used: format(totals.initialMargin),
   order_margin: format(totals.orderMargin),
   maintenance_margin: format(totals.maintenanceMargin),
   unrealised_pnl: format(totals.unrealisedPnl),
-  isolated_margin: "0",
+  isolated_margin: format(totals.isolatedMargin),
   withdrawable: format(Margin.withdrawable(account.wallet, totals)),
   updated_time_ms: account.updatedMs
 })
@@ -167,7 +172,7 @@ export const prices = (state: State, market: MarketState, at: number = state.tim
   symbol: market.market.symbol,
   mark_price: market.markText,
   index_price: market.indexText,
-  funding_rate: "0",
+  funding_rate: format(market.predictedRate),
   next_funding_time_ms: nextFundingMs(market, at),
   open_interest: Grid.text(market.rules.qty, market.openLots),
   last_price: market.lastTicks === undefined ? undefined : Grid.text(market.rules.price, market.lastTicks),

@@ -10,7 +10,7 @@ import * as Decimal from "../domain/Decimal.ts"
 import * as Grid from "../domain/Grid.ts"
 import * as Margin from "../domain/Margin.ts"
 import type { OrderRules } from "../domain/OrderRules.ts"
-import { type OrderStatus, Side, type Transfer } from "../proto/gateway/v1/types.ts"
+import { type FundingRate, type OrderStatus, Side, type Transfer } from "../proto/gateway/v1/types.ts"
 import { type Market, rulesOf } from "./Markets.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import type { Order } from "./sequencer/Order.ts"
@@ -36,8 +36,12 @@ export const CLOSED_ORDERS_MAX = 1_000_000
 export const SUB_ACCOUNTS_MAX = 20
 /** Seconds of (mid − index) samples behind the mark. Source: contract 9.2. */
 export const BASIS_SECONDS = 150
+/** Funding settlements of a market that are remembered. */
+export const FUNDING_HISTORY_MAX = 10_000
 /** Leverage of a holding before it is set. Source: contract 9.1. */
 export const DEFAULT_LEVERAGE = Decimal.parse("10")
+/** Funding rate where nothing pulls it: that of an interval without a premium. Source: contract 9.5. */
+export const INTEREST_RATE = Decimal.parse("0.0001")
 /** The only collateral. */
 export const ASSET = "USDC"
 
@@ -72,10 +76,23 @@ export interface MarketState {
   /** (mid − index) by second, oldest first, and their sum */
   readonly basis: Array<{ readonly second: number; readonly value: Decimal.Scaled }>
   basisSum: Decimal.Scaled
-  /** Σ of long positions, in lots */
+  /** Σ i P_i of the premium samples of the running funding interval, and their count */
+  premiumSum: Decimal.Scaled
+  premiumCount: number
+  /** funding rate that the samples so far would give */
+  predictedRate: Decimal.Scaled
+  /** last settled funding rate; 0 before the first */
+  fundingRate: Decimal.Scaled
+  /** Σ F × m of all settlements */
+  fundingIndex: Decimal.Scaled
+  /** settlements, oldest first, at most {@link FUNDING_HISTORY_MAX} */
+  readonly fundings: Array<FundingRate>
+  /** Σ of long positions, the pool's too, in lots */
   openLots: number
-  /** Σ of signed positions; always 0 */
+  /** Σ of signed positions, the pool's too; always 0 */
   netLots: number
+  /** users' holdings with a position */
+  readonly holders: Set<Holding>
   /** what the simulated maker quotes here */
   quoted:
     { readonly index: Decimal.Scaled; readonly orders: Array<{ readonly order: number; leaves: number }> } | undefined
@@ -86,6 +103,9 @@ export interface Holding {
   readonly account: Account
   readonly market: MarketState
   leverage: Decimal.Scaled
+  isolated: boolean
+  /** margin that stands behind this position alone; 0 in Cross */
+  isolatedMargin: Decimal.Scaled
   /** signed */
   lots: number
   entryValue: Decimal.Scaled
@@ -174,7 +194,7 @@ export interface State {
   fees: Decimal.Scaled
   /** deposits − withdrawals */
   deposits: Decimal.Scaled
-  /** Σ wallets */
+  /** Σ wallets and isolated margins */
   wallets: Decimal.Scaled
   /** Σ signed entry values of all markets */
   entries: Decimal.Scaled
@@ -224,8 +244,15 @@ const marketState = (market: Market, index: number): MarketState => {
     lastTicks: undefined,
     basis: [],
     basisSum: 0n,
+    premiumSum: 0n,
+    premiumCount: 0,
+    predictedRate: INTEREST_RATE,
+    fundingRate: 0n,
+    fundingIndex: 0n,
+    fundings: [],
     openLots: 0,
     netLots: 0,
+    holders: new Set(),
     quoted: undefined
   }
   setIndex(state, base)
@@ -304,6 +331,8 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     account,
     market,
     leverage: market.defaultLeverage,
+    isolated: false,
+    isolatedMargin: 0n,
     lots: 0,
     entryValue: 0n,
     openFee: 0n,
@@ -340,6 +369,13 @@ export const rememberClosed = (state: State, order: Order): void => {
 export const rememberLink = (state: State, account: Account, link: string, id: string): void => {
   account.links.set(link, id)
   fold(state.trail, `link ${account.index} ${link} ${id}`)
+}
+
+/** Remembers a settlement, within {@link FUNDING_HISTORY_MAX}. */
+export const rememberFunding = (state: State, market: MarketState, funding: FundingRate): void => {
+  if (market.fundings.length >= FUNDING_HISTORY_MAX) market.fundings.shift()
+  market.fundings.push(funding)
+  fold(state.trail, `funding ${JSON.stringify(funding)}`)
 }
 
 /** Spends the id of a transfer of a user, for ever. */
@@ -444,6 +480,10 @@ export const hash = (state: State): string => {
       heldIndex,
       markTicks,
       lastTicks,
+      market.premiumSum,
+      market.premiumCount,
+      market.fundingRate,
+      market.fundingIndex,
       openLots,
       netLots
     )

@@ -10,6 +10,7 @@ const DERIVED = new Set([
   "bandBuyTicks",
   "bandSellTicks",
   "basisSum",
+  "predictedRate",
   "figures",
   "figuresMark",
   "faucetLimit",

@@ -38,32 +38,58 @@ export const exposureOf = (holding: Holding): Margin.Fraction => {
 }
 
 export interface AccountTotals extends Margin.AccountFigures {
+  /** of all positions, Isolated ones too */
   readonly unrealisedPnl: Decimal.Scaled
+  readonly isolatedMargin: Decimal.Scaled
+  /** maintenance margin of the Isolated positions */
+  readonly isolatedMaintenance: Decimal.Scaled
+  /** cross equity + Σ equity of the Isolated positions */
+  readonly equity: Decimal.Scaled
 }
 
 /** Totals over all markets of an account. */
 export const totalsOf = (account: Account): AccountTotals => {
   let unrealisedPnl = 0n
+  let crossPnl = 0n
   let initialMargin = 0n
   let maintenanceMargin = 0n
   let orderMargin = 0n
+  let isolatedMargin = 0n
+  let isolatedMaintenance = 0n
   for (const holding of account.holdings) {
     if (holding === undefined) continue
     const figures = figuresOf(holding)
+    orderMargin += figures.orderMargin
     unrealisedPnl += figures.unrealisedPnl
+    if (holding.isolated) {
+      isolatedMargin += holding.isolatedMargin
+      isolatedMaintenance += figures.maintenanceMargin
+      continue
+    }
+    crossPnl += figures.unrealisedPnl
     initialMargin += figures.initialMargin
     maintenanceMargin += figures.maintenanceMargin
-    orderMargin += figures.orderMargin
   }
-  const crossEquity = account.wallet + unrealisedPnl
+  const crossEquity = account.wallet + crossPnl
   return {
     unrealisedPnl,
+    isolatedMargin,
+    isolatedMaintenance,
+    equity: account.wallet + unrealisedPnl + isolatedMargin,
     crossEquity,
     initialMargin,
     maintenanceMargin,
     orderMargin,
     free: crossEquity - initialMargin - orderMargin
   }
+}
+
+/** E_i, the equity that stands behind a position. Source: contract 9.4. */
+export const equityOf = (holding: Holding, totals: AccountTotals): Margin.Fraction => {
+  const figures = figuresOf(holding)
+  return holding.isolated
+    ? { dividend: holding.isolatedMargin + figures.unrealisedPnl, divisor: 1n }
+    : Margin.equityShare(totals.crossEquity, figures.maintenanceMargin, totals.maintenanceMargin)
 }
 
 /** Counts lots of an opening order in (or, negative, out of) what the account has open. */
@@ -90,48 +116,74 @@ export const bindReduceOnly = (holding: Holding, side: Side, lots: number): void
 export const closable = (position: number, side: Side): number =>
   side === Side.SIDE_BUY ? Math.max(0, -position) : Math.max(0, position)
 
-/** A position and a wallet as they are, or as a fill would make them. */
-export interface Stand {
-  readonly wallet: Decimal.Scaled
-  readonly lots: number
-  readonly entryValue: Decimal.Scaled
-}
-
-/** Fill check: whether the cross equity still covers the maintenance margin, fees paid, at mark. */
-export const covers = (account: Account, market: MarketState, stand: Stand): boolean => {
-  let equity = stand.wallet
+/**
+ * Fill check, fees paid, at mark: whether the cross equity still covers the maintenance margin, an Isolated position its
+ * own, and an Isolated reduction pays for itself. `wallet` is that after the fill. Source: contract 9.3.
+ */
+export const covers = (holding: Holding, wallet: Decimal.Scaled, fee: Decimal.Scaled, after: Margin.Settlement) => {
+  const { account, market, isolated } = holding
+  let equity = wallet
   let maintenance = 0n
-  for (const holding of account.holdings) {
-    if (holding === undefined || holding.lots === 0 || holding.market === market) continue
-    const figures = figuresOf(holding)
+  for (const other of account.holdings) {
+    if (other === undefined || other.lots === 0 || other.isolated || other === holding) continue
+    const figures = figuresOf(other)
     equity += figures.unrealisedPnl
     maintenance += figures.maintenanceMargin
   }
-  if (stand.lots !== 0) {
-    const value = valueOf(market, market.markTicks, Math.abs(stand.lots))
-    equity += Margin.unrealisedPnl(stand.lots, stand.entryValue, value)
-    maintenance += Margin.maintenanceMargin(market.tiers, value)
+  const { position, entryValue, isolatedMargin } = after.entry
+  if (isolated && after.closedSize > 0n && after.released + after.realised < fee) return false
+  if (position !== 0n) {
+    const value = valueOf(market, market.markTicks, Math.abs(Number(position)))
+    const pnl = Margin.unrealisedPnl(position, entryValue, value)
+    const needed = Margin.maintenanceMargin(market.tiers, value)
+    if (isolated) {
+      if (isolatedMargin + pnl < needed) return false
+    } else {
+      equity += pnl
+      maintenance += needed
+    }
   }
   return equity >= maintenance
 }
 
-/** What a fill would make of a holding. */
+/** A position as it is booked, or as a fill would make it. */
+export interface Stand {
+  readonly lots: number
+  readonly entryValue: Decimal.Scaled
+  readonly openFee: Decimal.Scaled
+  readonly isolatedMargin: Decimal.Scaled
+}
+
+/** What a fill would make of a holding that stands so. */
 export const settleFill = (
-  stand: { readonly lots: number; readonly entryValue: Decimal.Scaled; readonly openFee: Decimal.Scaled },
+  holding: Holding,
+  stand: Stand,
   side: Side,
   lots: number,
   value: Decimal.Scaled,
   fee: Decimal.Scaled
-): Margin.Settlement =>
-  Margin.settle(
-    { position: BigInt(stand.lots), entryValue: stand.entryValue, openFee: stand.openFee, isolatedMargin: 0n },
-    { size: BigInt(side === Side.SIDE_BUY ? lots : -lots), value, fee }
+): Margin.Settlement => {
+  const { lots: position, entryValue, openFee, isolatedMargin } = stand
+  const { tiers } = holding.market
+  const lock = holding.isolated
+    ? (open: Decimal.Scaled) => Margin.initialMargin(open, holding.leverage, tiers[figuresOf(holding).exposureTier]!)
+    : undefined
+  return Margin.settle(
+    { position: BigInt(position), entryValue, openFee, isolatedMargin },
+    { size: BigInt(side === Side.SIDE_BUY ? lots : -lots), value, fee, lock }
   )
+}
 
 /** Moves money into (or, negative, out of) a wallet. */
 export const credit = (state: State, account: Account, amount: Decimal.Scaled, at: number): void => {
   account.wallet += amount
   account.updatedMs = at
+  state.wallets += amount
+}
+
+/** Moves money into (or, negative, out of) an isolated margin. */
+export const creditIsolated = (state: State, holding: Holding, amount: Decimal.Scaled): void => {
+  holding.isolatedMargin += amount
   state.wallets += amount
 }
 
@@ -155,6 +207,9 @@ export const book = (
   state.entries += signedEntry(after, entry.entryValue) - signedEntry(before, holding.entryValue)
   state.fees += fee
   credit(state, holding.account, settlement.wallet, at)
+  creditIsolated(state, holding, entry.isolatedMargin - holding.isolatedMargin)
+  if (after === 0) market.holders.delete(holding)
+  else if (before === 0) market.holders.add(holding)
   market.netLots += after - before
   market.openLots += Math.max(0, after) - Math.max(0, before)
   const openedFee = fee - settlement.closedFee
@@ -171,6 +226,19 @@ export const book = (
   holding.updatedMs = at
   holding.figures = undefined
 }
+
+/** Books a funding payment: out of the wallet, or the margin of an Isolated position. */
+export const payFunding = (state: State, holding: Holding, payment: Decimal.Scaled, at: number): void => {
+  if (holding.isolated) creditIsolated(state, holding, -payment)
+  else credit(state, holding.account, -payment, at)
+  holding.currentRealised -= payment
+  holding.realised -= payment
+  holding.updatedMs = at
+}
+
+/** Accounts and holdings by address, as the risk rules take them. */
+export const byAddress = (a: Holding, b: Holding): number =>
+  a.account.address < b.account.address ? -1 : a.account.address > b.account.address ? 1 : 0
 
 /**
  * Conservation, exact: Σ wallets + Σ unrealised PnL + fees = deposits − withdrawals. Since Σ q = 0 in every market, the

@@ -64,7 +64,7 @@ const currentMark = (market: MarketState, at: number): number => {
   const { book, rules } = market
   return markOf(rules.price, {
     index: market.indexPrice,
-    rate: 0n,
+    rate: market.fundingRate,
     timeLeftMs: Records.nextFundingMs(market, at) - at,
     intervalMs: market.market.funding_interval_minutes * 60_000,
     basisSum: market.basisSum,

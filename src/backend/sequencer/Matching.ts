@@ -140,17 +140,13 @@ const settle = (order: Order, ticks: number, lots: number, isMaker: boolean) => 
   const { market } = order.holding
   const value = valueOf(market, ticks, lots)
   const fee = feeOf(market, value, isMaker)
-  return { value, fee, settlement: Accounts.settleFill(order.holding, order.side, lots, value, fee) }
+  return { value, fee, settlement: Accounts.settleFill(order.holding, order.holding, order.side, lots, value, fee) }
 }
 
 type Settled = ReturnType<typeof settle>
 
-const covered = (order: Order, { settlement }: Settled): boolean =>
-  Accounts.covers(order.account, order.holding.market, {
-    wallet: order.account.wallet + settlement.wallet,
-    lots: Number(settlement.entry.position),
-    entryValue: settlement.entry.entryValue
-  })
+const covered = ({ account, holding }: Order, { fee, settlement }: Settled): boolean =>
+  Accounts.covers(holding, account.wallet + settlement.wallet, fee, settlement)
 
 const CANNOT_AFFORD = "the fill would leave the account below its maintenance margin"
 
@@ -355,11 +351,8 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
   return ended
 }
 
-interface Stand {
+interface Stand extends Accounts.Stand {
   readonly wallet: Decimal.Scaled
-  readonly lots: number
-  readonly entryValue: Decimal.Scaled
-  readonly openFee: Decimal.Scaled
 }
 
 export interface Refusal {
@@ -380,7 +373,8 @@ export const judgeWhole = (taker: Order): Refusal | undefined => {
       wallet: order.account.wallet,
       lots: order.holding.lots,
       entryValue: order.holding.entryValue,
-      openFee: order.holding.openFee
+      openFee: order.holding.openFee,
+      isolatedMargin: order.holding.isolatedMargin
     }
   const notEnough: Refusal = {
     cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
@@ -392,14 +386,11 @@ export const judgeWhole = (taker: Order): Refusal | undefined => {
     const stand = standOf(order)
     const value = units(ticks, lots) * market.rules.unit
     const fee = feeOf(market, value, isMaker)
-    const { entry, wallet } = Accounts.settleFill(stand, order.side, lots, value, fee)
-    const next: Stand = {
-      wallet: stand.wallet + wallet,
-      lots: Number(entry.position),
-      entryValue: entry.entryValue,
-      openFee: entry.openFee
-    }
-    return Accounts.covers(order.account, market, next) ? next : undefined
+    const settlement = Accounts.settleFill(order.holding, stand, order.side, lots, value, fee)
+    const wallet = stand.wallet + settlement.wallet
+    if (!Accounts.covers(order.holding, wallet, fee, settlement)) return undefined
+    const { position, entryValue, openFee, isolatedMargin } = settlement.entry
+    return { wallet, lots: Number(position), entryValue, openFee, isolatedMargin }
   }
   let leaves = taker.leaves
   for (const level of market.book.levels(opposite(taker.side), 0)) {
