@@ -72,7 +72,11 @@ export const reads = (state: Engine.State): Serve.Reads => {
       getPrices: ({ symbols }) => ({ prices: Reads.prices(state, symbols) }),
       listRiskTiers: ({ symbol }) => ({ tiers: Reads.riskTiers(state, symbol) }),
       getFeeRates: ({ symbol }) => ({ rates: Reads.feeRates(state, symbol) }),
-      listFundingRates: (request) => orNotFound(Reads.fundingRates(state, request), "market")
+      listFundingRates: (request) => orNotFound(Reads.fundingRates(state, request), "market"),
+      getInsurancePool: ({ symbol }) => orNotFound(Reads.insurancePool(state, symbol), "market"),
+      listInsurancePoolHistory: (request) => Reads.insurancePoolHistory(state, request),
+      getAdlAlert: ({ symbol }) => orNotFound(Reads.adlAlert(state, symbol), "market"),
+      listAdlAlertHistory: (request) => Reads.adlAlertHistory(state, request)
     },
     prices: () => Reads.prices(state)
   }

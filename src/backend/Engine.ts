@@ -12,9 +12,12 @@ import * as Decimal from "../domain/Decimal.ts"
 import * as Grid from "../domain/Grid.ts"
 import * as Records from "./Records.ts"
 import { assertConserved } from "./referee/Accounts.ts"
+import * as Adl from "./referee/Adl.ts"
 import * as Funding from "./referee/Funding.ts"
 import * as Funds from "./referee/Funds.ts"
+import * as Liquidation from "./referee/Liquidation.ts"
 import * as Maker from "./referee/Maker.ts"
+import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
 import * as Matching from "./sequencer/Matching.ts"
 import * as Orders from "./sequencer/Orders.ts"
@@ -44,17 +47,38 @@ export interface Step {
 /** Whether a Tick at this time would change anything; if not, it need not be journalled. */
 export const tickMatters = (state: State, at_ms: number): boolean => Prices.wouldMove(state, at_ms)
 
-const tick = (turn: Turn): void => {
+/** The Tick itself: prices, and funding where it is due. Returns whether it is the first of its second. */
+const tick = (turn: Turn): boolean => {
   const { state, at } = turn
   const before = state.second
   Funding.sample(state, Math.floor(at / 1000))
-  if (!Prices.tick(state, at)) return
+  if (!Prices.tick(turn)) return false
   Funding.settleDue(turn, before)
   emit(turn, undefined, undefined, {
     $case: "prices_sampled",
     value: { prices: state.markets.map((market) => Records.prices(state, market, at)) }
   })
+  return true
+}
+
+/** What follows every command: reduce-only trimming, liquidations, pools, until nothing changes. Source: contract 9.3. */
+const settle = (turn: Turn): void => {
+  for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
+  while (true) {
+    const liquidated = Liquidation.run(turn)
+    const deleveraged = Pools.run(turn)
+    turn.moved.clear()
+    if (!liquidated && !deleveraged) break
+  }
+  for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
+}
+
+/** What ends the first Tick of a second. */
+const everySecond = (turn: Turn): void => {
+  Pools.unwind(turn)
   Maker.act(turn)
+  settle(turn)
+  for (const market of turn.state.markets) Adl.rankAll(market)
 }
 
 const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): CommandResult => {
@@ -67,7 +91,7 @@ const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): Co
     if (typeof ticks !== "number") return invalid(command, ticks)
     price = Grid.scaled(market.rules.price, ticks)
   }
-  Prices.hold(state, market, price, at)
+  Prices.hold(turn, market, price)
   const prices = Records.prices(state, market, at)
   emit(turn, undefined, market, { $case: "prices_sampled", value: { prices: [prices] } })
   return acknowledge(turn, command, [], { result: { $case: "prices", value: prices } })
@@ -142,9 +166,11 @@ export const apply = (state: State, input: Input): Step => {
   if (at_ms < state.time) throw new RangeError(`engine time fell from ${state.time} to ${at_ms}`)
   const turn = begin(state, at_ms, command)
   let result: CommandResult | undefined
-  if (command === undefined) tick(turn)
+  let first = false
+  if (command === undefined) first = tick(turn)
   else result = dispatch(turn, command)
-  for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
+  settle(turn)
+  if (first) everySecond(turn)
   Matching.emitMargins(turn)
   publish(turn)
   if (turn.events.length > 0) {

@@ -5,7 +5,11 @@ import * as Margin from "../domain/Margin.ts"
 import type {
   GetAccountResponse,
   GetPortfolioResponse,
+  GetAdlAlertResponse,
+  GetInsurancePoolResponse,
+  ListAdlAlertHistoryResponse,
   ListFundingRatesResponse,
+  ListInsurancePoolHistoryResponse,
   PortfolioPosition,
   PreviewMarginResponse
 } from "../proto/gateway/v1/referee.ts"
@@ -23,8 +27,9 @@ import {
 import * as Records from "./Records.ts"
 import * as Accounts from "./referee/Accounts.ts"
 import * as Funding from "./referee/Funding.ts"
+import * as Pools from "./referee/Pools.ts"
 import * as Ids from "./sequencer/Ids.ts"
-import { type Account, ASSET, holdingOf, type MarketState, type State } from "./State.ts"
+import { type Account, ASSET, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
 
 /** Seq of the last event; 0 before the first. */
 export const headSeq = (state: State): number => state.seq
@@ -228,6 +233,47 @@ export const fundingRates = (
   const rates = found.slice(-PAGE_HISTORY_MAX).reverse()
   return { rates, next_page_token: found.length > rates.length ? String(rates.at(-1)!.funding_time_ms) : "" }
 }
+
+/** The pool of a market as it stands. */
+export const insurancePool = (state: State, symbol: string): GetInsurancePoolResponse | undefined => {
+  const market = state.marketOf.get(symbol)
+  return market === undefined ? undefined : { pool: Pools.record(state.pools[market.index]!) }
+}
+
+export const adlAlert = (state: State, symbol: string): GetAdlAlertResponse | undefined => {
+  const market = state.marketOf.get(symbol)
+  return market === undefined ? undefined : { alert: Pools.alertRecord(state.pools[market.index]!) }
+}
+
+interface HistoryRange {
+  readonly symbol?: string | undefined
+  readonly start_ms: number
+  readonly end_ms: number
+  readonly limit: number
+}
+
+/** Records of one market or of all within [start, end], newest first. */
+const history = <A extends { readonly updated_time_ms: number }>(
+  state: State,
+  range: HistoryRange,
+  of: (pool: Pool) => ReadonlyArray<A>
+): Array<A> => {
+  const limit = range.limit > 0 ? Math.min(range.limit, PAGE_HISTORY_MAX) : PAGE_HISTORY_MAX
+  return marketsOf(state, range.symbol === undefined ? [] : [range.symbol])
+    .flatMap((market) => of(state.pools[market.index]!).toReversed())
+    .filter(({ updated_time_ms: at }) => at >= range.start_ms && (range.end_ms === 0 || at <= range.end_ms))
+    .sort((a, b) => b.updated_time_ms - a.updated_time_ms)
+    .slice(0, limit)
+}
+
+/** States of the pools: one a minute, and one a change. */
+export const insurancePoolHistory = (state: State, range: HistoryRange): ListInsurancePoolHistoryResponse => ({
+  pools: history(state, range, (pool) => pool.states)
+})
+
+export const adlAlertHistory = (state: State, range: HistoryRange): ListAdlAlertHistoryResponse => ({
+  alerts: history(state, range, (pool) => pool.alerts)
+})
 
 /** What a leverage would bind in a market, and whether the account can carry it. `undefined`: no such account or market. */
 export const previewMargin = (

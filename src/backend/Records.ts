@@ -4,7 +4,6 @@ import * as Grid from "../domain/Grid.ts"
 import * as Margin from "../domain/Margin.ts"
 import {
   type Balance,
-  CreateType,
   type FeeRate,
   type Instrument,
   InstrumentStatus,
@@ -18,12 +17,14 @@ import {
   type Prices,
   type RiskTier,
   Side,
-  StopOrderType,
   type SubAccount,
-  TpslMode
+  type Tpsl as TpslRecord,
+  type TpslLeg,
+  TpslMode,
+  type Trigger as TriggerRecord
 } from "../proto/gateway/v1/types.ts"
 import { type AccountTotals, equityOf, figuresOf } from "./referee/Accounts.ts"
-import type { Order } from "./sequencer/Order.ts"
+import type { Leg, Order, Tpsl, Trigger } from "./sequencer/Order.ts"
 import { type Account, ASSET, type Holding, type MarketState, type State, units, valueOf } from "./State.ts"
 
 const { format } = Decimal
@@ -32,6 +33,21 @@ const marginMode = ({ isolated }: Holding): MarginMode =>
   isolated ? MarginMode.MARGIN_MODE_ISOLATED : MarginMode.MARGIN_MODE_CROSS
 
 export const orderRef = (order: Order): OrderRef => ({ order_id: order.id, order_link_id: order.link })
+
+const trigger = (price: Grid.Grid, { by, direction, ticks }: Trigger): TriggerRecord => ({
+  trigger_by: by,
+  trigger_direction: direction,
+  trigger_price: Grid.text(price, ticks)
+})
+
+const leg = (price: Grid.Grid, leg: Leg | undefined): TpslLeg | undefined =>
+  leg === undefined ? undefined : { trigger_by: leg.by, trigger_price: Grid.text(price, leg.ticks) }
+
+const tpsl = (price: Grid.Grid, { mode, takeProfit, stopLoss }: Tpsl): TpslRecord => ({
+  mode,
+  take_profit: leg(price, takeProfit),
+  stop_loss: leg(price, stopLoss)
+})
 
 export const order = (order: Order): OrderRecord => {
   const { market } = order.holding
@@ -62,18 +78,18 @@ export const order = (order: Order): OrderRecord => {
     close_on_trigger: order.closeOnTrigger,
     created_time_ms: order.createdMs,
     updated_time_ms: order.updatedMs,
-    expire_time_ms: undefined,
+    expire_time_ms: order.expireMs,
     cancel_type: order.cancelType,
-    create_type: CreateType.CREATE_TYPE_CREATE_BY_USER,
+    create_type: order.createType,
     reject_reason: order.rejectReason,
     reject_message: order.rejectMessage,
-    stop_order_type: StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
-    trigger: undefined,
-    tpsl: undefined,
+    stop_order_type: order.stopType,
+    trigger: order.trigger === undefined ? undefined : trigger(price, order.trigger),
+    tpsl: order.tpsl === undefined ? undefined : tpsl(price, order.tpsl),
     closed_pnl: order.closedPnl === undefined ? undefined : format(order.closedPnl),
     version: order.version,
     smp_type: order.smp,
-    parent_order_id: undefined
+    parent_order_id: order.parent
   }
 }
 
@@ -116,7 +132,7 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
     leverage: format(holding.leverage),
     margin_mode: marginMode(holding),
     position_mode: PositionMode.POSITION_MODE_ONE_WAY,
-    position_status: PositionStatus.POSITION_STATUS_NORMAL,
+    position_status: lots === 0 ? PositionStatus.POSITION_STATUS_NORMAL : holding.status,
     position_im: format(figures.initialMargin),
     position_mm: format(figures.maintenanceMargin),
     isolated_margin: holding.isolated ? format(holding.isolatedMargin) : undefined,
@@ -128,7 +144,7 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
     take_profit: "",
     stop_loss: "",
     tpsl_mode: TpslMode.TPSL_MODE_FULL,
-    adl_rank_indicator: 0,
+    adl_rank_indicator: holding.adlRank,
     risk_tier: figures.tier + 1,
     break_even_price: breakEven(holding),
     created_time_ms: holding.createdMs,

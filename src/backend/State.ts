@@ -10,7 +10,17 @@ import * as Decimal from "../domain/Decimal.ts"
 import * as Grid from "../domain/Grid.ts"
 import * as Margin from "../domain/Margin.ts"
 import type { OrderRules } from "../domain/OrderRules.ts"
-import { type FundingRate, type OrderStatus, Side, type Transfer } from "../proto/gateway/v1/types.ts"
+import {
+  AdlMode,
+  type AdlAlert,
+  AdlTriggerReason,
+  type FundingRate,
+  type InsurancePool,
+  type OrderStatus,
+  PositionStatus,
+  Side,
+  type Transfer
+} from "../proto/gateway/v1/types.ts"
 import { type Market, rulesOf } from "./Markets.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import type { Order } from "./sequencer/Order.ts"
@@ -36,6 +46,8 @@ export const CLOSED_ORDERS_MAX = 1_000_000
 export const SUB_ACCOUNTS_MAX = 20
 /** Seconds of (mid − index) samples behind the mark. Source: contract 9.2. */
 export const BASIS_SECONDS = 150
+/** States of an insurance pool that are remembered, and as many ADL alerts. */
+export const POOL_HISTORY_MAX = 10_000
 /** Funding settlements of a market that are remembered. */
 export const FUNDING_HISTORY_MAX = 10_000
 /** Leverage of a holding before it is set. Source: contract 9.1. */
@@ -113,6 +125,9 @@ export interface Holding {
   /** of the position that is open, or of the last one: fees in */
   currentRealised: Decimal.Scaled
   realised: Decimal.Scaled
+  status: PositionStatus
+  /** place in the queue of deleveraging, as last ranked: 5 first, 0 without a position */
+  adlRank: number
   createdMs: number
   updatedMs: number
   /** seq of the last position event */
@@ -131,6 +146,43 @@ export interface Holding {
   figures: Margin.Figures | undefined
   figuresMark: number
 }
+
+/** Largest value of a minute. Values that a later, larger one covers are dropped. */
+export interface Peak {
+  readonly minute: number
+  readonly value: Decimal.Scaled
+}
+
+/** The insurance pool of a market. Source: contract 9.7, 9.8. */
+export interface Pool {
+  /** the inventory, as an account of the house holds it; that account's wallet is `realized_pnl_cum` */
+  readonly holding: Holding
+  /** the seed */
+  readonly base: Decimal.Scaled
+  /** what the group gave, and what it was given; cumulative */
+  received: Decimal.Scaled
+  paid: Decimal.Scaled
+  /** deficit that the group could not cover */
+  obligation: Decimal.Scaled
+  mode: AdlMode
+  reason: AdlTriggerReason
+  ratio: Decimal.Scaled
+  /** ratio of the last alert */
+  toldRatio: Decimal.Scaled
+  /** maxima of realised + unrealised PnL, oldest and largest first */
+  readonly peaks: Array<Peak>
+  updatedMs: number
+  /** whether this step booked anything here; false between steps */
+  changed: boolean
+  /** oldest first, at most {@link POOL_HISTORY_MAX} */
+  readonly states: Array<InsurancePool>
+  readonly alerts: Array<AdlAlert>
+}
+
+/** Index of an account of the house, which is no user's and has no events. */
+const HOUSE = -1
+
+export const isHouse = ({ account }: Holding): boolean => account.index === HOUSE
 
 export interface Account {
   readonly index: number
@@ -194,7 +246,13 @@ export interface State {
   fees: Decimal.Scaled
   /** deposits − withdrawals */
   deposits: Decimal.Scaled
-  /** Σ wallets and isolated margins */
+  /** by index of the market */
+  readonly pools: ReadonlyArray<Pool>
+  /** maxima of the group's equity, as those of a pool */
+  readonly groupPeaks: Array<Peak>
+  /** minute that the pools were last told in by a Tick; −1 before the first */
+  poolMinute: number
+  /** Σ wallets, isolated margins and realised results of the pools */
   wallets: Decimal.Scaled
   /** Σ signed entry values of all markets */
   entries: Decimal.Scaled
@@ -277,6 +335,38 @@ export const setMark = (market: MarketState, ticks: number): void => {
   market.bandSellTicks = Math.max(sell, rules.minTicks)
 }
 
+const poolOf = (market: MarketState, base: Decimal.Scaled): Pool => {
+  const account: Account = {
+    index: HOUSE,
+    address: "",
+    userId: "",
+    root: "",
+    subIndex: 0,
+    createdMs: 0,
+    frozen: false,
+    wallet: 0n,
+    updatedMs: 0,
+    holdings: [],
+    links: new Map()
+  }
+  return {
+    holding: holdingOf(account, market),
+    base,
+    received: 0n,
+    paid: 0n,
+    obligation: 0n,
+    mode: AdlMode.ADL_MODE_INACTIVE,
+    reason: AdlTriggerReason.ADL_TRIGGER_REASON_NO_TRIGGER,
+    ratio: 0n,
+    toldRatio: 0n,
+    peaks: [],
+    updatedMs: 0,
+    changed: false,
+    states: [],
+    alerts: []
+  }
+}
+
 /** The state before the first input. */
 export const initial = (config: EngineConfig): State => {
   const markets = config.markets.map(marketState)
@@ -290,6 +380,9 @@ export const initial = (config: EngineConfig): State => {
     orders: new Map(),
     closed: new Map(),
     closedBefore: new Map(),
+    pools: markets.map((market) => poolOf(market, Decimal.parse(config.poolBaseEquity))),
+    groupPeaks: [],
+    poolMinute: -1,
     faucetLimit: Decimal.parse(config.faucetDailyLimit),
     orderSeed: Ids.seedOf(config.epoch, "order"),
     executionSeed: Ids.seedOf(config.epoch, "execution"),
@@ -338,6 +431,8 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     openFee: 0n,
     currentRealised: 0n,
     realised: 0n,
+    status: PositionStatus.POSITION_STATUS_NORMAL,
+    adlRank: 0,
     createdMs: 0,
     updatedMs: 0,
     seq: 0,
@@ -369,6 +464,20 @@ export const rememberClosed = (state: State, order: Order): void => {
 export const rememberLink = (state: State, account: Account, link: string, id: string): void => {
   account.links.set(link, id)
   fold(state.trail, `link ${account.index} ${link} ${id}`)
+}
+
+/** Remembers a state of a pool, within {@link POOL_HISTORY_MAX}. */
+export const rememberPool = (state: State, pool: Pool, record: InsurancePool): void => {
+  if (pool.states.length >= POOL_HISTORY_MAX) pool.states.shift()
+  pool.states.push(record)
+  fold(state.trail, `pool ${JSON.stringify(record)}`)
+}
+
+/** Remembers an alert, within {@link POOL_HISTORY_MAX}. */
+export const rememberAlert = (state: State, pool: Pool, record: AdlAlert): void => {
+  if (pool.alerts.length >= POOL_HISTORY_MAX) pool.alerts.shift()
+  pool.alerts.push(record)
+  fold(state.trail, `alert ${JSON.stringify(record)}`)
 }
 
 /** Remembers a settlement, within {@link FUNDING_HISTORY_MAX}. */
@@ -419,12 +528,33 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.fees,
   order.closedPnl,
   order.status,
+  order.told,
+  order.createType,
+  order.stopType,
+  order.expireMs,
+  order.parent,
+  order.sibling,
+  order.trigger,
+  order.tpsl,
+  order.attached,
   order.cancelType,
   order.rejectReason,
   order.rejectMessage,
   order.version,
   order.updatedMs
 ]
+
+const holdingLine = (holding: Holding): unknown => {
+  const {
+    market: _market,
+    orders: _orders,
+    account: _account,
+    figures: _figures,
+    figuresMark: _mark,
+    ...rest
+  } = holding
+  return rest
+}
 
 /** JSON without a replacer is several times faster, so bigints become text first. */
 const plain = (value: unknown): unknown =>
@@ -464,6 +594,7 @@ export const hash = (state: State): string => {
     state.deposits,
     state.wallets,
     state.entries,
+    state.poolMinute,
     state.closed.size,
     state.closedBefore.size,
     state.trail.left,
@@ -495,6 +626,13 @@ export const hash = (state: State): string => {
         for (let order = level.head; order !== undefined; order = order.next) line("order", ...orderLine(order))
       }
   }
+  for (const pool of state.pools) {
+    const { received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed } = pool
+    line("pool", received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed)
+    line("inventory", pool.holding.account.wallet, pool.holding.account.updatedMs, holdingLine(pool.holding))
+    for (const { minute, value } of pool.peaks) line("peak", minute, value)
+  }
+  for (const { minute, value } of state.groupPeaks) line("group", minute, value)
   for (const account of state.accounts) {
     line(
       "account",
@@ -509,8 +647,7 @@ export const hash = (state: State): string => {
     )
     for (const holding of account.holdings) {
       if (holding === undefined) continue
-      const { market, orders, account: _account, figures: _figures, figuresMark: _mark, ...rest } = holding
-      line("holding", market.index, rest, [...orders.keys()])
+      line("holding", holding.market.index, holdingLine(holding), [...holding.orders.keys()])
     }
   }
   for (const { id, accounts, nextIndex, faucetDay, faucetGiven } of state.users.values())

@@ -18,6 +18,8 @@ export interface Turn {
   readonly events: Array<Event>
   /** markets whose book may have changed */
   readonly markets: Set<MarketState>
+  /** markets whose mark moved or whose positions paid funding: all their holders are judged anew */
+  readonly moved: Set<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
   readonly holdings: Set<Holding>
   /** accounts whose margins moved without a fill, with the order that did it where it is one */
@@ -33,6 +35,7 @@ export const begin = (state: State, at: number, command: Command | undefined): T
   step: state.step + 1,
   events: [],
   markets: new Set(),
+  moved: new Set(),
   holdings: new Set(),
   margins: new Map(),
   prints: []

@@ -6,7 +6,7 @@ import { assert } from "@effect/vitest"
 import * as Reads from "../../src/backend/Reads.ts"
 import type { State } from "../../src/backend/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
-import { type Balance, type Order, OrderStatus, type Position } from "../../src/proto/gateway/v1/types.ts"
+import { type Balance, ExecType, type Order, OrderStatus, type Position } from "../../src/proto/gateway/v1/types.ts"
 
 const OPEN: ReadonlySet<OrderStatus> = new Set([
   OrderStatus.ORDER_STATUS_NEW,
@@ -38,7 +38,8 @@ export class Mirror {
           break
         }
         case "execution_created":
-          tradedSeq.set(symbol!, event.value.execution!.market_seq)
+          if (event.value.execution!.exec_type === ExecType.EXEC_TYPE_TRADE)
+            tradedSeq.set(symbol!, event.value.execution!.market_seq)
           break
         case "trade_printed":
           for (const trade of event.value.trades) assert.strictEqual(trade.market_seq, tradedSeq.get(symbol!))

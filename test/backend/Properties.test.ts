@@ -4,16 +4,9 @@ import * as Reads from "../../src/backend/Reads.ts"
 import * as Accounts from "../../src/backend/referee/Accounts.ts"
 import { CancelType, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, config, executions, orders, SELL, type Trader, trader } from "./Bench.ts"
+import { pick, random, recount, replays } from "./Invariants.ts"
 import { Mirror } from "./Mirror.ts"
 import { NaiveBook } from "./NaiveBook.ts"
-
-/** Small, seeded, good enough: mulberry32. */
-const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-}
 
 const SMP = {
   taker: SmpType.SMP_TYPE_CANCEL_TAKER,
@@ -25,49 +18,6 @@ const TIF = {
   IOC: TimeInForce.TIME_IN_FORCE_IOC,
   FOK: TimeInForce.TIME_IN_FORCE_FOK
 } as const
-
-const pick = <A>(random: () => number, list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]!
-
-/** Recounts from the accounts what the engine only keeps as running totals. */
-const recount = (state: Engine.State): void => {
-  let wallets = 0n
-  const net = state.markets.map(() => 0)
-  let unrealised = 0n
-  for (const account of state.accounts) {
-    wallets += account.wallet
-    for (const holding of account.holdings) {
-      if (holding === undefined) continue
-      net[holding.market.index]! += holding.lots
-      const value = BigInt(holding.lots) * BigInt(holding.market.markTicks) * holding.market.rules.unit
-      unrealised += holding.lots < 0 ? value + holding.entryValue : value - holding.entryValue
-      let buys = 0
-      let sells = 0
-      for (const order of holding.orders.values()) {
-        if (order.reduceOnly) continue
-        if (order.side === BUY) buys += order.leaves
-        else sells += order.leaves
-      }
-      assert.strictEqual(holding.buyLots, buys)
-      assert.strictEqual(holding.sellLots, sells)
-    }
-  }
-  assert.deepStrictEqual(
-    net,
-    state.markets.map(() => 0)
-  )
-  assert.strictEqual(wallets + unrealised + state.fees, state.deposits, "money is not conserved")
-}
-
-/** The whole history again, and what a journal keeps of it, end in the same state. */
-const replays = (bench: Bench): void => {
-  const now = Engine.hash(bench.state)
-  assert.isBelow(bench.journal.length, bench.inputs.length)
-  for (const inputs of [bench.inputs, bench.journal]) {
-    const again = Engine.initial(bench.state.config)
-    for (const input of inputs) Engine.apply(again, input)
-    assert.strictEqual(Engine.hash(again), now)
-  }
-}
 
 describe("random commands", () => {
   it.each([1, 2, 3])("match as the naive book does (seed %i)", (seed) => {

@@ -9,6 +9,7 @@ const DERIVED = new Set([
   "indexText",
   "bandBuyTicks",
   "bandSellTicks",
+  "base",
   "basisSum",
   "predictedRate",
   "figures",
@@ -62,7 +63,18 @@ describe("the state's hash", () => {
     const market = state.marketOf.get(BTC)!
     const user = state.users.get(alice.user_id)!
     let fields = 0
-    for (const part of [state, account, holding, order, market, user, state.trail, market.basis[0]!]) {
+    for (const part of [
+      state,
+      account,
+      holding,
+      order,
+      market,
+      user,
+      state.trail,
+      market.basis[0]!,
+      state.pools[0]!,
+      state.pools[0]!.holding
+    ]) {
       const record = part as unknown as Record<string, unknown>
       for (const [key, value] of Object.entries(record)) {
         if (DERIVED.has(key) || other(value) === undefined) continue
@@ -73,6 +85,10 @@ describe("the state's hash", () => {
         fields++
       }
     }
+    const house = state.pools[0]!.holding.account
+    house.wallet++
+    assert.notStrictEqual(Engine.hash(state), before)
+    house.wallet--
     assert.isAbove(fields, 60)
     assert.strictEqual(Engine.hash(state), before)
   })

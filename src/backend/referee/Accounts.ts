@@ -2,7 +2,7 @@
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Margin from "../../domain/Margin.ts"
 import { Side } from "../../proto/gateway/v1/types.ts"
-import { type Account, type Holding, type MarketState, type State, units, valueOf } from "../State.ts"
+import { type Account, type Holding, isHouse, type MarketState, type State, units, valueOf } from "../State.ts"
 
 const openOrders = (holding: Holding): Margin.OpenOrders => {
   const { unit } = holding.market.rules
@@ -208,8 +208,13 @@ export const book = (
   state.fees += fee
   credit(state, holding.account, settlement.wallet, at)
   creditIsolated(state, holding, entry.isolatedMargin - holding.isolatedMargin)
-  if (after === 0) market.holders.delete(holding)
-  else if (before === 0) market.holders.add(holding)
+  if (!isHouse(holding)) {
+    if (after === 0) market.holders.delete(holding)
+    else if (before === 0) market.holders.add(holding)
+    // last in line until the next ranking
+    if (after === 0) holding.adlRank = 0
+    else if (before === 0 || before > 0 !== after > 0) holding.adlRank = 1
+  }
   market.netLots += after - before
   market.openLots += Math.max(0, after) - Math.max(0, before)
   const openedFee = fee - settlement.closedFee

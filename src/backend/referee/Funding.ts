@@ -177,6 +177,12 @@ const settle = (turn: Turn, market: MarketState, time: number): void => {
   }
   rememberFunding(state, market, funding)
   emit(turn, undefined, market, { $case: "funding_settled", value: { funding } })
+  const { holding: inventory } = state.pools[market.index]!
+  if (inventory.lots !== 0) {
+    Accounts.payFunding(state, inventory, paymentOf(inventory, rate), turn.at)
+    state.pools[market.index]!.changed = true
+  }
+  turn.moved.add(market)
   for (const holding of [...market.holders].sort(Accounts.byAddress)) pay(turn, holding, rate)
 }
 

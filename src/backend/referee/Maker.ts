@@ -8,7 +8,7 @@
 import { NAMESPACE, rootOfService, subAccountAddress, userIdOf, uuidV5 } from "../../domain/Address.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
-import { CancelType, OrderType, Side, SmpType, TimeInForce } from "../../proto/gateway/v1/types.ts"
+import { CancelType, OrderType, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
 import type { Order } from "../sequencer/Order.ts"
 import * as Orders from "../sequencer/Orders.ts"
 import { type Account, holdingOf, type MarketState, type State, valueOf } from "../State.ts"
@@ -81,14 +81,9 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
       Orders.run(
         turn,
         Orders.newOrder(turn, holding, {
-          link: undefined,
           side,
           type: OrderType.ORDER_TYPE_LIMIT,
           timeInForce: TimeInForce.TIME_IN_FORCE_GTC,
-          postOnly: false,
-          reduceOnly: false,
-          closeOnTrigger: false,
-          smp: SmpType.SMP_TYPE_CANCEL_TAKER,
           ticks: quote.ticks,
           lots: quote.lots
         })

@@ -4,6 +4,7 @@ import * as Grid from "../../domain/Grid.ts"
 import { Side } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import { BASIS_SECONDS, type MarketState, setIndex, setMark, type State } from "../State.ts"
+import type { Turn } from "../Turn.ts"
 
 const { ONE } = Decimal
 const BPS = 10_000n
@@ -83,9 +84,11 @@ const sourceIndex = (state: State, market: MarketState, at: number): Decimal.Sca
         simulatedIndex(market.indexBase, market.rules.price.step, Math.floor(at / 1000))
       ))
 
-const markNow = (market: MarketState, at: number): void => {
-  const ticks = currentMark(market, at)
-  if (ticks !== market.markTicks) setMark(market, ticks)
+const markNow = (turn: Turn, market: MarketState): void => {
+  const ticks = currentMark(market, turn.at)
+  if (ticks === market.markTicks) return
+  setMark(market, ticks)
+  turn.moved.add(market)
 }
 
 /** mid − index of the second that has passed; 0 where the book was not two-sided. */
@@ -101,7 +104,8 @@ export const wouldMove = (state: State, at: number): boolean =>
   Math.floor(at / 1000) > state.second || state.markets.some((market) => currentMark(market, at) !== market.markTicks)
 
 /** A Tick's first act. Returns whether it is the first of its second. */
-export const tick = (state: State, at: number): boolean => {
+export const tick = (turn: Turn): boolean => {
+  const { state, at } = turn
   const second = Math.floor(at / 1000)
   const first = second > state.second
   for (const market of state.markets) {
@@ -115,15 +119,15 @@ export const tick = (state: State, at: number): boolean => {
         market.basisSum -= market.basis.shift()!.value
       setIndex(market, sourceIndex(state, market, at))
     }
-    markNow(market, at)
+    markNow(turn, market)
   }
   if (first) state.second = second
   return first
 }
 
 /** Holds the index of a market, or (`undefined`) gives it back to its source; mark follows at once. */
-export const hold = (state: State, market: MarketState, price: Decimal.Scaled | undefined, at: number): void => {
+export const hold = (turn: Turn, market: MarketState, price: Decimal.Scaled | undefined): void => {
   market.heldIndex = price
-  setIndex(market, sourceIndex(state, market, at))
-  markNow(market, at)
+  setIndex(market, sourceIndex(turn.state, market, turn.at))
+  markNow(turn, market)
 }

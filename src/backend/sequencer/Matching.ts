@@ -18,16 +18,16 @@ import {
   RejectReason,
   Side,
   SmpType,
-  StopOrderType,
   type Trade
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { feeOf } from "../referee/Fees.ts"
-import { type Account, type Holding, rememberClosed, units, valueOf } from "../State.ts"
+import { type Account, type Holding, isHouse, rememberClosed, units, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import type { Order } from "./Order.ts"
+import { rowOf } from "./Status.ts"
 
 const NONE = "0"
 
@@ -39,7 +39,11 @@ export const crosses = (holding: Holding, side: Side, ticks: number): boolean =>
   return best !== undefined && (side === Side.SIDE_BUY ? best.ticks <= ticks : best.ticks >= ticks)
 }
 
+/** Announces an order as it stands. Throws where its change is not in the table of contract 2.3. */
 export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => {
+  if (isHouse(order.holding)) return
+  rowOf(order.told, cause, order.status)
+  order.told = order.status
   emit(turn, order.account, order.holding.market, {
     $case: "order_changed",
     value: { order: Records.order(order), cause }
@@ -48,6 +52,7 @@ export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => 
 
 /** Announces, at the end of the step, a balance whose wallet stands still: margins moved. */
 export const touchMargins = (turn: Turn, order: Order): void => {
+  if (isHouse(order.holding)) return
   turn.margins.set(order.account, turn.margins.has(order.account) ? undefined : order.id)
 }
 
@@ -101,6 +106,7 @@ export const shrink = (turn: Turn, order: Order, lots: number): void => {
 const forget = (turn: Turn, order: Order): void => {
   turn.state.orders.delete(order.number)
   order.holding.orders.delete(order.number)
+  if (isHouse(order.holding)) return
   rememberClosed(turn.state, order)
 }
 
@@ -136,10 +142,17 @@ export const emitCanceled = (turn: Turn, orders: ReadonlyArray<Order>): void => 
 
 const isSelf = (taker: Order, maker: Order): boolean => taker.account.userId === maker.account.userId
 
+/** Whether an order is the engine's own: it pays no fee as taker and is not judged. Source: contract 9.3, System orders. */
+const isSystem = ({ createType, holding }: Order): boolean =>
+  createType === CreateType.CREATE_TYPE_CREATE_BY_LIQ ||
+  createType === CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH ||
+  createType === CreateType.CREATE_TYPE_CREATE_BY_ADL_PASS_THROUGH ||
+  isHouse(holding)
+
 const settle = (order: Order, ticks: number, lots: number, isMaker: boolean) => {
   const { market } = order.holding
   const value = valueOf(market, ticks, lots)
-  const fee = feeOf(market, value, isMaker)
+  const fee = !isMaker && isSystem(order) ? 0n : feeOf(market, value, isMaker)
   return { value, fee, settlement: Accounts.settleFill(order.holding, order.holding, order.side, lots, value, fee) }
 }
 
@@ -171,6 +184,7 @@ const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void =
   order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
   order.rejectMessage = undefined
   order.updatedMs = turn.at
+  if (isHouse(holding)) turn.state.pools[holding.market.index]!.changed = true
   if (order.leaves === 0) {
     if (order.level !== undefined) holding.market.book.remove(order)
     forget(turn, order)
@@ -184,9 +198,11 @@ const announce = (
   lots: number,
   isMaker: boolean,
   settled: Settled,
-  execId: string
+  execId: string,
+  execType: ExecType = ExecType.EXEC_TYPE_TRADE
 ): void => {
   const { holding, account } = order
+  if (isHouse(holding)) return
   const { market } = holding
   const { settlement, fee, value } = settled
   const { format } = Decimal
@@ -212,16 +228,17 @@ const announce = (
         exec_price: price,
         exec_qty: Grid.text(market.rules.qty, lots),
         exec_value: format(value),
-        exec_type: ExecType.EXEC_TYPE_TRADE,
+        exec_type: execType,
         exec_time_ms: turn.at,
         is_maker: isMaker,
         base_fee: feeText,
-        fee_rate: format(isMaker ? market.makerFee : market.takerFee),
+        fee_rate: format(isMaker ? market.makerFee : isSystem(order) ? 0n : market.takerFee),
         mark_price: market.markText,
         index_price: market.indexText,
-        market_seq: market.bookSeq + 1,
-        create_type: CreateType.CREATE_TYPE_CREATE_BY_USER,
-        stop_order_type: StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
+        // a fill outside the book leaves its sequence as it is
+        market_seq: execType === ExecType.EXEC_TYPE_TRADE ? market.bookSeq + 1 : market.bookSeq,
+        create_type: order.createType,
+        stop_order_type: order.stopType,
         closed_size: closed ? Grid.text(market.rules.qty, Number(settlement.closedSize)) : undefined,
         closed_entry_value: closed ? format(settlement.closedEntryValue) : undefined,
         closed_open_fee: closed ? format(settlement.closedOpenFee) : undefined,
@@ -240,7 +257,10 @@ const announce = (
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
-      reason: BalanceReason.BALANCE_REASON_TRADE,
+      reason:
+        execType === ExecType.EXEC_TYPE_ADL_TRADE
+          ? BalanceReason.BALANCE_REASON_ADL
+          : BalanceReason.BALANCE_REASON_TRADE,
       amount: format(settlement.wallet),
       fee: feeText,
       realised_pnl: realised ?? NONE,
@@ -316,7 +336,7 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
       continue
     }
     const taken = settle(taker, ticks, lots, false)
-    if (!covered(taker, taken)) {
+    if (!isSystem(taker) && !covered(taker, taken)) {
       end(
         taker,
         CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
@@ -345,10 +365,26 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
       side: taker.side,
       market_seq: market.bookSeq + 1,
       timestamp_ms: turn.at,
-      is_liquidation: false
+      is_liquidation: taker.createType === CreateType.CREATE_TYPE_CREATE_BY_LIQ
     })
   }
   return ended
+}
+
+/** Fills a system order against the pool of its market, outside the book: what a liquidation leaves, and deleveraging. */
+export const passThrough = (turn: Turn, order: Order, lots: number, execType: ExecType): void => {
+  const { state, at } = turn
+  const { holding, side, ticks } = order
+  const { market } = holding
+  const pool = state.pools[market.index]!
+  const settled = settle(order, ticks, lots, false)
+  const against = opposite(side)
+  const taken = Accounts.settleFill(pool.holding, pool.holding, against, lots, settled.value, 0n)
+  Accounts.book(state, pool.holding, against, lots, 0n, taken, at)
+  pool.changed = true
+  apply(turn, order, lots, settled)
+  const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
+  announce(turn, order, Grid.text(market.rules.price, ticks), lots, false, settled, execId, execType)
 }
 
 interface Stand extends Accounts.Stand {

@@ -2,15 +2,40 @@
 import type { Scaled } from "../../domain/Decimal.ts"
 import type {
   CancelType,
+  CreateType,
   OrderStatus,
   OrderType,
   RejectReason,
   Side,
   SmpType,
-  TimeInForce
+  StopOrderType,
+  TimeInForce,
+  TpslMode,
+  TriggerBy,
+  TriggerDirection
 } from "../../proto/gateway/v1/types.ts"
 import type { Account, Holding } from "../State.ts"
 import type { PriceLevel } from "./PriceLevel.ts"
+
+/** What a conditional order waits for. */
+export interface Trigger {
+  readonly by: TriggerBy
+  readonly direction: TriggerDirection
+  readonly ticks: number
+}
+
+/** One exit that an order brings along. */
+export interface Leg {
+  readonly by: TriggerBy
+  readonly ticks: number
+}
+
+/** The exits that an order attaches to what it opens. */
+export interface Tpsl {
+  readonly mode: TpslMode
+  readonly takeProfit: Leg | undefined
+  readonly stopLoss: Leg | undefined
+}
 
 export interface Order {
   /** counts orders; the id is made of it */
@@ -23,11 +48,25 @@ export interface Order {
   readonly type: OrderType
   readonly timeInForce: TimeInForce
   readonly postOnly: boolean
-  readonly reduceOnly: boolean
+  /** close_on_trigger sets it at the trigger */
+  reduceOnly: boolean
   readonly closeOnTrigger: boolean
   readonly smp: SmpType
   readonly createdMs: number
   readonly lastPriceOnCreated: number
+  readonly createType: CreateType
+  /** unspecified but for conditional orders and exits */
+  readonly stopType: StopOrderType
+  /** GTT: when it ends, Unix ms */
+  readonly expireMs: number | undefined
+  /** exits: id of the order that brought it along */
+  readonly parent: string | undefined
+  /** exits: number of the other exit of the pair, which this one's trigger ends */
+  sibling: number | undefined
+  trigger: Trigger | undefined
+  tpsl: Tpsl | undefined
+  /** lots of its fills that its exits have taken up */
+  attached: number
   /** limit price; of a Market order the protective price */
   ticks: number
   lots: number
@@ -37,6 +76,8 @@ export interface Order {
   fees: Scaled
   closedPnl: Scaled | undefined
   status: OrderStatus
+  /** status that its last event told */
+  told: OrderStatus
   cancelType: CancelType
   rejectReason: RejectReason
   rejectMessage: string | undefined

@@ -12,6 +12,7 @@ import {
 } from "../../proto/gateway/v1/sequencer.ts"
 import {
   CancelType,
+  CreateType,
   OrderFilter,
   type OrderRef,
   OrderStatus,
@@ -19,6 +20,7 @@ import {
   RejectReason,
   Side,
   SmpType,
+  StopOrderType,
   TimeInForce
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
@@ -36,7 +38,7 @@ import {
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import * as Matching from "./Matching.ts"
-import type { Order } from "./Order.ts"
+import type { Order, Tpsl, Trigger } from "./Order.ts"
 
 const TIME_IN_FORCE = {
   [TimeInForce.TIME_IN_FORCE_GTC]: "GTC",
@@ -154,23 +156,29 @@ const admit = (order: Order): Refused | undefined => {
 
 const mayRest = (order: Order): boolean => order.timeInForce === TimeInForce.TIME_IN_FORCE_GTC
 
+/** What a new order is made of; the rest has defaults. */
+export interface Shape {
+  readonly side: Side
+  readonly type: OrderType
+  readonly timeInForce: TimeInForce
+  /** limit price; of a Market order the protective price */
+  readonly ticks: number
+  readonly lots: number
+  readonly link?: string | undefined
+  readonly postOnly?: boolean
+  readonly reduceOnly?: boolean
+  readonly closeOnTrigger?: boolean
+  readonly smp?: SmpType
+  readonly createType?: CreateType
+  readonly stopType?: StopOrderType
+  readonly expireMs?: number | undefined
+  readonly parent?: string | undefined
+  readonly trigger?: Trigger | undefined
+  readonly tpsl?: Tpsl | undefined
+}
+
 /** Gives an accepted shape a number and an id. */
-export const newOrder = (
-  turn: Turn,
-  holding: Holding,
-  shape: {
-    readonly link: string | undefined
-    readonly side: Side
-    readonly type: OrderType
-    readonly timeInForce: TimeInForce
-    readonly postOnly: boolean
-    readonly reduceOnly: boolean
-    readonly closeOnTrigger: boolean
-    readonly smp: SmpType
-    readonly ticks: number
-    readonly lots: number
-  }
-): Order => {
+export const newOrder = (turn: Turn, holding: Holding, shape: Shape): Order => {
   const { state, at } = turn
   const number = ++state.orderNumber
   const id = Ids.print(state.orderSeed, at, number)
@@ -185,12 +193,20 @@ export const newOrder = (
     side: shape.side,
     type: shape.type,
     timeInForce: shape.timeInForce,
-    postOnly: shape.postOnly,
-    reduceOnly: shape.reduceOnly,
-    closeOnTrigger: shape.closeOnTrigger,
-    smp: shape.smp,
+    postOnly: shape.postOnly ?? false,
+    reduceOnly: shape.reduceOnly ?? false,
+    closeOnTrigger: shape.closeOnTrigger ?? false,
+    smp: shape.smp ?? SmpType.SMP_TYPE_CANCEL_TAKER,
     createdMs: at,
     lastPriceOnCreated: market.lastTicks ?? market.markTicks,
+    createType: shape.createType ?? CreateType.CREATE_TYPE_CREATE_BY_USER,
+    stopType: shape.stopType ?? StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
+    expireMs: shape.expireMs,
+    parent: shape.parent,
+    sibling: undefined,
+    trigger: shape.trigger,
+    tpsl: shape.tpsl,
+    attached: 0,
     ticks: shape.ticks,
     lots: shape.lots,
     leaves: shape.lots,
@@ -199,6 +215,7 @@ export const newOrder = (
     fees: 0n,
     closedPnl: undefined,
     status: OrderStatus.ORDER_STATUS_NEW,
+    told: OrderStatus.ORDER_STATUS_UNSPECIFIED,
     cancelType: CancelType.CANCEL_TYPE_UNSPECIFIED,
     rejectReason: RejectReason.REJECT_REASON_EC_NO_ERROR,
     rejectMessage: undefined,

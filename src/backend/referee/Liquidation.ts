@@ -1,0 +1,217 @@
+/**
+ * Liquidation: accounts, and Isolated positions, whose equity no longer covers their maintenance margin lose their
+ * positions, to the book as far as it bids within the bust price, the rest to the insurance pool. Source: contract 9.6.
+ */
+import * as Decimal from "../../domain/Decimal.ts"
+import * as Grid from "../../domain/Grid.ts"
+import * as Margin from "../../domain/Margin.ts"
+import { OrderCause } from "../../proto/gateway/v1/sequencer.ts"
+import {
+  BalanceReason,
+  CancelType,
+  CreateType,
+  ExecType,
+  OrderType,
+  PositionStatus,
+  RejectReason,
+  Side,
+  SmpType,
+  TimeInForce
+} from "../../proto/gateway/v1/types.ts"
+import * as Records from "../Records.ts"
+import * as Matching from "../sequencer/Matching.ts"
+import { newOrder } from "../sequencer/Orders.ts"
+import { type Account, type Holding, isHouse, type MarketState } from "../State.ts"
+import { emit, type Turn } from "../Turn.ts"
+import * as Accounts from "./Accounts.ts"
+
+/** Part of the value filled in the book that the pool takes, where the account has it. */
+const FEE_RATE = Decimal.parse("0.005")
+
+const bySymbol = (a: Holding, b: Holding): number => (a.market.market.symbol < b.market.market.symbol ? -1 : 1)
+
+const openHoldings = (account: Account): Array<Holding> =>
+  account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
+
+/** Whether an Isolated position no longer stands. */
+const fails = (holding: Holding): boolean => {
+  const figures = Accounts.figuresOf(holding)
+  return holding.isolatedMargin + figures.unrealisedPnl < figures.maintenanceMargin
+}
+
+/** Cancels resting orders of a holding before the engine takes its position; conditional ones stay. */
+export const cancelResting = (turn: Turn, holding: Holding, type: CancelType): void => {
+  const orders = [...holding.orders.values()]
+  for (const order of orders) Matching.cancel(turn, order, type)
+  Matching.emitCanceled(turn, orders)
+}
+
+/** The bust price in ticks, within the market's prices. */
+export const bustTicks = (holding: Holding, share: Margin.Fraction): number => {
+  const { market, lots } = holding
+  const { limits, rules } = market
+  const price = Margin.bustPrice(limits.tick, Grid.scaled(rules.qty, lots), market.markPrice, share)
+  return Grid.floor(rules.price, Decimal.max(limits.min, Decimal.min(limits.max, price)))
+}
+
+const announceBalance = (turn: Turn, account: Account, amount: Decimal.Scaled): void => {
+  emit(turn, account, undefined, {
+    $case: "balance_changed",
+    value: {
+      balance: Records.balance(account, Accounts.totalsOf(account)),
+      reason: BalanceReason.BALANCE_REASON_LIQUIDATION_FEE,
+      amount: Decimal.format(amount),
+      fee: "0",
+      realised_pnl: "0"
+    }
+  })
+}
+
+/** Moves money from an account to the pool of a market, or (negative) back. */
+const payPool = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
+  if (amount === 0n) return
+  const pool = turn.state.pools[market.index]!
+  Accounts.credit(turn.state, account, -amount, turn.at)
+  Accounts.credit(turn.state, pool.holding.account, amount, turn.at)
+  pool.changed = true
+  announceBalance(turn, account, -amount)
+}
+
+/** Announces a position that the engine takes hold of. */
+export const announceStatus = (turn: Turn, holding: Holding, status: PositionStatus): void => {
+  holding.status = status
+  holding.seq = emit(turn, holding.account, holding.market, {
+    $case: "position_changed",
+    value: { position: Records.position(holding, Accounts.totalsOf(holding.account)) }
+  })
+  holding.status = PositionStatus.POSITION_STATUS_NORMAL
+}
+
+/** Closes a whole position at its bust price or better. Returns the value that the book took. */
+const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Scaled => {
+  const { market, lots } = holding
+  const long = lots > 0
+  const ticks = bustTicks(holding, share)
+  emit(turn, holding.account, market, {
+    $case: "liquidation_started",
+    value: {
+      symbol: market.market.symbol,
+      side: long ? Side.SIDE_BUY : Side.SIDE_SELL,
+      size: Grid.text(market.rules.qty, Math.abs(lots)),
+      bust_price: Grid.text(market.rules.price, ticks)
+    }
+  })
+  announceStatus(turn, holding, PositionStatus.POSITION_STATUS_LIQ)
+  holding.status = PositionStatus.POSITION_STATUS_LIQ
+  const shape = {
+    side: long ? Side.SIDE_SELL : Side.SIDE_BUY,
+    type: OrderType.ORDER_TYPE_LIMIT,
+    timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
+    ticks,
+    reduceOnly: true,
+    smp: SmpType.SMP_TYPE_CANCEL_MAKER
+  }
+  const order = newOrder(turn, holding, {
+    ...shape,
+    lots: Math.abs(lots),
+    createType: CreateType.CREATE_TYPE_CREATE_BY_LIQ
+  })
+  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
+  const ended = Matching.match(turn, order)
+  const rest = order.leaves
+  if (rest > 0) {
+    const none = order.filled === 0
+    Matching.cancel(
+      turn,
+      order,
+      CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
+      none ? RejectReason.REJECT_REASON_EC_NO_IMMEDIATE_QTY_TO_FILL : RejectReason.REJECT_REASON_EC_NO_ERROR
+    )
+    ended.push(order)
+  }
+  Matching.emitCanceled(turn, ended)
+  if (rest > 0) {
+    const remainder = newOrder(turn, holding, {
+      ...shape,
+      lots: rest,
+      createType: CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH
+    })
+    Matching.emitOrder(turn, remainder, OrderCause.ORDER_CAUSE_ACCEPTED)
+    Matching.passThrough(turn, remainder, rest, ExecType.EXEC_TYPE_BUST_TRADE)
+  }
+  holding.status = PositionStatus.POSITION_STATUS_NORMAL
+  return order.filledValue
+}
+
+/** The fee on what the book took, at most what is left; a rest below 0 is the pool's. */
+const settleWithPool = (
+  turn: Turn,
+  account: Account,
+  market: MarketState,
+  filled: Decimal.Scaled,
+  left: Decimal.Scaled
+): void => {
+  const fee = Decimal.min(Decimal.mul(filled, FEE_RATE, "up"), Decimal.max(0n, left))
+  payPool(turn, account, market, fee)
+}
+
+const liquidateIsolated = (turn: Turn, holding: Holding): void => {
+  const { account, market } = holding
+  cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
+  const before = account.wallet
+  const filled = close(turn, holding, Accounts.equityOf(holding, Accounts.totalsOf(account)))
+  // flat: its margin has come to the wallet together with the result
+  const left = account.wallet - before
+  settleWithPool(turn, account, market, filled, left)
+  if (left < 0n) payPool(turn, account, market, left)
+}
+
+const liquidateCross = (turn: Turn, account: Account): void => {
+  for (const holding of account.holdings)
+    if (holding !== undefined) cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
+  while (true) {
+    const totals = Accounts.totalsOf(account)
+    if (totals.crossEquity >= totals.maintenanceMargin) return
+    const positions = openHoldings(account)
+      .filter((holding) => !holding.isolated)
+      .sort(bySymbol)
+    let largest = positions[0]
+    if (largest === undefined) return
+    for (const holding of positions)
+      if (Accounts.figuresOf(holding).maintenanceMargin > Accounts.figuresOf(largest).maintenanceMargin)
+        largest = holding
+    const filled = close(turn, largest, Accounts.equityOf(largest, totals))
+    settleWithPool(turn, account, largest.market, filled, Accounts.totalsOf(account).crossEquity)
+    if (positions.length === 1 && account.wallet < 0n) payPool(turn, account, largest.market, account.wallet)
+  }
+}
+
+const liquidate = (turn: Turn, account: Account): boolean => {
+  let done = false
+  for (const holding of openHoldings(account).sort(bySymbol)) {
+    if (!holding.isolated || !fails(holding)) continue
+    liquidateIsolated(turn, holding)
+    done = true
+  }
+  const totals = Accounts.totalsOf(account)
+  if (totals.crossEquity >= totals.maintenanceMargin) return done
+  if (!openHoldings(account).some((holding) => !holding.isolated)) return done
+  liquidateCross(turn, account)
+  return true
+}
+
+/** Liquidates whoever fails, of those that the step can have moved, by address. Returns whether anybody did. */
+export const run = (turn: Turn): boolean => {
+  const judged = new Set<Account>()
+  for (const holding of turn.holdings) if (!isHouse(holding)) judged.add(holding.account)
+  for (const market of turn.moved) for (const holding of market.holders) judged.add(holding.account)
+  let done = false
+  const order = (a: Account, b: Account) => (a.address < b.address ? -1 : 1)
+  const failing = [...judged].filter((account) => {
+    const totals = Accounts.totalsOf(account)
+    return totals.crossEquity < totals.maintenanceMargin || openHoldings(account).some((h) => h.isolated && fails(h))
+  })
+  // an earlier liquidation of this round may have filled a maker and moved its account, never below its margin
+  for (const account of failing.sort(order)) if (liquidate(turn, account)) done = true
+  return done
+}

@@ -1,0 +1,89 @@
+/** What holds after every step, recounted from the state, and what a replay must give. */
+import { assert } from "@effect/vitest"
+import * as Engine from "../../src/backend/Engine.ts"
+import * as Accounts from "../../src/backend/referee/Accounts.ts"
+import * as Pools from "../../src/backend/referee/Pools.ts"
+import { type Bench, BUY } from "./Bench.ts"
+
+/** Small, seeded, good enough: mulberry32. */
+export const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+}
+
+export const pick = <A>(random: () => number, list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]!
+
+/** Recounts from accounts and pools what the engine only keeps as running totals. */
+export const recount = (state: Engine.State): void => {
+  let held = state.fees
+  const net = state.markets.map(() => 0)
+  const long = state.markets.map(() => 0)
+  for (const account of state.accounts) {
+    held += account.wallet
+    for (const holding of account.holdings) {
+      if (holding === undefined) continue
+      const { lots, market } = holding
+      net[market.index]! += lots
+      long[market.index]! += Math.max(0, lots)
+      assert.strictEqual(market.holders.has(holding), lots !== 0)
+      const value = BigInt(lots) * BigInt(market.markTicks) * market.rules.unit
+      held += holding.isolatedMargin + (lots < 0 ? value + holding.entryValue : value - holding.entryValue)
+      if (!holding.isolated) assert.strictEqual(holding.isolatedMargin, 0n)
+      let buys = 0
+      let sells = 0
+      for (const order of holding.orders.values()) {
+        if (order.reduceOnly) continue
+        if (order.side === BUY) buys += order.leaves
+        else sells += order.leaves
+      }
+      assert.strictEqual(holding.buyLots, buys)
+      assert.strictEqual(holding.sellLots, sells)
+      assert.isAtMost(holding.reduceBuyLots, Math.max(0, -lots))
+      assert.isAtMost(holding.reduceSellLots, Math.max(0, lots))
+    }
+  }
+  let seeds = 0n
+  for (const pool of state.pools) {
+    const { lots, market } = pool.holding
+    net[market.index]! += lots
+    long[market.index]! += Math.max(0, lots)
+    held += Pools.equityOf(pool)
+    seeds += pool.base
+    assert.isFalse(pool.changed)
+  }
+  assert.deepStrictEqual(
+    net,
+    state.markets.map(() => 0)
+  )
+  assert.deepStrictEqual(
+    long,
+    state.markets.map(({ openLots }) => openLots)
+  )
+  assert.strictEqual(held, state.deposits + seeds, "money is not conserved")
+}
+
+/** Nobody is left whom the rules of liquidation would take. */
+export const nobodyFails = (state: Engine.State): void => {
+  for (const account of state.accounts) {
+    const totals = Accounts.totalsOf(account)
+    assert.isTrue(totals.crossEquity >= totals.maintenanceMargin, "an account below its maintenance margin was left")
+    for (const holding of account.holdings) {
+      if (holding === undefined || !holding.isolated || holding.lots === 0) continue
+      const figures = Accounts.figuresOf(holding)
+      assert.isTrue(holding.isolatedMargin + figures.unrealisedPnl >= figures.maintenanceMargin)
+    }
+  }
+}
+
+/** The whole history again, and what a journal keeps of it, end in the same state. */
+export const replays = (bench: Bench): void => {
+  const now = Engine.hash(bench.state)
+  assert.isBelow(bench.journal.length, bench.inputs.length)
+  for (const inputs of [bench.inputs, bench.journal]) {
+    const again = Engine.initial(bench.state.config)
+    for (const input of inputs) Engine.apply(again, input)
+    assert.strictEqual(Engine.hash(again), now)
+  }
+}
