@@ -17,6 +17,7 @@ import * as Funding from "./referee/Funding.ts"
 import * as Funds from "./referee/Funds.ts"
 import * as Liquidation from "./referee/Liquidation.ts"
 import * as Maker from "./referee/Maker.ts"
+import * as Positions from "./referee/Positions.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
 import * as Matching from "./sequencer/Matching.ts"
@@ -45,11 +46,13 @@ export interface Step {
 }
 
 /** Whether a Tick at this time would change anything; if not, it need not be journalled. */
-export const tickMatters = (state: State, at_ms: number): boolean => Prices.wouldMove(state, at_ms)
+export const tickMatters = (state: State, at_ms: number): boolean =>
+  Prices.wouldMove(state, at_ms) || Funds.withdrawalDue(state, at_ms)
 
 /** The Tick itself: prices, and funding where it is due. Returns whether it is the first of its second. */
 const tick = (turn: Turn): boolean => {
   const { state, at } = turn
+  Funds.completeWithdrawals(turn)
   const before = state.second
   Funding.sample(state, Math.floor(at / 1000))
   if (!Prices.tick(turn)) return false
@@ -110,10 +113,22 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
       return Orders.cancelOne(turn, command, asked.value)
     case "cancel_all":
       return Orders.cancelAll(turn, command, asked.value)
+    case "set_leverage":
+      return Positions.setLeverage(turn, command, asked.value)
+    case "set_margin_mode":
+      return Positions.setMarginMode(turn, command, asked.value)
+    case "add_margin":
+      return Positions.addMargin(turn, command, asked.value)
     case "create_sub_account":
       return Funds.createSubAccount(turn, command, asked.value)
     case "set_sub_account":
       return Funds.setSubAccount(turn, command, asked.value)
+    case "delete_sub_account":
+      return Funds.deleteSubAccount(turn, command)
+    case "withdraw_funds":
+      return Funds.withdrawFunds(turn, command, asked.value)
+    case "credit_reward":
+      return Funds.creditReward(turn, command, asked.value)
     case "transfer_funds":
       return Funds.transferFunds(turn, command, asked.value)
     case "deposit_funds":

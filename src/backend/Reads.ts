@@ -90,9 +90,11 @@ export const order = (
 
 export const instruments = (state: State): Array<Instrument> => state.markets.map(Records.instrument)
 
-/** All sub-accounts, or a user's, in the order they were opened. */
+/** All sub-accounts, or a user's, in the order they were opened; without deleted ones. */
 export const subAccounts = (state: State, userId?: string): Array<SubAccount> =>
-  (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? [])).map(Records.subAccount)
+  (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? []))
+    .filter((account) => !account.deleted)
+    .map(Records.subAccount)
 
 const openHoldings = (account: Account) =>
   account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)

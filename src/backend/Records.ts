@@ -174,7 +174,7 @@ export const subAccount = (account: Account): SubAccount => ({
   root_address: account.root,
   index: account.subIndex,
   frozen: account.frozen,
-  deleted: false,
+  deleted: account.deleted,
   created_time_ms: account.createdMs
 })
 

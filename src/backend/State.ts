@@ -142,6 +142,8 @@ export interface Holding {
   reduceSellLots: number
   /** resting orders by number, oldest first */
   readonly orders: Map<number, Order>
+  /** conditional orders and exits that wait for their price, by number, oldest first */
+  readonly conditional: Map<number, Order>
   /** derived; holds for this mark only */
   figures: Margin.Figures | undefined
   figuresMark: number
@@ -192,6 +194,8 @@ export interface Account {
   readonly subIndex: number
   readonly createdMs: number
   frozen: boolean
+  /** for ever; its index is not used again */
+  deleted: boolean
   wallet: Decimal.Scaled
   updatedMs: number
   /** by index of the market; absent until it is first used */
@@ -215,6 +219,13 @@ export interface User {
 export interface ClosedOrder {
   readonly status: OrderStatus
   readonly account: number
+}
+
+/** A withdrawal on its way. */
+export interface Withdrawal {
+  readonly account: Account
+  readonly transferId: string
+  readonly dueMs: number
 }
 
 export interface State {
@@ -246,6 +257,8 @@ export interface State {
   fees: Decimal.Scaled
   /** deposits − withdrawals */
   deposits: Decimal.Scaled
+  /** withdrawals on their way, the first due first */
+  readonly withdrawals: Array<Withdrawal>
   /** by index of the market */
   readonly pools: ReadonlyArray<Pool>
   /** maxima of the group's equity, as those of a pool */
@@ -344,6 +357,7 @@ const poolOf = (market: MarketState, base: Decimal.Scaled): Pool => {
     subIndex: 0,
     createdMs: 0,
     frozen: false,
+    deleted: false,
     wallet: 0n,
     updatedMs: 0,
     holdings: [],
@@ -381,6 +395,7 @@ export const initial = (config: EngineConfig): State => {
     closed: new Map(),
     closedBefore: new Map(),
     pools: markets.map((market) => poolOf(market, Decimal.parse(config.poolBaseEquity))),
+    withdrawals: [],
     groupPeaks: [],
     poolMinute: -1,
     faucetLimit: Decimal.parse(config.faucetDailyLimit),
@@ -443,6 +458,7 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     reduceBuyLots: 0,
     reduceSellLots: 0,
     orders: new Map(),
+    conditional: new Map(),
     figures: undefined,
     figuresMark: 0
   }
@@ -548,6 +564,7 @@ const holdingLine = (holding: Holding): unknown => {
   const {
     market: _market,
     orders: _orders,
+    conditional: _conditional,
     account: _account,
     figures: _figures,
     figuresMark: _mark,
@@ -632,6 +649,7 @@ export const hash = (state: State): string => {
     line("inventory", pool.holding.account.wallet, pool.holding.account.updatedMs, holdingLine(pool.holding))
     for (const { minute, value } of pool.peaks) line("peak", minute, value)
   }
+  for (const { account, transferId, dueMs } of state.withdrawals) line("withdrawal", account.index, transferId, dueMs)
   for (const { minute, value } of state.groupPeaks) line("group", minute, value)
   for (const account of state.accounts) {
     line(
@@ -642,12 +660,14 @@ export const hash = (state: State): string => {
       account.subIndex,
       account.createdMs,
       account.frozen,
+      account.deleted,
       account.wallet,
       account.updatedMs
     )
     for (const holding of account.holdings) {
       if (holding === undefined) continue
       line("holding", holding.market.index, holdingLine(holding), [...holding.orders.keys()])
+      for (const order of holding.conditional.values()) line("conditional", ...orderLine(order))
     }
   }
   for (const { id, accounts, nextIndex, faucetDay, faucetGiven } of state.users.values())

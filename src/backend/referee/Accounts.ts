@@ -84,6 +84,10 @@ export const totalsOf = (account: Account): AccountTotals => {
   }
 }
 
+/** What may leave an account. */
+export const withdrawableOf = (account: Account): Decimal.Scaled =>
+  Margin.withdrawable(account.wallet, totalsOf(account))
+
 /** E_i, the equity that stands behind a position. Source: contract 9.4. */
 export const equityOf = (holding: Holding, totals: AccountTotals): Margin.Fraction => {
   const figures = figuresOf(holding)

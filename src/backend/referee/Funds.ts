@@ -1,14 +1,15 @@
 /** Sub-accounts and the money that comes to them and moves between them. Source: contract 3.7, 3.8, 9.9. */
 import { parseAddress, subAccountAddress } from "../../domain/Address.ts"
 import * as Decimal from "../../domain/Decimal.ts"
-import * as Margin from "../../domain/Margin.ts"
 import type {
   Command,
   CommandResult,
   CreateSubAccount,
+  CreditReward,
   DepositFunds,
   SetSubAccount,
-  TransferFunds
+  TransferFunds,
+  WithdrawFunds
 } from "../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason, type Transfer, TransferStatus } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
@@ -18,6 +19,8 @@ import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Tur
 import * as Accounts from "./Accounts.ts"
 
 const DAY_MS = 86_400_000
+/** Time that a withdrawal is on its way. Source: contract 9.9. */
+const WITHDRAWAL_MS = 5000
 
 const userOf = (state: State, id: string): User => {
   let user = state.users.get(id)
@@ -47,6 +50,7 @@ export const openAccount = (turn: Turn, userId: string, root: string, subIndex: 
     subIndex,
     createdMs: at,
     frozen: false,
+    deleted: false,
     wallet: 0n,
     updatedMs: at,
     holdings: [],
@@ -74,6 +78,7 @@ export const createSubAccount = (turn: Turn, command: Command, request: CreateSu
   const next = user?.nextIndex ?? 0
   const index = request.index ?? next
   const existing = state.accountOf.get(subAccountAddress(root, index))
+  if (existing?.deleted === true) return invalidField(command, "index", "the sub-account was deleted")
   if (existing !== undefined)
     return existing.userId === command.user_id
       ? subAccountAck(turn, command, existing)
@@ -81,7 +86,7 @@ export const createSubAccount = (turn: Turn, command: Command, request: CreateSu
   if (user !== undefined && user.accounts.length > 0 && user.accounts[0]!.root !== root)
     return invalidField(command, "root_address", "the user has another root_address")
   if (index !== next) return invalidField(command, "index", `the next index is ${next}`)
-  if (user !== undefined && user.accounts.length >= SUB_ACCOUNTS_MAX)
+  if (user !== undefined && user.accounts.filter(({ deleted }) => !deleted).length >= SUB_ACCOUNTS_MAX)
     return refuse(
       command,
       Code.FAILED_PRECONDITION,
@@ -99,6 +104,22 @@ export const setSubAccount = (turn: Turn, command: Command, request: SetSubAccou
     account.frozen = request.frozen
     announceAccount(turn, account)
   }
+  return subAccountAck(turn, command, account)
+}
+
+/** Only an empty one; the first stays. */
+export const deleteSubAccount = (turn: Turn, command: Command): CommandResult => {
+  const account = ownAccount(turn.state, command)
+  if (account === undefined) return noAccount(command)
+  if (account.subIndex === 0) return invalidField(command, "sub_account_address", "the first sub-account stays")
+  const no = (reason: string, message: string) => refuse(command, Code.FAILED_PRECONDITION, reason, message)
+  const holdings = account.holdings.filter((holding) => holding !== undefined)
+  if (holdings.some(({ lots }) => lots !== 0)) return no("PositionExists", "close the position first")
+  if (holdings.some(({ conditional, orders }) => orders.size + conditional.size > 0))
+    return no("OpenOrdersExist", "cancel the open orders first")
+  if (account.wallet !== 0n) return no("NotEmpty", "the sub-account still holds a balance")
+  account.deleted = true
+  announceAccount(turn, account)
   return subAccountAck(turn, command, account)
 }
 
@@ -164,6 +185,18 @@ export const deposit = (turn: Turn, account: Account, id: string, amount: Decima
   return transfer
 }
 
+/** The refusal of a request that lacks one of these texts. */
+const missingField = <K extends string>(
+  command: Command,
+  request: { readonly [key in K]: string },
+  keys: ReadonlyArray<K>
+): CommandResult | undefined => {
+  const field = keys.find((key) => request[key] === "")
+  return field === undefined
+    ? undefined
+    : refuse(command, Code.INVALID_ARGUMENT, "MissingField", `${field} is missing`, { field })
+}
+
 const transferAck = (turn: Turn, command: Command, transfer: Transfer): CommandResult =>
   acknowledge(turn, command, [], { result: { $case: "transfer", value: transfer } })
 
@@ -186,8 +219,8 @@ export const depositFunds = (turn: Turn, command: Command, request: DepositFunds
   const { state, at } = turn
   const account = ownAccount(state, command)
   if (account === undefined) return noAccount(command)
-  if (request.deposit_id === "")
-    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "deposit_id is missing", { field: "deposit_id" })
+  const missing = missingField(command, request, ["deposit_id"])
+  if (missing !== undefined) return missing
   const amount = amountOf(command, request.asset, request.amount)
   if (!isAmount(amount)) return amount
   if (request.source !== "faucet" && request.source !== "rail" && request.source !== "maker")
@@ -219,14 +252,118 @@ export const depositFunds = (turn: Turn, command: Command, request: DepositFunds
   return transferAck(turn, command, deposit(turn, account, request.deposit_id, amount, request.source))
 }
 
+/** The refusal of more than may leave an account. */
+const beyondFree = (command: Command, account: Account, amount: Decimal.Scaled): CommandResult | undefined => {
+  const free = Accounts.withdrawableOf(account)
+  if (amount <= free) return undefined
+  const text = Decimal.format(free)
+  return refuse(command, Code.FAILED_PRECONDITION, "InsufficientBalance", `only ${text} ${ASSET} can be moved`, {
+    max: text
+  })
+}
+
+/** Takes money out at once; it is on its way for {@link WITHDRAWAL_MS}. */
+export const withdrawFunds = (turn: Turn, command: Command, request: WithdrawFunds): CommandResult => {
+  const { state, at } = turn
+  const account = ownAccount(state, command)
+  if (account === undefined) return noAccount(command)
+  const missing = missingField(command, request, ["withdrawal_id", "destination"])
+  if (missing !== undefined) return missing
+  const amount = amountOf(command, request.asset, request.amount)
+  if (!isAmount(amount)) return amount
+  const user = userOf(state, account.userId)
+  const content = {
+    kind: BalanceReason.BALANCE_REASON_WITHDRAWAL,
+    from_sub_account_address: account.address,
+    to_sub_account_address: undefined,
+    amount: Decimal.format(amount),
+    reference: request.destination
+  } as const
+  const first = user.transfers.get(request.withdrawal_id)
+  if (first !== undefined) return repeated(turn, command, first, content)
+  const short = beyondFree(command, account, amount)
+  if (short !== undefined) return short
+  const transfer: Transfer = {
+    ...content,
+    transfer_id: request.withdrawal_id,
+    user_id: account.userId,
+    asset: ASSET,
+    status: TransferStatus.TRANSFER_STATUS_PENDING,
+    created_time_ms: at,
+    updated_time_ms: at
+  }
+  rememberTransfer(state, user, transfer)
+  state.withdrawals.push({ account, transferId: transfer.transfer_id, dueMs: at + WITHDRAWAL_MS })
+  Accounts.credit(state, account, -amount, at)
+  state.deposits -= amount
+  announceTransfer(turn, account, transfer)
+  announceMove(turn, account, -amount, transfer, BalanceReason.BALANCE_REASON_WITHDRAWAL)
+  return transferAck(turn, command, transfer)
+}
+
+/** Whether a withdrawal has arrived by this time. */
+export const withdrawalDue = (state: State, at: number): boolean => (state.withdrawals[0]?.dueMs ?? Infinity) <= at
+
+/** Completes the withdrawals that have arrived. */
+export const completeWithdrawals = (turn: Turn): void => {
+  const { state, at } = turn
+  while (withdrawalDue(state, at)) {
+    const { account, transferId } = state.withdrawals.shift()!
+    const user = userOf(state, account.userId)
+    const transfer: Transfer = {
+      ...user.transfers.get(transferId)!,
+      status: TransferStatus.TRANSFER_STATUS_COMPLETED,
+      updated_time_ms: at
+    }
+    rememberTransfer(state, user, transfer)
+    announceTransfer(turn, account, transfer)
+  }
+}
+
+/** Pays a reward out of the fee account, which may fall below 0. */
+export const creditReward = (turn: Turn, command: Command, request: CreditReward): CommandResult => {
+  const { state, at } = turn
+  const account = ownAccount(state, command)
+  if (account === undefined) return noAccount(command)
+  const missing = missingField(command, request, ["reward_id"])
+  if (missing !== undefined) return missing
+  const amount = amountOf(command, request.asset, request.amount)
+  if (!isAmount(amount)) return amount
+  const user = userOf(state, account.userId)
+  const content = {
+    kind: BalanceReason.BALANCE_REASON_REWARD,
+    from_sub_account_address: undefined,
+    to_sub_account_address: account.address,
+    amount: Decimal.format(amount),
+    reference: ""
+  } as const
+  const first = user.transfers.get(request.reward_id)
+  if (first !== undefined) return repeated(turn, command, first, content)
+  const transfer: Transfer = {
+    ...content,
+    transfer_id: request.reward_id,
+    user_id: account.userId,
+    asset: ASSET,
+    status: TransferStatus.TRANSFER_STATUS_COMPLETED,
+    created_time_ms: at,
+    updated_time_ms: at
+  }
+  rememberTransfer(state, user, transfer)
+  state.fees -= amount
+  Accounts.credit(state, account, amount, at)
+  announceTransfer(turn, account, transfer)
+  announceMove(turn, account, amount, transfer, BalanceReason.BALANCE_REASON_REWARD)
+  return transferAck(turn, command, transfer)
+}
+
 export const transferFunds = (turn: Turn, command: Command, request: TransferFunds): CommandResult => {
   const { state, at } = turn
   const from = ownAccount(state, command)
   const to = state.accountOf.get(request.to_sub_account_address)
-  if (from === undefined || to === undefined || to.userId !== command.user_id) return noAccount(command)
+  if (from === undefined || to === undefined || to.userId !== command.user_id || to.deleted) return noAccount(command)
   if (from === to) return invalidField(command, "to_sub_account_address", "source and target are the same")
-  if (request.transfer_id === "")
-    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "transfer_id is missing", { field: "transfer_id" })
+  const missing = missingField(command, request, ["transfer_id"])
+  if (missing !== undefined) return missing
   const amount = amountOf(command, request.asset, request.amount)
   if (!isAmount(amount)) return amount
   const user = userOf(state, from.userId)
@@ -239,15 +376,8 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
   } as const
   const first = user.transfers.get(request.transfer_id)
   if (first !== undefined) return repeated(turn, command, first, content)
-  const free = Margin.withdrawable(from.wallet, Accounts.totalsOf(from))
-  if (amount > free)
-    return refuse(
-      command,
-      Code.FAILED_PRECONDITION,
-      "InsufficientBalance",
-      `only ${Decimal.format(free)} ${ASSET} can be moved`,
-      { max: Decimal.format(free) }
-    )
+  const short = beyondFree(command, from, amount)
+  if (short !== undefined) return short
   const transfer: Transfer = {
     ...content,
     transfer_id: request.transfer_id,

@@ -63,13 +63,13 @@ const unimplemented = (command: Command, field: string): CommandResult =>
 /** The caller's own sub-account; others do not exist for it. */
 export const ownAccount = (state: State, command: Command): Account | undefined => {
   const account = state.accountOf.get(command.sub_account_address)
-  return account !== undefined && account.userId === command.user_id ? account : undefined
+  return account !== undefined && account.userId === command.user_id && !account.deleted ? account : undefined
 }
 
 export const noAccount = (command: Command): CommandResult =>
   refuse(command, Code.NOT_FOUND, "SubAccountNotFound", "no such sub-account")
 
-const noSymbol = (command: Command, symbol: string): CommandResult =>
+export const noSymbol = (command: Command, symbol: string): CommandResult =>
   refuse(command, Code.NOT_FOUND, "SymbolNotFound", `no market ${symbol}`)
 
 const frozen = (command: Command): CommandResult =>
