@@ -20,6 +20,8 @@ import * as Maker from "./referee/Maker.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
+import * as Exits from "./sequencer/Exits.ts"
+import * as Queues from "./sequencer/Queues.ts"
 import * as Matching from "./sequencer/Matching.ts"
 import * as Orders from "./sequencer/Orders.ts"
 import type { MarketState, State } from "./State.ts"
@@ -47,11 +49,12 @@ export interface Step {
 
 /** Whether a Tick at this time would change anything; if not, it need not be journalled. */
 export const tickMatters = (state: State, at_ms: number): boolean =>
-  Prices.wouldMove(state, at_ms) || Funds.withdrawalDue(state, at_ms)
+  Prices.wouldMove(state, at_ms) || Funds.withdrawalDue(state, at_ms) || Queues.nextExpired(state, at_ms) !== undefined
 
 /** The Tick itself: prices, and funding where it is due. Returns whether it is the first of its second. */
 const tick = (turn: Turn): boolean => {
   const { state, at } = turn
+  Orders.expire(turn)
   Funds.completeWithdrawals(turn)
   const before = state.second
   Funding.sample(state, Math.floor(at / 1000))
@@ -66,13 +69,19 @@ const tick = (turn: Turn): boolean => {
 
 /** What follows every command: reduce-only trimming, liquidations, pools, until nothing changes. Source: contract 9.3. */
 const settle = (turn: Turn): void => {
-  for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
+  tidy(turn)
   while (true) {
     const liquidated = Liquidation.run(turn)
     const deleveraged = Pools.run(turn)
     turn.moved.clear()
     if (!liquidated && !deleveraged) break
   }
+  tidy(turn)
+}
+
+/** Brings exits and reduce-only orders in line with the positions of now. */
+const tidy = (turn: Turn): void => {
+  Exits.settle(turn)
   for (const holding of turn.holdings) Matching.trimReduceOnly(turn, holding)
 }
 
@@ -113,6 +122,8 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
       return Orders.cancelOne(turn, command, asked.value)
     case "cancel_all":
       return Orders.cancelAll(turn, command, asked.value)
+    case "set_trading_stop":
+      return Exits.setTradingStop(turn, command, asked.value)
     case "set_leverage":
       return Positions.setLeverage(turn, command, asked.value)
     case "set_margin_mode":
@@ -136,7 +147,7 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
     case "set_index_price":
       return setIndexPrice(turn, command, asked.value)
     default:
-      return refuse(command, Code.UNIMPLEMENTED, "InvalidField", `${asked.$case} is not supported yet`)
+      return refuse(command, Code.UNIMPLEMENTED, "InvalidField", "the command is not known", { field: "command" })
   }
 }
 
@@ -175,6 +186,32 @@ const assertUncrossed = (market: MarketState): void => {
     throw new Error(`the book of ${market.market.symbol} is crossed at ${bid.ticks}`)
 }
 
+/** Ends a step: tells margins, exits, tape and books, and asserts what must hold. */
+const finish = (turn: Turn): void => {
+  const { state } = turn
+  Exits.announce(turn)
+  Matching.emitMargins(turn)
+  publish(turn)
+  if (turn.events.length === 0) return
+  state.step = turn.step
+  state.time = turn.at
+  for (const market of turn.markets) assertUncrossed(market)
+  assertConserved(state, turn.markets)
+}
+
+/** Fires the orders whose triggers the step before has met, each in a step of its own. */
+const fireAll = (state: State, at: number, events: Array<Event>): void => {
+  while (true) {
+    const order = Queues.nextMet(state)
+    if (order === undefined) return
+    const turn = begin(state, at, undefined)
+    Orders.fire(turn, order)
+    settle(turn)
+    finish(turn)
+    for (const event of turn.events) events.push(event)
+  }
+}
+
 /** Applies one input; changes the state in place. Throws only where an invariant is broken: a bug, never a refusal. */
 export const apply = (state: State, input: Input): Step => {
   const { at_ms, command } = input
@@ -186,14 +223,8 @@ export const apply = (state: State, input: Input): Step => {
   else result = dispatch(turn, command)
   settle(turn)
   if (first) everySecond(turn)
-  Matching.emitMargins(turn)
-  publish(turn)
-  if (turn.events.length > 0) {
-    state.step = turn.step
-    state.time = at_ms
-    for (const market of turn.markets) assertUncrossed(market)
-    assertConserved(state, turn.markets)
-  }
+  finish(turn)
   if (result?.outcome?.$case === "ack") result.outcome.value.seq = state.seq
+  fireAll(state, at_ms, turn.events)
   return { result, events: turn.events }
 }

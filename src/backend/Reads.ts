@@ -52,7 +52,7 @@ export const orderBook = (state: State, symbol: string, depth: number): GetOrder
   }
 }
 
-/** Resting orders, oldest first. */
+/** Open orders, resting and waiting, oldest first. */
 export const openOrders = (
   state: State,
   filter: { readonly sub_account_address?: string | undefined; readonly symbol?: string | undefined } = {}
@@ -63,7 +63,9 @@ export const openOrders = (
   const source =
     account === undefined
       ? [...state.orders.values()]
-      : account.holdings.flatMap((holding) => (holding === undefined ? [] : [...holding.orders.values()]))
+      : account.holdings.flatMap((holding) =>
+          holding === undefined ? [] : [...holding.orders.values(), ...holding.conditional.values()]
+        )
   return source
     .filter((order) => symbol === undefined || order.holding.market.market.symbol === symbol)
     .sort((a, b) => a.number - b.number)

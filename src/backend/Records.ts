@@ -17,6 +17,7 @@ import {
   type Prices,
   type RiskTier,
   Side,
+  StopOrderType,
   type SubAccount,
   type Tpsl as TpslRecord,
   type TpslLeg,
@@ -109,6 +110,24 @@ const breakEven = (holding: Holding): string => {
 
 const shownPrice = (price: Decimal.Scaled | undefined): string => (price === undefined ? "" : format(price))
 
+const NO_EXITS = { take_profit: "", stop_loss: "", tpsl_mode: TpslMode.TPSL_MODE_FULL } as const
+
+/** The exits of the whole position. */
+const exits = ({ conditional, market }: Holding): Pick<Position, "take_profit" | "stop_loss" | "tpsl_mode"> => {
+  if (conditional.size === 0) return NO_EXITS
+  let take_profit = ""
+  let stop_loss = ""
+  let partial = false
+  for (const { stopType, trigger } of conditional.values()) {
+    const price = () => Grid.text(market.rules.price, trigger!.ticks)
+    if (stopType === StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT) take_profit = price()
+    else if (stopType === StopOrderType.STOP_ORDER_TYPE_STOP_LOSS) stop_loss = price()
+    else if (stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) partial = true
+  }
+  const whole = take_profit !== "" || stop_loss !== "" || !partial
+  return { take_profit, stop_loss, tpsl_mode: whole ? TpslMode.TPSL_MODE_FULL : TpslMode.TPSL_MODE_PARTIAL }
+}
+
 /** A position, flat or not. `totals` are those of its account. */
 export const position = (holding: Holding, totals: AccountTotals): Position => {
   const { account, market, lots } = holding
@@ -141,9 +160,7 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
     unrealised_pnl: format(figures.unrealisedPnl),
     cur_realised_pnl: format(holding.currentRealised),
     cum_realised_pnl: format(holding.realised),
-    take_profit: "",
-    stop_loss: "",
-    tpsl_mode: TpslMode.TPSL_MODE_FULL,
+    ...exits(holding),
     adl_rank_indicator: holding.adlRank,
     risk_tier: figures.tier + 1,
     break_even_price: breakEven(holding),

@@ -25,6 +25,7 @@ import { type Market, rulesOf } from "./Markets.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import type { Order } from "./sequencer/Order.ts"
 import * as OrderBook from "./sequencer/OrderBook.ts"
+import * as Queues from "./sequencer/Queues.ts"
 
 /** What decides results besides the inputs. Plain JSON: the journal keeps it. */
 export interface EngineConfig {
@@ -81,6 +82,7 @@ export interface MarketState {
   markPrice: Decimal.Scaled
   markText: string
   indexText: string
+  indexTicks: number
   /** what a Buy may pay and a Sell may take at most: mark × (1 ± band), inward to the tick */
   bandBuyTicks: number
   bandSellTicks: number
@@ -105,6 +107,8 @@ export interface MarketState {
   netLots: number
   /** users' holdings with a position */
   readonly holders: Set<Holding>
+  /** conditional orders by reference and direction, the next to be met last; derived from the holdings */
+  readonly triggers: ReadonlyArray<Array<Order>>
   /** what the simulated maker quotes here */
   quoted:
     { readonly index: Decimal.Scaled; readonly orders: Array<{ readonly order: number; leaves: number }> } | undefined
@@ -235,8 +239,10 @@ export interface State {
   readonly accounts: Array<Account>
   readonly accountOf: Map<string, Account>
   readonly users: Map<string, User>
-  /** resting orders by number */
+  /** open orders by number, resting and waiting */
   readonly orders: Map<number, Order>
+  /** open GTT orders, the next to end last; derived from the orders */
+  readonly expiries: Array<Order>
   /** two generations of closed orders; the older is dropped as a whole */
   closed: Map<number, ClosedOrder>
   closedBefore: Map<number, ClosedOrder>
@@ -310,6 +316,7 @@ const marketState = (market: Market, index: number): MarketState => {
     markPrice: 0n,
     markText: "0",
     indexText: "0",
+    indexTicks: 0,
     bandBuyTicks: 0,
     bandSellTicks: 0,
     lastTicks: undefined,
@@ -324,6 +331,7 @@ const marketState = (market: Market, index: number): MarketState => {
     openLots: 0,
     netLots: 0,
     holders: new Set(),
+    triggers: Array.from({ length: Queues.TRIGGER_QUEUES }, () => []),
     quoted: undefined
   }
   setIndex(state, base)
@@ -334,6 +342,7 @@ const marketState = (market: Market, index: number): MarketState => {
 export const setIndex = (market: MarketState, price: Decimal.Scaled): void => {
   market.indexPrice = price
   market.indexText = Decimal.format(price)
+  market.indexTicks = Grid.floor(market.rules.price, price)
 }
 
 /** Sets the mark and what follows from it. Source: contract 2.4, Price band and Market. */
@@ -392,6 +401,7 @@ export const initial = (config: EngineConfig): State => {
     accountOf: new Map(),
     users: new Map(),
     orders: new Map(),
+    expiries: [],
     closed: new Map(),
     closedBefore: new Map(),
     pools: markets.map((market) => poolOf(market, Decimal.parse(config.poolBaseEquity))),

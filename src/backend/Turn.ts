@@ -7,6 +7,7 @@
 import type { Command, CommandAck, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
 import type { OrderRef, Trade } from "../proto/gateway/v1/types.ts"
 import type { Violation } from "../domain/OrderRules.ts"
+import type { Order } from "./sequencer/Order.ts"
 import type { Account, Holding, MarketState, State } from "./State.ts"
 
 export interface Turn {
@@ -22,6 +23,9 @@ export interface Turn {
   readonly moved: Set<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
   readonly holdings: Set<Holding>
+  /** orders whose fills want exits, and holdings whose exits changed */
+  readonly attach: Set<Order>
+  readonly exits: Set<Holding>
   /** accounts whose margins moved without a fill, with the order that did it where it is one */
   readonly margins: Map<Account, string | undefined>
   /** fills by taker execution */
@@ -37,6 +41,8 @@ export const begin = (state: State, at: number, command: Command | undefined): T
   markets: new Set(),
   moved: new Set(),
   holdings: new Set(),
+  attach: new Set(),
+  exits: new Set(),
   margins: new Map(),
   prints: []
 })

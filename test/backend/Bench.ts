@@ -13,7 +13,11 @@ import {
   type Position,
   Side,
   SmpType,
-  TimeInForce
+  TimeInForce,
+  type Tpsl,
+  TpslMode,
+  TriggerBy,
+  TriggerDirection
 } from "../../src/proto/gateway/v1/types.ts"
 
 export const BUY = Side.SIDE_BUY
@@ -33,6 +37,25 @@ export interface PlaceOptions {
   readonly close_on_trigger?: boolean
   readonly link?: string
   readonly smp?: SmpType
+  readonly expires?: number
+  readonly trigger?: string
+  readonly by?: TriggerBy
+  readonly direction?: TriggerDirection
+  readonly tpsl?: Exits
+}
+
+/** Exits, their references the last price unless another is named. */
+export interface Exits {
+  readonly tp?: string
+  readonly sl?: string
+  readonly mode?: TpslMode
+  readonly by?: TriggerBy
+}
+
+const tpslOf = ({ by, mode, sl, tp }: Exits): Tpsl => {
+  const leg = (price: string | undefined) =>
+    price === undefined ? undefined : { trigger_by: by ?? TriggerBy.TRIGGER_BY_UNSPECIFIED, trigger_price: price }
+  return { mode: mode ?? TpslMode.TPSL_MODE_UNSPECIFIED, take_profit: leg(tp), stop_loss: leg(sl) }
 }
 
 export interface Trader {
@@ -129,8 +152,16 @@ export class Bench {
         reduce_only: options.reduce_only ?? false,
         close_on_trigger: options.close_on_trigger ?? false,
         order_link_id: options.link,
-        trigger: undefined,
-        tpsl: undefined,
+        expire_time_ms: options.expires,
+        trigger:
+          options.trigger === undefined
+            ? undefined
+            : {
+                trigger_by: options.by ?? TriggerBy.TRIGGER_BY_UNSPECIFIED,
+                trigger_direction: options.direction ?? TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED,
+                trigger_price: options.trigger
+              },
+        tpsl: options.tpsl === undefined ? undefined : tpslOf(options.tpsl),
         smp_type: options.smp ?? SmpType.SMP_TYPE_UNSPECIFIED
       }
     })
@@ -139,7 +170,7 @@ export class Bench {
   amend(
     who: Trader,
     order: { id?: string; link?: string },
-    change: { price?: string; qty?: string; version?: number; symbol?: string }
+    change: { price?: string; qty?: string; trigger?: string; tpsl?: Exits; version?: number; symbol?: string }
   ): Engine.Step {
     return this.send(who, {
       $case: "amend_order",
@@ -148,7 +179,8 @@ export class Bench {
         order: { order_id: order.id ?? "", order_link_id: order.link },
         price: change.price,
         qty: change.qty,
-        tpsl: undefined,
+        trigger_price: change.trigger,
+        tpsl: change.tpsl === undefined ? undefined : tpslOf(change.tpsl),
         expected_version: change.version ?? 0
       }
     })
@@ -158,6 +190,13 @@ export class Bench {
     return this.send(who, {
       $case: "cancel_order",
       value: { symbol, order: { order_id: order.id ?? "", order_link_id: order.link } }
+    })
+  }
+
+  stop(who: Trader, exits: Exits, sizes: { tp?: string; sl?: string } = {}, symbol = BTC): Engine.Step {
+    return this.send(who, {
+      $case: "set_trading_stop",
+      value: { symbol, tpsl: tpslOf(exits), take_profit_size: sizes.tp, stop_loss_size: sizes.sl }
     })
   }
 

@@ -1,8 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../src/backend/Engine.ts"
 import * as Pools from "../../src/backend/referee/Pools.ts"
-import { ExecType, MarginMode } from "../../src/proto/gateway/v1/types.ts"
-import { Bench, BTC, BUY, executions, kinds, SELL, trader } from "./Bench.ts"
+import {
+  ExecType,
+  MarginMode,
+  OrderStatus,
+  TimeInForce,
+  TpslMode,
+  TriggerBy
+} from "../../src/proto/gateway/v1/types.ts"
+import { Bench, BTC, BUY, executions, kinds, orders, SELL, trader } from "./Bench.ts"
 import { nobodyFails, pick, random, recount, replays } from "./Invariants.ts"
 import { Mirror } from "./Mirror.ts"
 
@@ -11,6 +18,7 @@ const ETH = "ETH-USDC"
 describe("markets that crash", () => {
   const seen = new Set<ExecType>()
   const told = new Set<string>()
+  const ended = new Set<string>()
 
   it.each([21, 22, 23, 24, 25])("keep every promise with borrowed money (seed %i)", (seed) => {
     const next = random(seed)
@@ -41,8 +49,34 @@ describe("markets that crash", () => {
           side: next() < 0.5 ? BUY : SELL,
           qty: symbol === BTC ? Math.max(0.001, size).toFixed(3) : Math.max(0.01, size * 20).toFixed(2),
           ...(next() < 0.3 ? {} : { price: near.toFixed(1) }),
-          reduce_only: next() < 0.1
+          reduce_only: next() < 0.1,
+          ...(next() < 0.12
+            ? {
+                trigger: (price[symbol]! * (1 + (next() - 0.5) * 0.06)).toFixed(1),
+                by: pick(next, [
+                  TriggerBy.TRIGGER_BY_LAST_PRICE,
+                  TriggerBy.TRIGGER_BY_INDEX_PRICE,
+                  TriggerBy.TRIGGER_BY_MARK_PRICE
+                ]),
+                close_on_trigger: next() < 0.3
+              }
+            : {}),
+          ...(next() < 0.15
+            ? { tif: TimeInForce.TIME_IN_FORCE_GTT, expires: bench.now + 2 + Math.floor(next() * 60_000) }
+            : {}),
+          ...(next() < 0.25
+            ? {
+                tpsl: {
+                  tp: (near * 1.01).toFixed(1),
+                  sl: (near * 0.99).toFixed(1),
+                  mode: pick(next, [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL])
+                }
+              }
+            : {})
         })
+      } else if (dice < 0.735) {
+        const stop = (price[symbol]! * (1 + (next() - 0.5) * 0.04)).toFixed(1)
+        step = bench.stop(who, next() < 0.5 ? { tp: stop } : { sl: stop }, {}, symbol)
       } else if (dice < 0.745) {
         const leverage = String(5 + Math.floor(next() * 46))
         step = bench.send(who, { $case: "set_leverage", value: { symbol, leverage } })
@@ -69,6 +103,7 @@ describe("markets that crash", () => {
         step = bench.tick(next() < 0.03 ? 8 * 3_600_000 : Math.floor(next() * 900))
         moved = true
       }
+      for (const { order_status, stop_order_type } of orders(step)) ended.add(`${order_status} ${stop_order_type}`)
       mirror.read(step.events)
       if (moved) mirror.refresh(state)
       if (i % 5 === 0) mirror.check(state)
@@ -92,5 +127,10 @@ describe("markets that crash", () => {
       assert.isTrue(told.has(kind), kind)
     for (const type of [ExecType.EXEC_TYPE_BUST_TRADE, ExecType.EXEC_TYPE_ADL_TRADE, ExecType.EXEC_TYPE_FUNDING])
       assert.isTrue(seen.has(type), `execution of type ${type}`)
+    const { ORDER_STATUS_DEACTIVATED, ORDER_STATUS_EXPIRED, ORDER_STATUS_TRIGGERED } = OrderStatus
+    for (const type of [1, 2, 3, 4, 5])
+      for (const status of [ORDER_STATUS_TRIGGERED, ORDER_STATUS_DEACTIVATED])
+        assert.isTrue(ended.has(`${status} ${type}`), `status ${status} of stop_order_type ${type}`)
+    assert.isTrue(ended.has(`${ORDER_STATUS_EXPIRED} 0`))
   })
 })

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import * as Engine from "../../src/backend/Engine.ts"
 import * as Accounts from "../../src/backend/referee/Accounts.ts"
 import * as Pools from "../../src/backend/referee/Pools.ts"
+import { nextMet } from "../../src/backend/sequencer/Queues.ts"
 import { type Bench, BUY } from "./Bench.ts"
 
 /** Small, seeded, good enough: mulberry32. */
@@ -44,6 +45,17 @@ export const recount = (state: Engine.State): void => {
       assert.isAtMost(holding.reduceSellLots, Math.max(0, lots))
     }
   }
+  const waiting = state.accounts.flatMap(({ holdings }) =>
+    holdings.flatMap((holding) => [...(holding?.conditional.values() ?? [])])
+  )
+  const resting = state.accounts.flatMap(({ holdings }) => holdings.flatMap((holding) => [...(holding?.orders ?? [])]))
+  assert.strictEqual(state.orders.size, waiting.length + resting.length)
+  const queued = state.markets.flatMap(({ triggers }) => triggers.flat())
+  assert.deepStrictEqual(new Set(queued), new Set(waiting))
+  assert.strictEqual(queued.length, waiting.length)
+  assert.strictEqual(nextMet(state), undefined, "a trigger that is met did not fire")
+  const timed = [...state.orders.values()].filter(({ expireMs }) => expireMs !== undefined)
+  assert.deepStrictEqual(new Set(state.expiries), new Set(timed))
   let seeds = 0n
   for (const pool of state.pools) {
     const { lots, market } = pool.holding

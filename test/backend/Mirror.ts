@@ -10,6 +10,8 @@ import { type Balance, ExecType, type Order, OrderStatus, type Position } from "
 
 const OPEN: ReadonlySet<OrderStatus> = new Set([
   OrderStatus.ORDER_STATUS_NEW,
+  OrderStatus.ORDER_STATUS_UNTRIGGERED,
+  OrderStatus.ORDER_STATUS_TRIGGERED,
   OrderStatus.ORDER_STATUS_PARTIALLY_FILLED,
   OrderStatus.ORDER_STATUS_CANCEL_REQUESTED
 ])
@@ -24,7 +26,10 @@ export class Mirror {
 
   read(events: ReadonlyArray<Event>): void {
     const tradedSeq = new Map<string, number>()
-    for (const { event, symbol } of events) {
+    let current = 0
+    for (const { event, step, symbol } of events) {
+      if (step !== current) tradedSeq.clear()
+      current = step
       switch (event?.$case) {
         case "order_changed": {
           const order = event.value.order!

@@ -155,19 +155,6 @@ describe("refusals before the acknowledgement", () => {
       metadata: { order_status: "Canceled" }
     })
   })
-
-  it("what a later release brings", () => {
-    const bench = opened()
-    for (const command of [
-      { $case: "set_leverage", value: { symbol: BTC, leverage: "5" } },
-      { $case: "delete_sub_account", value: {} }
-    ] as const)
-      assert.strictEqual(statusOf(bench.send(alice, command)).code, 12)
-    assert.strictEqual(
-      statusOf(bench.place(alice, { side: BUY, qty: "1", price: "60000", tif: TimeInForce.TIME_IN_FORCE_GTT })).code,
-      12
-    )
-  })
 })
 
 describe("rejections at the order's turn", () => {

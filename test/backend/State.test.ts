@@ -7,6 +7,7 @@ const DERIVED = new Set([
   "markPrice",
   "markText",
   "indexText",
+  "indexTicks",
   "bandBuyTicks",
   "bandSellTicks",
   "base",

@@ -17,7 +17,7 @@ import {
   TimeInForce
 } from "../../proto/gateway/v1/types.ts"
 import * as Matching from "../sequencer/Matching.ts"
-import { newOrder } from "../sequencer/Orders.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
 import { type Holding, type MarketState, type Pool, valueOf } from "../State.ts"
 import type { Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"

@@ -20,7 +20,7 @@ import {
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Matching from "../sequencer/Matching.ts"
-import { newOrder } from "../sequencer/Orders.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
 import { type Account, type Holding, isHouse, type MarketState } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"

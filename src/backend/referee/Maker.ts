@@ -10,6 +10,7 @@ import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
 import { CancelType, OrderType, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
 import type { Order } from "../sequencer/Order.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
 import * as Orders from "../sequencer/Orders.ts"
 import { type Account, holdingOf, type MarketState, type State, valueOf } from "../State.ts"
 import type { Turn } from "../Turn.ts"
@@ -80,7 +81,7 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
     } else if (order === undefined)
       Orders.run(
         turn,
-        Orders.newOrder(turn, holding, {
+        newOrder(turn, holding, {
           side,
           type: OrderType.ORDER_TYPE_LIMIT,
           timeInForce: TimeInForce.TIME_IN_FORCE_GTC,
@@ -88,7 +89,7 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
           lots: quote.lots
         })
       )
-    else Orders.amendOrder(turn, order, quote.ticks, order.filled + quote.lots)
+    else Orders.amendOrder(turn, order, quote.ticks, order.filled + quote.lots, order.tpsl)
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from "../../proto/gateway/v1/types.ts"
 import * as Margin from "../../domain/Margin.ts"
 import * as Matching from "../sequencer/Matching.ts"
-import { newOrder } from "../sequencer/Orders.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
 import { type Peak, type Pool, rememberAlert, rememberPool, type State } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"

@@ -27,6 +27,7 @@ import { type Account, type Holding, isHouse, rememberClosed, units, valueOf } f
 import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import type { Order } from "./Order.ts"
+import * as Queues from "./Queues.ts"
 import { rowOf } from "./Status.ts"
 
 const NONE = "0"
@@ -103,11 +104,19 @@ export const shrink = (turn: Turn, order: Order, lots: number): void => {
   order.leaves -= lots
 }
 
-const forget = (turn: Turn, order: Order): void => {
+/** Drops a closed order; its status is remembered. */
+export const forget = (turn: Turn, order: Order): void => {
   turn.state.orders.delete(order.number)
   order.holding.orders.delete(order.number)
+  if (order.expireMs !== undefined) Queues.forgetExpiry(turn.state, order)
   if (isHouse(order.holding)) return
   rememberClosed(turn.state, order)
+}
+
+/** Takes an order out of the book and frees what it binds. */
+export const release = (turn: Turn, order: Order): void => {
+  if (!order.reduceOnly) Accounts.bindOrder(order.holding, order.side, order.ticks, -order.leaves)
+  lift(turn, order)
 }
 
 /** Ends an order that is not filled. Its event is the caller's. */
@@ -118,8 +127,7 @@ export const cancel = (
   reason: RejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR,
   message?: string
 ): void => {
-  if (!order.reduceOnly) Accounts.bindOrder(order.holding, order.side, order.ticks, -order.leaves)
-  lift(turn, order)
+  release(turn, order)
   order.leaves = 0
   order.status =
     order.filled > 0 ? OrderStatus.ORDER_STATUS_PARTIALLY_FILLED_CANCELED : OrderStatus.ORDER_STATUS_CANCELED
@@ -174,6 +182,7 @@ const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void =
   if (!order.reduceOnly) Accounts.bindOrder(holding, order.side, order.ticks, -lots)
   Accounts.book(turn.state, holding, order.side, lots, fee, settlement, turn.at)
   turn.holdings.add(holding)
+  if (order.tpsl !== undefined) turn.attach.add(order)
   order.leaves -= lots
   order.filled += lots
   order.filledValue += value

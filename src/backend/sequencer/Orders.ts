@@ -21,24 +21,23 @@ import {
   Side,
   SmpType,
   StopOrderType,
-  TimeInForce
+  TimeInForce,
+  type Trigger as TriggerRequest,
+  TriggerDirection
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
-import {
-  type Account,
-  closedOrder,
-  type Holding,
-  holdingOf,
-  type MarketState,
-  rememberClosed,
-  rememberLink,
-  type State
-} from "../State.ts"
+import { type Account, closedOrder, type Holding, holdingOf, type MarketState, type State } from "../State.ts"
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import * as Matching from "./Matching.ts"
+import * as Exits from "./Exits.ts"
+import { newOrder } from "./NewOrder.ts"
 import type { Order, Tpsl, Trigger } from "./Order.ts"
+import * as Queues from "./Queues.ts"
+
+/** Longest life of a GTT order. */
+const EXPIRY_MAX_MS = 90 * 86_400_000
 
 const TIME_IN_FORCE = {
   [TimeInForce.TIME_IN_FORCE_GTC]: "GTC",
@@ -56,9 +55,6 @@ const FINAL: Readonly<Record<number, string>> = {
   [OrderStatus.ORDER_STATUS_DEACTIVATED]: "Deactivated",
   [OrderStatus.ORDER_STATUS_EXPIRED]: "Expired"
 }
-
-const unimplemented = (command: Command, field: string): CommandResult =>
-  refuse(command, Code.UNIMPLEMENTED, "InvalidField", `${field} is not supported yet`, { field })
 
 /** The caller's own sub-account; others do not exist for it. */
 export const ownAccount = (state: State, command: Command): Account | undefined => {
@@ -154,78 +150,8 @@ const admit = (order: Order): Refused | undefined => {
   return bind(holding, (sign) => Accounts.bindOrder(holding, side, order.ticks, sign * order.leaves))
 }
 
-const mayRest = (order: Order): boolean => order.timeInForce === TimeInForce.TIME_IN_FORCE_GTC
-
-/** What a new order is made of; the rest has defaults. */
-export interface Shape {
-  readonly side: Side
-  readonly type: OrderType
-  readonly timeInForce: TimeInForce
-  /** limit price; of a Market order the protective price */
-  readonly ticks: number
-  readonly lots: number
-  readonly link?: string | undefined
-  readonly postOnly?: boolean
-  readonly reduceOnly?: boolean
-  readonly closeOnTrigger?: boolean
-  readonly smp?: SmpType
-  readonly createType?: CreateType
-  readonly stopType?: StopOrderType
-  readonly expireMs?: number | undefined
-  readonly parent?: string | undefined
-  readonly trigger?: Trigger | undefined
-  readonly tpsl?: Tpsl | undefined
-}
-
-/** Gives an accepted shape a number and an id. */
-export const newOrder = (turn: Turn, holding: Holding, shape: Shape): Order => {
-  const { state, at } = turn
-  const number = ++state.orderNumber
-  const id = Ids.print(state.orderSeed, at, number)
-  const { account, market } = holding
-  if (shape.link !== undefined) rememberLink(state, account, shape.link, id)
-  return {
-    number,
-    id,
-    link: shape.link,
-    account,
-    holding,
-    side: shape.side,
-    type: shape.type,
-    timeInForce: shape.timeInForce,
-    postOnly: shape.postOnly ?? false,
-    reduceOnly: shape.reduceOnly ?? false,
-    closeOnTrigger: shape.closeOnTrigger ?? false,
-    smp: shape.smp ?? SmpType.SMP_TYPE_CANCEL_TAKER,
-    createdMs: at,
-    lastPriceOnCreated: market.lastTicks ?? market.markTicks,
-    createType: shape.createType ?? CreateType.CREATE_TYPE_CREATE_BY_USER,
-    stopType: shape.stopType ?? StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
-    expireMs: shape.expireMs,
-    parent: shape.parent,
-    sibling: undefined,
-    trigger: shape.trigger,
-    tpsl: shape.tpsl,
-    attached: 0,
-    ticks: shape.ticks,
-    lots: shape.lots,
-    leaves: shape.lots,
-    filled: 0,
-    filledValue: 0n,
-    fees: 0n,
-    closedPnl: undefined,
-    status: OrderStatus.ORDER_STATUS_NEW,
-    told: OrderStatus.ORDER_STATUS_UNSPECIFIED,
-    cancelType: CancelType.CANCEL_TYPE_UNSPECIFIED,
-    rejectReason: RejectReason.REJECT_REASON_EC_NO_ERROR,
-    rejectMessage: undefined,
-    version: 1,
-    updatedMs: at,
-    level: undefined,
-    previous: undefined,
-    next: undefined
-  }
-}
+const mayRest = (order: Order): boolean =>
+  order.timeInForce === TimeInForce.TIME_IN_FORCE_GTC || order.timeInForce === TimeInForce.TIME_IN_FORCE_GTT
 
 /** The rest of a matched order: into the book, or to its end. Announces what ended. */
 const conclude = (turn: Turn, order: Order, ended: Array<Order>): void => {
@@ -246,18 +172,95 @@ const conclude = (turn: Turn, order: Order, ended: Array<Order>): void => {
   Matching.emitCanceled(turn, ended)
 }
 
+const reject = (turn: Turn, order: Order, refused: Refused): void => {
+  order.status = OrderStatus.ORDER_STATUS_REJECTED
+  order.leaves = 0
+  order.rejectReason = refused.reason
+  order.rejectMessage = refused.message
+  Matching.forget(turn, order)
+  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_REJECTED)
+}
+
+const alreadyMet: Refused = {
+  reason: RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET,
+  message: "the reference price has reached the trigger already"
+}
+
+/** What a conditional order waits for, its direction derived from the reference of now where none is given. */
+const triggerOf = (market: MarketState, { by, direction, ticks }: Trigger): Trigger => {
+  if (direction !== TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED) return { by, direction, ticks }
+  return {
+    by,
+    ticks,
+    direction:
+      ticks < Queues.reference(market, by)
+        ? TriggerDirection.TRIGGER_DIRECTION_DOWN
+        : TriggerDirection.TRIGGER_DIRECTION_UP
+  }
+}
+
+/** Lets a new conditional order wait, or rejects it. It binds nothing. */
+const wait = (turn: Turn, order: Order): void => {
+  const { market, conditional } = order.holding
+  const most = market.market.max_conditional_orders
+  const waiting = [...conditional.values()].filter(({ stopType }) => stopType === StopOrderType.STOP_ORDER_TYPE_STOP)
+  order.trigger = triggerOf(market, order.trigger!)
+  if (Queues.isMet(market, order.trigger)) return reject(turn, order, alreadyMet)
+  if (waiting.length >= most)
+    return reject(turn, order, {
+      reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
+      message: `at most ${most} conditional orders may wait`
+    })
+  if (order.expireMs !== undefined) Queues.awaitExpiry(turn.state, order)
+  Exits.wait(turn, order)
+}
+
+/** A trigger price is met: the order becomes one like others, in a step of its own. Source: contract 2.3 row 13, 9.3. */
+export const fire = (turn: Turn, order: Order): void => {
+  const { holding, side } = order
+  const { market } = holding
+  Exits.stopWaiting(turn, order)
+  order.status = OrderStatus.ORDER_STATUS_TRIGGERED
+  order.updatedMs = turn.at
+  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_TRIGGERED)
+  Exits.endSibling(turn, order)
+  // it binds no margin then, so that margin cannot block it
+  if (order.closeOnTrigger) order.reduceOnly = true
+  if (order.lots === 0) order.lots = Accounts.closable(holding.lots, side)
+  order.leaves = order.lots
+  if (order.type === OrderType.ORDER_TYPE_MARKET)
+    order.ticks = side === Side.SIDE_BUY ? market.bandBuyTicks : market.bandSellTicks
+  order.status = OrderStatus.ORDER_STATUS_NEW
+  run(turn, order)
+}
+
+/** Ends the orders whose time is over. */
+export const expire = (turn: Turn): void => {
+  while (true) {
+    const order = Queues.nextExpired(turn.state, turn.at)
+    if (order === undefined) return
+    if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) Exits.stopWaiting(turn, order)
+    else {
+      Matching.release(turn, order)
+      Matching.touchMargins(turn, order)
+    }
+    order.leaves = 0
+    order.status = OrderStatus.ORDER_STATUS_EXPIRED
+    order.cancelType = CancelType.CANCEL_TYPE_CANCEL_BY_EXPIRY
+    order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
+    order.rejectMessage = undefined
+    order.updatedMs = turn.at
+    Matching.forget(turn, order)
+    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_EXPIRED)
+  }
+}
+
 /** Runs an order through its checks and the book. It has its number; whatever happens is an event. */
 export const run = (turn: Turn, order: Order): void => {
   const refused = admit(order)
-  if (refused !== undefined) {
-    order.status = OrderStatus.ORDER_STATUS_REJECTED
-    order.leaves = 0
-    order.rejectReason = refused.reason
-    order.rejectMessage = refused.message
-    rememberClosed(turn.state, order)
-    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_REJECTED)
-    return
-  }
+  if (refused !== undefined) return reject(turn, order, refused)
+  if (order.expireMs !== undefined && order.told === OrderStatus.ORDER_STATUS_UNSPECIFIED)
+    Queues.awaitExpiry(turn.state, order)
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
   if (order.timeInForce === TimeInForce.TIME_IN_FORCE_FOK) {
     const refusal = Matching.judgeWhole(order)
@@ -272,10 +275,34 @@ export const run = (turn: Turn, order: Order): void => {
   if (order.level !== undefined && order.filled === 0) Matching.touchMargins(turn, order)
 }
 
+const checkExpiry = (
+  command: Command,
+  timeInForce: TimeInForce,
+  expireMs: number | undefined,
+  at: number
+): CommandResult | undefined => {
+  if (timeInForce !== TimeInForce.TIME_IN_FORCE_GTT)
+    return expireMs === undefined
+      ? undefined
+      : invalidField(command, "expire_time", "expire_time needs time_in_force GTT")
+  if (expireMs === undefined)
+    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "GTT needs expire_time", { field: "expire_time" })
+  if (expireMs > at && expireMs <= at + EXPIRY_MAX_MS) return undefined
+  return refuse(command, Code.INVALID_ARGUMENT, "OutOfRange", "expire_time must lie within the next 90 days", {
+    field: "expire_time",
+    min: String(at + 1),
+    max: String(at + EXPIRY_MAX_MS)
+  })
+}
+
+const readTrigger = (market: MarketState, request: TriggerRequest): Trigger | OrderRules.Violation => {
+  const ticks = OrderRules.checkPrice(market.rules, request.trigger_price, "trigger_price")
+  if (typeof ticks !== "number") return ticks
+  return { by: Queues.triggerBy(request.trigger_by), direction: request.trigger_direction, ticks }
+}
+
 export const place = (turn: Turn, command: Command, request: PlaceOrder): CommandResult => {
   const { state } = turn
-  if (request.trigger !== undefined) return unimplemented(command, "trigger")
-  if (request.tpsl !== undefined) return unimplemented(command, "tpsl")
   const market = state.marketOf.get(request.symbol)
   if (market === undefined) return noSymbol(command, request.symbol)
   const account = ownAccount(state, command)
@@ -298,9 +325,8 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
       : request.time_in_force
   if (timeInForce === TimeInForce.UNRECOGNIZED || !(timeInForce in TIME_IN_FORCE))
     return invalidField(command, "time_in_force", "unknown time_in_force")
-  if (timeInForce === TimeInForce.TIME_IN_FORCE_GTT) return unimplemented(command, "time_in_force")
-  if (request.expire_time_ms !== undefined)
-    return invalidField(command, "expire_time", "expire_time needs time_in_force GTT")
+  const expiry = checkExpiry(command, timeInForce, request.expire_time_ms, turn.at)
+  if (expiry !== undefined) return expiry
   const counts = OrderRules.checkOrder(
     market.rules,
     {
@@ -322,6 +348,14 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
     return refuse(command, Code.ALREADY_EXISTS, "DuplicateOrderLinkId", `order_link_id ${link} is used`, {
       order_id: first
     })
+  const trigger = request.trigger === undefined ? undefined : readTrigger(market, request.trigger)
+  if (trigger !== undefined && "reason" in trigger) return invalid(command, trigger)
+  const tpsl = request.tpsl === undefined ? undefined : Exits.read(market, request.tpsl)
+  if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
+  if (tpsl !== undefined && !isMarket) {
+    const wrong = Exits.checkSides(tpsl, side, counts.ticks, "the order's price")
+    if (wrong !== undefined) return invalid(command, wrong)
+  }
   const holding = holdingOf(account, market)
   const order = newOrder(turn, holding, {
     link,
@@ -333,10 +367,20 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
     closeOnTrigger: request.close_on_trigger,
     smp: request.smp_type <= 0 ? SmpType.SMP_TYPE_CANCEL_TAKER : request.smp_type,
     ticks: isMarket ? (side === Side.SIDE_BUY ? market.bandBuyTicks : market.bandSellTicks) : counts.ticks,
-    // 0 stands for the whole position
-    lots: counts.lots === 0 ? Accounts.closable(holding.lots, side) : counts.lots
+    // 0 stands for the whole position, at the trigger where there is one
+    lots: counts.lots === 0 && trigger === undefined ? Accounts.closable(holding.lots, side) : counts.lots,
+    expireMs: request.expire_time_ms,
+    trigger,
+    tpsl,
+    ...(trigger === undefined
+      ? {}
+      : {
+          createType: CreateType.CREATE_TYPE_CREATE_BY_STOP_ORDER,
+          stopType: StopOrderType.STOP_ORDER_TYPE_STOP
+        })
   })
-  run(turn, order)
+  if (trigger === undefined) run(turn, order)
+  else wait(turn, order)
   return acknowledge(turn, command, [Records.orderRef(order)])
 }
 
@@ -381,7 +425,7 @@ const refuseAmend = (turn: Turn, order: Order, { reason, message }: Refused): vo
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMEND_REFUSED)
 }
 
-const amendTo = (turn: Turn, order: Order, ticks: number, lots: number): void => {
+const amendTo = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tpsl | undefined): void => {
   const { holding, side } = order
   const { market } = holding
   if (lots <= order.filled)
@@ -402,10 +446,10 @@ const amendTo = (turn: Turn, order: Order, ticks: number, lots: number): void =>
     })
     if (refused !== undefined) return refuseAmend(turn, order, refused)
   }
-  order.version++
-  order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
-  order.rejectMessage = undefined
-  order.updatedMs = turn.at
+  accept(turn, order)
+  if (tpsl !== order.tpsl) Exits.replaceOf(turn, order, tpsl)
+  if (ticks === order.ticks && lots === order.lots)
+    return Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
   if (ticks === order.ticks && lots < order.lots) {
     Matching.shrink(turn, order, order.lots - lots)
     Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
@@ -422,22 +466,59 @@ const amendTo = (turn: Turn, order: Order, ticks: number, lots: number): void =>
   if (order.level !== undefined && order.filled === before) Matching.touchMargins(turn, order)
 }
 
-/** Amends an open order to a price and a total quantity; equal ones change nothing. */
-export const amendOrder = (turn: Turn, order: Order, ticks: number, lots: number): void => {
-  if (ticks !== order.ticks || lots !== order.lots) amendTo(turn, order, ticks, lots)
+const accept = (turn: Turn, order: Order): void => {
+  order.version++
+  order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
+  order.rejectMessage = undefined
+  order.updatedMs = turn.at
+}
+
+/** Amends an open order to a price, a total quantity and exits; equal ones change nothing. */
+export const amendOrder = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tpsl | undefined): void => {
+  if (ticks !== order.ticks || lots !== order.lots || tpsl !== order.tpsl) amendTo(turn, order, ticks, lots, tpsl)
+}
+
+/** Amends an order that waits for its trigger. */
+const amendWaiting = (
+  turn: Turn,
+  order: Order,
+  ticks: number,
+  lots: number,
+  tpsl: Tpsl | undefined,
+  triggerTicks: number
+): void => {
+  const trigger = order.trigger!
+  if (ticks === order.ticks && lots === order.lots && tpsl === order.tpsl && triggerTicks === trigger.ticks) return
+  if (lots !== order.lots && order.lots === 0)
+    return refuseAmend(turn, order, {
+      reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
+      message: "the order closes the whole position"
+    })
+  const next: Trigger = { ...trigger, ticks: triggerTicks }
+  if (Queues.isMet(order.holding.market, next)) return refuseAmend(turn, order, alreadyMet)
+  Queues.leave(order)
+  order.trigger = next
+  Queues.join(order)
+  order.ticks = ticks
+  order.lots = lots
+  order.leaves = lots
+  order.tpsl = tpsl
+  accept(turn, order)
+  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+  if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) turn.exits.add(order.holding)
 }
 
 export const amend = (turn: Turn, command: Command, request: AmendOrder): CommandResult => {
   const { state } = turn
-  if (request.trigger_price !== undefined) return unimplemented(command, "trigger")
-  if (request.tpsl !== undefined) return unimplemented(command, "tpsl")
   const market = state.marketOf.get(request.symbol)
   if (market === undefined) return noSymbol(command, request.symbol)
   const account = ownAccount(state, command)
   if (account === undefined) return noAccount(command)
   if (account.frozen) return frozen(command)
-  if (request.price === undefined && request.qty === undefined)
-    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "price or qty must be given", { field: "price" })
+  if ([request.price, request.qty, request.trigger_price, request.tpsl].every((part) => part === undefined))
+    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "price, qty, trigger or tpsl must be given", {
+      field: "price"
+    })
   const found = find(state, command, account, market, request.order)
   if ("refusal" in found) return found.refusal
   const { order } = found
@@ -445,20 +526,40 @@ export const amend = (turn: Turn, command: Command, request: AmendOrder): Comman
     return refuse(command, Code.ABORTED, "OrderVersionMismatch", `the order's version is ${order.version}`, {
       version: String(order.version)
     })
-  const ticks = request.price === undefined ? order.ticks : OrderRules.checkPrice(market.rules, request.price)
+  const isMarket = order.type === OrderType.ORDER_TYPE_MARKET
+  const ticks =
+    request.price === undefined || isMarket ? order.ticks : OrderRules.checkPrice(market.rules, request.price)
   if (typeof ticks !== "number") return invalid(command, ticks)
-  const lots = request.qty === undefined ? order.lots : OrderRules.checkQty(market.rules, request.qty, false, false)
+  const lots = request.qty === undefined ? order.lots : OrderRules.checkQty(market.rules, request.qty, isMarket, false)
   if (typeof lots !== "number") return invalid(command, lots)
-  if (!order.reduceOnly) {
-    const notional = OrderRules.checkNotional(market.rules, ticks, lots)
+  if (!order.reduceOnly && lots !== 0) {
+    const notional = OrderRules.checkNotional(market.rules, isMarket ? market.markTicks : ticks, lots)
     if (notional !== undefined) return invalid(command, notional)
   }
-  amendOrder(turn, order, ticks, lots)
+  const tpsl = request.tpsl === undefined ? order.tpsl : Exits.amended(market, order.tpsl, request.tpsl)
+  if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
+  if (tpsl !== undefined && tpsl !== order.tpsl && !isMarket) {
+    const wrong = Exits.checkSides(tpsl, order.side, ticks, "the order's price")
+    if (wrong !== undefined) return invalid(command, wrong)
+  }
+  if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) {
+    const trigger =
+      request.trigger_price === undefined
+        ? order.trigger!.ticks
+        : OrderRules.checkPrice(market.rules, request.trigger_price, "trigger_price")
+    if (typeof trigger !== "number") return invalid(command, trigger)
+    amendWaiting(turn, order, ticks, lots, tpsl, trigger)
+  } else {
+    if (request.trigger_price !== undefined)
+      return invalidField(command, "trigger", "the order does not wait for a trigger")
+    amendOrder(turn, order, ticks, lots, tpsl)
+  }
   return acknowledge(turn, command, [Records.orderRef(order)], { version: order.version })
 }
 
 /** A user's cancel is announced as a request, then as done; the system's only as done. Source: contract 2.3, rows 6 to 9. */
 const cancelNow = (turn: Turn, order: Order, type: CancelType): void => {
+  if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) return Exits.deactivate(turn, order, type)
   if (type === CancelType.CANCEL_TYPE_CANCEL_BY_USER) {
     order.status = OrderStatus.ORDER_STATUS_CANCEL_REQUESTED
     order.cancelType = type
@@ -473,8 +574,9 @@ const cancelNow = (turn: Turn, order: Order, type: CancelType): void => {
 /** Cancels open orders and announces each. */
 export const cancelOrders = (turn: Turn, orders: ReadonlyArray<Order>, type: CancelType): void => {
   for (const order of orders) {
+    const waits = order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED
     cancelNow(turn, order, type)
-    Matching.emitCanceled(turn, [order])
+    if (!waits) Matching.emitCanceled(turn, [order])
   }
 }
 
@@ -502,17 +604,21 @@ export const cancelAll = (turn: Turn, command: Command, request: CancelAll): Com
   if (own === undefined && command.sub_account_address !== "") return noAccount(command)
   const accounts = own === undefined ? (state.users.get(command.user_id)?.accounts ?? []) : [own]
   const chosen: Array<Order> = []
-  if (request.order_filter !== OrderFilter.ORDER_FILTER_CONDITIONAL)
-    for (const account of accounts)
-      for (const holding of account.holdings) {
-        if (holding === undefined || (market !== undefined && holding.market !== market)) continue
-        for (const order of holding.orders.values()) {
-          if (request.side > 0 && order.side !== request.side) continue
-          if (request.reduce_only !== undefined && order.reduceOnly !== request.reduce_only) continue
-          chosen.push(order)
-        }
-      }
   const type = request.cancel_type <= 0 ? CancelType.CANCEL_TYPE_CANCEL_BY_USER : request.cancel_type
+  const dcp = type === CancelType.CANCEL_TYPE_CANCEL_BY_DCP
+  for (const account of accounts)
+    for (const holding of account.holdings) {
+      if (holding === undefined || (market !== undefined && holding.market !== market)) continue
+      const active = request.order_filter === OrderFilter.ORDER_FILTER_CONDITIONAL ? [] : holding.orders.values()
+      const waiting = request.order_filter === OrderFilter.ORDER_FILTER_ACTIVE ? [] : holding.conditional.values()
+      for (const order of [...active, ...waiting]) {
+        if (request.side > 0 && order.side !== request.side) continue
+        if (request.reduce_only !== undefined && order.reduceOnly !== request.reduce_only) continue
+        // exits guard the position of somebody who is gone
+        if (dcp && Exits.isExit(order)) continue
+        chosen.push(order)
+      }
+    }
   cancelOrders(turn, chosen, type)
   return acknowledge(turn, command, chosen.map(Records.orderRef))
 }
