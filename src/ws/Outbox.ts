@@ -196,12 +196,15 @@ export class Outbox {
     while (count < queue.length && bytes + queue[count]!.frame.length <= WRITE_BYTES)
       bytes += queue[count++]!.frame.length
     this.sink.write(this.flusher.join(queue, count, this.sink.deflated))
-    const taken = queue.splice(0, count)
-    for (const { weight } of taken) this.weight -= weight
-    if (this.sink.pending() === 0) return
-    this.blockedSince = taken[0]!.at
-    this.blockedByLasting = taken.some(({ source }) => source?.conflatable !== true)
-    this.sink.whenTaken(this.resume)
+    if (this.sink.pending() > 0) {
+      this.blockedSince = queue[0]!.at
+      this.blockedByLasting = queue.some(({ source }, i) => i < count && source?.conflatable !== true)
+      this.sink.whenTaken(this.resume)
+    }
+    if (count === queue.length) {
+      queue.length = 0
+      this.weight = 0
+    } else for (const { weight } of queue.splice(0, count)) this.weight -= weight
   }
 
   private readonly resume = (): void => {
