@@ -106,7 +106,7 @@ export class Session {
     this.line = line
     this.endpoint = endpoint
     this.ip = ip
-    this.outbox = new Outbox(line, house.hub.flusher, house.limits, () => this.end("SlowConsumer"))
+    this.outbox = new Outbox(line, house.hub.flusher, house.limits, (reason) => this.end(reason))
     const now = house.hub.now()
     this.openedAt = this.lastHeard = this.lastPing = this.refilledAt = now
     this.tokens = house.limits.message_burst
@@ -119,12 +119,28 @@ export class Session {
     this.lastHeard = this.house.hub.now()
   }
 
+  /** A ping of the protocol, which the socket answers by itself, counts like a message. */
+  pinged(): void {
+    if (this.closing) return
+    this.heard()
+    this.mayAsk(this.lastHeard)
+  }
+
   binary(): void {
     this.end("NotText")
   }
 
   text(message: string): void {
     if (this.closing) return
+    try {
+      this.take(message)
+    } catch (fault) {
+      this.house.hub.report(fault)
+      this.end("Internal")
+    }
+  }
+
+  private take(message: string): void {
     const now = this.house.hub.now()
     this.lastHeard = now
     if (!this.mayAsk(now)) return
@@ -252,23 +268,17 @@ export class Session {
     this.busy = true
     this.house.run(
       effect.pipe(
-        Effect.timeoutOrElse({
-          duration: WORK_MS,
-          orElse: () => Effect.sync(() => this.end("Internal"))
-        }),
-        Effect.catchCause((cause) => {
-          if (Cause.hasInterruptsOnly(cause)) return Effect.void
-          return Effect.andThen(
-            Effect.logError("a WebSocket session failed", cause),
-            Effect.sync(() => this.end("Internal"))
-          )
-        }),
+        Effect.timeoutOrElse({ duration: WORK_MS, orElse: () => Effect.sync(() => this.end("Internal")) }),
         Effect.andThen(
           Effect.sync(() => {
             this.busy = false
             while (!this.busy && !this.closing && this.inbox.length > 0) this.handle(this.inbox.shift()!)
           })
-        )
+        ),
+        Effect.catchCause((cause) => {
+          if (!Cause.hasInterruptsOnly(cause)) this.house.hub.report(cause)
+          return Effect.sync(() => this.end("Internal"))
+        })
       )
     )
   }
