@@ -3,7 +3,7 @@ import { sign as nobleSign } from "@noble/ed25519"
 import { hashes } from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect } from "effect"
-import { isPublicKey } from "../../../src/domain/Ed25519.ts"
+import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Signatures } from "../../../src/services/Signatures.ts"
 import { vectors } from "../../vectors.ts"
@@ -42,6 +42,7 @@ const cctv = vectors("cctv-ed25519/ed25519vectors.json") as ReadonlyArray<{
   readonly key: string
   readonly sig: string
   readonly msg: string
+  readonly flags: ReadonlyArray<string> | null
 }>
 const strict = vectors("cctv-ed25519/strict-accepted.json") as { readonly accepted: ReadonlyArray<number> }
 const rfc = vectors("ed25519-sign/sign.json") as {
@@ -134,6 +135,28 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
       }).pipe(Effect.provide(NodeSignatures.layer({ keys_max: 2 })))
     )
   }
+
+  it("the filter alone refuses what is encoded badly or of small order, and nothing else", () => {
+    const refused = ["low_order_A", "low_order_R", "non_canonical_A", "non_canonical_R"]
+    let count = 0
+    for (const { number, key, sig, flags } of cctv) {
+      const bad = (flags ?? []).some((flag) => refused.includes(flag))
+      if (bad) count++
+      assert.strictEqual(mayVerify(hex(key), hex(sig)), !bad, String(number))
+    }
+    assert.isAbove(count, 100)
+    assert.isBelow(count, cctv.length)
+  })
+
+  it("the filter alone refuses S + L, and takes S = L - 1", () => {
+    const order = 2n ** 252n + 27742317777372353535851937790883648493n
+    const { public_key, signature } = rfc.cases[0]!
+    const scalar = (s: bigint) => Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().toString("hex")
+    const withS = (s: bigint) => mayVerify(hex(public_key), hex(signature.slice(0, 64) + scalar(s)))
+    const own = BigInt(`0x${Buffer.from(signature.slice(64), "hex").reverse().toString("hex")}`)
+    for (const s of [own, 0n, order - 1n]) assert.isTrue(withS(s))
+    for (const s of [own + order, order, order + 1n, 2n ** 253n, 2n ** 256n - 1n]) assert.isFalse(withS(s))
+  })
 
   it("every key behind an accepted signature is a public key, and noble signs what RFC 8032 says", () => {
     for (const [, , casesOf] of tables) {
