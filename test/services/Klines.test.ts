@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import { History } from "../../src/services/History.ts"
 import { type KlineQuery, Klines } from "../../src/services/Klines.ts"
-import { Markets } from "../../src/services/Markets.ts"
+import { Markets } from "../../src/services/MarketState.ts"
 import { MarketView } from "../../src/services/MarketView.ts"
 import { body, event, START, symbol } from "../doubles/events.ts"
 
