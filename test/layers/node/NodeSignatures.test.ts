@@ -1,8 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { sign as nobleSign } from "@noble/ed25519"
-import { hashes } from "@noble/ed25519"
+import { hashes, Point, sign as nobleSign } from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Signatures } from "../../../src/services/Signatures.ts"
@@ -190,6 +189,18 @@ describe("what is no public key", () => {
   for (const [name, text] of Object.entries(keys)) {
     it(name, () => assert.isFalse(isPublicKey(hex(text))))
   }
+  const Byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
+  const Bytes = Schema.Array(Byte).check(Schema.isMinLength(32), Schema.isMaxLength(32))
+  it.prop("any 32 bytes are one exactly where noble finds a point that is not of small order", { bytes: Bytes }, ({ bytes }) => {
+    const key = Uint8Array.from(bytes)
+    let found = true
+    try {
+      found = !Point.fromBytes(key, false).isSmallOrder()
+    } catch {
+      found = false
+    }
+    assert.strictEqual(isPublicKey(key), found)
+  })
   it("3 is one: it is on the curve", () => assert.isTrue(isPublicKey(hex(`03${"00".repeat(31)}`))))
 })
 
