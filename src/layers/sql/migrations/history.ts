@@ -18,7 +18,8 @@ const tables = [
     created_time BIGINT NOT NULL, record TEXT NOT NULL)`,
   `CREATE INDEX orders_list ON orders (user_id, created_time, id)`,
   `CREATE INDEX orders_open ON orders (user_id, created_time, id) WHERE is_open = 1`,
-  `CREATE INDEX orders_link ON orders (sub_account_address, order_link_id) WHERE order_link_id IS NOT NULL`,
+  `CREATE INDEX orders_link ON orders (order_link_id, sub_account_address) WHERE order_link_id IS NOT NULL`,
+  `CREATE INDEX orders_status ON orders (user_id, status, created_time, id)`,
 
   `CREATE TABLE executions (
     id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL,
