@@ -60,11 +60,11 @@ export const badShape = (problem: BadJson): ApiError =>
 const internal = Internal.make({ message: "internal error" })
 
 /** The answer to a failure of any kind; one that nobody foresaw is logged and tells nothing. */
-export const ofCause = (
-  cause: Cause.Cause<unknown>,
+export const ofCause = <E>(
+  cause: Cause.Cause<E>,
   state: RequestState
-): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
-  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
   const error: unknown = Cause.squash(cause)
   if (error instanceof BodyTooLarge) return Effect.succeed(write(state, 413, error))
   if (error instanceof WrongMediaType) return Effect.succeed(write(state, 415, error))
@@ -116,8 +116,12 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): ApiError => {
         node = node.issue
         continue
       case "Composite":
-        node = node.issues[0]!
+      case "AnyOf": {
+        const inner: SchemaIssue.Issue | undefined = node.issues[0]
+        if (inner === undefined) break descend
+        node = inner
         continue
+      }
       default:
         break descend
     }

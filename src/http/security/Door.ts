@@ -88,9 +88,9 @@ export const layer = Layer.succeed(
       else state.input = query
       const served = Effect.provideContext(endpoint, context as Context.Context<never>)
       const reading = readBody(request, state)
-      return Effect.catchCause(reading === undefined ? served : Effect.andThen(reading, served), (cause) =>
-        Answer.ofCause(cause, state)
-      )
+      // whatever fails is answered here, so that it is no error of the endpoint any more
+      const whole = reading === undefined ? served : Effect.andThen(reading as Effect.Effect<void>, served)
+      return Effect.catchCause(whole, (cause) => Answer.ofCause(cause, state))
     })
   })
 )

@@ -6,7 +6,7 @@ import type { Event } from "../../src/domain/Event.ts"
 import type { Level } from "../../src/domain/Market.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
-import { type BookRead, Markets } from "../../src/services/Markets.ts"
+import { type BookRead, Markets } from "../../src/services/MarketState.ts"
 import type { MarketChange } from "../../src/services/MarketView.ts"
 import { body, event, START, symbol } from "../doubles/events.ts"
 

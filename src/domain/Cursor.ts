@@ -1,0 +1,57 @@
+/**
+ * Opaque positions in lists: base64url of `v1|endpoint|hash of the filters|key of the last row`, with an HMAC.
+ *
+ * Keyset, not offset: rows that arrive later never shift, repeat or drop a row. A cursor that was altered, or belongs to
+ * another endpoint, query or user, is no cursor. Source: contract 1.7.
+ */
+import { hmac } from "@noble/hashes/hmac.js"
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+
+/** What a list was asked for; the order of the filters counts. */
+export type Filters = ReadonlyArray<string | number | undefined>
+
+const MAC_BYTES = 16
+const TEXT_MAX = 512
+
+const hashOf = (filters: Filters): string =>
+  bytesToHex(sha256(utf8ToBytes(JSON.stringify(filters.map((filter) => filter ?? null)))).subarray(0, 8))
+
+const macOf = (key: Uint8Array, message: Uint8Array): Uint8Array => hmac(sha256, key, message).subarray(0, MAC_BYTES)
+
+const toBase64Url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "")
+
+const fromBase64Url = (text: string): Uint8Array | undefined => {
+  if (text.length > TEXT_MAX || !/^[A-Za-z0-9_-]+$/u.test(text)) return undefined
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0))
+    // a last character with bits beyond the value would be a second text of the same cursor
+    return toBase64Url(bytes) === text ? bytes : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Prints the position after the row with this key. */
+export const print = (key: Uint8Array, endpoint: string, filters: Filters, rowKey: string): string => {
+  const message = utf8ToBytes(`v1|${endpoint}|${hashOf(filters)}|${rowKey}`)
+  return toBase64Url(concatBytes(message, macOf(key, message)))
+}
+
+/** The row key of a cursor; `undefined` where it is not one of this endpoint and these filters. */
+export const parse = (key: Uint8Array, endpoint: string, filters: Filters, cursor: string): string | undefined => {
+  const bytes = fromBase64Url(cursor)
+  if (bytes === undefined || bytes.length <= MAC_BYTES) return undefined
+  const message = bytes.subarray(0, -MAC_BYTES)
+  const mac = macOf(key, message)
+  let difference = 0
+  for (let i = 0; i < MAC_BYTES; i++) difference |= mac[i]! ^ bytes[message.length + i]!
+  if (difference !== 0) return undefined
+  const text = new TextDecoder().decode(message)
+  const prefix = `v1|${endpoint}|${hashOf(filters)}|`
+  return text.startsWith(prefix) ? text.slice(prefix.length) : undefined
+}

@@ -1,0 +1,50 @@
+/** Which paths exist, and with which methods: what a request is told that no route took. Source: contract 1.1. */
+import { HttpApi, type HttpApiGroup } from "effect/http-api"
+
+export interface Route {
+  readonly method: string
+  /** With parameters as `:name`. */
+  readonly path: string
+}
+
+export interface RouteTable {
+  /** Methods of a path as an `Allow` header tells them; `undefined`: no such path. */
+  readonly methodsOf: (path: string) => string | undefined
+}
+
+/** Paths that speak WebSocket; their upgrades are taken before a router sees them. */
+export const socketPaths: ReadonlyArray<string> = ["/ws", "/ws/public", "/ws/private"]
+export const isSocket = (path: string): boolean => socketPaths.includes(path)
+
+export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): ReadonlyArray<Route> => {
+  const routes: Array<Route> = []
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => {
+      routes.push({ method: endpoint.method, path: endpoint.path })
+    }
+  })
+  return routes
+}
+
+export const make = (routes: ReadonlyArray<Route>): RouteTable => {
+  const exact = new Map<string, Set<string>>()
+  const patterns: Array<{ readonly pattern: RegExp; readonly methods: Set<string> }> = []
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const methods = new Set(routes.filter((route) => route.path === path).map((route) => route.method))
+    // a path that answers GET answers HEAD
+    if (methods.has("GET")) methods.add("HEAD")
+    methods.add("OPTIONS")
+    if (path.includes("/:")) {
+      patterns.push({ pattern: new RegExp(`^${path.replaceAll(/\/:[a-z_]+/gu, "/[^/]+")}$`, "u"), methods })
+    } else exact.set(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, methods)
+  }
+  return {
+    methodsOf: (path) => {
+      const methods = exact.get(path) ?? patterns.find(({ pattern }) => pattern.test(path))?.methods
+      return methods === undefined ? undefined : [...methods].join(", ")
+    }
+  }
+}

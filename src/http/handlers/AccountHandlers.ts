@@ -1,0 +1,26 @@
+/** Handlers of /account. Source: contract 3.7. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Funds } from "../../services/Funds.ts"
+import { Holdings } from "../../services/Holdings.ts"
+import { Lists } from "../../services/Lists.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentCaller } from "../api/Security.ts"
+import { named } from "../Refusals.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "account",
+  Effect.fnUntraced(function* (handlers) {
+    const funds = yield* Funds
+    const holdings = yield* Holdings
+    const lists = yield* Lists
+    return handlers.handleAll({
+      balances: ({ query }) =>
+        Effect.flatMap(CurrentCaller, (caller) => named(holdings.balances(caller, query.sub_account_address))),
+      faucet: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(funds.faucet(caller, payload))),
+      transfer: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(funds.transfer(caller, payload))),
+      transfers: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(lists.transfers(caller, query)))
+    })
+  })
+)

@@ -1,0 +1,23 @@
+/** Handlers outside /api/v1. Source: contract 3.9, 4.3. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { Authenticator } from "../../services/Authenticator.ts"
+import { Readiness } from "../../services/Readiness.ts"
+import { Api, VERSION } from "../api/Api.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "service",
+  Effect.fnUntraced(function* (handlers) {
+    const authenticator = yield* Authenticator
+    const readiness = yield* Readiness
+    return handlers.handleAll({
+      health: () => Effect.succeed({ status: "ok" as const, version: VERSION }),
+      ready: () =>
+        Effect.map(readiness.check, ({ ready, ...links }) =>
+          ready ? { status: "ready" as const, ...links } : { status: "not_ready" as const, ...links }
+        ),
+      jwks: () => Effect.succeed(authenticator.jwks)
+    })
+  })
+)

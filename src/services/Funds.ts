@@ -1,0 +1,120 @@
+/** Policy: test money and transfers between own sub-accounts. Source: contract 3.7. */
+import { Context, Effect, Layer } from "effect"
+import type { Deposit, Movement } from "../domain/Account.ts"
+import * as Decimal from "../domain/Decimal.ts"
+import type { TransferStatus } from "../domain/Enumerations.ts"
+import type { Caller } from "../domain/User.ts"
+import { Gate } from "./Gate.ts"
+import { commandIdOf, Ids } from "./Ids.ts"
+import { Refused } from "./Refused.ts"
+import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "./Sequencer.ts"
+
+/** The collateral that is shipped. */
+const ASSET = "USDC"
+
+export type FundsFailure = Refused | SubmitError
+
+const notFound = new Refused("SubAccountNotFound")
+const disabled = new Refused("ModuleDisabled")
+const sameAccount = new Refused(
+  "InvalidField",
+  { field: "to_sub_account_address" },
+  "source and target are the same sub-account"
+)
+
+const wrongAmount = (asset: string, amount: string): Refused | undefined => {
+  if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `the only asset is ${ASSET}`)
+  if (Decimal.parse(amount) === 0n)
+    return new Refused("OutOfRange", { field: "amount", min: "0" }, "amount must be above 0")
+  return undefined
+}
+
+const movementOf = (ack: CommandAck): Effect.Effect<Movement, SequencerFault> =>
+  ack.result?.type === "movement"
+    ? Effect.succeed(ack.result.movement)
+    : Effect.fail(new SequencerFault({ cause: "the answer holds no movement" }))
+
+export class Funds extends Context.Service<
+  Funds,
+  {
+    /** Deposits test money; refused where the faucet is switched off. */
+    readonly faucet: (
+      caller: Caller,
+      body: { readonly sub_account_address: string; readonly asset: string; readonly amount: string }
+    ) => Effect.Effect<Deposit, FundsFailure>
+    /** The same content under a transfer_id answers the first result, for ever. */
+    readonly transfer: (
+      caller: Caller,
+      body: {
+        readonly transfer_id: string
+        readonly from_sub_account_address: string
+        readonly to_sub_account_address: string
+        readonly asset: string
+        readonly amount: string
+      }
+    ) => Effect.Effect<{ readonly transfer_id: string; readonly status: TransferStatus }, FundsFailure>
+  }
+>()("gateway/services/Funds") {
+  static readonly layer = (options: {
+    /** Off in production. */
+    readonly faucet: boolean
+  }): Layer.Layer<Funds, never, Gate | Ids | Sequencer> =>
+    Layer.effect(
+      Funds,
+      Effect.gen(function* () {
+        const gate = yield* Gate
+        const ids = yield* Ids
+        const sequencer = yield* Sequencer
+        const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
+
+        return Funds.of({
+          faucet: Effect.fnUntraced(function* (caller, { sub_account_address, asset, amount }) {
+            if (!options.faucet) return yield* Effect.fail(disabled)
+            const wrong = wrongAmount(asset, amount)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const deposit_id = yield* ids.uuid
+            const ack = yield* sequencer.submit({
+              command_id: yield* ids.uuid,
+              user_id: caller.user_id,
+              sub_account_address,
+              body: { type: "deposit", deposit_id, asset, amount: Decimal.canonical(amount), source: "faucet" }
+            })
+            const movement = yield* movementOf(ack)
+            return {
+              deposit_id,
+              sub_account_address,
+              asset: movement.asset,
+              amount: movement.amount,
+              status: movement.status,
+              source: "faucet" as const,
+              created_time: movement.created_time,
+              updated_time: movement.updated_time
+            }
+          }),
+          transfer: Effect.fnUntraced(function* (caller, body) {
+            const { transfer_id, from_sub_account_address: from, to_sub_account_address: to, asset, amount } = body
+            const wrong = wrongAmount(asset, amount) ?? (from === to ? sameAccount : undefined)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            if (!sees(caller, from) || !sees(caller, to)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const ack = yield* sequencer.submit({
+              command_id: commandIdOf("transfer", caller.user_id, transfer_id),
+              user_id: caller.user_id,
+              sub_account_address: from,
+              body: {
+                type: "transfer",
+                transfer_id,
+                to_sub_account_address: to,
+                asset,
+                amount: Decimal.canonical(amount)
+              }
+            })
+            const { status } = yield* movementOf(ack)
+            return { transfer_id, status }
+          })
+        })
+      })
+    )
+}

@@ -1,0 +1,21 @@
+/** Whether the process is stopping: /ready tells it, so that no new traffic comes. Source: contract 13, Shutdown. */
+import { Context, Effect, Layer } from "effect"
+
+export class Lifecycle extends Context.Service<
+  Lifecycle,
+  {
+    readonly isStopping: () => boolean
+    /** From now on the process is stopping. */
+    readonly stop: Effect.Effect<void>
+  }
+>()("gateway/services/Lifecycle") {
+  static readonly layer: Layer.Layer<Lifecycle> = Layer.sync(Lifecycle, () => {
+    let stopping = false
+    return Lifecycle.of({
+      isStopping: () => stopping,
+      stop: Effect.sync(() => {
+        stopping = true
+      })
+    })
+  })
+}

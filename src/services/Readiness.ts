@@ -1,0 +1,58 @@
+/** Policy: whether traffic should come to this gateway. Source: contract 3.9, 8.4, 13. */
+import { Context, Effect, Layer } from "effect"
+import { BackendHealth, type LinkState } from "./BackendHealth.ts"
+import { History } from "./History.ts"
+import { Lifecycle } from "./Lifecycle.ts"
+import { MarketView } from "./MarketView.ts"
+
+/** A backend may be ill for so long before traffic is sent elsewhere. */
+export const ILL_MAX_MS = 10_000
+/** The database answers within this time, or is lost. */
+const DATABASE_WAIT = "1 second"
+
+const linkOf = ({ connected, lag_events, lag_ms }: LinkState) => ({ connected, lag_events, lag_ms })
+
+export class Readiness extends Context.Service<
+  Readiness,
+  {
+    readonly check: Effect.Effect<{
+      readonly ready: boolean
+      readonly sequencer: ReturnType<typeof linkOf>
+      readonly referee: ReturnType<typeof linkOf>
+      readonly database: { readonly connected: boolean }
+    }>
+  }
+>()("gateway/services/Readiness") {
+  static readonly layer: Layer.Layer<Readiness, never, BackendHealth | History | Lifecycle | MarketView> = Layer.effect(
+    Readiness,
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      const history = yield* History
+      const lifecycle = yield* Lifecycle
+      const markets = yield* MarketView
+      const database = history.position.pipe(
+        Effect.timeout(DATABASE_WAIT),
+        Effect.as(true),
+        Effect.catch(() => Effect.succeed(false))
+      )
+      return Readiness.of({
+        check: Effect.map(database, (connected) => {
+          const sequencer = health.sequencer()
+          const referee = health.referee()
+          return {
+            ready:
+              !lifecycle.isStopping() &&
+              connected &&
+              // before the first frames there is nothing to serve from
+              markets.instruments().length > 0 &&
+              sequencer.ill_for_ms <= ILL_MAX_MS &&
+              referee.ill_for_ms <= ILL_MAX_MS,
+            sequencer: linkOf(sequencer),
+            referee: linkOf(referee),
+            database: { connected }
+          }
+        })
+      })
+    })
+  )
+}
