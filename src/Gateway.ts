@@ -7,6 +7,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import * as Http from "./http/Http.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
@@ -54,7 +55,7 @@ const policies = (settings: Settings) => {
   const lanes = Layer.mergeAll(
     Gate.layer,
     PriceFollower.layer,
-    Projector.layer(),
+    Projector.layer({ houseUsers: new Set([userIdOf(SIM_MAKER_ROOT)]) }),
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),

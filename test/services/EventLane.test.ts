@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Backend from "../../src/backend/Backend.ts"
-import { rootOfService, userIdOf } from "../../src/domain/Address.ts"
+import { SIM_MAKER_ROOT, userIdOf } from "../../src/domain/Address.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { UserStreamEvent } from "../../src/domain/Projection.ts"
 import * as GrpcFeed from "../../src/layers/grpc/GrpcFeed.ts"
@@ -25,7 +25,7 @@ import { UserStreams } from "../../src/services/UserStreams.ts"
 import { symbol, userOf } from "../doubles/events.ts"
 
 const secret = Redacted.make("a-secret-of-the-test")
-const maker = userIdOf(rootOfService("service-sim-maker"))
+const maker = userIdOf(SIM_MAKER_ROOT)
 const alice = userOf(1)
 
 const backend = (dataDir: string) =>
