@@ -46,9 +46,9 @@ const tables = [
   `CREATE INDEX known_sub_accounts_user ON known_sub_accounts (user_id)`,
   `CREATE TABLE instruments (symbol TEXT PRIMARY KEY, place INTEGER NOT NULL, record TEXT NOT NULL)`,
 
+  // what a batch told one user, an event a line; seq and mts are those of the last
   `CREATE TABLE user_events (
-    user_id TEXT NOT NULL, seq BIGINT NOT NULL, topic TEXT NOT NULL, prev_seq BIGINT NOT NULL,
-    sub_account_address TEXT NOT NULL, mts BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
+    user_id TEXT NOT NULL, seq BIGINT NOT NULL, mts BIGINT NOT NULL, events TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
   `CREATE TABLE stream_heads (
     user_id TEXT PRIMARY KEY, seq BIGINT NOT NULL, order_seq BIGINT NOT NULL, execution_seq BIGINT NOT NULL,
     position_seq BIGINT NOT NULL, balance_seq BIGINT NOT NULL)`,
