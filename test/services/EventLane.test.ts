@@ -197,6 +197,28 @@ describe("the event lane over the backend", () => {
         assert.strictEqual(found.orders.length, 3)
         assert.strictEqual(view.ticker(symbol)!.volume_24h, "0.03")
       }).pipe(Effect.provide(gateway(port, filename)))
+
+      // another backend in its place: another epoch, nothing open, numbers begin anew, the past stays
+      const other = yield* backend(join(folder, "other"))
+      yield* Effect.gen(function* () {
+        const history = yield* History
+        const projector = yield* Projector
+        const streams = yield* UserStreams
+        const view = yield* MarketView
+        yield* until("the other epoch", () => projector.position()?.epoch === other.epoch)
+        yield* until("books read", () => view.instruments().every((each) => view.book(each.symbol) !== undefined))
+        assert.isTrue(streams.streamId().startsWith(other.epoch))
+        assert.strictEqual(streams.head(alice.user_id), 0)
+        assert.deepStrictEqual(yield* history.userEvents(alice.user_id, 0, 10), [])
+        const { rows } = yield* history.orders({
+          ...mine,
+          order_id: undefined,
+          order_link_id: undefined,
+          statuses: undefined
+        })
+        assert.strictEqual(rows.length, 3)
+        assert.strictEqual(view.recentTrades(symbol, 10).length, 3)
+      }).pipe(Effect.provide(gateway(other.port, filename)))
     }).pipe(Effect.scoped)
   )
 })
