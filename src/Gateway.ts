@@ -7,7 +7,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { rootOfService, userIdOf } from "./domain/Address.ts"
+import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import * as Http from "./http/Http.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
@@ -40,7 +40,7 @@ import * as Ws from "./ws/Ws.ts"
 const REQUESTS_DRAIN = Duration.seconds(10)
 
 /** The embedded backend's own market maker: its orders are seen in books and trades, and nobody reads its history. */
-const HOUSE_USERS = new Set([userIdOf(rootOfService("service-sim-maker"))])
+const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
 
 /** What the gateway decides, over its ports. Each storey stands on the ones below it. */
 const policies = (settings: Settings) => {
