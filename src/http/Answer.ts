@@ -138,7 +138,11 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): ApiError => {
     told.startsWith("expected a decimal string") ||
     (node._tag === "InvalidType" && decimals.has(SchemaAST.resolveIdentifier(node.ast)))
   if (isDecimal) {
-    return refuse(typeof value === "string" && TOO_MANY_DECIMALS.test(value) ? "TooManyDecimals" : "InvalidDecimal")
+    const tooMany = typeof value === "string" && TOO_MANY_DECIMALS.test(value)
+    const message = tooMany
+      ? `${field} has more than 18 decimal places`
+      : `${field} must be a decimal number as text, such as "60000.1"`
+    return ofReason(tooMany ? "TooManyDecimals" : "InvalidDecimal", { field }, { message })
   }
   const bounds = check === undefined ? undefined : boundsOf(check)
   return bounds === undefined ? refuse("InvalidField") : refuse("OutOfRange", bounds)
