@@ -68,12 +68,13 @@ export const ofCause = <E>(
   const error: unknown = Cause.squash(cause)
   if (error instanceof BodyTooLarge) return Effect.succeed(write(state, 413, error))
   if (error instanceof WrongMediaType) return Effect.succeed(write(state, 415, error))
-  if (isApiError(error)) {
-    if (error.code !== "INTERNAL") return Effect.succeed(write(state, httpStatusOf(error), error))
-  } else if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
+  // one that is INTERNAL was logged by whoever made it
+  if (isApiError(error)) return Effect.succeed(write(state, httpStatusOf(error), error))
+  if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
     const refused = ofIssue(error.cause.issue, state.input)
     return Effect.succeed(write(state, httpStatusOf(refused), refused))
-  } else if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+  }
+  if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
     const unread = BadRequest.make({ message: "the body could not be read", details: { reason: "MalformedJson" } })
     return Effect.succeed(write(state, 400, unread))
   }

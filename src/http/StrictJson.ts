@@ -83,14 +83,14 @@ class Reader {
       if (name !== name.toLowerCase() && this.problem === undefined) {
         this.problem = new BadJson("UnknownField", path + name)
       }
+      const read =
+        typeof member === "object" && member !== null ? this.read(member, `${path}${name}.`, depth + 1) : member
       const absent = member === "" || (member === null && !this.keepNull) || name === "__proto__"
       if (absent && kept === undefined) {
         kept = {}
         for (let j = 0; j < i; j++) kept[names[j]!] = record[names[j]!]
       }
       if (absent) continue
-      const read =
-        typeof member === "object" && member !== null ? this.read(member, `${path}${name}.`, depth + 1) : member
       if (kept !== undefined) kept[name] = read
       else if (read !== member) record[name] = read
     }
