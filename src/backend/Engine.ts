@@ -18,7 +18,7 @@ import * as Prices from "./referee/Prices.ts"
 import * as Matching from "./sequencer/Matching.ts"
 import * as Orders from "./sequencer/Orders.ts"
 import type { MarketState, State } from "./State.ts"
-import { acknowledge, begin, Code, emit, refuse, type Turn } from "./Turn.ts"
+import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Turn.ts"
 
 export { type EngineConfig, hash, initial, type State } from "./State.ts"
 
@@ -60,10 +60,7 @@ const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): Co
   let price: Decimal.Scaled | undefined
   if (request.price !== undefined) {
     const ticks = OrderRules.checkPrice(market.rules, request.price)
-    if (typeof ticks !== "number") {
-      const { reason, message, field } = ticks
-      return refuse(command, Code.INVALID_ARGUMENT, reason, message, { field })
-    }
+    if (typeof ticks !== "number") return invalid(command, ticks)
     price = Grid.scaled(market.rules.price, ticks)
   }
   Prices.hold(state, market, price, at)

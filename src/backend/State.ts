@@ -358,10 +358,19 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
 
 const text = (_: string, value: unknown): unknown => (typeof value === "bigint" ? `${value}n` : value)
 
+/** Characters that are hashed at once. */
+const HASH_CHUNK = 1 << 16
+
 /** SHA-256, in hex, over a canonical text of the whole state: equal histories have equal hashes. */
 export const hash = (state: State): string => {
   const digest = sha256.create()
-  const line = (...parts: ReadonlyArray<unknown>) => digest.update(utf8ToBytes(`${JSON.stringify(parts, text)}\n`))
+  let chunk = ""
+  const line = (...parts: ReadonlyArray<unknown>) => {
+    chunk += `${JSON.stringify(parts, text)}\n`
+    if (chunk.length < HASH_CHUNK) return
+    digest.update(utf8ToBytes(chunk))
+    chunk = ""
+  }
   line("config", state.config)
   line(
     "head",
@@ -433,5 +442,5 @@ export const hash = (state: State): string => {
     "closed before",
     [...state.closedBefore].map(([number, { status, account }]) => [number, status, account])
   )
-  return bytesToHex(digest.digest())
+  return bytesToHex(digest.update(utf8ToBytes(chunk)).digest())
 }

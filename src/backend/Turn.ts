@@ -6,6 +6,7 @@
  */
 import type { Command, CommandAck, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
 import type { OrderRef, Trade } from "../proto/gateway/v1/types.ts"
+import type { Violation } from "../domain/OrderRules.ts"
 import type { Account, Holding, MarketState, State } from "./State.ts"
 
 export interface Turn {
@@ -83,6 +84,19 @@ export const refuse = (
 ): CommandResult => ({
   outcome: { $case: "status", value: { command_id: command.command_id, code, message, reason, metadata } }
 })
+
+/** A refusal of a field whose form or value cannot be. */
+export const invalidField = (command: Command, field: string, message: string): CommandResult =>
+  refuse(command, Code.INVALID_ARGUMENT, "InvalidField", message, { field })
+
+/** A refusal of an order that breaks a rule of its instrument. */
+export const invalid = (command: Command, violation: Violation): CommandResult => {
+  const metadata: Record<string, string> = { field: violation.field }
+  if (violation.min !== undefined) metadata["min"] = violation.min
+  if (violation.max !== undefined) metadata["max"] = violation.max
+  if (violation.step !== undefined) metadata["step"] = violation.step
+  return refuse(command, Code.INVALID_ARGUMENT, violation.reason, violation.message, metadata)
+}
 
 /** An acknowledgement: the command had its turn. `seq` is filled in when the step ends. */
 export const acknowledge = (

@@ -48,16 +48,15 @@ export const parse = (text: string): Scaled => {
 
 /** Prints the canonical form: no trailing zeros, no exponent, never `-0`. Source: contract 1.3. */
 export const format = (value: Scaled): Decimal => {
+  if (value === 0n) return "0"
   const negative = value < 0n
-  const magnitude = negative ? -value : value
-  const whole = magnitude / ONE
-  const fraction = magnitude % ONE
-  const sign = negative ? "-" : ""
-  if (fraction === 0n) return `${sign}${whole}`
-  const digits = fraction.toString().padStart(PLACES, "0")
-  let end = PLACES
-  while (digits.charCodeAt(end - 1) === 48) end--
-  return `${sign}${whole}.${digits.slice(0, end)}`
+  const digits = (negative ? -value : value).toString().padStart(PLACES + 1, "0")
+  const point = digits.length - PLACES
+  let end = digits.length
+  while (end > point && digits.charCodeAt(end - 1) === 48) end--
+  const whole = digits.slice(0, point)
+  const text = end === point ? whole : `${whole}.${digits.slice(point, end)}`
+  return negative ? `-${text}` : text
 }
 
 /** Brings accepted decimal text into its canonical form: `60000.0` becomes `60000`. */

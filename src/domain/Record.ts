@@ -16,40 +16,41 @@ const POINT = "."
 const ZERO = "0"
 
 /** Canonical decimal text; nearly always it is already. `""` stands for no value and stays. */
-const d = (text: string): string => (text.endsWith(ZERO) && text.includes(POINT) ? Decimal.canonical(text) : text)
-const optional = (text: string | undefined): string | undefined => (text === undefined ? undefined : d(text))
+export const decimal = (text: string): string =>
+  text.endsWith(ZERO) && text.includes(POINT) ? Decimal.canonical(text) : text
+const optional = (text: string | undefined): string | undefined => (text === undefined ? undefined : decimal(text))
 
 const triggerOf = (trigger: typeof Trigger.Type | undefined) =>
   trigger && {
     trigger_by: trigger.trigger_by,
     trigger_direction: trigger.trigger_direction,
-    trigger_price: d(trigger.trigger_price)
+    trigger_price: decimal(trigger.trigger_price)
   }
 
 type Leg = NonNullable<(typeof Tpsl.Type)["take_profit"]>
 const legOf = (leg: Leg | undefined) =>
-  leg && { market: { trigger_by: leg.market.trigger_by, trigger_price: d(leg.market.trigger_price) } }
+  leg && { market: { trigger_by: leg.market.trigger_by, trigger_price: decimal(leg.market.trigger_price) } }
 const tpslOf = (tpsl: typeof Tpsl.Type | undefined) =>
   tpsl && { mode: tpsl.mode, take_profit: legOf(tpsl.take_profit), stop_loss: legOf(tpsl.stop_loss) }
 
 export const order = (o: Order): string =>
   JSON.stringify({
-    avg_price: d(o.avg_price),
+    avg_price: decimal(o.avg_price),
     close_on_trigger: o.close_on_trigger,
     created_time: o.created_time,
-    cum_exec_fee: d(o.cum_exec_fee),
-    cum_exec_qty: d(o.cum_exec_qty),
-    cum_exec_value: d(o.cum_exec_value),
-    last_price_on_created: d(o.last_price_on_created),
-    leaves_qty: d(o.leaves_qty),
-    leaves_value: d(o.leaves_value),
+    cum_exec_fee: decimal(o.cum_exec_fee),
+    cum_exec_qty: decimal(o.cum_exec_qty),
+    cum_exec_value: decimal(o.cum_exec_value),
+    last_price_on_created: decimal(o.last_price_on_created),
+    leaves_qty: decimal(o.leaves_qty),
+    leaves_value: decimal(o.leaves_value),
     margin_mode: o.margin_mode,
     order_id: o.order_id,
     order_status: o.order_status,
     order_type: o.order_type,
     post_only: o.post_only,
-    price: d(o.price),
-    qty: d(o.qty),
+    price: decimal(o.price),
+    qty: decimal(o.qty),
     reduce_only: o.reduce_only,
     side: o.side,
     sub_account_address: o.sub_account_address,
@@ -73,21 +74,21 @@ export const order = (o: Order): string =>
 
 export const execution = (e: Execution): string =>
   JSON.stringify({
-    base_fee: d(e.base_fee),
+    base_fee: decimal(e.base_fee),
     exec_id: e.exec_id,
-    exec_price: d(e.exec_price),
-    exec_qty: d(e.exec_qty),
+    exec_price: decimal(e.exec_price),
+    exec_qty: decimal(e.exec_qty),
     exec_time: e.exec_time,
     exec_type: e.exec_type,
-    exec_value: d(e.exec_value),
-    fee_rate: d(e.fee_rate),
-    index_price: d(e.index_price),
+    exec_value: decimal(e.exec_value),
+    fee_rate: decimal(e.fee_rate),
+    index_price: decimal(e.index_price),
     is_maker: e.is_maker,
-    leaves_qty: d(e.leaves_qty),
-    mark_price: d(e.mark_price),
+    leaves_qty: decimal(e.leaves_qty),
+    mark_price: decimal(e.mark_price),
     order_id: e.order_id,
-    order_price: d(e.order_price),
-    order_qty: d(e.order_qty),
+    order_price: decimal(e.order_price),
+    order_qty: decimal(e.order_qty),
     order_type: e.order_type,
     seq: e.seq,
     side: e.side,
@@ -104,28 +105,28 @@ export const position = (p: PositionState, seq: number): string =>
     symbol: p.symbol,
     sub_account_address: p.sub_account_address,
     side: p.side,
-    size: d(p.size),
-    avg_price: d(p.avg_price),
-    position_value: d(p.position_value),
-    mark_price: d(p.mark_price),
-    leverage: d(p.leverage),
+    size: decimal(p.size),
+    avg_price: decimal(p.avg_price),
+    position_value: decimal(p.position_value),
+    mark_price: decimal(p.mark_price),
+    leverage: decimal(p.leverage),
     margin_mode: p.margin_mode,
     position_mode: p.position_mode,
     position_status: p.position_status,
-    position_im: d(p.position_im),
-    position_mm: d(p.position_mm),
+    position_im: decimal(p.position_im),
+    position_mm: decimal(p.position_mm),
     isolated_margin: optional(p.isolated_margin),
-    liq_price: d(p.liq_price),
-    bust_price: d(p.bust_price),
-    unrealised_pnl: d(p.unrealised_pnl),
-    cur_realised_pnl: d(p.cur_realised_pnl),
-    cum_realised_pnl: d(p.cum_realised_pnl),
-    take_profit: d(p.take_profit),
-    stop_loss: d(p.stop_loss),
+    liq_price: decimal(p.liq_price),
+    bust_price: decimal(p.bust_price),
+    unrealised_pnl: decimal(p.unrealised_pnl),
+    cur_realised_pnl: decimal(p.cur_realised_pnl),
+    cum_realised_pnl: decimal(p.cum_realised_pnl),
+    take_profit: decimal(p.take_profit),
+    stop_loss: decimal(p.stop_loss),
     tpsl_mode: p.tpsl_mode,
     adl_rank_indicator: p.adl_rank_indicator,
     risk_tier: p.risk_tier,
-    break_even_price: d(p.break_even_price),
+    break_even_price: decimal(p.break_even_price),
     created_time: p.created_time,
     updated_time: p.updated_time,
     seq
@@ -137,15 +138,15 @@ export const balance = (b: BalanceState, seq: number, reason: BalanceReason): st
     sub_account_address: b.sub_account_address,
     asset: b.asset,
     asset_addr: b.asset_addr,
-    wallet_balance: d(b.wallet_balance),
-    equity: d(b.equity),
-    available_balance: d(b.available_balance),
-    margin_used: d(b.margin_used),
-    order_margin: d(b.order_margin),
-    maintenance_margin: d(b.maintenance_margin),
-    unrealised_pnl: d(b.unrealised_pnl),
-    isolated_margin: d(b.isolated_margin),
-    withdrawable: d(b.withdrawable),
+    wallet_balance: decimal(b.wallet_balance),
+    equity: decimal(b.equity),
+    available_balance: decimal(b.available_balance),
+    margin_used: decimal(b.margin_used),
+    order_margin: decimal(b.order_margin),
+    maintenance_margin: decimal(b.maintenance_margin),
+    unrealised_pnl: decimal(b.unrealised_pnl),
+    isolated_margin: decimal(b.isolated_margin),
+    withdrawable: decimal(b.withdrawable),
     updated_time: b.updated_time,
     seq,
     reason
@@ -155,8 +156,8 @@ export const balance = (b: BalanceState, seq: number, reason: BalanceReason): st
 export const publicTrade = (t: PublicTrade): PublicTrade => ({
   trade_id: t.trade_id,
   symbol: t.symbol,
-  price: d(t.price),
-  qty: d(t.qty),
+  price: decimal(t.price),
+  qty: decimal(t.qty),
   side: t.side,
   seq: t.seq,
   timestamp: t.timestamp,

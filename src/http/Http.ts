@@ -138,6 +138,10 @@ const handlers = Layer.mergeAll(
   ServiceHandlers.layer
 )
 
+/** The envelope gives every request its state, so nobody outside has to. */
+const discharged = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
+  routes as Layer.Layer<A, E, Exclude<R, HttpRouter.Request.From<"Requires", CurrentRequest>>>
+
 /** The REST surface. */
 export const layer = (options: HttpOptions) => {
   const table = RouteTable.make([
@@ -146,16 +150,18 @@ export const layer = (options: HttpOptions) => {
     { method: "GET", path: SWAGGER_PATH },
     ...RouteTable.socketPaths.map((path) => ({ method: "GET", path }))
   ])
-  return Layer.mergeAll(
-    HttpApiBuilder.layer(Api, { openapiPath: OPENAPI_PATH }).pipe(
-      Layer.provide(handlers),
-      Layer.provide(Access.layer),
-      Layer.provide(Door.layer)
-    ),
-    HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
-    HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
-      global: true
-    }),
-    envelope(options, table)
+  return discharged(
+    Layer.mergeAll(
+      HttpApiBuilder.layer(Api, { openapiPath: OPENAPI_PATH }).pipe(
+        Layer.provide(handlers),
+        Layer.provide(Access.layer),
+        Layer.provide(Door.layer)
+      ),
+      HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
+      HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
+        global: true
+      }),
+      envelope(options, table)
+    )
   )
 }

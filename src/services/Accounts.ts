@@ -69,11 +69,15 @@ export class Accounts extends Context.Service<
     readonly isWhitelisted: (root_address: string) => Answer<boolean>
     readonly setWhitelisted: (root_address: string, whitelisted: boolean) => Answer<void>
 
+    /** Keys of a user, in no order; revoked ones are left out. */
     readonly apiKeys: (user_id: string) => Answer<ReadonlyArray<ApiKeyRecord>>
     /** The key with these raw bytes (hex), revoked ones too. */
     readonly apiKeyOf: (public_key: string) => Answer<ApiKeyRecord | undefined>
+    /** Creates a key unless its public key was ever registered, or the user holds `max` unrevoked ones. */
     readonly createApiKey: (key: ApiKeyRecord, max: number) => Answer<void, KeyRegistered | TooManyKeys>
+    /** Writes what a user may change, and the revocation, which is final. */
     readonly updateApiKey: (key: ApiKeyRecord) => Answer<void>
+    /** Sets the time of last use, which never goes back. */
     readonly touchApiKey: (api_key_id: string, at_ms: number) => Answer<void>
 
     /** Labels of a user's sub-accounts, by address. */

@@ -193,7 +193,7 @@ export class ApiKeys extends Context.Service<
         })
 
         const own = Effect.fnUntraced(function* (user_id: string, api_key_id: string) {
-          const record = (yield* accounts.apiKeys(user_id)).find((key) => key.api_key_id === api_key_id && !key.revoked)
+          const record = (yield* accounts.apiKeys(user_id)).find((key) => key.api_key_id === api_key_id)
           return record ?? (yield* refuse("ApiKeyNotFound"))
         })
 
@@ -244,7 +244,6 @@ export class ApiKeys extends Context.Service<
           list: (user_id) =>
             Effect.map(accounts.apiKeys(user_id), (keys) =>
               keys
-                .filter((key) => !key.revoked)
                 .map((key) => recordOf(withLastUse(key)))
                 .sort((a, b) => b.created_time - a.created_time || (a.api_key_id < b.api_key_id ? 1 : -1))
             ),

@@ -1,11 +1,11 @@
 /** Policy: market reads over REST, from memory and from the candles on record. Source: contract 3.3, 8.4. */
 import { Context, Effect, Layer } from "effect"
-import { fill } from "../domain/Candles.ts"
 import type { InstrumentStatus, Interval } from "../domain/Enumerations.ts"
 import type { Candle, Instrument, PublicTrade, Ticker } from "../domain/Market.ts"
 import { Cursors } from "./Cursors.ts"
 import { Gate } from "./Gate.ts"
-import { History, type HistoryUnavailable } from "./History.ts"
+import type { HistoryUnavailable } from "./History.ts"
+import { Klines } from "./Klines.ts"
 import { type BookView, MarketView } from "./MarketView.ts"
 import type { Page } from "./Lists.ts"
 import { Refused } from "./Refused.ts"
@@ -43,12 +43,12 @@ export class Markets extends Context.Service<
     }) => Read<ReadonlyArray<Candle>, HistoryUnavailable>
   }
 >()("gateway/services/Markets") {
-  static readonly layer: Layer.Layer<Markets, never, Cursors | Gate | History | MarketView> = Layer.effect(
+  static readonly layer: Layer.Layer<Markets, never, Cursors | Gate | Klines | MarketView> = Layer.effect(
     Markets,
     Effect.gen(function* () {
       const cursors = yield* Cursors
       const gate = yield* Gate
-      const history = yield* History
+      const klines = yield* Klines
       const view = yield* MarketView
 
       const unknown = (symbol: string): Refused | undefined =>
@@ -100,16 +100,7 @@ export class Markets extends Context.Service<
         book: (symbol, depth) => aged(symbol, () => orNotLoaded(view.book(symbol, depth))),
         recentTrades: (symbol, limit) => aged(symbol, () => Effect.sync(() => view.recentTrades(symbol, limit))),
         candles: ({ symbol, interval, start_time, end_time, limit }) =>
-          aged(symbol, () => {
-            const now = view.now()
-            const start = start_time ?? 0
-            const end = Math.min(end_time ?? now + 1, now + 1)
-            return Effect.map(
-              // one more than asked, so that a gap at the far end knows its close
-              history.candles({ kind: "trade", symbol, interval, start: 0, end, limit: limit + 1 }),
-              (candles) => fill(candles, { interval, start, end, now, limit })
-            )
-          })
+          aged(symbol, () => klines.list({ kind: "trade", symbol, interval, start_time, end_time, limit }))
       })
     })
   )

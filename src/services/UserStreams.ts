@@ -5,7 +5,7 @@
  * Source: contract 5.8, 6.
  */
 import { Context } from "effect"
-import type { UserStreamEvent } from "../domain/Projection.ts"
+import type { StreamHead, UserStreamEvent } from "../domain/Projection.ts"
 
 export class UserStreams extends Context.Service<
   UserStreams,
@@ -20,3 +20,55 @@ export class UserStreams extends Context.Service<
     readonly onRestart: (listener: () => void) => () => void
   }
 >()("gateway/services/UserStreams") {}
+
+type Listener = (events: ReadonlyArray<UserStreamEvent>) => void
+
+/** The state behind {@link UserStreams}, moved by the projector alone. */
+export class Streams {
+  private id = ""
+  private readonly heads = new Map<string, number>()
+  private readonly followers = new Map<string, Set<Listener>>()
+  private readonly restarts = new Set<() => void>()
+
+  /** Begins at these numbers; who followed before is told. */
+  start(streamId: string, heads: ReadonlyArray<StreamHead>): void {
+    const again = this.id !== ""
+    this.id = streamId
+    this.heads.clear()
+    for (const { user_id, seq } of heads) this.heads.set(user_id, seq)
+    if (again) for (const listener of this.restarts) listener()
+  }
+  /** Hands committed events to who follows their user. */
+  publish(streamId: string, events: ReadonlyArray<UserStreamEvent>): void {
+    this.id = streamId
+    const told = new Map<string, Array<UserStreamEvent>>()
+    for (const event of events) {
+      this.heads.set(event.user_id, event.seq)
+      if (!this.followers.has(event.user_id)) continue
+      const own = told.get(event.user_id)
+      if (own === undefined) told.set(event.user_id, [event])
+      else own.push(event)
+    }
+    for (const [user_id, own] of told) {
+      // who leaves while being told leaves the others alone
+      for (const listener of Array.from(this.followers.get(user_id)!)) listener(own)
+    }
+  }
+
+  readonly view: UserStreams["Service"] = {
+    streamId: () => this.id,
+    head: (user_id) => this.heads.get(user_id) ?? 0,
+    follow: (user_id, listener) => {
+      const listeners = this.followers.get(user_id) ?? new Set<Listener>()
+      this.followers.set(user_id, listeners.add(listener))
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size === 0 && this.followers.get(user_id) === listeners) this.followers.delete(user_id)
+      }
+    },
+    onRestart: (listener) => {
+      this.restarts.add(listener)
+      return () => void this.restarts.delete(listener)
+    }
+  }
+}

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../src/backend/Engine.ts"
 import * as Reads from "../../src/backend/Reads.ts"
+import * as Accounts from "../../src/backend/referee/Accounts.ts"
 import { CancelType, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
-import { Bench, BTC, BUY, config, executions, SELL, type Trader, trader } from "./Bench.ts"
+import { Bench, BTC, BUY, config, executions, orders, SELL, type Trader, trader } from "./Bench.ts"
 import { Mirror } from "./Mirror.ts"
 import { NaiveBook } from "./NaiveBook.ts"
 
@@ -211,6 +212,12 @@ describe("random commands", () => {
       mirror.read(step.events)
       mirror.check(bench.state)
       recount(bench.state)
+      const reduceOnly = new Set(orders(step).flatMap((order) => (order.reduce_only ? [order.order_id] : [])))
+      for (const fill of executions(step)) {
+        if (reduceOnly.has(fill.order_id)) assert.strictEqual(fill.closed_size, fill.exec_qty)
+        const account = Accounts.totalsOf(bench.state.accountOf.get(fill.sub_account_address)!)
+        assert.isTrue(account.crossEquity >= account.maintenanceMargin, "a fill left an account below its maintenance")
+      }
       for (const account of bench.state.accounts)
         for (const holding of account.holdings) {
           if (holding === undefined) continue

@@ -326,7 +326,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
           event(4, { type: "movement", movement: { ...movement, status: "completed" } }),
           event(5, { type: "sub_account", sub_account: { ...account, frozen: true } })
         ])
-        const { order_id: _, order_link_id: __, statuses: ___, ...query } = ordersOf()
+        const query = ordersOf()
         const { rows } = yield* history.movements({ ...query, kind: undefined, sub_accounts: [alice.account(0)] })
         assert.deepStrictEqual(
           rows.map((row) => [row.transfer_id, row.status]),

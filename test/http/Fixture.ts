@@ -22,6 +22,7 @@ import { Ids } from "../../src/services/Ids.ts"
 import { IndexPrices } from "../../src/services/IndexPrices.ts"
 import { Lifecycle } from "../../src/services/Lifecycle.ts"
 import { Lists } from "../../src/services/Lists.ts"
+import { Klines } from "../../src/services/Klines.ts"
 import { Markets } from "../../src/services/Markets.ts"
 import { MarketView } from "../../src/services/MarketView.ts"
 import { Orders } from "../../src/services/Orders.ts"
@@ -268,7 +269,7 @@ export const policies = (doubles: Doubles) =>
     Funds.layer({ faucet: doubles.faucet ?? true }),
     IndexPrices.layer({ embedded: doubles.embedded ?? true })
   ).pipe(
-    Layer.provideMerge(SubAccounts.layer),
+    Layer.provideMerge(Layer.mergeAll(SubAccounts.layer, Klines.layer)),
     Layer.provideMerge(Layer.mergeAll(Cursors.layer, Gate.layer)),
     Layer.provideMerge(ports(doubles))
   )

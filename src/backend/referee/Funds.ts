@@ -14,7 +14,7 @@ import { BalanceReason, type Transfer, TransferStatus } from "../../proto/gatewa
 import * as Records from "../Records.ts"
 import { noAccount, ownAccount } from "../sequencer/Orders.ts"
 import { type Account, ASSET, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
-import { acknowledge, Code, emit, refuse, type Turn } from "../Turn.ts"
+import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 
 const DAY_MS = 86_400_000
@@ -62,9 +62,6 @@ export const openAccount = (turn: Turn, userId: string, root: string, subIndex: 
 
 const subAccountAck = (turn: Turn, command: Command, account: Account): CommandResult =>
   acknowledge(turn, command, [], { result: { $case: "sub_account", value: Records.subAccount(account) } })
-
-const invalidField = (command: Command, field: string, message: string): CommandResult =>
-  refuse(command, Code.INVALID_ARGUMENT, "InvalidField", message, { field })
 
 /** An index that exists answers the existing one; without an index, the next. */
 export const createSubAccount = (turn: Turn, command: Command, request: CreateSubAccount): CommandResult => {

@@ -2,8 +2,8 @@
  * The simulated maker: a user like others that quotes ten levels a side around the index, so that a new installation has a
  * book. Source: contract 9.2.
  *
- * It requotes by amending, outward side first, so that its own orders never meet and the order index does not grow with
- * every move of the index.
+ * It requotes by amending, the side first that moves away from the other, so that its own orders never meet and the order
+ * index does not grow with every move of the index.
  */
 import { NAMESPACE, rootOfService, subAccountAddress, userIdOf, uuidV5 } from "../../domain/Address.ts"
 import * as Decimal from "../../domain/Decimal.ts"
@@ -72,7 +72,6 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
   const quotes = quotesOf(market, side)
   const wanted = fits(market, holding.lots, side, quotes) ? quotes : []
   const count = Math.max(wanted.length, standing.length)
-  // from the outside in while the side moves outward would also do; own orders of one side never meet
   for (let k = 0; k < count; k++) {
     const order = standing[k]
     const quote = wanted[k]

@@ -32,7 +32,7 @@ import {
   rememberClosed,
   type State
 } from "../State.ts"
-import { acknowledge, Code, refuse, type Turn } from "../Turn.ts"
+import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import * as Matching from "./Matching.ts"
 import type { Order } from "./Order.ts"
@@ -53,17 +53,6 @@ const FINAL: Readonly<Record<number, string>> = {
   [OrderStatus.ORDER_STATUS_DEACTIVATED]: "Deactivated",
   [OrderStatus.ORDER_STATUS_EXPIRED]: "Expired"
 }
-
-const invalid = (command: Command, violation: OrderRules.Violation): CommandResult => {
-  const metadata: Record<string, string> = { field: violation.field }
-  if (violation.min !== undefined) metadata["min"] = violation.min
-  if (violation.max !== undefined) metadata["max"] = violation.max
-  if (violation.step !== undefined) metadata["step"] = violation.step
-  return refuse(command, Code.INVALID_ARGUMENT, violation.reason, violation.message, metadata)
-}
-
-const invalidField = (command: Command, field: string, message: string): CommandResult =>
-  refuse(command, Code.INVALID_ARGUMENT, "InvalidField", message, { field })
 
 const unimplemented = (command: Command, field: string): CommandResult =>
   refuse(command, Code.UNIMPLEMENTED, "InvalidField", `${field} is not supported yet`, { field })

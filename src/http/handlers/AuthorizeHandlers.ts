@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseAddress, rootOfParty } from "../../domain/Address.ts"
-import { type ApiError, Internal, ofReason } from "../../domain/ApiError.ts"
+import { Internal, ofReason } from "../../domain/ApiError.ts"
 import { parseParty } from "../../domain/Identity.ts"
 import { tightest } from "../../domain/RateHeaders.ts"
 import { Accounts } from "../../services/Accounts.ts"
@@ -52,7 +52,7 @@ export const layer = HttpApiBuilder.group(
                 Effect.fail(ofReason(reason, facts, { code: "BAD_REQUEST" }) as never),
               AuthLimited: ({ decision }) => Effect.fail(limited(state, decision) as never),
               AuthUnavailable: (error) =>
-                Effect.andThen(Effect.logError("login failed", error), Effect.fail<ApiError>(internal) as never)
+                Effect.andThen(Effect.logError("login failed", error), Effect.fail(internal as never))
             }),
             Effect.tap(() =>
               Effect.map(limiter.peek("authorize-ip", state.clientIp), (rate) => {

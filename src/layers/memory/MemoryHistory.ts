@@ -201,7 +201,14 @@ const make = (): History["Service"] => {
         (userEvents.get(user_id) ?? [])
           .filter((event) => event.seq > after)
           .slice(0, limit)
-          .map(({ user_id: _, subject: __, ...event }) => event)
+          .map(({ seq, topic, prev_seq, sub_account_address, mts, record }) => ({
+            seq,
+            topic,
+            prev_seq,
+            sub_account_address,
+            mts,
+            record
+          }))
       ),
     lastSeqs: (user_id, topic) => Effect.sync(() => new Map(lastSeqs.get(`${user_id}|${topic}`)))
   })

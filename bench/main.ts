@@ -1,0 +1,22 @@
+/** `npm run bench -- NAME`: runs one benchmark by its protocol and prints its figures. */
+import { execFileSync } from "node:child_process"
+import { availableParallelism } from "node:os"
+
+const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
+  "order-entry": () => import("./OrderEntry.bench.ts")
+}
+
+const name = process.argv[2] ?? ""
+const bench = benches[name]
+if (bench === undefined) {
+  console.error(`usage: npm run bench -- NAME\nbenches: ${Object.keys(benches).join(", ")}`)
+  process.exit(2)
+}
+if (availableParallelism() < 2) {
+  console.error("ratios need two cores: one for the server, one for the load")
+  process.exit(2)
+}
+// load and backends on one core, the server under test on the other
+execFileSync("taskset", ["-apc", "1", String(process.pid)], { stdio: "ignore" })
+await (await bench()).main()
+process.exit(0)

@@ -1,0 +1,97 @@
+/** A gateway in a process of its own, as `npm start` runs it: started, waited for, stopped or killed. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { createServer } from "node:net"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+/** Time a start may take, in ms. */
+const READY_MS = 30_000
+/** Time a stop may take, in ms: the shutdown's own limit. */
+const STOP_MS = 30_000
+/** Lines of output kept, for the text of a failure. */
+const LINES_MAX = 200
+
+export interface GatewayProcess {
+  readonly url: string
+  readonly port: number
+  readonly dataDir: string
+  readonly pid: number
+  /** The last lines of its output. */
+  readonly output: () => string
+  /** Stops it as an operator would; answers the exit code. */
+  readonly stop: () => Promise<number | null>
+  /** Kills it as a power switch would. */
+  readonly kill: () => Promise<void>
+}
+
+/** A port that is free now. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() =>
+        typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))
+      )
+    })
+  })
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Starts a program of the project and waits until `ready` says so. */
+export const startGateway = async (options: {
+  readonly dataDir: string
+  readonly port?: number
+  readonly env?: Readonly<Record<string, string>>
+}): Promise<GatewayProcess> => {
+  const port = options.port ?? (await freePort())
+  const child: ChildProcess = spawn(process.execPath, [join(root, "src/main.ts")], {
+    cwd: root,
+    env: { ...process.env, PORT: String(port), HOST: "127.0.0.1", DATA_DIR: options.dataDir, ...options.env },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const lines: Array<string> = []
+  for (const stream of [child.stdout!, child.stderr!]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      lines.push(...text.split("\n").filter((line) => line !== ""))
+      lines.splice(0, lines.length - LINES_MAX)
+    })
+  }
+  const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
+  const output = () => lines.join("\n")
+  const url = `http://127.0.0.1:${port}`
+  const deadline = Date.now() + READY_MS
+  for (;;) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the gateway ended with ${child.exitCode ?? child.signalCode}:\n${output()}`)
+    }
+    if (Date.now() > deadline) {
+      child.kill("SIGKILL")
+      throw new Error(`the gateway was not ready in ${READY_MS} ms:\n${output()}`)
+    }
+    const answer = await fetch(`${url}/ready`).catch(() => undefined)
+    if (answer?.status === 200) break
+    await sleep(25)
+  }
+  return {
+    url,
+    port,
+    dataDir: options.dataDir,
+    pid: child.pid!,
+    output,
+    stop: async () => {
+      child.kill("SIGTERM")
+      const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS)
+      const code = await ended
+      clearTimeout(late)
+      return code
+    },
+    kill: async () => {
+      child.kill("SIGKILL")
+      await ended
+    }
+  }
+}

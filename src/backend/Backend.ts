@@ -1,0 +1,174 @@
+/**
+ * The default backend as one Effect: read the settings, recover the exchange from its journal, serve it over gRPC.
+ *
+ * It is a program behind the gRPC boundary and knows nothing of the gateway. Source: contract 9.
+ */
+import { readFile } from "node:fs/promises"
+import { Effect, Logger, Redacted, References, Schema, type Scope } from "effect"
+import * as Engine from "./Engine.ts"
+import { Journal, type JournalError } from "./journal/Journal.ts"
+import { replay } from "./journal/Replay.ts"
+import type { Machine } from "./Machine.ts"
+import * as Markets from "./Markets.ts"
+import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
+import * as Reads from "./Reads.ts"
+import * as Ids from "./sequencer/Ids.ts"
+import type { ServerTls } from "./server/GrpcServer.ts"
+import * as Serve from "./server/Serve.ts"
+import type { Settings } from "./Settings.ts"
+
+/** A setting names something that cannot be used. */
+export class SettingError extends Schema.TaggedError<SettingError>()("SettingError", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Unknown)
+}) {}
+
+/** What of the configuration the journal keeps; its epoch is the journal's own. */
+export type Config = Omit<Engine.EngineConfig, "epoch">
+
+export const machine: Machine<Engine.State, Config> = {
+  rules: Engine.RULES,
+  initial: (config, epoch) => Engine.initial({ ...config, epoch }),
+  apply: Engine.apply,
+  hash: Engine.hash,
+  tickMatters: Engine.tickMatters,
+  headSeq: Reads.headSeq
+}
+
+/** Open orders of one page. */
+export const PAGE_ORDERS_MAX = 10_000
+
+/** Open orders behind a page token, which is the id of the last order of the page before; that order may be gone. */
+const openOrders = (state: Engine.State, request: GetOpenOrdersRequest): GetOpenOrdersResponse => {
+  const all = Reads.openOrders(state, request)
+  const numberOf = (order_id: string) => Ids.read(state.orderSeed, order_id) ?? 0
+  const after = request.page_token === "" ? 0 : numberOf(request.page_token)
+  const rest = after === 0 ? all : all.filter((order) => numberOf(order.order_id) > after)
+  const orders = rest.slice(0, PAGE_ORDERS_MAX)
+  const next_page_token = orders.length < rest.length ? orders.at(-1)!.order_id : ""
+  return { orders, as_of_seq: Reads.headSeq(state), next_page_token }
+}
+
+const orNotFound = <A>(value: A | undefined, what: string) => value ?? { notFound: `no such ${what}` }
+
+/** The reads of both services over the engine's state. */
+export const reads = (state: Engine.State): Serve.Reads => {
+  const asOf = <A extends object>(value: A) => ({ ...value, as_of_seq: Reads.headSeq(state) })
+  return {
+    sequencer: {
+      getOrderBook: ({ symbol, depth }) => orNotFound(Reads.orderBook(state, symbol, depth), "market"),
+      getOpenOrders: (request) => openOrders(state, request),
+      getOrder: (request) => {
+        const order = Reads.order(state, request)
+        return order === undefined ? { notFound: "no such open order" } : asOf({ order })
+      },
+      listInstruments: () => asOf({ instruments: Reads.instruments(state) }),
+      listSubAccounts: ({ user_id }) => asOf({ sub_accounts: Reads.subAccounts(state, user_id), next_page_token: "" })
+    },
+    referee: {
+      getAccount: ({ sub_account_address }) => orNotFound(Reads.account(state, sub_account_address), "sub-account"),
+      getPortfolio: ({ user_id }) => Reads.portfolio(state, user_id),
+      listPositions: (request) => asOf({ positions: Reads.positions(state, request), next_page_token: "" }),
+      getPrices: ({ symbols }) => ({ prices: Reads.prices(state, symbols) }),
+      listRiskTiers: ({ symbol }) => ({ tiers: Reads.riskTiers(state, symbol) }),
+      getFeeRates: ({ symbol }) => ({ rates: Reads.feeRates(state, symbol) })
+    },
+    prices: () => Reads.prices(state)
+  }
+}
+
+const file = (name: string, path: string) =>
+  Effect.tryPromise({
+    try: () => readFile(path),
+    catch: (cause) => new SettingError({ message: `${name}: cannot read ${path}`, cause })
+  })
+
+const marketsOf = (path: string | undefined) =>
+  path === undefined
+    ? Effect.succeed(Markets.shippedMarkets)
+    : Effect.flatMap(file("MARKETS_FILE", path), (bytes) =>
+        Effect.try({
+          try: () => Markets.parse(bytes.toString("utf8")),
+          catch: (cause) => new SettingError({ message: `MARKETS_FILE: ${path}: ${(cause as Error).message}`, cause })
+        })
+      )
+
+const tlsOf = Effect.fnUntraced(function* (settings: Settings): Effect.fn.Return<ServerTls | undefined, SettingError> {
+  const { tlsCa, tlsCert, tlsKey } = settings
+  if (tlsCert === undefined && tlsKey === undefined) return undefined
+  if (tlsCert === undefined || tlsKey === undefined) {
+    return yield* new SettingError({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY belong together" })
+  }
+  return {
+    ca: tlsCa === undefined ? undefined : yield* file("BACKEND_TLS_CA", tlsCa),
+    cert: yield* file("BACKEND_TLS_CERT", tlsCert),
+    key: yield* file("BACKEND_TLS_KEY", tlsKey)
+  }
+})
+
+/** Serves the exchange of these settings until the scope closes. */
+export const serve = Effect.fnUntraced(function* (
+  settings: Settings
+): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
+  const { simMaker, indexSource, faucetDailyLimit, poolBaseEquity, secret } = settings
+  const markets = yield* marketsOf(settings.marketsFile)
+  return yield* Serve.serve({
+    machine,
+    reads,
+    config: { markets, simMaker, indexSource, faucetDailyLimit, poolBaseEquity },
+    directory: settings.dataDir,
+    host: secret === undefined ? "127.0.0.1" : settings.host,
+    port: settings.port,
+    secret: secret === undefined ? undefined : Redacted.value(secret),
+    tls: yield* tlsOf(settings)
+  })
+})
+
+/** What a journal holds, found by replaying all of it. */
+export interface Verified {
+  readonly epoch: string
+  readonly rules: string
+  readonly entries: number
+  readonly at_ms: number
+  readonly checkpoints: number
+  readonly head_seq: number
+  readonly state_hash: string
+}
+
+/** Replays the journal read-only, beside a running backend or not, and compares every checkpoint and every result. */
+export const verify = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+  Effect.acquireUseRelease(
+    Effect.try({
+      try: () => Journal.read(Serve.journalPath(settings.dataDir)),
+      catch: (cause) => cause as JournalError
+    }),
+    (journal) =>
+      Effect.try({
+        try: () => {
+          const { state, entries, at_ms } = replay(machine, journal, { results: true })
+          return {
+            epoch: journal.origin.epoch,
+            rules: journal.origin.rules,
+            entries,
+            at_ms,
+            checkpoints: journal.checkpoints().length,
+            head_seq: machine.headSeq(state),
+            state_hash: machine.hash(state)
+          }
+        },
+        catch: (cause) => cause as JournalError
+      }),
+    (journal) => Effect.sync(() => journal.close())
+  )
+
+const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+/** Structured lines on the standard output, from the level of the settings on. */
+export const withLogging =
+  (settings: Settings) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    effect.pipe(
+      Effect.annotateLogs({ program: "backend" }),
+      Effect.provide(Logger.layer([Logger.consoleJson])),
+      Effect.provideService(References.MinimumLogLevel, levels[settings.logLevel])
+    )

@@ -1,0 +1,171 @@
+/**
+ * The recent events, encoded once, for any number of subscribers.
+ *
+ * Events are kept as blocks: ready StreamEventsResponse messages that hold whole steps. Protobuf messages concatenate,
+ * so several blocks side by side are a valid frame too, and a subscriber that is behind is served by joining blocks.
+ * The log is bounded by events and bytes; the oldest blocks go first.
+ */
+import { BinaryWriter } from "@bufbuild/protobuf/wire"
+import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+
+/** How much of the past a subscriber can ask for. */
+export interface EventLogLimits {
+  readonly events_kept_max: number
+  readonly bytes_kept_max: number
+}
+
+export const defaultLimits: EventLogLimits = { events_kept_max: 500_000, bytes_kept_max: 512 * 1024 * 1024 }
+
+/** A block is closed at the end of the step that takes it past this size; joined frames stay around it too. */
+export const FRAME_BYTES = 64 * 1024
+
+interface Block {
+  readonly first: number
+  readonly last: number
+  readonly bytes: Buffer
+}
+
+/** Tags of StreamEventsResponse.epoch and StreamEventsResponse.events. */
+const EPOCH_TAG = 10
+const EVENTS_TAG = 18
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** A place in the log: the number of a block, counted from the first one ever. */
+export type Cursor = number
+
+export class EventLog {
+  readonly epoch: string
+  private readonly limits: EventLogLimits
+  private blocks: Array<Block> = []
+  /** Index in `blocks` of the oldest block kept. */
+  private start = 0
+  /** Cursor of `blocks[start]`. */
+  private base: Cursor = 0
+  private bytes = 0
+  private head_seq = 0
+  private joined: { readonly from: Cursor; readonly to: Cursor; readonly bytes: Buffer } | undefined
+
+  constructor(epoch: string, limits: EventLogLimits = defaultLimits) {
+    this.epoch = epoch
+    this.limits = limits
+  }
+
+  /** Seq of the last event that may be told; 0 before the first. */
+  get head(): number {
+    return this.head_seq
+  }
+
+  /** Seq of the oldest event kept; `head + 1` while there is none. */
+  get oldest(): number {
+    return this.blocks[this.start]?.first ?? this.head_seq + 1
+  }
+
+  /** Cursor after the newest block. */
+  get end(): Cursor {
+    return this.base + this.blocks.length - this.start
+  }
+
+  /** Whether the block under the cursor is gone. */
+  isGone(cursor: Cursor): boolean {
+    return cursor < this.base
+  }
+
+  /** Moves the head without keeping events: the past of a replay that nobody can ask for. */
+  skip(events: ReadonlyArray<Event>): void {
+    for (const event of events) this.advance(event)
+  }
+
+  /** Adds durable events, whole steps in order. A seq that does not follow the head is a bug and throws. */
+  append(events: ReadonlyArray<Event>): void {
+    let writer: BinaryWriter | undefined
+    let first = 0
+    let size = 0
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i]!
+      this.advance(event)
+      if (writer === undefined) {
+        writer = new BinaryWriter().uint32(EPOCH_TAG).string(this.epoch)
+        first = event.seq
+        size = 0
+      }
+      const encoded = Event.encode(event).finish()
+      writer.uint32(EVENTS_TAG).bytes(encoded)
+      size += encoded.length
+      const next = events[i + 1]
+      if (next === undefined || (size >= FRAME_BYTES && next.step !== event.step)) {
+        this.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
+        writer = undefined
+      }
+    }
+    this.trim()
+  }
+
+  /**
+   * Where a subscriber that wants `from_seq` next starts: a first frame where the seq lies inside a block, and the cursor
+   * to go on from. Undefined if the seq is gone or lies ahead of the next one.
+   */
+  seek(from_seq: number): { readonly frame: Buffer | undefined; readonly cursor: Cursor } | undefined {
+    if (from_seq === this.head_seq + 1) return { frame: undefined, cursor: this.end }
+    if (from_seq < this.oldest || from_seq > this.head_seq) return undefined
+    let low = this.start
+    let high = this.blocks.length - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.blocks[middle]!.last < from_seq) low = middle + 1
+      else high = middle
+    }
+    const block = this.blocks[low]!
+    const cursor = this.base + low - this.start
+    if (block.first === from_seq) return { frame: undefined, cursor }
+    const whole = StreamEventsResponse.decode(block.bytes)
+    const events = whole.events.filter((event) => event.seq >= from_seq)
+    return { frame: asBuffer(StreamEventsResponse.encode({ ...whole, events }).finish()), cursor: cursor + 1 }
+  }
+
+  /** The next frame from the cursor on, and the cursor behind it. The block under the cursor must be kept. */
+  read(cursor: Cursor): { readonly frame: Buffer; readonly cursor: Cursor } {
+    const from = this.start + cursor - this.base
+    let to = from + 1
+    let size = this.blocks[from]!.bytes.length
+    while (to < this.blocks.length && size + this.blocks[to]!.bytes.length <= FRAME_BYTES) {
+      size += this.blocks[to]!.bytes.length
+      to++
+    }
+    const after = cursor + to - from
+    if (to === from + 1) return { frame: this.blocks[from]!.bytes, cursor: after }
+    if (this.joined?.from !== cursor || this.joined.to !== after) {
+      const parts = this.blocks.slice(from, to).map((block) => block.bytes)
+      this.joined = { from: cursor, to: after, bytes: Buffer.concat(parts) }
+    }
+    return { frame: this.joined.bytes, cursor: after }
+  }
+
+  private advance(event: Event): void {
+    if (event.seq !== this.head_seq + 1) {
+      throw new Error(`event ${event.seq} does not follow the head ${this.head_seq}`)
+    }
+    this.head_seq = event.seq
+  }
+
+  private push(block: Block): void {
+    this.blocks.push(block)
+    this.bytes += block.bytes.length
+  }
+
+  private trim(): void {
+    const { events_kept_max, bytes_kept_max } = this.limits
+    while (this.start < this.blocks.length - 1) {
+      const oldest = this.blocks[this.start]!
+      if (this.head_seq - oldest.first < events_kept_max && this.bytes <= bytes_kept_max) break
+      this.bytes -= oldest.bytes.length
+      this.blocks[this.start] = undefined as never
+      this.start++
+      this.base++
+    }
+    if (this.start > 1024 && this.start * 2 > this.blocks.length) {
+      this.blocks = this.blocks.slice(this.start)
+      this.start = 0
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Hands prices to their subscribers: all at first, then what changed, at most every 200 ms a market, and a heartbeat
+ * every second. Only the newest price matters, so a subscriber that is behind is sent the whole once it reads again.
+ * Source: contract 8.2.
+ */
+import { type ServerWritableStream, status } from "@grpc/grpc-js"
+import { type StreamPricesRequest, StreamPricesResponse } from "../../proto/gateway/v1/referee.ts"
+import { Prices } from "../../proto/gateway/v1/types.ts"
+import { fail, HEARTBEAT_MS, SUBSCRIBER_STALL_MS, SUBSCRIBERS_MAX } from "./EventStream.ts"
+
+/** Source: contract 8.2. */
+export const PRICES_MS = 200
+
+export type PriceCall = ServerWritableStream<StreamPricesRequest, StreamPricesResponse>
+
+interface Subscriber {
+  readonly call: PriceCall
+  /** Empty: all. */
+  readonly symbols: ReadonlySet<string>
+  stalledSince: number | undefined
+}
+
+export interface PriceSource {
+  readonly prices: () => ReadonlyArray<Prices>
+  readonly appliedSeq: () => number
+  readonly now: () => number
+}
+
+const same = (a: Prices, b: Prices | undefined): boolean =>
+  b !== undefined &&
+  a.mark_price === b.mark_price &&
+  a.index_price === b.index_price &&
+  a.funding_rate === b.funding_rate &&
+  a.next_funding_time_ms === b.next_funding_time_ms &&
+  a.open_interest === b.open_interest &&
+  a.last_price === b.last_price
+
+export class PriceStream {
+  private readonly source: PriceSource
+  private readonly subscribers = new Set<Subscriber>()
+  private readonly timers: ReadonlyArray<NodeJS.Timeout>
+  private told = new Map<string, Prices>()
+  private stopped = false
+
+  constructor(source: PriceSource) {
+    this.source = source
+    this.timers = [setInterval(() => this.publish(), PRICES_MS), setInterval(() => this.beat(), HEARTBEAT_MS)]
+  }
+
+  subscribe(call: PriceCall): void {
+    if (this.stopped) return void fail(call, status.UNAVAILABLE, "the backend is stopping")
+    if (this.subscribers.size >= SUBSCRIBERS_MAX) {
+      return void fail(call, status.RESOURCE_EXHAUSTED, "too many subscribers")
+    }
+    const subscriber: Subscriber = { call, symbols: new Set(call.request.symbols), stalledSince: undefined }
+    this.subscribers.add(subscriber)
+    const leave = () => this.subscribers.delete(subscriber)
+    call.on("cancelled", leave)
+    call.on("close", leave)
+    call.on("drain", () => {
+      subscriber.stalledSince = undefined
+      this.send(subscriber, this.source.prices())
+    })
+    this.write(subscriber, { prices: [], heartbeat: this.heartbeat() })
+    this.send(subscriber, this.source.prices())
+  }
+
+  stop(): void {
+    this.stopped = true
+    for (const timer of this.timers) clearInterval(timer)
+    for (const { call } of this.subscribers) fail(call, status.UNAVAILABLE, "the backend is stopping")
+    this.subscribers.clear()
+  }
+
+  private publish(): void {
+    if (this.subscribers.size === 0) return
+    const prices = this.source.prices()
+    const changed = prices.filter((price) => !same(price, this.told.get(price.symbol)))
+    if (changed.length === 0) return
+    this.told = new Map(prices.map((price) => [price.symbol, price]))
+    for (const subscriber of this.subscribers) this.send(subscriber, changed)
+  }
+
+  private beat(): void {
+    const heartbeat = this.heartbeat()
+    for (const subscriber of this.subscribers) {
+      if (subscriber.stalledSince === undefined) this.write(subscriber, { prices: [], heartbeat })
+      else if (heartbeat.server_ts_ms - subscriber.stalledSince >= SUBSCRIBER_STALL_MS) {
+        this.subscribers.delete(subscriber)
+        fail(subscriber.call, status.RESOURCE_EXHAUSTED, "too slow: no frame was taken")
+      }
+    }
+  }
+
+  private heartbeat() {
+    return { applied_seq: this.source.appliedSeq(), server_ts_ms: this.source.now() }
+  }
+
+  private send(subscriber: Subscriber, prices: ReadonlyArray<Prices>): void {
+    if (subscriber.stalledSince !== undefined) return
+    const { symbols } = subscriber
+    const wanted = prices.filter((price) => symbols.size === 0 || symbols.has(price.symbol))
+    if (wanted.length > 0) this.write(subscriber, { prices: wanted, heartbeat: undefined })
+  }
+
+  private write(subscriber: Subscriber, frame: StreamPricesResponse): void {
+    if (!subscriber.call.write(frame)) subscriber.stalledSince = this.source.now()
+  }
+}

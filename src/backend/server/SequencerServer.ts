@@ -1,0 +1,190 @@
+/**
+ * The Sequencer service over the writer, the event stream and the engine's reads.
+ *
+ * Commands of a stream are journalled as they came over the wire, and a result is encoded once: the bytes in the journal
+ * are the bytes of the answer.
+ */
+import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire"
+import {
+  type handleUnaryCall,
+  Metadata,
+  type sendUnaryData,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type ServiceDefinition,
+  status,
+  type UntypedServiceImplementation
+} from "@grpc/grpc-js"
+import {
+  Command,
+  CommandResult,
+  CommandStatus,
+  type GetHeadResponse,
+  SequencerService,
+  type SubmitBatchRequest,
+  type SubmitBatchResponse,
+  type SubmitRequest,
+  type SubmitResponse
+} from "../../proto/gateway/v1/sequencer.ts"
+import type { EventLog } from "./EventLog.ts"
+import { type EventCall, type EventStream, fail } from "./EventStream.ts"
+import type { Caller, Submitter } from "./Writer.ts"
+
+/** Source: contract 8.1. */
+export const BATCH_COMMANDS_MAX = 20
+/** Source: contract 8.1. */
+export const STREAM_COMMANDS_MAX = 1024
+
+/** A command with the bytes that it came in. */
+interface Received {
+  readonly command: Command
+  readonly bytes: Uint8Array
+}
+
+/** Field 2 of SubmitStreamRequest, and field 1 of SubmitStreamResponse. */
+const COMMANDS_TAG = 18
+const RESULTS_TAG = 10
+
+const decodeStreamRequest = (message: Buffer): ReadonlyArray<Received> => {
+  const reader = new BinaryReader(message)
+  const received: Array<Received> = []
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    if (tag === COMMANDS_TAG) {
+      const bytes = reader.bytes()
+      received.push({ command: Command.decode(bytes), bytes })
+    } else reader.skip(tag & 7)
+  }
+  return received
+}
+
+const identity = (bytes: Buffer): Buffer => bytes
+
+/** The generated definition with the two hot messages left as bytes. */
+export const service = {
+  ...SequencerService,
+  submitStream: {
+    ...SequencerService.submitStream,
+    requestDeserialize: decodeStreamRequest,
+    responseSerialize: identity
+  },
+  streamEvents: { ...SequencerService.streamEvents, responseSerialize: identity }
+} satisfies ServiceDefinition
+
+const encodeResults = (results: ReadonlyArray<Uint8Array>): Buffer => {
+  const writer = new BinaryWriter()
+  for (const result of results) writer.uint32(RESULTS_TAG).bytes(result)
+  const bytes = writer.finish()
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** A refusal as the error of a unary call: its reason and itself in the trailing metadata. */
+export const toError = (refusal: CommandStatus) => {
+  const metadata = new Metadata()
+  metadata.set("error-reason", refusal.reason)
+  metadata.set("error-details-bin", Buffer.from(CommandStatus.encode(refusal).finish()))
+  return { code: refusal.code as status, details: refusal.message, metadata }
+}
+
+/** Submits some commands for a unary call and gives their results together. */
+const submitAll = (
+  writer: Submitter,
+  commands: ReadonlyArray<Command>,
+  done: (results: Array<CommandResult>) => void
+): void => {
+  const caller: Caller = {
+    results: [],
+    flush: () => {
+      if (caller.results.length < commands.length) return
+      done(caller.results.splice(0).map((bytes) => CommandResult.decode(bytes)))
+    }
+  }
+  for (const command of commands) writer.submit(caller, command, Command.encode(command).finish())
+}
+
+export interface SequencerOptions {
+  readonly writer: Submitter
+  readonly log: EventLog
+  readonly events: EventStream
+  readonly now: () => number
+}
+
+/** The rpcs that change state or follow it; the reads come from the engine. */
+export const make = ({ writer, log, events, now }: SequencerOptions) => {
+  const streams = new Set<ServerDuplexStream<ReadonlyArray<Received>, Buffer>>()
+
+  const submit = (call: ServerUnaryCall<SubmitRequest, SubmitResponse>, callback: sendUnaryData<SubmitResponse>) => {
+    const { command } = call.request
+    if (command === undefined) return callback({ code: status.INVALID_ARGUMENT, details: "no command" })
+    submitAll(writer, [command], ([result]) => {
+      const outcome = result?.outcome
+      if (outcome?.$case === "ack") callback(null, { ack: outcome.value })
+      else if (outcome?.$case === "status") callback(toError(outcome.value))
+      else callback({ code: status.INTERNAL, details: "no outcome" })
+    })
+  }
+
+  const submitBatch = (
+    call: ServerUnaryCall<SubmitBatchRequest, SubmitBatchResponse>,
+    callback: sendUnaryData<SubmitBatchResponse>
+  ) => {
+    const { commands } = call.request
+    if (commands.length < 1 || commands.length > BATCH_COMMANDS_MAX) {
+      return callback({ code: status.INVALID_ARGUMENT, details: `a batch holds 1 to ${BATCH_COMMANDS_MAX} commands` })
+    }
+    submitAll(writer, commands, (results) => callback(null, { results }))
+  }
+
+  const submitStream = (call: ServerDuplexStream<ReadonlyArray<Received>, Buffer>) => {
+    let unanswered = 0
+    let ended = false
+    const close = () => {
+      if (ended && unanswered === 0) call.end()
+    }
+    const caller: Caller = {
+      results: [],
+      flush: () => {
+        const results = caller.results.splice(0)
+        unanswered -= results.length
+        if (call.writable && !call.write(encodeResults(results))) {
+          // The answers are not read: take no more commands until they are.
+          call.pause()
+          call.once("drain", () => call.resume())
+        }
+        close()
+      }
+    }
+    streams.add(call)
+    call.on("close", () => streams.delete(call))
+    call.on("cancelled", () => streams.delete(call))
+    call.on("data", (received: ReadonlyArray<Received>) => {
+      if (received.length > STREAM_COMMANDS_MAX) {
+        const details = `a message holds at most ${STREAM_COMMANDS_MAX} commands`
+        return void fail(call, status.INVALID_ARGUMENT, details)
+      }
+      unanswered += received.length
+      for (const { command, bytes } of received) writer.submit(caller, command, bytes)
+    })
+    call.on("end", () => {
+      ended = true
+      close()
+    })
+  }
+
+  const getHead: handleUnaryCall<unknown, GetHeadResponse> = (_call, callback) =>
+    callback(null, { epoch: log.epoch, head_seq: log.head, server_ts_ms: now() })
+
+  return {
+    handlers: {
+      submit,
+      submitBatch,
+      submitStream,
+      streamEvents: (call: EventCall) => events.subscribe(call),
+      getHead
+    } satisfies UntypedServiceImplementation,
+    /** Ends the command streams; what was not answered before is not going to be. */
+    stop: () => {
+      for (const call of streams) fail(call, status.UNAVAILABLE, "the backend is stopping")
+    }
+  }
+}

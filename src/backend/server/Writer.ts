@@ -1,0 +1,261 @@
+/**
+ * The one writer of the engine: collects the commands of an event-loop turn, applies them, makes them durable in one
+ * transaction and only then answers.
+ *
+ * Order is the order of arrival over all streams. Nothing of a turn leaves before its commit: no ack, no refusal, no
+ * event, and no read can come between, because a turn runs to its end without yielding. When the journal cannot take a
+ * turn, or the engine breaks an assertion, the turn is rolled back, its commands are refused as not sequenced, and the
+ * writer stops for good: the state in memory is then ahead of the journal and must be rebuilt from it.
+ */
+import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
+import { type Entry, type Journal, REPETITION_MS } from "../journal/Journal.ts"
+import type { Machine } from "../Machine.ts"
+import type { EventLog } from "./EventLog.ts"
+
+/** Commands that wait for their turn, over all callers; one more is refused with RESOURCE_EXHAUSTED. */
+export const QUEUE_COMMANDS_MAX = 65_536
+/** Commands of one turn, one transaction; the rest go into the next turn. */
+export const TURN_COMMANDS_MAX = 4096
+/** Journal entries between two checkpoints. */
+export const CHECKPOINT_ENTRIES = 10_000
+/** Engine time moves at least this often, in ms. Source: contract 9. */
+export const TICK_MS = 100
+export const COMMAND_ID_CHARS_MAX = 64
+
+/** Result code of SQLite: the disk is full. The pages that could not be written hold no commit. */
+const SQLITE_FULL = 13
+
+/** Codes of google.rpc.Code that this program answers. */
+export const Code = {
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  ALREADY_EXISTS: 6,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  OUT_OF_RANGE: 11,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16
+} as const
+
+/** Who sent a command and is told its result. Results of one turn are told together. */
+export interface Caller {
+  /** One encoded CommandResult per command, in the order of the commands. */
+  readonly results: Array<Uint8Array>
+  /** Called once after a turn that added to `results`; takes them out. */
+  readonly flush: () => void
+}
+
+/** Takes a command and tells its caller the result, once. */
+export interface Submitter {
+  readonly submit: (caller: Caller, command: Command, bytes: Uint8Array) => void
+}
+
+interface Queued {
+  readonly caller: Caller
+  readonly command: Command
+  /** The command as it came over the wire. */
+  readonly bytes: Uint8Array
+}
+
+export interface WriterOptions<S, C> {
+  readonly machine: Machine<S, C>
+  readonly state: S
+  readonly journal: Journal
+  readonly log: EventLog
+  /** Time of the journal's last entry. */
+  readonly at_ms: number
+  /** Unix ms. */
+  readonly now: () => number
+  /** After each turn that added events to the log. */
+  readonly onEvents: () => void
+  /** The writer has stopped for good. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+const refusal = (
+  command_id: string,
+  code: number,
+  message: string,
+  reason: string,
+  metadata: CommandStatus["metadata"] = {}
+): Uint8Array => {
+  const value: CommandStatus = { command_id, code, message, reason, metadata }
+  return CommandResult.encode({ outcome: { $case: "status", value } }).finish()
+}
+
+/** A command's content: everything but the time at which this attempt was issued. */
+const content = (command: Command): Uint8Array => Command.encode({ ...command, issued_at_ms: 0 }).finish()
+
+export class Writer<S, C> implements Submitter {
+  private readonly options: WriterOptions<S, C>
+  private readonly timer: NodeJS.Timeout
+  private queue: Array<Queued> = []
+  private at_ms: number
+  private scheduled = false
+  private tickDue = false
+  private stopped = false
+  private entriesSinceCheckpoint = 0
+
+  constructor(options: WriterOptions<S, C>) {
+    this.options = options
+    this.at_ms = options.at_ms
+    this.timer = setInterval(() => {
+      this.tickDue = true
+      this.schedule()
+    }, TICK_MS)
+  }
+
+  /** Commands that wait for their turn. */
+  get waiting(): number {
+    return this.queue.length
+  }
+
+  /** Takes a command. Its result goes to the caller after the turn that made it durable, or at once when refused here. */
+  submit(caller: Caller, command: Command, bytes: Uint8Array): void {
+    const { command_id } = command
+    if (this.stopped) {
+      this.refuse(caller, refusal(command_id, Code.UNAVAILABLE, "the backend is stopping", "BackendUnavailable"))
+    } else if (this.queue.length >= QUEUE_COMMANDS_MAX) {
+      this.refuse(caller, refusal(command_id, Code.RESOURCE_EXHAUSTED, "too many commands wait", "BackendUnavailable"))
+    } else {
+      this.queue.push({ caller, command, bytes })
+      this.schedule()
+    }
+  }
+
+  /** Runs the commands that wait, writes a checkpoint, and takes no more. */
+  stop(): void {
+    if (this.stopped) return
+    while (this.queue.length > 0) this.turn()
+    this.halt()
+    this.checkpoint()
+  }
+
+  private refuse(caller: Caller, result: Uint8Array): void {
+    caller.results.push(result)
+    caller.flush()
+  }
+
+  private halt(): void {
+    this.stopped = true
+    clearInterval(this.timer)
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.stopped) return
+    this.scheduled = true
+    setImmediate(this.turn)
+  }
+
+  private readonly turn = (): void => {
+    this.scheduled = false
+    if (this.stopped) return
+    const { machine, state, journal, log, now, onEvents, onFailure } = this.options
+    const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
+    this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
+    this.at_ms = Math.max(this.at_ms, now())
+
+    const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
+    this.tickDue = false
+    if (turn.length === 0 && !ticks) return
+
+    const before = journal.position
+    const events: Array<Event> = []
+    const results: Array<Uint8Array> = []
+    let committing = false
+    try {
+      journal.begin()
+      if (ticks) {
+        for (const event of machine.apply(state, { at_ms: this.at_ms, command: undefined }).events) events.push(event)
+        journal.append(this.at_ms, null, null, null)
+      }
+      for (const queued of turn) results.push(this.run(queued, events))
+      committing = true
+      journal.commit()
+    } catch (cause) {
+      this.halt()
+      const refused = this.undo(committing, cause) ? turn.concat(this.queue) : this.queue
+      this.queue = []
+      for (const { caller, command } of refused) {
+        const message = "the backend could not write its journal"
+        caller.results.push(refusal(command.command_id, Code.UNAVAILABLE, message, "BackendUnavailable"))
+      }
+      for (const caller of new Set(refused.map((queued) => queued.caller))) caller.flush()
+      onFailure(cause)
+      return
+    }
+
+    this.entriesSinceCheckpoint += journal.position - before
+    if (events.length > 0) log.append(events)
+    for (let i = 0; i < turn.length; i++) turn[i]!.caller.results.push(results[i]!)
+    for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
+    if (events.length > 0) onEvents()
+    if (this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES) this.checkpoint()
+    if (this.queue.length > 0) this.schedule()
+  }
+
+  /**
+   * Rolls the open transaction back. True when it is sure never to be seen again; after a failed sync at the commit it
+   * may still be found in the file, so its commands must stay unanswered.
+   */
+  private undo(committing: boolean, cause: unknown): boolean {
+    try {
+      this.options.journal.rollback()
+    } catch {
+      return false
+    }
+    return !committing || (cause as { readonly errcode?: number }).errcode === SQLITE_FULL
+  }
+
+  /** Applies one command and journals it if it changed anything. */
+  private run({ command, bytes }: Queued, events: Array<Event>): Uint8Array {
+    const { machine, state, journal } = this.options
+    const { command_id } = command
+    if (command_id === "" || command_id.length > COMMAND_ID_CHARS_MAX) {
+      const message = `command_id must have 1 to ${COMMAND_ID_CHARS_MAX} characters`
+      return refusal(command_id, Code.INVALID_ARGUMENT, message, "InvalidField", { field: "command_id" })
+    }
+    if (command.command === undefined) {
+      return refusal(command_id, Code.INVALID_ARGUMENT, "the command is empty or unknown", "InvalidField", {
+        field: "command"
+      })
+    }
+    const first = journal.find(command_id)
+    if (first !== undefined && this.at_ms - first.at_ms < REPETITION_MS) return this.repeat(command, first)
+
+    const step = machine.apply(state, { at_ms: this.at_ms, command })
+    if (step.result === undefined) throw new Error("the engine gave a command no result")
+    const result = CommandResult.encode(step.result).finish()
+    if (step.result.outcome?.$case === "ack" || step.events.length > 0) {
+      journal.append(this.at_ms, command_id, bytes, result)
+      for (const event of step.events) events.push(event)
+    }
+    return result
+  }
+
+  /** Answers a command_id seen before: the first ack again, or ALREADY_EXISTS when the content is another one. */
+  private repeat(command: Command, first: Entry): Uint8Array {
+    const { command_id } = command
+    const { outcome } = CommandResult.decode(first.result!)
+    if (Buffer.compare(content(Command.decode(first.command!)), content(command)) === 0) {
+      if (outcome?.$case !== "ack") return first.result!
+      return CommandResult.encode({ outcome: { $case: "ack", value: { ...outcome.value, duplicate: true } } }).finish()
+    }
+    const placed = outcome?.$case === "ack" ? outcome.value.orders[0] : undefined
+    if (command.command?.$case === "place_order" && placed?.order_link_id !== undefined) {
+      const message = `order_link_id ${placed.order_link_id} is taken`
+      return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateOrderLinkId", { order_id: placed.order_id })
+    }
+    const message = "another command was given under this command_id"
+    return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateRequestId")
+  }
+
+  private checkpoint(): void {
+    if (this.entriesSinceCheckpoint === 0) return
+    const { machine, state, journal } = this.options
+    journal.checkpoint(machine.headSeq(state), machine.hash(state))
+    this.entriesSinceCheckpoint = 0
+  }
+}

@@ -1,0 +1,92 @@
+/** What was traded in the last 24 hours, kept minute by minute: the numbers of a ticker. Source: contract 3.3. */
+import * as Decimal from "./Decimal.ts"
+import type { Candle } from "./Market.ts"
+import { DAY_MS, MINUTE_MS } from "./Time.ts"
+
+interface Minute {
+  readonly start: number
+  readonly open: Decimal.Scaled
+  readonly high: Decimal.Scaled
+  readonly low: Decimal.Scaled
+  readonly close: Decimal.Scaled
+  readonly volume: Decimal.Scaled
+  readonly turnover: Decimal.Scaled
+}
+
+const minuteOf = (candle: Candle): Minute => ({
+  start: candle.start_time,
+  open: Decimal.parse(candle.open),
+  high: Decimal.parse(candle.high),
+  low: Decimal.parse(candle.low),
+  close: Decimal.parse(candle.close),
+  volume: Decimal.parse(candle.volume),
+  turnover: Decimal.parse(candle.turnover)
+})
+
+export interface DayNumbers {
+  /** Price 24 hours ago; where nothing was traded before, that of the first trade. */
+  readonly previous: Decimal.Scaled
+  readonly high: Decimal.Scaled
+  readonly low: Decimal.Scaled
+  readonly volume: Decimal.Scaled
+  readonly turnover: Decimal.Scaled
+}
+
+/**
+ * The window moves by whole minutes: it holds every minute of which some part lies in the last 24 hours, so at most 1,441.
+ * Sums move with it; the extremes are looked for anew only when the minute that held one is gone.
+ */
+export class DayWindow {
+  private readonly minutes: Array<Minute> = []
+  /** Last price before the window. */
+  private before: Decimal.Scaled | undefined
+  private volume = 0n
+  private turnover = 0n
+  private extremes: { readonly high: Decimal.Scaled; readonly low: Decimal.Scaled } | undefined
+
+  /** Takes a 1-minute candle in: a new one, or the last one as it stands now. */
+  put(candle: Candle): void {
+    const minute = minuteOf(candle)
+    const last = this.minutes.at(-1)
+    if (last !== undefined && last.start === minute.start) {
+      this.minutes[this.minutes.length - 1] = minute
+      this.volume -= last.volume
+      this.turnover -= last.turnover
+    } else this.minutes.push(minute)
+    this.volume += minute.volume
+    this.turnover += minute.turnover
+    if (this.extremes !== undefined) {
+      this.extremes = {
+        high: Decimal.max(this.extremes.high, minute.high),
+        low: Decimal.min(this.extremes.low, minute.low)
+      }
+    }
+  }
+  /** Lets go what is older than 24 hours; whether anything was. */
+  advance(now: number): boolean {
+    let gone = 0
+    while (gone < this.minutes.length && this.minutes[gone]!.start + MINUTE_MS <= now - DAY_MS) {
+      const minute = this.minutes[gone++]!
+      this.before = minute.close
+      this.volume -= minute.volume
+      this.turnover -= minute.turnover
+      if (minute.high === this.extremes?.high || minute.low === this.extremes?.low) this.extremes = undefined
+    }
+    if (gone > 0) this.minutes.splice(0, gone)
+    return gone > 0
+  }
+  /** `last` is the last price, which stands for all where nothing was traded. */
+  numbers(last: Decimal.Scaled): DayNumbers {
+    const first = this.minutes[0]
+    if (first === undefined) return { previous: this.before ?? last, high: last, low: last, volume: 0n, turnover: 0n }
+    if (this.extremes === undefined) {
+      let { high, low } = first
+      for (const minute of this.minutes) {
+        if (minute.high > high) high = minute.high
+        if (minute.low < low) low = minute.low
+      }
+      this.extremes = { high, low }
+    }
+    return { previous: this.before ?? first.open, ...this.extremes, volume: this.volume, turnover: this.turnover }
+  }
+}

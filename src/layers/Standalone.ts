@@ -1,0 +1,111 @@
+/**
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory, and a backend over gRPC, by default the embedded one in
+ * a worker thread of this process. It is the one place that knows the embedded backend.
+ */
+import { readFile } from "node:fs/promises"
+import { mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { Duration, Effect, Layer, Schema } from "effect"
+import * as Embedded from "../backend/Embedded.ts"
+import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
+import * as GrpcFeed from "./grpc/GrpcFeed.ts"
+import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
+import * as GrpcReferee from "./grpc/GrpcReferee.ts"
+import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
+import * as MemoryRateLimitStore from "./memory/MemoryRateLimitStore.ts"
+import * as NodeIds from "./node/NodeIds.ts"
+import * as NodeSignatures from "./node/NodeSignatures.ts"
+import * as NodeSigningKeys from "./node/NodeSigningKeys.ts"
+import type { Settings } from "./Settings.ts"
+import * as NodeSqlite from "./sql/NodeSqlite.ts"
+import * as SqlAccounts from "./sql/SqlAccounts.ts"
+import * as SqlHistory from "./sql/SqlHistory.ts"
+import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
+
+/** A setting names something that cannot be used. */
+export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+const pem = (variable: string, path: string) =>
+  Effect.tryPromise({
+    try: () => readFile(path),
+    catch: (cause) => new SettingUnusable({ message: `${variable}: cannot read ${path}`, cause })
+  })
+
+const tlsOf = Effect.fnUntraced(function* (
+  settings: Settings
+): Effect.fn.Return<ClientTls | undefined, SettingUnusable> {
+  const { backendTlsCa, backendTlsCert, backendTlsKey } = settings
+  if (backendTlsCa === undefined) return undefined
+  if ((backendTlsCert === undefined) !== (backendTlsKey === undefined)) {
+    return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY belong together" })
+  }
+  return {
+    ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),
+    cert: backendTlsCert === undefined ? undefined : yield* pem("BACKEND_TLS_CERT", backendTlsCert),
+    key: backendTlsKey === undefined ? undefined : yield* pem("BACKEND_TLS_KEY", backendTlsKey)
+  }
+})
+
+/** Sequencer and referee, over one link each. */
+const backend = (sequencer: Endpoint, referee: Endpoint) =>
+  Layer.mergeAll(
+    GrpcSequencer.layer(sequencer),
+    GrpcFeed.layer(sequencer),
+    GrpcReferee.layer(referee),
+    GrpcPriceFeed.layer(referee)
+  )
+
+const embeddedBackend = Layer.unwrap(
+  Effect.map(Embedded.make, ({ address, secret }) => {
+    const endpoint: Endpoint = { address, secret, tls: undefined }
+    return backend(endpoint, endpoint)
+  })
+)
+
+const externalBackend = (settings: Settings) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
+      if (sequencerUrl === undefined) {
+        return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
+      }
+      const tls = yield* tlsOf(settings)
+      return backend({ address: sequencerUrl, secret, tls }, { address: refereeUrl ?? sequencerUrl, secret, tls })
+    })
+  )
+
+const dataDir = (path: string) =>
+  Effect.try({
+    try: () => mkdirSync(path, { recursive: true, mode: 0o700 }),
+    catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot create ${path}`, cause })
+  })
+
+/** Every port of the gateway, kept by one machine. */
+export const layer = (settings: Settings) => {
+  const database = (name: string, synchronous: "FULL" | "NORMAL") =>
+    NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
+  return Layer.unwrap(
+    Effect.as(
+      dataDir(settings.dataDir),
+      Layer.mergeAll(
+        settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
+        SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
+        Layer.mergeAll(
+          SqlAccounts.layer,
+          SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) })
+        ).pipe(Layer.provide(database("accounts.sqlite", "FULL"))),
+        MemoryRateLimitStore.layer(),
+        NodeSignatures.layer(),
+        NodeSigningKeys.layer({
+          seed: settings.jwtSigningKey,
+          verifyKeys: settings.jwtVerifyKeys?.split(",").map((key) => key.trim()) ?? [],
+          dataDir: settings.dataDir
+        }),
+        NodeIds.layer
+      )
+    )
+  )
+}

@@ -1,0 +1,228 @@
+/**
+ * A channel to one backend: credentials, keepalive, reads with a deadline, and streams that are taken up again for ever.
+ *
+ * Source: contract 8, 8.3.
+ */
+import { randomUUID } from "node:crypto"
+import * as NodeStream from "@effect/platform-node/NodeStream"
+import {
+  ChannelCredentials,
+  Client,
+  type ClientOptions,
+  type ClientReadableStream,
+  Metadata,
+  type ServiceError,
+  status
+} from "@grpc/grpc-js"
+import { type Cause, Effect, Queue, Random, Redacted, type Scope, Stream } from "effect"
+
+/** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
+export interface ClientTls {
+  readonly ca: Buffer
+  readonly cert: Buffer | undefined
+  readonly key: Buffer | undefined
+}
+
+export interface Endpoint {
+  /** `host:port`. */
+  readonly address: string
+  readonly secret: Redacted.Redacted<string> | undefined
+  readonly tls: ClientTls | undefined
+}
+
+/** First and longest pause between two attempts to connect, in ms; each is jittered by a fifth. */
+export const RECONNECT_MS_MIN = 100
+export const RECONNECT_MS_MAX = 2000
+/** A stream whose heartbeat is this late is given up. Source: contract 8.4. */
+export const SILENCE_MS_MAX = 5000
+/** A message holds a whole step at least; a liquidation may be large. */
+export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+/** Frames of a stream that wait for their reader; more are not taken off the wire. */
+export const FRAMES_WAITING_MAX = 64
+
+const options: ClientOptions = {
+  "grpc.keepalive_time_ms": 5000,
+  "grpc.keepalive_timeout_ms": 5000,
+  "grpc.keepalive_permit_without_calls": 1,
+  "grpc.initial_reconnect_backoff_ms": RECONNECT_MS_MIN,
+  "grpc.min_reconnect_backoff_ms": RECONNECT_MS_MIN,
+  "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
+  "grpc.max_receive_message_length": MESSAGE_BYTES_MAX,
+  "grpc.enable_retries": 0,
+  // A channel of its own: the link to a backend is never shared, so losing one loses one.
+  "grpc.use_local_subchannel_pool": 1
+}
+
+/** An rpc of a generated service definition. */
+export interface Rpc<Req, Res> {
+  readonly path: string
+  readonly requestSerialize: (value: Req) => Buffer
+  readonly responseDeserialize: (value: Buffer) => Res
+}
+
+export interface Channel {
+  readonly client: Client
+  /** Metadata of a call: the secret, and an id by which the logs of both sides can be compared. */
+  readonly metadata: () => Metadata
+  /** A read. Repeated once when the backend was not there, within the same deadline. */
+  readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
+}
+
+/** Waits before the next attempt to connect: exponential, jittered, bounded. */
+export const pause = (failures: number): Effect.Effect<void> =>
+  Effect.flatMap(Random.nextBetween(0.8, 1.2), (jitter) =>
+    Effect.sleep(Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(failures, 16)) * jitter)
+  )
+
+const credentialsOf = (tls: ClientTls | undefined): ChannelCredentials =>
+  tls === undefined
+    ? ChannelCredentials.createInsecure()
+    : ChannelCredentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
+
+/** Opens a channel for as long as the scope lives. It connects by itself, now and after every loss. */
+export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.Return<Channel, never, Scope.Scope> {
+  const client = yield* Effect.acquireRelease(
+    Effect.sync(() => new Client(endpoint.address, credentialsOf(endpoint.tls), options)),
+    (client) => Effect.sync(() => client.close())
+  )
+  const authorization = endpoint.secret === undefined ? undefined : `Bearer ${Redacted.value(endpoint.secret)}`
+  const metadata = (): Metadata => {
+    const metadata = new Metadata()
+    metadata.set("x-request-id", randomUUID())
+    if (authorization !== undefined) metadata.set("authorization", authorization)
+    return metadata
+  }
+  client.getChannel().getConnectivityState(true)
+
+  const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
+    Effect.callback<Res, ServiceError>((resume) => {
+      const call = client.makeUnaryRequest(
+        rpc.path,
+        rpc.requestSerialize,
+        rpc.responseDeserialize,
+        request,
+        metadata(),
+        { deadline },
+        (error, value) => resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
+      )
+      return Effect.sync(() => call.cancel())
+    })
+  const read: Channel["read"] = (rpc, request, deadline_ms) =>
+    Effect.suspend(() => {
+      // grpc compares with the machine's clock, not with the one that a test may have shifted.
+      const deadline = Date.now() + deadline_ms
+      const attempt = once(rpc, request, deadline)
+      return Effect.catch(attempt, (error) =>
+        error.code === status.UNAVAILABLE && Date.now() + RECONNECT_MS_MIN < deadline
+          ? Effect.andThen(pause(0), attempt)
+          : Effect.fail(error)
+      )
+    })
+  return { client, metadata, read }
+})
+
+export interface Subscription<Frame, A, E> {
+  /** For the log. */
+  readonly name: string
+  /** Opens the stream anew, from where the reader has come. */
+  readonly open: () => ClientReadableStream<Frame>
+  /** Values of a frame. Throwing gives the connection up. */
+  readonly read: (frame: Frame) => ReadonlyArray<A>
+  /** Told once after each loss. */
+  readonly lost: A
+  /** An error that no new connection mends; undefined for the others. */
+  readonly final: (error: ServiceError) => E | undefined
+}
+
+const opened = <Frame>(
+  open: () => ClientReadableStream<Frame>
+): Effect.Effect<ClientReadableStream<Frame>, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const call = open()
+      // An error after the last read has no other listener and would end the process.
+      call.on("error", () => {})
+      return call
+    }),
+    (call) => Effect.sync(() => call.cancel())
+  )
+
+/**
+ * A server stream for ever: every loss is told and the stream opened again after a pause. A reader that does not take
+ * its frames holds the stream back; a stream that brings nothing, not even a heartbeat, is given up.
+ */
+export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): Stream.Stream<A, E> =>
+  Stream.callback<A, E>(
+    (queue: Queue.Queue<A, E | Cause.Done>) =>
+      Effect.gen(function* () {
+        let failures = 0
+        while (true) {
+          const error = yield* connection(subscription, queue, () => {
+            failures = 0
+          })
+          const final = subscription.final(error)
+          if (final !== undefined) return yield* Effect.fail(final)
+          yield* Queue.offer(queue, subscription.lost)
+          yield* Effect.logWithLevel(USUAL.has(error.code) ? "Debug" : "Warn")("backend stream lost", error).pipe(
+            Effect.annotateLogs({ stream: subscription.name, code: error.code })
+          )
+          yield* pause(failures++)
+        }
+      }),
+    { bufferSize: FRAMES_WAITING_MAX, strategy: "suspend" }
+  )
+
+/** One connection, from its opening to the error that ended it. */
+const connection = <Frame, A, E>(
+  { open, read }: Subscription<Frame, A, E>,
+  queue: Queue.Queue<A, E | Cause.Done>,
+  onFrame: () => void
+): Effect.Effect<ServiceError> =>
+  Effect.gen(function* () {
+    const call = yield* opened(open)
+    let heard = performance.now()
+    // While the reader holds the stream back, silence says nothing about the backend.
+    let held = false
+    yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        setInterval(() => {
+          if (!held && performance.now() - heard > SILENCE_MS_MAX) call.cancel()
+        }, SILENCE_MS_MAX / 5)
+      ),
+      (timer) => Effect.sync(() => clearInterval(timer))
+    )
+    yield* NodeStream.fromReadable<Frame, ServiceError>({
+      evaluate: () => call,
+      onError: (cause) => cause as ServiceError,
+      closeOnDone: false
+    }).pipe(
+      Stream.runForEachArray((frames) => {
+        const values: Array<A> = []
+        let broken: ServiceError | undefined
+        for (const frame of frames) {
+          try {
+            for (const value of read(frame)) values.push(value)
+          } catch (cause) {
+            broken = Object.assign(new Error("unreadable frame", { cause }), unreadable)
+            break
+          }
+        }
+        if (broken === undefined) onFrame()
+        held = true
+        // What was read before an unreadable frame is the reader's: the next connection begins after it.
+        return Effect.flatMap(Queue.offerAll(queue, values), () => {
+          held = false
+          heard = performance.now()
+          return broken === undefined ? Effect.void : Effect.fail(broken)
+        })
+      })
+    )
+    return yield* Effect.fail(ended)
+  }).pipe(Effect.scoped, Effect.flip)
+
+/** Losses that come with a restart or a cut. */
+const USUAL: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])
+
+const bare = { details: "", metadata: new Metadata() }
+const unreadable = { ...bare, code: status.DATA_LOSS }
+const ended: ServiceError = Object.assign(new Error("the stream ended"), { ...bare, code: status.UNAVAILABLE })

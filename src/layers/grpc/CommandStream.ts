@@ -1,0 +1,258 @@
+/**
+ * Commands over one long-lived SubmitStream, one message per turn of the event loop.
+ *
+ * Every command given to `submit` is told exactly one outcome: the sequencer's answer, *refused* (it was never written,
+ * so it was surely not sequenced), or *unknown* (it was written and its stream was lost, or its time ran out). A written
+ * command is never written again; one that was not goes to the next stream while its time lasts. Source: contract 8.3.
+ */
+import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
+import {
+  type Command,
+  type CommandResult,
+  SequencerService,
+  type SubmitStreamRequest,
+  type SubmitStreamResponse
+} from "../../proto/gateway/v1/sequencer.ts"
+import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
+
+/** Commands without an outcome, written or not; one more is refused. */
+export const PENDING_COMMANDS_MAX = 16_384
+/** Commands of one message. Source: contract 8.1. */
+export const MESSAGE_COMMANDS_MAX = 1024
+/** Time in which a command gets its outcome. Source: contract 8.1. */
+export const DEADLINE_MS = 2000
+/** How often deadlines are looked at; an outcome is at most this late. */
+export const DEADLINE_STEP_MS = 50
+
+export type Outcome =
+  | CommandResult["outcome"]
+  /** Surely not sequenced. */
+  | { readonly $case: "unavailable"; readonly cause: unknown }
+  /** May have been sequenced. */
+  | { readonly $case: "unknown" }
+  /** The sequencer does not accept this gateway's commands at all. */
+  | { readonly $case: "fault"; readonly cause: unknown }
+
+interface Pending {
+  readonly command: Command
+  readonly done: (outcome: Outcome) => void
+  readonly due: number
+  state: "waiting" | "written" | "done"
+  /** The next command that was written under the same command_id; answers come in the order of writing. */
+  twin: Pending | undefined
+}
+
+type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
+
+/** Statuses that mean the whole stream is refused before a command of it is looked at. */
+const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED])
+
+export class CommandStream {
+  private readonly channel: Channel
+  private readonly timer: NodeJS.Timeout
+  private retry: NodeJS.Timeout | undefined
+  private call: Call | undefined
+  /** Not yet written, in order. */
+  private waiting: Array<Pending> = []
+  /** Written and not answered. */
+  private readonly written = new Map<string, Pending>()
+  /** All commands in the order of their deadlines, done ones included until their turn comes. */
+  private deadlines: Array<Pending> = []
+  private expired = 0
+  private pending = 0
+  /** Written commands whose time ran out and whose answer is still owed; they count as pending. */
+  private overdue = 0
+  private heard = performance.now()
+  private blocked = false
+  private scheduled = false
+  private closed = false
+  private failures = 0
+  private batch = 0
+
+  constructor(channel: Channel) {
+    this.channel = channel
+    this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
+    this.connect()
+  }
+
+  /** Commands without an outcome. */
+  get size(): number {
+    return this.pending
+  }
+
+  /** Whether a stream stands. */
+  get connected(): boolean {
+    return this.call !== undefined
+  }
+
+  /** Takes a command; answers a function that withdraws it if it is still unwritten. `done` is called once, later. */
+  submit(command: Command, done: (outcome: Outcome) => void): () => void {
+    if (this.closed || this.pending + this.overdue >= PENDING_COMMANDS_MAX) {
+      const cause = this.closed ? "the gateway is stopping" : "too many commands wait for the sequencer"
+      done({ $case: "unavailable", cause })
+      return () => {}
+    }
+    const pending: Pending = {
+      command,
+      done,
+      due: performance.now() + DEADLINE_MS,
+      state: "waiting",
+      twin: undefined
+    }
+    this.pending++
+    this.deadlines.push(pending)
+    this.waiting.push(pending)
+    this.schedule()
+    return () => {
+      if (pending.state === "waiting") this.finish(pending, { $case: "unavailable", cause: "withdrawn" })
+    }
+  }
+
+  /** Ends the stream. What was written and not answered is unknown, the rest is refused. */
+  close(): void {
+    this.closed = true
+    clearInterval(this.timer)
+    clearTimeout(this.retry)
+    this.call?.cancel()
+    this.call = undefined
+    this.settle(undefined)
+    for (const pending of this.waiting) this.finish(pending, { $case: "unavailable", cause: "the gateway is stopping" })
+    this.waiting = []
+  }
+
+  private connect(): void {
+    const { client, metadata } = this.channel
+    // A stream that is opened before the channel is connected would take commands that it may never send.
+    client.waitForReady(Date.now() + RECONNECT_MS_MAX, (error) => {
+      if (this.closed) return
+      if (error !== undefined) return this.again()
+      const rpc = SequencerService.submitStream
+      const call: Call = client.makeBidiStreamRequest(
+        rpc.path,
+        rpc.requestSerialize,
+        rpc.responseDeserialize,
+        metadata()
+      )
+      this.call = call
+      this.heard = performance.now()
+      this.blocked = false
+      const lost = (error: ServiceError | undefined) => {
+        if (this.call !== call) return
+        this.call = undefined
+        this.settle(error)
+        if (!this.closed) this.again()
+      }
+      call.on("error", lost)
+      call.on("end", () => lost(undefined))
+      call.on("drain", () => {
+        this.blocked = false
+        this.schedule()
+      })
+      call.on("data", (response: SubmitStreamResponse) => {
+        this.failures = 0
+        this.heard = performance.now()
+        for (const result of response.results) this.answer(result)
+      })
+      this.schedule()
+    })
+  }
+
+  private again(): void {
+    const pause = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(this.failures++, 16))
+    this.retry = setTimeout(() => this.connect(), pause * (0.8 + 0.4 * Math.random()))
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.call === undefined || this.blocked || this.waiting.length === 0) return
+    this.scheduled = true
+    setImmediate(this.flush)
+  }
+
+  private readonly flush = (): void => {
+    this.scheduled = false
+    const { call } = this
+    if (call === undefined) return
+    const waiting = this.waiting
+    let next = 0
+    while (next < waiting.length && !this.blocked) {
+      const commands: Array<Command> = []
+      while (next < waiting.length && commands.length < MESSAGE_COMMANDS_MAX) {
+        const pending = waiting[next++]!
+        if (pending.state !== "waiting") continue
+        pending.state = "written"
+        commands.push(pending.command)
+        this.remember(pending)
+      }
+      if (commands.length > 0) this.blocked = !call.write({ batch_id: ++this.batch, commands })
+    }
+    this.waiting = next === waiting.length ? [] : waiting.slice(next)
+  }
+
+  private remember(pending: Pending): void {
+    const { command_id } = pending.command
+    const first = this.written.get(command_id)
+    if (first === undefined) return void this.written.set(command_id, pending)
+    let last = first
+    while (last.twin !== undefined) last = last.twin
+    last.twin = pending
+  }
+
+  private answer(result: CommandResult): void {
+    const { outcome } = result
+    if (outcome === undefined) return
+    const { command_id } = outcome.value
+    const pending = this.written.get(command_id)
+    if (pending === undefined) return
+    if (pending.twin === undefined) this.written.delete(command_id)
+    else this.written.set(command_id, pending.twin)
+    if (pending.state === "done") this.overdue--
+    else this.finish(pending, outcome)
+  }
+
+  /** The stream is gone: tells every written command. */
+  private settle(error: ServiceError | undefined): void {
+    const refused = error !== undefined && REFUSED.has(error.code)
+    const outcome: Outcome = refused ? { $case: "fault", cause: error } : { $case: "unknown" }
+    const written = [...this.written.values()]
+    this.written.clear()
+    this.overdue = 0
+    for (const first of written) {
+      for (let pending: Pending | undefined = first; pending !== undefined; pending = pending.twin) {
+        this.finish(pending, outcome)
+      }
+    }
+  }
+
+  private expire(): void {
+    const now = performance.now()
+    while (this.expired < this.deadlines.length) {
+      const pending = this.deadlines[this.expired]!
+      if (pending.state !== "done") {
+        if (pending.due > now) break
+        // A written one stays remembered, so that a late answer finds its place before its twin's.
+        const written = pending.state === "written"
+        if (written) this.overdue++
+        const cause = "the sequencer was not reached in time"
+        this.finish(pending, written ? { $case: "unknown" } : { $case: "unavailable", cause })
+      }
+      this.expired++
+    }
+    if (this.expired === this.deadlines.length) {
+      this.deadlines = []
+      this.expired = 0
+    } else if (this.expired > 4096) {
+      this.deadlines = this.deadlines.slice(this.expired)
+      this.expired = 0
+    }
+    // Commands are owed an answer and none at all comes: the stream is stuck.
+    if (this.overdue > 0 && now - this.heard > SILENCE_MS_MAX) this.call?.cancel()
+    if (this.call === undefined) this.waiting = this.waiting.filter((pending) => pending.state === "waiting")
+  }
+
+  private finish(pending: Pending, outcome: Outcome): void {
+    if (pending.state === "done") return
+    pending.state = "done"
+    this.pending--
+    pending.done(outcome)
+  }
+}

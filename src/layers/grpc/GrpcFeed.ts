@@ -1,0 +1,82 @@
+/**
+ * The Feed port over StreamEvents: taken up again at the next seq after every loss, a gap closes the connection and a
+ * repetition is dropped. Source: contract 8, 8.1.
+ */
+import { status } from "@grpc/grpc-js"
+import { Effect, Layer, Stream } from "effect"
+import type { Event, StreamPosition } from "../../domain/Event.ts"
+import { SequencerService, type StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+import { Feed, FeedGone, type FeedFrame } from "../../services/Feed.ts"
+import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
+import * as Wire from "./Wire.ts"
+
+const rpc = SequencerService.streamEvents
+
+/** Reads the frames of all connections of one reader, and knows where the next one has to begin. */
+export class Reader {
+  private epoch: string
+  private seq: number
+  /** Another epoch is running: nothing after the position will ever come. */
+  gone = false
+
+  constructor(position: StreamPosition | undefined) {
+    this.epoch = position?.epoch ?? ""
+    this.seq = position?.seq ?? 0
+  }
+
+  get request() {
+    return { epoch: this.epoch, from_seq: this.seq + 1 }
+  }
+
+  /** The new events of a frame, or its heartbeat. Throws where a seq is missing; the frame is then asked for again. */
+  read(frame: StreamEventsResponse): ReadonlyArray<FeedFrame> {
+    const { epoch, heartbeat } = frame
+    if (this.epoch === "") this.epoch = epoch
+    if (epoch !== this.epoch) {
+      this.gone = true
+      throw new Wire.WireError(`the epoch changed from ${this.epoch} to ${epoch}`)
+    }
+    const frames: Array<FeedFrame> = []
+    const events: Array<Event> = []
+    let { seq } = this
+    for (const event of frame.events) {
+      if (event.seq <= seq) continue
+      if (event.seq !== seq + 1) throw new Wire.WireError(`event ${event.seq} after ${seq}: a gap`)
+      events.push(Wire.toEvent(event))
+      seq = event.seq
+    }
+    this.seq = seq
+    if (events.length > 0) frames.push({ type: "events", epoch, events })
+    if (heartbeat !== undefined) frames.push({ type: "heartbeat", epoch, ...heartbeat })
+    return frames
+  }
+}
+
+/** The port over a channel. */
+export const make = (channel: Channel) =>
+  Feed.of({
+    follow: (position) =>
+      Stream.suspend(() => {
+        const reader = new Reader(position)
+        return follow<StreamEventsResponse, FeedFrame, FeedGone>({
+          name: "events",
+          open: () =>
+            channel.client.makeServerStreamRequest(
+              rpc.path,
+              rpc.requestSerialize,
+              rpc.responseDeserialize,
+              reader.request,
+              channel.metadata()
+            ),
+          read: (frame) => reader.read(frame),
+          lost: { type: "interrupted" },
+          final: (error) =>
+            reader.gone || error.code === status.OUT_OF_RANGE || error.code === status.FAILED_PRECONDITION
+              ? new FeedGone()
+              : undefined
+        })
+      })
+  })
+
+export const layer = (endpoint: Endpoint): Layer.Layer<Feed> =>
+  Layer.effect(Feed, Effect.map(makeChannel(endpoint), make))

@@ -1,0 +1,37 @@
+/** The PriceFeed port over StreamPrices. Source: contract 8.2. */
+import { Effect, Layer } from "effect"
+import { RefereeService, type StreamPricesResponse } from "../../proto/gateway/v1/referee.ts"
+import { PriceFeed, type PriceFrame } from "../../services/PriceFeed.ts"
+import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
+import * as Wire from "./Wire.ts"
+
+const rpc = RefereeService.streamPrices
+
+const read = ({ prices, heartbeat }: StreamPricesResponse): ReadonlyArray<PriceFrame> => {
+  const frames: Array<PriceFrame> = []
+  if (prices.length > 0) frames.push({ type: "prices", prices: prices.map(Wire.toPrices) })
+  if (heartbeat !== undefined) frames.push({ type: "heartbeat", ...heartbeat })
+  return frames
+}
+
+/** The port over a channel. */
+export const make = (channel: Channel) =>
+  PriceFeed.of({
+    frames: follow<StreamPricesResponse, PriceFrame, never>({
+      name: "prices",
+      open: () =>
+        channel.client.makeServerStreamRequest(
+          rpc.path,
+          rpc.requestSerialize,
+          rpc.responseDeserialize,
+          { symbols: [] },
+          channel.metadata()
+        ),
+      read,
+      lost: { type: "interrupted" },
+      final: () => undefined
+    })
+  })
+
+export const layer = (endpoint: Endpoint): Layer.Layer<PriceFeed> =>
+  Layer.effect(PriceFeed, Effect.map(makeChannel(endpoint), make))

@@ -1,0 +1,61 @@
+/** The Referee port over gRPC. Source: contract 8.2. */
+import { Effect, Layer } from "effect"
+import { RefereeService } from "../../proto/gateway/v1/referee.ts"
+import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
+import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
+import * as Wire from "./Wire.ts"
+
+/** Deadlines of the reads. Source: contract 8.2. */
+const READ_MS = 2000
+const PRICES_MS = 1000
+
+/** The port over a channel. */
+export const make = (channel: Channel) => {
+  const read = <Req, Res, A>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number, f: (response: Res) => A) =>
+    channel.read(rpc, request, deadline_ms).pipe(
+      Effect.mapError((cause) => new RefereeUnavailable({ cause })),
+      Effect.flatMap((response) =>
+        Effect.try({ try: () => f(response), catch: (cause) => new RefereeUnavailable({ cause }) })
+      )
+    )
+
+  return Referee.of({
+    account: (sub_account_address) =>
+      read(RefereeService.getAccount, { sub_account_address }, READ_MS, (response) => ({
+        balances: response.balances.map(Wire.toBalance),
+        positions: response.positions.map(Wire.toPosition),
+        as_of_seq: response.as_of_seq
+      })),
+    positions: Effect.fnUntraced(function* (query) {
+      const page = (page_token: string) =>
+        read(RefereeService.listPositions, { ...query, page_token }, READ_MS, (response) => ({
+          positions: response.positions.map(Wire.toPosition),
+          as_of_seq: response.as_of_seq,
+          next: response.next_page_token
+        }))
+      let response = yield* page("")
+      const { as_of_seq } = response
+      const positions = [...response.positions]
+      while (response.next !== "") {
+        response = yield* page(response.next)
+        for (const position of response.positions) positions.push(position)
+      }
+      return { positions, as_of_seq }
+    }),
+    portfolio: (user_id) => read(RefereeService.getPortfolio, { user_id }, READ_MS, Wire.toPortfolio),
+    prices: (symbols) =>
+      read(RefereeService.getPrices, { symbols: [...symbols] }, PRICES_MS, (response) =>
+        response.prices.map(Wire.toPrices)
+      ),
+    riskTiers: read(RefereeService.listRiskTiers, { symbol: undefined }, READ_MS, (response) =>
+      response.tiers.map(Wire.toRiskTier)
+    ),
+    feeRates: (user_id) =>
+      read(RefereeService.getFeeRates, { user_id, symbol: undefined }, READ_MS, (response) =>
+        response.rates.map(Wire.toFeeRate)
+      )
+  })
+}
+
+export const layer = (endpoint: Endpoint): Layer.Layer<Referee> =>
+  Layer.effect(Referee, Effect.map(makeChannel(endpoint), make))

@@ -1,0 +1,165 @@
+/** The Sequencer port over gRPC: commands over one stream, reads over unary calls. Source: contract 8.1, 8.3. */
+import { type ServiceError, status } from "@grpc/grpc-js"
+import { Clock, Effect, Layer } from "effect"
+import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
+import { type CommandStatus, SequencerService } from "../../proto/gateway/v1/sequencer.ts"
+import {
+  type CommandAck,
+  CommandRefused,
+  OutcomeUnknown,
+  type ReadError,
+  Sequencer,
+  SequencerFault,
+  SequencerUnavailable,
+  type SubmitError
+} from "../../services/Sequencer.ts"
+import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
+import { CommandStream, type Outcome } from "./CommandStream.ts"
+import * as Wire from "./Wire.ts"
+
+/** Deadlines of the reads. Source: contract 8.1. */
+const HEAD_MS = 1000
+const BOOK_MS = 1000
+const LIST_MS = 2000
+
+/** Statuses that are the backend's absence; the rest of the errors are bugs on one side. */
+const ABSENT: ReadonlySet<number> = new Set([
+  status.UNAVAILABLE,
+  status.RESOURCE_EXHAUSTED,
+  status.DEADLINE_EXCEEDED,
+  status.CANCELLED
+])
+
+/** Facts that are integers; all others stay text. */
+const details = (metadata: CommandStatus["metadata"]): Details =>
+  Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, key === "version" ? Number(value) : value]))
+
+const refused = (refusal: CommandStatus, reason: Reason) =>
+  new CommandRefused({ reason, message: refusal.message, details: details(refusal.metadata) })
+
+/** What a refusal in the stream means to the caller. Source: contract 8.3. */
+export const errorOf = (refusal: CommandStatus): SubmitError => {
+  const { code, message, reason } = refusal
+  switch (code) {
+    case status.INVALID_ARGUMENT:
+    case status.OUT_OF_RANGE:
+      return refused(refusal, isReason(reason) ? reason : "InvalidField")
+    case status.FAILED_PRECONDITION:
+    case status.ALREADY_EXISTS:
+    case status.ABORTED:
+    case status.NOT_FOUND:
+      if (isReason(reason)) return refused(refusal, reason)
+      return new SequencerFault({ cause: new Error(`${reason}: ${message}`) })
+    case status.RESOURCE_EXHAUSTED:
+    case status.UNAVAILABLE:
+      return new SequencerUnavailable({ cause: new Error(message) })
+    case status.DEADLINE_EXCEEDED:
+    case status.CANCELLED:
+      return new OutcomeUnknown()
+    default:
+      return new SequencerFault({ cause: new Error(`status ${code}: ${message}`) })
+  }
+}
+
+const resultOf = (outcome: Outcome): Effect.Effect<CommandAck, SubmitError> => {
+  switch (outcome?.$case) {
+    case "ack":
+      try {
+        return Effect.succeed(Wire.toAck(outcome.value))
+      } catch (cause) {
+        return Effect.fail(new SequencerFault({ cause }))
+      }
+    case "status":
+      return Effect.fail(errorOf(outcome.value))
+    case "unavailable":
+      return Effect.fail(new SequencerUnavailable({ cause: outcome.cause }))
+    case "fault":
+      return Effect.fail(new SequencerFault({ cause: outcome.cause }))
+    case "unknown":
+    case undefined:
+      return Effect.fail(new OutcomeUnknown())
+  }
+}
+
+export const readErrorOf = (error: ServiceError): ReadError =>
+  ABSENT.has(error.code) ? new SequencerUnavailable({ cause: error }) : new SequencerFault({ cause: error })
+
+/** A record that does not fit the contract is the backend's fault, not a defect of ours. */
+const convert =
+  <A, B>(f: (value: A) => B) =>
+  (value: A): Effect.Effect<B, SequencerFault> =>
+    Effect.try({ try: () => f(value), catch: (cause) => new SequencerFault({ cause }) })
+
+/** The port over a channel. */
+export const make = Effect.fnUntraced(function* (channel: Channel) {
+  const clock = yield* Clock.Clock
+  const stream = yield* Effect.acquireRelease(
+    Effect.sync(() => new CommandStream(channel)),
+    (stream) => Effect.sync(() => stream.close())
+  )
+
+  const read = <Req, Res, A>(
+    rpc: Rpc<Req, Res>,
+    request: Req,
+    deadline_ms: number,
+    f: (response: Res) => A
+  ): Effect.Effect<A, ReadError> =>
+    channel.read(rpc, request, deadline_ms).pipe(Effect.mapError(readErrorOf), Effect.flatMap(convert(f)))
+
+  /** Reads page after page; `as_of_seq` is that of the first page, so that nothing after it is missed. */
+  const pages = <Res extends { readonly next_page_token: string; readonly as_of_seq: number }, A>(
+    page: (page_token: string) => Effect.Effect<Res, ReadError>,
+    items: (response: Res) => ReadonlyArray<A>
+  ) =>
+    Effect.gen(function* () {
+      const all: Array<A> = []
+      let response = yield* page("")
+      const { as_of_seq } = response
+      while (true) {
+        for (const item of items(response)) all.push(item)
+        if (response.next_page_token === "") return { all, as_of_seq }
+        response = yield* page(response.next_page_token)
+      }
+    })
+
+  return Sequencer.of({
+    submit: (command) =>
+      Effect.callback<CommandAck, SubmitError>((resume) => {
+        const proto = Wire.fromCommand(command, clock.currentTimeMillisUnsafe())
+        const withdraw = stream.submit(proto, (outcome) => resume(resultOf(outcome)))
+        return Effect.sync(withdraw)
+      }),
+    orderBook: (symbol) =>
+      read(SequencerService.getOrderBook, { symbol, depth: 0 }, BOOK_MS, (response) => ({
+        bids: Wire.toLevels(response.bids),
+        asks: Wire.toLevels(response.asks),
+        book_seq: response.book_seq,
+        mts: response.mts,
+        as_of_seq: response.as_of_seq
+      })),
+    instruments: read(SequencerService.listInstruments, {}, LIST_MS, (response) =>
+      response.instruments.map(Wire.toInstrument)
+    ),
+    openOrders: pages(
+      (page_token) => read(SequencerService.getOpenOrders, { page_token }, LIST_MS, (response) => response),
+      (response) => response.orders
+    ).pipe(
+      Effect.flatMap(
+        convert(({ all, as_of_seq }) => ({
+          orders: all.map((order) => ({ user_id: order.user_id, order: Wire.toOrder(order) })),
+          as_of_seq
+        }))
+      )
+    ),
+    subAccounts: (user_id) =>
+      pages(
+        (page_token) =>
+          read(SequencerService.listSubAccounts, { user_id, page_token }, LIST_MS, (response) => response),
+        (response) => response.sub_accounts
+      ).pipe(Effect.flatMap(convert(({ all }) => all.map(Wire.toSubAccount)))),
+    head: read(SequencerService.getHead, {}, HEAD_MS, ({ epoch, head_seq }) => ({ epoch, head_seq }))
+  })
+})
+
+export const layer = (endpoint: Endpoint): Layer.Layer<Sequencer> =>
+  Layer.effect(Sequencer, Effect.flatMap(makeChannel(endpoint), make))

@@ -1,0 +1,607 @@
+/**
+ * Between the gateway's words and those of the gRPC boundary, both ways.
+ *
+ * An enum value of proto carries the wire name of the API in another spelling: REJECT_REASON_EC_NO_ERROR is "EcNoError".
+ * The tables are built once, from the names alone, and a name that finds no partner stops the program at its start. A
+ * message that leaves out what the contract requires, or brings a value that this version does not know, throws
+ * {@link WireError}: guessing would put wrong records into the read models.
+ */
+import type { BalanceState, Movement } from "../../domain/Account.ts"
+import { type Address, aggregatedTradeId, assetAddress, marketAddress } from "../../domain/Address.ts"
+import * as Enumerations from "../../domain/Enumerations.ts"
+import type { Event, EventBody } from "../../domain/Event.ts"
+import type { Closing, Execution } from "../../domain/Execution.ts"
+import type { FeeRate, Instrument, Level, Prices, PublicTrade, RiskTier } from "../../domain/Market.ts"
+import type { CancelAll, NewOrder, Order, OrderName, OrderRef } from "../../domain/Order.ts"
+import type { Portfolio } from "../../domain/Portfolio.ts"
+import type { PositionState } from "../../domain/Position.ts"
+import type { SubAccountState } from "../../domain/User.ts"
+import type * as RefereeProto from "../../proto/gateway/v1/referee.ts"
+import type * as SequencerProto from "../../proto/gateway/v1/sequencer.ts"
+import * as Types from "../../proto/gateway/v1/types.ts"
+import type { Command, CommandAck } from "../../services/Sequencer.ts"
+
+/** A message that the contract does not allow. */
+export class WireError extends Error {
+  override readonly name = "WireError"
+}
+
+// -- enumerations
+
+interface EnumTable<D extends string> {
+  readonly name: string
+  /** The proto number of a domain value. */
+  readonly number: { readonly [K in D]: number }
+  /** The domain value of a proto number; undefined for UNSPECIFIED and unknown ones. */
+  readonly text: ReadonlyArray<D | undefined>
+}
+
+const plain = (name: string): string => name.replaceAll("_", "").toLowerCase()
+
+/** Pairs the values of a proto enum with those of the domain by their names. */
+export const enumTable = <const D extends string>(
+  name: string,
+  proto: { readonly [name: string]: number },
+  values: ReadonlyArray<D>
+): EnumTable<D> => {
+  const prefix = Object.keys(proto)
+    .find((key) => proto[key] === 0)!
+    .slice(0, -"UNSPECIFIED".length)
+  const numbers = new Map(Object.entries(proto).map(([key, value]) => [plain(key.slice(prefix.length)), value]))
+  const number = Object.fromEntries(
+    values.map((value) => {
+      const found = numbers.get(plain(value))
+      if (found === undefined) throw new WireError(`${name}: proto has no ${value}`)
+      return [value, found]
+    })
+  ) as { [K in D]: number }
+  const text: Array<D | undefined> = []
+  for (const value of values) text[number[value]] = value
+  return { name, number, text }
+}
+
+const side = enumTable("side", Types.Side, Enumerations.Side.literals)
+const orderType = enumTable("order_type", Types.OrderType, Enumerations.OrderType.literals)
+const timeInForce = enumTable("time_in_force", Types.TimeInForce, Enumerations.TimeInForce.literals)
+const marginMode = enumTable("margin_mode", Types.MarginMode, Enumerations.MarginMode.literals)
+const positionMode = enumTable("position_mode", Types.PositionMode, Enumerations.PositionMode.literals)
+const positionStatus = enumTable("position_status", Types.PositionStatus, Enumerations.PositionStatus.literals)
+const orderStatus = enumTable("order_status", Types.OrderStatus, Enumerations.OrderStatus.literals)
+const createType = enumTable("create_type", Types.CreateType, Enumerations.CreateType.literals)
+const cancelType = enumTable("cancel_type", Types.CancelType, Enumerations.CancelType.literals)
+const rejectReason = enumTable("reject_reason", Types.RejectReason, Enumerations.RejectReason.literals)
+const stopOrderType = enumTable("stop_order_type", Types.StopOrderType, Enumerations.StopOrderType.literals)
+const tpslMode = enumTable("tpsl.mode", Types.TpslMode, Enumerations.TpslMode.literals)
+const triggerBy = enumTable("trigger_by", Types.TriggerBy, Enumerations.TriggerBy.literals)
+const triggerDirection = enumTable("trigger_direction", Types.TriggerDirection, Enumerations.TriggerDirection.literals)
+const execType = enumTable("exec_type", Types.ExecType, Enumerations.ExecType.literals)
+const smpType = enumTable("smp_type", Types.SmpType, Enumerations.SmpType.literals)
+const instrumentStatus = enumTable("status", Types.InstrumentStatus, Enumerations.InstrumentStatus.literals)
+const orderFilter = enumTable("order_filter", Types.OrderFilter, Enumerations.OrderFilter.literals)
+const balanceReason = enumTable("reason", Types.BalanceReason, Enumerations.BalanceReason.literals)
+const transferStatus = enumTable("status", Types.TransferStatus, Enumerations.TransferStatus.literals)
+
+/** All tables, for the test that holds them complete. */
+export const enumTables = {
+  side,
+  orderType,
+  timeInForce,
+  marginMode,
+  positionMode,
+  positionStatus,
+  orderStatus,
+  createType,
+  cancelType,
+  rejectReason,
+  stopOrderType,
+  tpslMode,
+  triggerBy,
+  triggerDirection,
+  execType,
+  smpType,
+  instrumentStatus,
+  orderFilter,
+  balanceReason,
+  transferStatus
+}
+
+const optional = <D extends string>(table: EnumTable<D>, number: number): D | undefined => {
+  if (number === 0) return undefined
+  const text = table.text[number]
+  if (text === undefined) throw new WireError(`${table.name}: ${number} is not known`)
+  return text
+}
+
+const required = <D extends string>(table: EnumTable<D>, number: number): D => {
+  const text = table.text[number]
+  if (text === undefined) throw new WireError(`${table.name}: ${number} is not known`)
+  return text
+}
+
+const present = <A>(name: string, value: A | undefined): A => {
+  if (value === undefined) throw new WireError(`${name} is missing`)
+  return value
+}
+
+const toNumber = <D extends string, N extends number>(table: EnumTable<D>, value: D): N => table.number[value] as N
+
+// -- derived addresses; markets and assets are few and come from the backend
+
+const remembered = (derive: (name: string) => Address): ((name: string) => Address) => {
+  const known = new Map<string, Address>()
+  return (name) => {
+    let address = known.get(name)
+    if (address === undefined) {
+      address = derive(name)
+      known.set(name, address)
+    }
+    return address
+  }
+}
+const addressOfMarket = remembered(marketAddress)
+const addressOfAsset = remembered(assetAddress)
+
+// -- records, proto to domain
+
+type Mutable<A> = { -readonly [K in keyof A]: A[K] }
+
+export const toOrderRef = (ref: Types.OrderRef): OrderRef =>
+  ref.order_link_id === undefined
+    ? { order_id: ref.order_id }
+    : { order_id: ref.order_id, order_link_id: ref.order_link_id }
+
+const toLeg = (leg: Types.TpslLeg) => ({
+  market: { trigger_by: required(triggerBy, leg.trigger_by), trigger_price: leg.trigger_price }
+})
+
+export const toOrder = (from: Types.Order): Order => {
+  const order: Mutable<Order> = {
+    avg_price: from.avg_price,
+    close_on_trigger: from.close_on_trigger,
+    created_time: String(from.created_time_ms),
+    cum_exec_fee: from.cum_exec_fee,
+    cum_exec_qty: from.cum_exec_qty,
+    cum_exec_value: from.cum_exec_value,
+    last_price_on_created: from.last_price_on_created,
+    leaves_qty: from.leaves_qty,
+    leaves_value: from.leaves_value,
+    margin_mode: required(marginMode, from.margin_mode),
+    order_id: from.order_id,
+    order_status: required(orderStatus, from.order_status),
+    order_type: required(orderType, from.order_type),
+    post_only: from.post_only,
+    price: from.price,
+    qty: from.qty,
+    reduce_only: from.reduce_only,
+    side: required(side, from.side),
+    sub_account_address: from.sub_account_address as Address,
+    symbol: from.symbol,
+    time_in_force: required(timeInForce, from.time_in_force),
+    updated_time: String(from.updated_time_ms),
+    version: from.version
+  }
+  const cancel_type = optional(cancelType, from.cancel_type)
+  if (cancel_type !== undefined) order.cancel_type = cancel_type
+  if (from.closed_pnl !== undefined) order.closed_pnl = from.closed_pnl
+  const create_type = optional(createType, from.create_type)
+  if (create_type !== undefined) order.create_type = create_type
+  if (from.expire_time_ms !== undefined) order.expire_time = String(from.expire_time_ms)
+  if (from.order_link_id !== undefined) order.order_link_id = from.order_link_id
+  const reject_reason = optional(rejectReason, from.reject_reason)
+  if (reject_reason !== undefined) order.reject_reason = reject_reason
+  const stop_order_type = optional(stopOrderType, from.stop_order_type)
+  if (stop_order_type !== undefined) order.stop_order_type = stop_order_type
+  if (from.tpsl !== undefined) {
+    order.tpsl = {
+      mode: required(tpslMode, from.tpsl.mode),
+      ...(from.tpsl.take_profit === undefined ? {} : { take_profit: toLeg(from.tpsl.take_profit) }),
+      ...(from.tpsl.stop_loss === undefined ? {} : { stop_loss: toLeg(from.tpsl.stop_loss) })
+    }
+  }
+  if (from.trigger !== undefined) {
+    order.trigger = {
+      trigger_by: required(triggerBy, from.trigger.trigger_by),
+      trigger_direction: required(triggerDirection, from.trigger.trigger_direction),
+      trigger_price: from.trigger.trigger_price
+    }
+  }
+  const smp_type = optional(smpType, from.smp_type)
+  if (smp_type !== undefined) order.smp_type = smp_type
+  if (from.parent_order_id !== undefined) order.parent_order_id = from.parent_order_id
+  if (from.reject_message !== undefined) order.reject_message = from.reject_message
+  return order
+}
+
+export const toExecution = (from: Types.Execution): Execution => {
+  const execution: Mutable<Execution> = {
+    base_fee: from.base_fee,
+    exec_id: from.exec_id,
+    exec_price: from.exec_price,
+    exec_qty: from.exec_qty,
+    exec_time: String(from.exec_time_ms),
+    exec_type: required(execType, from.exec_type),
+    exec_value: from.exec_value,
+    fee_rate: from.fee_rate,
+    index_price: from.index_price,
+    is_maker: from.is_maker,
+    leaves_qty: from.leaves_qty,
+    mark_price: from.mark_price,
+    order_id: from.order_id,
+    order_price: from.order_price,
+    order_qty: from.order_qty,
+    order_type: required(orderType, from.order_type),
+    seq: from.market_seq,
+    side: required(side, from.side),
+    sub_account_address: from.sub_account_address as Address,
+    symbol: from.symbol
+  }
+  if (from.closed_size !== undefined) execution.closed_size = from.closed_size
+  const create_type = optional(createType, from.create_type)
+  if (create_type !== undefined) execution.create_type = create_type
+  if (from.order_link_id !== undefined) execution.order_link_id = from.order_link_id
+  const stop_order_type = optional(stopOrderType, from.stop_order_type)
+  if (stop_order_type !== undefined) execution.stop_order_type = stop_order_type
+  return execution
+}
+
+const toClosing = (from: Types.Execution): Closing | undefined =>
+  from.closed_size === undefined
+    ? undefined
+    : {
+        entry_value: present("closed_entry_value", from.closed_entry_value),
+        open_fee: present("closed_open_fee", from.closed_open_fee),
+        realised_pnl: present("realised_pnl", from.realised_pnl),
+        leverage: from.leverage
+      }
+
+const toTrade = (from: Types.Trade): PublicTrade => {
+  const taker = required(side, from.side)
+  return {
+    trade_id: from.trade_id,
+    symbol: from.symbol,
+    price: from.price,
+    qty: from.qty,
+    side: taker,
+    seq: from.market_seq,
+    timestamp: from.timestamp_ms,
+    agg_id: aggregatedTradeId({
+      market_addr: addressOfMarket(from.symbol),
+      price: from.price,
+      side: taker,
+      seq: from.market_seq,
+      timestamp: from.timestamp_ms
+    }),
+    is_liquidation: from.is_liquidation
+  }
+}
+
+const toLevel = (level: Types.PriceLevel): Level => [level.price, level.qty]
+export const toLevels = (levels: ReadonlyArray<Types.PriceLevel>): ReadonlyArray<Level> => levels.map(toLevel)
+
+export const toPosition = (from: Types.Position): PositionState => {
+  const position: Mutable<PositionState> = {
+    symbol: from.symbol,
+    sub_account_address: from.sub_account_address as Address,
+    side: optional(side, from.side) ?? "",
+    size: from.size,
+    avg_price: from.avg_price,
+    position_value: from.position_value,
+    mark_price: from.mark_price,
+    leverage: from.leverage,
+    margin_mode: required(marginMode, from.margin_mode),
+    position_mode: required(positionMode, from.position_mode),
+    position_status: required(positionStatus, from.position_status),
+    position_im: from.position_im,
+    position_mm: from.position_mm,
+    liq_price: from.liq_price,
+    bust_price: from.bust_price,
+    unrealised_pnl: from.unrealised_pnl,
+    cur_realised_pnl: from.cur_realised_pnl,
+    cum_realised_pnl: from.cum_realised_pnl,
+    take_profit: from.take_profit,
+    stop_loss: from.stop_loss,
+    tpsl_mode: optional(tpslMode, from.tpsl_mode) ?? "Full",
+    adl_rank_indicator: from.adl_rank_indicator,
+    risk_tier: from.risk_tier,
+    break_even_price: from.break_even_price,
+    created_time: from.created_time_ms,
+    updated_time: from.updated_time_ms
+  }
+  if (from.isolated_margin !== undefined) position.isolated_margin = from.isolated_margin
+  return position
+}
+
+export const toBalance = (from: Types.Balance): BalanceState => ({
+  sub_account_address: from.sub_account_address as Address,
+  asset: from.asset,
+  asset_addr: addressOfAsset(from.asset),
+  wallet_balance: from.wallet_balance,
+  equity: from.equity,
+  available_balance: from.available_balance,
+  margin_used: from.margin_used,
+  order_margin: from.order_margin,
+  maintenance_margin: from.maintenance_margin,
+  unrealised_pnl: from.unrealised_pnl,
+  isolated_margin: from.isolated_margin,
+  withdrawable: from.withdrawable,
+  updated_time: from.updated_time_ms
+})
+
+export const toPrices = (from: Types.Prices): Prices => ({
+  symbol: from.symbol,
+  mark_price: from.mark_price,
+  index_price: from.index_price,
+  funding_rate: from.funding_rate,
+  next_funding_time_ms: from.next_funding_time_ms,
+  open_interest: from.open_interest,
+  last_price: from.last_price,
+  ts_ms: from.ts_ms
+})
+
+export const toSubAccount = (from: Types.SubAccount): SubAccountState => ({
+  sub_account_address: from.sub_account_address as Address,
+  user_id: from.user_id,
+  root_address: from.root_address as Address,
+  index: from.index,
+  frozen: from.frozen,
+  deleted: from.deleted,
+  created_time: from.created_time_ms
+})
+
+const movementKind = (reason: Types.BalanceReason): Movement["kind"] => {
+  switch (required(balanceReason, reason)) {
+    case "deposit":
+      return "deposit"
+    case "withdrawal":
+      return "withdrawal"
+    case "transfer_in":
+    case "transfer_out":
+      return "transfer"
+    case "reward":
+      return "reward"
+    default:
+      throw new WireError(`kind: ${reason} moves no money`)
+  }
+}
+
+export const toMovement = (from: Types.Transfer): Movement => ({
+  transfer_id: from.transfer_id,
+  user_id: from.user_id,
+  kind: movementKind(from.kind),
+  from_sub_account_address: from.from_sub_account_address,
+  to_sub_account_address: from.to_sub_account_address,
+  asset: from.asset,
+  amount: from.amount,
+  status: required(transferStatus, from.status),
+  reference: from.reference,
+  created_time: from.created_time_ms,
+  updated_time: from.updated_time_ms
+})
+
+export const toInstrument = (from: Types.Instrument): Instrument => ({
+  symbol: from.symbol,
+  market_addr: addressOfMarket(from.symbol),
+  base_asset: from.base_asset,
+  quote_asset: from.quote_asset,
+  settle_asset: from.settle_asset,
+  status: required(instrumentStatus, from.status),
+  launch_time: from.launch_time_ms,
+  funding_interval_minutes: from.funding_interval_minutes,
+  price_filter: { tick_size: from.tick_size, min_price: from.min_price, max_price: from.max_price },
+  lot_size_filter: {
+    qty_step: from.qty_step,
+    min_order_qty: from.min_order_qty,
+    max_order_qty: from.max_order_qty,
+    max_mkt_order_qty: from.max_mkt_order_qty,
+    min_notional_value: from.min_notional_value
+  },
+  leverage_filter: {
+    min_leverage: from.min_leverage,
+    max_leverage: from.max_leverage,
+    leverage_step: from.leverage_step
+  },
+  price_band: from.price_band,
+  max_open_orders: from.max_open_orders,
+  max_conditional_orders: from.max_conditional_orders,
+  maker_fee_rate: from.maker_fee_rate,
+  taker_fee_rate: from.taker_fee_rate,
+  funding_cap: from.funding_cap
+})
+
+export const toRiskTier = (from: Types.RiskTier): RiskTier => ({ ...from })
+export const toFeeRate = (from: Types.FeeRate): FeeRate => ({ ...from })
+
+export const toPortfolio = (from: RefereeProto.GetPortfolioResponse): Portfolio => ({
+  positions: from.positions.map((position) => ({
+    epoch: position.epoch,
+    funding_index: position.funding_index,
+    margin: position.margin,
+    price: position.price,
+    seq: position.seq,
+    size: position.size,
+    timestamp: position.timestamp_ms,
+    timestamp_ms: position.timestamp_ms,
+    market_addr: addressOfMarket(position.symbol),
+    sid: position.sub_account_address as Address
+  })),
+  summary: { ...present("summary", from.summary) },
+  vault_balances: from.vault_balances.map((vault) => ({
+    asset_addr: addressOfAsset(vault.asset),
+    balance: vault.balance,
+    id: vault.sub_account_address as Address
+  }))
+})
+
+// -- events
+
+const toBody = (event: SequencerProto.Event): EventBody => {
+  const body = event.event
+  if (body === undefined) return { type: "other", name: "unknown" }
+  switch (body.$case) {
+    case "order_changed":
+      return { type: "order", order: toOrder(present("order", body.value.order)) }
+    case "execution_created": {
+      const from = present("execution", body.value.execution)
+      return { type: "execution", execution: toExecution(from), closing: toClosing(from) }
+    }
+    case "trade_printed": {
+      const trades = body.value.trades.map(toTrade)
+      return { type: "trades", symbol: event.symbol ?? present("trades", trades[0]).symbol, trades }
+    }
+    case "book_changed":
+      return {
+        type: "book",
+        symbol: body.value.symbol,
+        book_seq: body.value.book_seq,
+        bids: toLevels(body.value.bids),
+        asks: toLevels(body.value.asks)
+      }
+    case "position_changed":
+      return { type: "position", position: toPosition(present("position", body.value.position)) }
+    case "balance_changed":
+      return {
+        type: "balance",
+        balance: toBalance(present("balance", body.value.balance)),
+        reason: required(balanceReason, body.value.reason),
+        amount: body.value.amount,
+        fee: body.value.fee,
+        realised_pnl: body.value.realised_pnl,
+        order_id: body.value.order_id,
+        exec_id: body.value.exec_id,
+        transfer_id: body.value.transfer_id
+      }
+    case "prices_sampled":
+      return { type: "prices", prices: body.value.prices.map(toPrices) }
+    case "sub_account_changed":
+      return { type: "sub_account", sub_account: toSubAccount(present("sub_account", body.value.sub_account)) }
+    case "instrument_changed":
+      return { type: "instrument", instrument: toInstrument(present("instrument", body.value.instrument)) }
+    case "transfer_changed":
+      return { type: "movement", movement: toMovement(present("transfer", body.value.transfer)) }
+    case "funding_settled":
+    case "liquidation_started":
+    case "insurance_pool_changed":
+    case "adl_changed":
+      return { type: "other", name: body.$case }
+  }
+}
+
+export const toEvent = (event: SequencerProto.Event): Event => ({
+  seq: event.seq,
+  ts_ms: event.ts_ms,
+  step: event.step,
+  command_id: event.command_id,
+  user_id: event.user_id,
+  sub_account_address: event.sub_account_address,
+  body: toBody(event)
+})
+
+// -- commands, domain to proto
+
+const fromName = (name: OrderName): Types.OrderRef => ({
+  order_id: name.order_id ?? "",
+  order_link_id: name.order_link_id
+})
+
+const fromNewOrder = (order: NewOrder): SequencerProto.PlaceOrder => ({
+  symbol: order.symbol,
+  side: toNumber(side, order.side),
+  order_type: toNumber(orderType, order.order_type),
+  qty: order.qty,
+  price: order.price,
+  time_in_force: toNumber(timeInForce, order.time_in_force),
+  expire_time_ms: undefined,
+  post_only: order.post_only,
+  reduce_only: order.reduce_only,
+  close_on_trigger: order.close_on_trigger,
+  order_link_id: order.order_link_id,
+  trigger: undefined,
+  tpsl: undefined,
+  smp_type: toNumber(smpType, order.smp_type)
+})
+
+const fromCancelAll = (from: CancelAll): SequencerProto.CancelAll => ({
+  symbol: from.symbol,
+  side: from.side === undefined ? 0 : toNumber(side, from.side),
+  order_filter: toNumber(orderFilter, from.order_filter),
+  reduce_only: from.reduce_only,
+  cancel_type: toNumber(cancelType, from.cancel_type)
+})
+
+const fromBody = (body: Command["body"]): SequencerProto.Command["command"] => {
+  switch (body.type) {
+    case "place":
+      return { $case: "place_order", value: fromNewOrder(body.order) }
+    case "amend":
+      return {
+        $case: "amend_order",
+        value: {
+          symbol: body.amend.symbol,
+          order: fromName(body.amend.order),
+          price: body.amend.price,
+          qty: body.amend.qty,
+          trigger_price: undefined,
+          tpsl: undefined,
+          expected_version: body.amend.order_iv
+        }
+      }
+    case "cancel":
+      return {
+        $case: "cancel_order",
+        value: { symbol: body.cancel.symbol, order: fromName(body.cancel.order) }
+      }
+    case "cancel_all":
+      return { $case: "cancel_all", value: fromCancelAll(body.cancel_all) }
+    case "create_sub_account":
+      return { $case: "create_sub_account", value: { root_address: body.root_address, index: body.index } }
+    case "set_sub_account":
+      return { $case: "set_sub_account", value: { frozen: body.frozen } }
+    case "transfer":
+      return {
+        $case: "transfer_funds",
+        value: {
+          transfer_id: body.transfer_id,
+          to_sub_account_address: body.to_sub_account_address,
+          asset: body.asset,
+          amount: body.amount
+        }
+      }
+    case "deposit":
+      return {
+        $case: "deposit_funds",
+        value: { deposit_id: body.deposit_id, asset: body.asset, amount: body.amount, source: body.source }
+      }
+    case "set_index_price":
+      return { $case: "set_index_price", value: { symbol: body.symbol, price: body.price } }
+  }
+}
+
+export const fromCommand = (command: Command, issued_at_ms: number): SequencerProto.Command => ({
+  command_id: command.command_id,
+  user_id: command.user_id,
+  sub_account_address: command.sub_account_address,
+  issued_at_ms,
+  command: fromBody(command.body)
+})
+
+const toResult = (result: SequencerProto.CommandAck["result"]): CommandAck["result"] => {
+  switch (result?.$case) {
+    case "sub_account":
+      return { type: "sub_account", sub_account: toSubAccount(result.value) }
+    case "transfer":
+      return { type: "movement", movement: toMovement(result.value) }
+    case "prices":
+      return { type: "prices", prices: toPrices(result.value) }
+    default:
+      return undefined
+  }
+}
+
+export const toAck = (ack: SequencerProto.CommandAck): CommandAck => ({
+  seq: ack.seq,
+  accepted_at_ms: ack.accepted_at_ms,
+  orders: ack.orders.map(toOrderRef),
+  duplicate: ack.duplicate,
+  version: ack.version,
+  result: toResult(ack.result)
+})

@@ -1,0 +1,97 @@
+/** Users, keys and revocations in this process: a double for tests and trials, which forgets everything at its end. */
+import { Clock, Effect, Layer } from "effect"
+import { referralCodeOf } from "../../domain/Referral.ts"
+import { Accounts, type ApiKeyRecord, KeyRegistered, TooManyKeys, type User } from "../../services/Accounts.ts"
+
+export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
+  const users = new Map<string, User>()
+  const codes = new Set<string>()
+  const ready = new Set<string>()
+  const partyKeys = new Map<string, string>()
+  const whitelist = new Set<string>()
+  const keys = new Map<string, ApiKeyRecord>()
+  const keyIds = new Map<string, string>()
+  const labels = new Map<string, Map<string, string>>()
+  const revoked = new Map<string, number>()
+
+  const freeCode = (user_id: string): string => {
+    for (let attempt = 0; ; attempt++) {
+      const code = referralCodeOf(user_id, attempt)
+      if (!codes.has(code)) return code
+    }
+  }
+  const keysOf = (user_id: string) => [...keys.values()].filter((key) => key.user_id === user_id && !key.revoked)
+
+  return Accounts.of({
+    ensureUser: ({ user_id, root_address, rail, party_id }) =>
+      Effect.map(Clock.currentTimeMillis, (created_time) => {
+        const known = users.get(user_id)
+        if (known !== undefined) return { user: known, created: false }
+        const referral_code = freeCode(user_id)
+        const user: User = {
+          user_id,
+          root_address,
+          rail,
+          party_id,
+          referral_code,
+          activated: false,
+          badge: false,
+          multiplier_bps: 10_000,
+          created_time
+        }
+        codes.add(referral_code)
+        users.set(user_id, user)
+        return { user, created: true }
+      }),
+    user: (user_id) => Effect.sync(() => users.get(user_id)),
+    markReady: (user_id) => Effect.sync(() => void ready.add(user_id)),
+    isReady: (user_id) => Effect.sync(() => ready.has(user_id)),
+
+    partyKey: (party_id) => Effect.sync(() => partyKeys.get(party_id)),
+    bindPartyKey: (party_id, public_key) =>
+      Effect.sync(() => {
+        if (!partyKeys.has(party_id)) partyKeys.set(party_id, public_key)
+      }),
+
+    isWhitelisted: (root_address) => Effect.sync(() => whitelist.has(root_address)),
+    setWhitelisted: (root_address, whitelisted) =>
+      Effect.sync(() => void (whitelisted ? whitelist.add(root_address) : whitelist.delete(root_address))),
+
+    apiKeys: (user_id) => Effect.sync(() => keysOf(user_id)),
+    apiKeyOf: (public_key) => Effect.sync(() => keys.get(keyIds.get(public_key) ?? "")),
+    createApiKey: (key, max) =>
+      Effect.suspend((): Effect.Effect<void, KeyRegistered | TooManyKeys> => {
+        if (keyIds.has(key.public_key)) return Effect.fail(new KeyRegistered())
+        if (keysOf(key.user_id).length >= max) return Effect.fail(new TooManyKeys({ max }))
+        keys.set(key.api_key_id, key)
+        keyIds.set(key.public_key, key.api_key_id)
+        return Effect.void
+      }),
+    updateApiKey: (key) =>
+      Effect.sync(() => {
+        const known = keys.get(key.api_key_id)
+        if (known === undefined) return
+        const { label, scopes, sub_account_addresses, ip_allowlist, expires_time, require_body_hash, revoked } = key
+        const change = { label, scopes, sub_account_addresses, ip_allowlist, expires_time, require_body_hash }
+        keys.set(key.api_key_id, { ...known, ...change, revoked: known.revoked || revoked })
+      }),
+    touchApiKey: (api_key_id, at_ms) =>
+      Effect.sync(() => {
+        const known = keys.get(api_key_id)
+        if (known !== undefined)
+          keys.set(api_key_id, { ...known, last_used_time: Math.max(at_ms, known.last_used_time ?? 0) })
+      }),
+
+    labels: (user_id) => Effect.sync(() => new Map(labels.get(user_id))),
+    setLabel: (user_id, sub_account_address, label) =>
+      Effect.sync(() => {
+        const own = labels.get(user_id) ?? new Map<string, string>()
+        labels.set(user_id, own.set(sub_account_address, label))
+      }),
+
+    revokeToken: (jti, expires_at_ms) => Effect.sync(() => void revoked.set(jti, expires_at_ms)),
+    revokedTokens: Effect.map(Clock.currentTimeMillis, (now) =>
+      [...revoked].filter(([, at]) => at > now).map(([jti, expires_at_ms]) => ({ jti, expires_at_ms }))
+    )
+  })
+})

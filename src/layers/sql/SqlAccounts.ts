@@ -1,0 +1,238 @@
+/** Users, keys and revocations in a database; SQLite and PostgreSQL alike. */
+import { Clock, Effect, Layer, Schema } from "effect"
+import { type Migrator, SqlClient, SqlError } from "effect/sql"
+import { Scope } from "../../domain/Enumerations.ts"
+import { Rail } from "../../domain/Identity.ts"
+import { referralCodeOf } from "../../domain/Referral.ts"
+import {
+  Accounts,
+  AccountsUnavailable,
+  type ApiKeyRecord,
+  KeyRegistered,
+  TooManyKeys,
+  type User
+} from "../../services/Accounts.ts"
+import { migrateAccounts } from "./migrations/accounts.ts"
+
+/** Referral codes tried before the creation of a user fails: among a million users about one meets a code taken. */
+const CODE_ATTEMPTS = 8
+
+// PostgreSQL gives BIGINT as text, SQLite gives BOOLEAN as 0 and 1
+const Whole = Schema.Union([Schema.Number, Schema.NumberFromString])
+const Truth = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
+
+const UserRow = Schema.Struct({
+  user_id: Schema.String,
+  root_address: Schema.String,
+  rail: Rail,
+  party_id: Schema.NullOr(Schema.String),
+  referral_code: Schema.String,
+  activated: Truth,
+  badge: Truth,
+  multiplier_bps: Schema.Number,
+  created_time: Whole
+})
+const ApiKeyRow = Schema.Struct({
+  api_key_id: Schema.String,
+  user_id: Schema.String,
+  public_key: Schema.String,
+  label: Schema.String,
+  scopes: Schema.fromJsonString(Schema.Array(Scope)),
+  sub_account_addresses: Schema.NullOr(Texts),
+  ip_allowlist: Texts,
+  expires_time: Schema.NullOr(Whole),
+  require_body_hash: Truth,
+  created_time: Whole,
+  last_used_time: Schema.NullOr(Whole),
+  revoked: Truth
+})
+const readUser = Schema.decodeUnknownEffect(UserRow)
+const readApiKeys = Schema.decodeUnknownEffect(Schema.Array(ApiKeyRow))
+const readRevoked = Schema.decodeUnknownEffect(
+  Schema.Array(Schema.Struct({ jti: Schema.String, expires_at_ms: Whole }))
+)
+
+const userOf = (row: typeof UserRow.Type): User => ({
+  ...row,
+  party_id: row.party_id ?? undefined,
+  activated: Boolean(row.activated),
+  badge: Boolean(row.badge)
+})
+const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
+  ...row,
+  sub_account_addresses: row.sub_account_addresses ?? undefined,
+  expires_time: row.expires_time ?? undefined,
+  last_used_time: row.last_used_time ?? undefined,
+  require_body_hash: Boolean(row.require_body_hash),
+  revoked: Boolean(row.revoked)
+})
+const listOf = (some: ReadonlyArray<string> | undefined) => (some === undefined ? null : JSON.stringify(some))
+
+const isUnique = (error: SqlError.SqlError) => error.reason._tag === "UniqueViolation"
+const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
+  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
+
+export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
+  Layer.effect(
+    Accounts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateAccounts
+
+      const user = (user_id: string) =>
+        Effect.flatMap(
+          sql`SELECT user_id, root_address, rail, party_id, referral_code, activated, badge, multiplier_bps, created_time
+              FROM users WHERE user_id = ${user_id}`,
+          ([row]) => (row === undefined ? Effect.undefined : Effect.map(readUser(row), userOf))
+        )
+      const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
+
+      return Accounts.of({
+        ensureUser: ({ user_id, root_address, rail, party_id }) =>
+          orUnavailable(
+            Effect.gen(function* () {
+              const known = yield* user(user_id)
+              if (known !== undefined) return { user: known, created: false }
+              const created_time = yield* Clock.currentTimeMillis
+              for (let attempt = 0; attempt < CODE_ATTEMPTS; attempt++) {
+                const inserted = yield* sql`
+                  INSERT INTO users ${sql.insert({
+                    user_id,
+                    root_address,
+                    rail,
+                    party_id: party_id ?? null,
+                    referral_code: referralCodeOf(user_id, attempt),
+                    activated: false,
+                    badge: false,
+                    multiplier_bps: 10_000,
+                    ready: false,
+                    created_time
+                  })} ON CONFLICT DO NOTHING RETURNING user_id`
+                const stored = yield* user(user_id)
+                // none: another user holds the code
+                if (stored !== undefined) return { user: stored, created: exists(inserted) }
+              }
+              return yield* Effect.die(new Error("no free referral code"))
+            })
+          ),
+        user: (user_id) => orUnavailable(user(user_id)),
+        markReady: (user_id) =>
+          orUnavailable(Effect.asVoid(sql`UPDATE users SET ready = ${true} WHERE user_id = ${user_id}`)),
+        isReady: (user_id) =>
+          orUnavailable(Effect.map(sql`SELECT 1 FROM users WHERE user_id = ${user_id} AND ready = ${true}`, exists)),
+
+        partyKey: (party_id) =>
+          orUnavailable(
+            Effect.map(
+              sql<{ readonly public_key: string }>`SELECT public_key FROM party_keys WHERE party_id = ${party_id}`,
+              ([row]) => row?.public_key
+            )
+          ),
+        bindPartyKey: (party_id, public_key) =>
+          orUnavailable(
+            Effect.asVoid(sql`INSERT INTO party_keys ${sql.insert({ party_id, public_key })} ON CONFLICT DO NOTHING`)
+          ),
+
+        isWhitelisted: (root_address) =>
+          orUnavailable(
+            Effect.map(
+              sql`SELECT 1 FROM whitelist WHERE root_address = ${root_address} AND whitelisted = ${true}`,
+              exists
+            )
+          ),
+        setWhitelisted: (root_address, whitelisted) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              INSERT INTO whitelist ${sql.insert({ root_address, whitelisted })}
+              ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted`)
+          ),
+
+        apiKeys: (user_id) =>
+          orUnavailable(
+            sql`SELECT * FROM api_keys WHERE user_id = ${user_id} AND revoked = ${false}`.pipe(
+              Effect.flatMap(readApiKeys),
+              Effect.map((rows) => rows.map(apiKeyOf))
+            )
+          ),
+        apiKeyOf: (public_key) =>
+          orUnavailable(
+            sql`SELECT * FROM api_keys WHERE public_key = ${public_key}`.pipe(
+              Effect.flatMap(readApiKeys),
+              Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
+            )
+          ),
+        createApiKey: (key, max) =>
+          Effect.gen(function* () {
+            // two gateways that add the last key at once wait for one another here; SQLite has one writer anyway
+            yield* sql.onDialectOrElse({
+              pg: () => sql`SELECT 1 FROM users WHERE user_id = ${key.user_id} FOR UPDATE`,
+              orElse: () => Effect.void
+            })
+            if (exists(yield* sql`SELECT 1 FROM api_keys WHERE public_key = ${key.public_key}`)) {
+              return yield* new KeyRegistered()
+            }
+            const held = yield* sql`
+              SELECT 1 FROM api_keys WHERE user_id = ${key.user_id} AND revoked = ${false} LIMIT ${max}`
+            if (held.length >= max) return yield* new TooManyKeys({ max })
+            yield* sql`INSERT INTO api_keys ${sql.insert({
+              ...key,
+              scopes: listOf(key.scopes),
+              sub_account_addresses: listOf(key.sub_account_addresses),
+              ip_allowlist: listOf(key.ip_allowlist),
+              expires_time: key.expires_time ?? null,
+              last_used_time: key.last_used_time ?? null
+            })}`
+          }).pipe(
+            sql.withTransaction,
+            Effect.catchTag("SqlError", (cause) =>
+              Effect.fail(isUnique(cause) ? new KeyRegistered() : new AccountsUnavailable({ cause }))
+            )
+          ),
+        updateApiKey: (key) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              UPDATE api_keys SET label = ${key.label}, scopes = ${listOf(key.scopes)},
+                sub_account_addresses = ${listOf(key.sub_account_addresses)}, ip_allowlist = ${listOf(key.ip_allowlist)},
+                expires_time = ${key.expires_time ?? null}, require_body_hash = ${key.require_body_hash},
+                revoked = ${key.revoked}
+              WHERE api_key_id = ${key.api_key_id} AND (revoked = ${false} OR ${key.revoked})`)
+          ),
+        touchApiKey: (api_key_id, at_ms) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              UPDATE api_keys SET last_used_time = ${at_ms}
+              WHERE api_key_id = ${api_key_id} AND COALESCE(last_used_time, 0) < ${at_ms}`)
+          ),
+
+        labels: (user_id) =>
+          orUnavailable(
+            Effect.map(
+              sql<{ readonly sub_account_address: string; readonly label: string }>`
+                SELECT sub_account_address, label FROM labels WHERE user_id = ${user_id}`,
+              (rows) => new Map(rows.map((row) => [row.sub_account_address, row.label]))
+            )
+          ),
+        setLabel: (user_id, sub_account_address, label) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              INSERT INTO labels ${sql.insert({ user_id, sub_account_address, label })}
+              ON CONFLICT (user_id, sub_account_address) DO UPDATE SET label = excluded.label`)
+          ),
+
+        revokeToken: (jti, expires_at_ms) =>
+          orUnavailable(
+            Effect.gen(function* () {
+              const now = yield* Clock.currentTimeMillis
+              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms })} ON CONFLICT DO NOTHING`
+              yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
+            })
+          ),
+        revokedTokens: orUnavailable(
+          Effect.flatMap(Clock.currentTimeMillis, (now) =>
+            Effect.flatMap(sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE expires_at_ms > ${now}`, readRevoked)
+          )
+        )
+      })
+    })
+  )

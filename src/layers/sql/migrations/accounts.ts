@@ -1,0 +1,80 @@
+/**
+ * Tables of accounts and nonces, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ *
+ * A migration that was released is never edited: a change is a new one.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+
+const each = (statements: (bytes: string) => ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const bytes = sql.onDialectOrElse({ pg: () => "BYTEA", orElse: () => "BLOB" })
+    for (const statement of statements(bytes)) yield* sql.unsafe(statement)
+  })
+
+const accounts = each(() => [
+  `CREATE TABLE users (
+    user_id TEXT NOT NULL PRIMARY KEY,
+    root_address TEXT NOT NULL UNIQUE,
+    rail TEXT NOT NULL,
+    party_id TEXT,
+    referral_code TEXT NOT NULL UNIQUE,
+    activated BOOLEAN NOT NULL,
+    badge BOOLEAN NOT NULL,
+    multiplier_bps INTEGER NOT NULL,
+    ready BOOLEAN NOT NULL,
+    created_time BIGINT NOT NULL
+  )`,
+  `CREATE TABLE party_keys (party_id TEXT NOT NULL PRIMARY KEY, public_key TEXT NOT NULL)`,
+  `CREATE TABLE whitelist (root_address TEXT NOT NULL PRIMARY KEY, whitelisted BOOLEAN NOT NULL)`,
+  // rows of revoked keys stay: a public key is registered once, for ever
+  `CREATE TABLE api_keys (
+    api_key_id TEXT NOT NULL PRIMARY KEY,
+    user_id TEXT NOT NULL,
+    public_key TEXT NOT NULL UNIQUE,
+    label TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    sub_account_addresses TEXT,
+    ip_allowlist TEXT NOT NULL,
+    expires_time BIGINT,
+    require_body_hash BOOLEAN NOT NULL,
+    created_time BIGINT NOT NULL,
+    last_used_time BIGINT,
+    revoked BOOLEAN NOT NULL
+  )`,
+  `CREATE INDEX api_keys_of_user ON api_keys (user_id)`,
+  `CREATE TABLE labels (
+    user_id TEXT NOT NULL,
+    sub_account_address TEXT NOT NULL,
+    label TEXT NOT NULL,
+    PRIMARY KEY (user_id, sub_account_address)
+  )`,
+  `CREATE TABLE revoked_tokens (jti TEXT NOT NULL PRIMARY KEY, expires_at_ms BIGINT NOT NULL)`,
+  `CREATE INDEX revoked_tokens_by_expiry ON revoked_tokens (expires_at_ms)`
+])
+
+const nonces = each((bytes) => [
+  // 32 bytes a row, kept for ever: contract 4.2
+  `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY)`,
+  `CREATE TABLE activation_nonces (digest ${bytes} NOT NULL PRIMARY KEY)`,
+  `CREATE TABLE windowed_nonces (
+    space TEXT NOT NULL,
+    digest ${bytes} NOT NULL,
+    expires_at_ms BIGINT NOT NULL,
+    PRIMARY KEY (space, digest)
+  )`,
+  `CREATE INDEX windowed_nonces_by_expiry ON windowed_nonces (expires_at_ms)`
+])
+
+/** Brings the tables of accounts up to date; both adapters below run it while they are built. */
+export const migrateAccounts = Migrator.make({})({
+  loader: Migrator.fromRecord({ "1_accounts": accounts }),
+  table: "migrations_accounts"
+})
+
+/** Brings the tables of nonces up to date. */
+export const migrateNonces = Migrator.make({})({
+  loader: Migrator.fromRecord({ "1_nonces": nonces }),
+  table: "migrations_nonces"
+})

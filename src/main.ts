@@ -1,0 +1,57 @@
+/** `npm start`: the whole exchange on one machine, or the gateway in front of a backend that runs elsewhere. */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
+import type { AddressInfo } from "node:net"
+import * as Gateway from "./Gateway.ts"
+import { NodeServer } from "./layers/node/NodeServer.ts"
+import { type Settings, settings } from "./layers/Settings.ts"
+import * as Standalone from "./layers/Standalone.ts"
+
+const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+const logging = (level: Settings["logLevel"]) =>
+  Layer.mergeAll(Logger.layer([Logger.consoleJson]), Layer.succeed(References.MinimumLogLevel, levels[level]))
+
+/** What a person who has just started it wants to know. */
+const greeting = (host: string, port: number, { backend, dataDir, sequencerUrl }: Settings): string => {
+  const url = `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
+  return `
+Trading gateway 0.1.1 is ready.
+
+  REST         ${url}/api/v1
+  WebSocket    ${url.replace("http", "ws")}/ws, /ws/public, /ws/private
+  API explorer ${url}/swagger-ui
+  Backend      ${backend === "embedded" ? "embedded, in a thread of this process" : sequencerUrl}
+  Data         ${dataDir}
+
+Try next:
+  curl "${url}/api/v1/market/tickers?symbol=BTC-USDC"
+  curl "${url}/api/v1/market/orderbook?symbol=BTC-USDC&depth=5"
+  npm run demo
+`
+}
+
+const greet = (settings: Settings) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const server = yield* NodeServer
+      const { port } = server.address() as AddressInfo
+      yield* Effect.sync(() => process.stdout.write(`${greeting(settings.host, port, settings)}\n`))
+    })
+  )
+
+const Main = Layer.unwrap(
+  Effect.map(settings, (settings) =>
+    greet(settings).pipe(
+      Layer.provide(Gateway.layer(settings)),
+      Layer.provide(Standalone.layer(settings)),
+      Layer.provide(logging(settings.logLevel))
+    )
+  )
+)
+
+NodeRuntime.runMain(Layer.launch(Main), {
+  // a stop that was asked for is a success
+  teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+})

@@ -1,0 +1,29 @@
+/**
+ * Policy: follows the referee's price stream to know whether the referee keeps up. The prices themselves reach readers with
+ * the event stream, in its order. Source: contract 8.4.
+ */
+import { Effect, Layer, Schedule, Stream } from "effect"
+import { BackendHealth } from "./BackendHealth.ts"
+import { PriceFeed, type PriceFrame } from "./PriceFeed.ts"
+
+export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const feed = yield* PriceFeed
+    const health = yield* BackendHealth
+    let applied_seq = 0
+    const take = (frame: PriceFrame): void => {
+      if (frame.type === "interrupted") return health.lostReferee()
+      if (frame.type === "heartbeat") applied_seq = frame.applied_seq
+      // prices tell nothing of how far it is, only that it is there
+      else if (applied_seq === 0) return
+      health.sawReferee({ applied_seq })
+    }
+    yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(
+      Effect.sandbox,
+      Effect.ignore,
+      Effect.andThen(Effect.sync(() => health.lostReferee())),
+      Effect.repeat(Schedule.spaced("1 second")),
+      Effect.forkScoped
+    )
+  })
+)

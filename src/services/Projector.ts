@@ -1,0 +1,292 @@
+/**
+ * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history and only then shows it
+ * to who reads or follows: {@link MarketView} first, then {@link UserStreams}. Everything a reader sees is committed.
+ *
+ * The lane goes on by itself, for ever: where the history fails, the batch is tried again and readers stay at the committed
+ * state; where the feed repeats, jumps or ends, it is followed anew from the committed position; where the position is gone,
+ * what is open is read from the backend and numbering starts anew. Source: contract 5.8, 6, 8, 8.4.
+ */
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
+import type { Event } from "../domain/Event.ts"
+import { type ModelPosition, type Projection, Projecting, streamIdOf } from "../domain/Projection.ts"
+import * as Record from "../domain/Record.ts"
+import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
+import { BackendHealth } from "./BackendHealth.ts"
+import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
+import { History, type HistoryUnavailable, TRADES_KEPT } from "./History.ts"
+import { Markets } from "./MarketState.ts"
+import { MarketView } from "./MarketView.ts"
+import { Referee } from "./Referee.ts"
+import { type ReadError, Sequencer } from "./Sequencer.ts"
+import { Streams, UserStreams } from "./UserStreams.ts"
+
+/** Frames that wait for the projector; beyond them the feed waits. */
+const FRAMES_WAITING = 1_024
+/** Events that one commit holds; frames that wait are committed together up to here. */
+const EVENTS_PER_COMMIT = 4_096
+
+export interface Options {
+  /**
+   * Users that nobody can log in as, such as a market maker of the backend: their orders are in books, trades and candles,
+   * but fill no order index and no user stream that nobody could read.
+   */
+  readonly houseUsers?: ReadonlySet<string>
+}
+
+/** The feed brought something that does not follow the position, or ended. */
+class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
+
+/** Waits between tries: from 50 ms, doubled, up to 2 s. */
+const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
+
+const samePosition = (a: ModelPosition | undefined, b: ModelPosition): boolean =>
+  a?.epoch === b.epoch && a.seq === b.seq
+
+export class Projector extends Context.Service<
+  Projector,
+  {
+    /** Position up to which readers see the stream; `undefined` before anything was committed. */
+    readonly position: () => ModelPosition | undefined
+    /** Succeeds once the read model has been loaded and is being moved on. */
+    readonly loaded: () => boolean
+  }
+>()("gateway/services/Projector") {
+  static readonly layer = (
+    options: Options = {}
+  ): Layer.Layer<Projector | MarketView | UserStreams, never, Feed | History | Sequencer | Referee | BackendHealth> =>
+    Layer.effectContext(make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: Options) {
+  const feed = yield* Feed
+  const history = yield* History
+  const sequencer = yield* Sequencer
+  const referee = yield* Referee
+  const health = yield* BackendHealth
+  const clock = yield* Clock.Clock
+  const markets = new Markets(clock)
+  const streams = new Streams()
+  const reads = yield* FiberSet.make<void>()
+
+  let position: ModelPosition | undefined
+  let projecting: Projecting | undefined
+  let headSeq = 0
+
+  /** Reads the books that are wanted, each in a fiber of its own, until each fits. */
+  const readBooks: Effect.Effect<void> = Effect.suspend(() => {
+    const wanted = markets.booksToRead()
+    if (wanted.length === 0) return Effect.void
+    return Effect.forEach(
+      wanted,
+      ({ symbol, done }) =>
+        FiberSet.run(
+          reads,
+          sequencer.orderBook(symbol).pipe(
+            Effect.retry(backOff),
+            Effect.flatMap((read) => Effect.sync(() => done(read))),
+            Effect.andThen(readAgain),
+            Effect.ignore
+          )
+        ),
+      { discard: true }
+    )
+  })
+  // a read that did not fit is made again, not at once
+  const readAgain = Effect.delay(
+    Effect.suspend(() => readBooks),
+    "50 millis"
+  )
+
+  /** Loads what the history holds and begins there. */
+  const load = Effect.gen(function* () {
+    const [standing, heads, candles, instruments] = yield* Effect.all([
+      history.position,
+      history.streamHeads,
+      history.lastCandles,
+      history.instruments
+    ])
+    const traded = candles.filter(({ kind }) => kind === "trade")
+    const symbols = new Set([...instruments, ...traded].map(({ symbol }) => symbol))
+    const now = standing?.ts_ms ?? 0
+    const starts = yield* Effect.forEach([...symbols], (symbol) =>
+      Effect.all({
+        symbol: Effect.succeed(symbol),
+        instrument: Effect.succeed(instruments.find((each) => each.symbol === symbol)),
+        trades: history.trades(symbol, TRADES_KEPT),
+        candles: Effect.succeed(traded.find((each) => each.symbol === symbol)?.last ?? []),
+        minutes: Effect.zipWith(
+          history.candles({
+            kind: "trade",
+            symbol,
+            interval: "1",
+            start: now - DAY_MS - MINUTE_MS,
+            end: Number.MAX_SAFE_INTEGER,
+            limit: 1_500
+          }),
+          history.candles({ kind: "trade", symbol, interval: "1", start: 0, end: now - DAY_MS - MINUTE_MS, limit: 1 }),
+          (day, before) => [...day, ...before]
+        )
+      })
+    )
+    position = standing
+    headSeq = Math.max(headSeq, standing?.seq ?? 0)
+    projecting = new Projecting({ position: standing, heads, candles }, options.houseUsers)
+    markets.start(standing, starts)
+    streams.start(standing === undefined ? "" : streamIdOf(standing), heads)
+    yield* readBooks
+    yield* FiberSet.run(
+      reads,
+      referee.prices([]).pipe(
+        Effect.retry(backOff),
+        Effect.flatMap((prices) => Effect.sync(() => markets.seed(prices))),
+        Effect.ignore
+      )
+    )
+  })
+
+  const report = (oldest_unapplied_ms: number | undefined) =>
+    health.sawSequencer({ head_seq: headSeq, applied_seq: position?.seq ?? 0, oldest_unapplied_ms })
+
+  const commit = (projection: Projection) =>
+    history.commit(projection).pipe(
+      Effect.catchTag("ProjectionRefused", (refused) =>
+        // an earlier try that seemed to fail had come through
+        samePosition(refused.position, projection.position) ? Effect.void : Effect.fail(refused)
+      ),
+      Effect.tapError((error) =>
+        error._tag === "HistoryUnavailable" ? Effect.logError("the history does not answer", error.cause) : Effect.void
+      ),
+      Effect.retry({ while: (error) => error._tag === "HistoryUnavailable", schedule: backOff })
+    )
+
+  /** Projects, commits and shows a batch. */
+  const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
+    report(events[0]!.ts_ms)
+    const projection = projecting!.next(epoch, events)
+    yield* commit(projection)
+    position = projection.position
+    markets.regained()
+    markets.apply(events, projection)
+    streams.publish(streamIdOf(position), projection.userEvents)
+    report(undefined)
+    yield* readBooks
+  })
+
+  const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
+    let epoch = position?.epoch
+    let batch: Array<Event> = []
+    let next = (position?.seq ?? 0) + 1
+    for (const frame of frames) {
+      switch (frame.type) {
+        case "events": {
+          if (frame.events.length === 0) break
+          if (epoch !== undefined && epoch !== frame.epoch) {
+            return yield* new FeedBroken({ message: `epoch ${frame.epoch} came where ${epoch} goes on` })
+          }
+          epoch = frame.epoch
+          // what was seen before is left out
+          const fresh = frame.events[0]!.seq >= next ? frame.events : frame.events.filter(({ seq }) => seq >= next)
+          for (const event of fresh) {
+            if (event.seq !== next) {
+              if (batch.length > 0) yield* apply(epoch, batch)
+              return yield* new FeedBroken({ message: `event ${event.seq} came where ${next} was due` })
+            }
+            batch.push(event)
+            next++
+          }
+          headSeq = Math.max(headSeq, next - 1)
+          if (batch.length >= EVENTS_PER_COMMIT) {
+            yield* apply(epoch, batch)
+            batch = []
+          }
+          break
+        }
+        case "heartbeat":
+          headSeq = frame.head_seq
+          if (batch.length === 0) {
+            markets.regained()
+            report(undefined)
+          }
+          break
+        case "interrupted":
+          if (batch.length > 0) yield* apply(epoch!, batch)
+          batch = []
+          markets.interrupted()
+          health.lostSequencer()
+          break
+      }
+    }
+    if (batch.length > 0) yield* apply(epoch!, batch)
+  })
+
+  /** Follows the feed from the committed position until it breaks. */
+  const follow = Effect.scoped(
+    Effect.gen(function* () {
+      const queue = yield* Stream.toQueue(feed.follow(position), { capacity: FRAMES_WAITING })
+      while (true) yield* take(yield* Queue.takeBetween(queue, 1, FRAMES_WAITING))
+    })
+  )
+
+  /** The position is gone: reads what is open and begins anew there. */
+  const rebuild = Effect.gen(function* () {
+    const before = yield* sequencer.head
+    const open = yield* sequencer.openOrders
+    const subAccounts = yield* sequencer.subAccounts(undefined)
+    const instruments = yield* sequencer.instruments
+    const after = yield* sequencer.head
+    if (before.epoch !== after.epoch) return yield* new FeedBroken({ message: "the epoch changed while it was read" })
+    const anew: ModelPosition = {
+      epoch: after.epoch,
+      seq: open.as_of_seq,
+      began: open.as_of_seq,
+      ts_ms: clock.currentTimeMillisUnsafe()
+    }
+    headSeq = after.head_seq
+    yield* history.restart(anew, {
+      orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: Record.order(order) })),
+      subAccounts,
+      instruments
+    })
+    yield* Effect.logWarning("the event stream was not kept from where the read model stood: it was built anew").pipe(
+      Effect.annotateLogs({ epoch: anew.epoch, seq: anew.seq })
+    )
+  })
+
+  /** Tries for ever; every failure is logged. */
+  const insist = <A, E>(what: string, effect: Effect.Effect<A, E>): Effect.Effect<A> =>
+    effect.pipe(
+      Effect.tapCause((cause) => Effect.logError(`${what} failed`, cause)),
+      Effect.retry(backOff),
+      Effect.orDie
+    )
+  type Fault = HistoryUnavailable | ReadError | FeedGone | FeedBroken | Cause.Done
+  const gone = (cause: Cause.Cause<unknown>): boolean =>
+    cause.reasons.some((reason) => Cause.isFailReason(reason) && (reason.error as Fault)._tag === "FeedGone")
+
+  const pause = yield* Ref.make(0)
+  const lane = Effect.gen(function* () {
+    yield* insist("loading the read model", load)
+    while (true) {
+      const started = clock.currentTimeMillisUnsafe()
+      const cause = yield* follow.pipe(Effect.sandbox, Effect.flip)
+      if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
+      markets.interrupted()
+      health.lostSequencer()
+      if (gone(cause)) yield* insist("building the read model anew", rebuild)
+      else yield* Effect.logWarning("the event stream broke off", cause)
+      // at once after a good while, then slower and slower
+      const waited = yield* Ref.updateAndGet(pause, (ms) =>
+        clock.currentTimeMillisUnsafe() - started > 10_000 ? 50 : Math.min(2_000, Math.max(50, ms * 2))
+      )
+      yield* Effect.sleep(waited)
+      yield* FiberSet.clear(reads)
+      yield* insist("loading the read model", load)
+    }
+  })
+  yield* Effect.forkScoped(lane)
+
+  return Context.make(
+    Projector,
+    Projector.of({ position: () => position, loaded: () => projecting !== undefined })
+  ).pipe(Context.add(MarketView, markets.view), Context.add(UserStreams, streams.view))
+})

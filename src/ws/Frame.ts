@@ -1,0 +1,66 @@
+/**
+ * One text message, framed once for every socket that gets it.
+ *
+ * The bytes are those of RFC 6455: a header and the payload, unmasked as a server sends it. For sockets that negotiated
+ * permessage-deflate without context takeover the payload is compressed once too, when the first of them asks.
+ */
+import { constants, deflateRawSync } from "node:zlib"
+
+/** Payloads below it are not worth compressing, in bytes. */
+const DEFLATE_FROM_BYTES = 1024
+
+const FIN_TEXT = 0x81
+const FIN_TEXT_DEFLATED = 0xc1
+
+const headerLength = (payload: number): number => (payload < 126 ? 2 : payload < 65536 ? 4 : 10)
+
+const writeHeader = (bytes: Buffer, first: number, payload: number): void => {
+  bytes[0] = first
+  if (payload < 126) bytes[1] = payload
+  else if (payload < 65536) {
+    bytes[1] = 126
+    bytes.writeUInt16BE(payload, 2)
+  } else {
+    bytes[1] = 127
+    bytes.writeUInt32BE(0, 2)
+    bytes.writeUInt32BE(payload, 6)
+  }
+}
+
+const deflate = (plain: Buffer): Buffer => {
+  const payload = plain.subarray(plain[1]! < 126 ? 2 : plain[1] === 126 ? 4 : 10)
+  const packed = deflateRawSync(payload, { level: constants.Z_BEST_SPEED, finishFlush: constants.Z_SYNC_FLUSH })
+  const length = packed.length - 4 // the trailing 00 00 ff ff is implied, RFC 7692 7.2.1
+  if (length >= payload.length) return plain
+  const at = headerLength(length)
+  const bytes = Buffer.allocUnsafe(at + length)
+  writeHeader(bytes, FIN_TEXT_DEFLATED, length)
+  packed.copy(bytes, at, 0, length)
+  return bytes
+}
+
+export class Frame {
+  readonly plain: Buffer
+  private packed: Buffer | undefined = undefined
+
+  constructor(text: string) {
+    const payload = Buffer.byteLength(text)
+    const at = headerLength(payload)
+    this.plain = Buffer.allocUnsafe(at + payload)
+    writeHeader(this.plain, FIN_TEXT, payload)
+    this.plain.write(text, at)
+  }
+
+  /** Bytes on the wire, uncompressed: what limits count. */
+  get length(): number {
+    return this.plain.length
+  }
+
+  bytes(deflated: boolean): Buffer {
+    if (!deflated || this.plain.length < DEFLATE_FROM_BYTES) return this.plain
+    return (this.packed ??= deflate(this.plain))
+  }
+}
+
+/** Frames a message. */
+export const frameOf = (message: object): Frame => new Frame(JSON.stringify(message))

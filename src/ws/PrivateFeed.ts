@@ -1,0 +1,140 @@
+/**
+ * The private topics of one connection, joined with the user's stream.
+ *
+ * A topic is joined in three steps, so that nothing is missing and nothing comes twice: from {@link PrivateFeed.join} on
+ * events are kept aside; meanwhile the snapshots or the replay are read; {@link PrivateFeed.begin} sends them and then
+ * what was kept aside, as far as it is newer. Source: contract 5.8.
+ */
+import type { PrivateTopic } from "../domain/Topic.ts"
+import type { UserEvent } from "../services/History.ts"
+import { Frame } from "./Frame.ts"
+import { type Outbox, parcel, type Source } from "./Outbox.ts"
+
+/** Events kept aside while a snapshot is read; over it the connection ends, and resumes. */
+export const ASIDE_MAX = 50_000
+
+/** An event with its frames, which all connections of the user share. */
+export class UserMessage {
+  readonly event: UserEvent
+  private readonly stream_id: string
+  private readonly at: number
+  private whole: Frame | undefined
+  private empty: Frame | undefined
+
+  constructor(event: UserEvent, stream_id: string, at: number) {
+    this.event = event
+    this.stream_id = stream_id
+    this.at = at
+  }
+  private encode(list: string): Frame {
+    const { mts, prev_seq, seq, topic } = this.event
+    // the record is text already; stream_id holds no character that JSON escapes
+    return new Frame(
+      `{"op":"event","topic":"${topic}","server_ts_ms":${this.at},"data":{"type":"update","stream_id":${JSON.stringify(this.stream_id)},"seq":${seq},"prev_seq":${prev_seq},"ts":${this.at},"mts":${mts},"list":[${list}]}}`
+    )
+  }
+  /** The event as told to a connection that may see these sub-accounts: of others only the numbers. */
+  frame(bound_to: ReadonlySet<string> | undefined): Frame {
+    return bound_to === undefined || bound_to.has(this.event.sub_account_address)
+      ? (this.whole ??= this.encode(this.event.record))
+      : (this.empty ??= this.encode(""))
+  }
+}
+
+/** The place of one topic in an outbox: none of its frames may be lost. */
+class Place implements Source {
+  readonly conflatable = false
+  readonly snapshot = () => undefined
+}
+
+/** How a topic begins: with a snapshot taken at `seq`, or without one after the position it resumes from. */
+export interface Beginning {
+  readonly topic: PrivateTopic
+  readonly snapshot: Frame | undefined
+  readonly seq: number
+}
+
+export class PrivateFeed {
+  readonly user_id: string
+  /** Sub-accounts that the credential may see; `undefined`: all. */
+  bound_to: ReadonlySet<string> | undefined
+  private readonly outbox: Outbox
+  private readonly onOverflow: () => void
+  /** Topics that are live, with the position that their events follow. */
+  private readonly live = new Map<PrivateTopic, number>()
+  private readonly places = new Map<PrivateTopic, Place>()
+  private aside: Array<UserMessage> | undefined
+
+  constructor(user_id: string, outbox: Outbox, onOverflow: () => void) {
+    this.user_id = user_id
+    this.outbox = outbox
+    this.onOverflow = onOverflow
+  }
+
+  topics(): ReadonlyArray<PrivateTopic> {
+    return [...this.live.keys()]
+  }
+  has(topic: PrivateTopic): boolean {
+    return this.live.has(topic)
+  }
+
+  private place(topic: PrivateTopic): Place {
+    let place = this.places.get(topic)
+    if (place === undefined) this.places.set(topic, (place = new Place()))
+    return place
+  }
+
+  private tell(message: UserMessage, now: number): void {
+    const { seq, topic } = message.event
+    const after = this.live.get(topic)
+    if (after === undefined || seq <= after) return
+    this.outbox.offer(parcel(message.frame(this.bound_to), this.place(topic), now))
+  }
+  /** Like a snapshot, a replay was asked for and does not count against the limit: else nobody could resume far. */
+  private retell(message: UserMessage, now: number): void {
+    const { seq, topic } = message.event
+    if (seq <= this.live.get(topic)!) return
+    this.outbox.offer({ frame: message.frame(this.bound_to), source: this.place(topic), at: now, weight: 0 })
+  }
+
+  /** Takes the next events of the user, in order. */
+  take(messages: ReadonlyArray<UserMessage>, now: number): void {
+    if (this.aside !== undefined) {
+      if (this.aside.length + messages.length > ASIDE_MAX) return this.onOverflow()
+      this.aside.push(...messages)
+    }
+    for (const message of messages) this.tell(message, now)
+  }
+
+  /** Keeps events aside from now on. */
+  join(): void {
+    this.aside = []
+  }
+
+  /** Gives up what {@link join} began. */
+  abandon(): void {
+    this.aside = undefined
+  }
+
+  /** Starts topics: their snapshots, then the replay, then what was kept aside, then live. */
+  begin(beginnings: ReadonlyArray<Beginning>, replay: ReadonlyArray<UserMessage>, now: number): void {
+    const aside = this.aside ?? []
+    this.aside = undefined
+    const begun = new Set<PrivateTopic>()
+    for (const { seq, snapshot, topic } of beginnings) {
+      begun.add(topic)
+      this.live.set(topic, seq)
+      this.outbox.begin(snapshot, this.place(topic), now)
+    }
+    const last = replay.at(-1)?.event.seq ?? 0
+    for (const message of replay) if (begun.has(message.event.topic)) this.retell(message, now)
+    for (const message of aside) {
+      if (message.event.seq > last && begun.has(message.event.topic)) this.tell(message, now)
+    }
+  }
+
+  leave(topic: PrivateTopic): boolean {
+    this.outbox.forget(this.place(topic))
+    return this.live.delete(topic)
+  }
+}

@@ -1,0 +1,532 @@
+/**
+ * The life of one connection: what its client may ask, what it is answered, and why it ends.
+ *
+ * A message is handled in the callback that brings it. Only authentication and private subscriptions wait for something,
+ * each in one fiber; messages behind them wait in order, but a ping never does. Source: contract 5.2 to 5.4, 5.8.
+ */
+import { Cause, Effect, Result } from "effect"
+import * as ApiError from "../domain/ApiError.ts"
+import type { Details, Reason } from "../domain/Reason.ts"
+import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
+import type { Caller } from "../domain/User.ts"
+import type { AuthError, Authenticator } from "../services/Authenticator.ts"
+import type { MarketView } from "../services/MarketView.ts"
+import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/UserSnapshots.ts"
+import type { UserStreams } from "../services/UserStreams.ts"
+import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
+import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
+import { type Frame, frameOf } from "./Frame.ts"
+import type { Hub } from "./Hub.ts"
+import { type Misread, read } from "./Inbound.ts"
+import type { Limits } from "./Limits.ts"
+import { Outbox, parcel, type Sink } from "./Outbox.ts"
+import { type Beginning, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
+
+export type Endpoint = "general" | "public" | "private"
+
+/** The socket of a session. */
+export interface Line extends Sink {
+  /** Starts the closing handshake; what was written before goes out first. */
+  readonly close: (code: number, text: string) => void
+  readonly ping: () => void
+}
+
+/** What all sessions share. */
+export interface House {
+  readonly hub: typeof Hub.Service
+  readonly authenticator: typeof Authenticator.Service
+  readonly snapshots: typeof UserSnapshots.Service
+  readonly streams: typeof UserStreams.Service
+  readonly view: typeof MarketView.Service
+  readonly limits: Limits
+  /** Runs an effect in a fiber of its own. */
+  readonly run: (effect: Effect.Effect<void>) => void
+  /** Counts a session for its user; false: the user holds as many as allowed. */
+  readonly admit: (session: Session, caller: Caller) => boolean
+}
+
+type Refusal = Pick<ApiError.ApiError, "code" | "message" | "details">
+
+const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
+
+const errorFrame = (error: Refusal, req_id: ReqId | undefined, topic?: string): Frame =>
+  frameOf({
+    op: "error",
+    code: error.code,
+    message: error.message,
+    ...(topic === undefined ? {} : { topic }),
+    ...withReqId(req_id),
+    ...(error.details === undefined ? {} : { details: error.details })
+  })
+
+const refuse = (reason: Reason, message?: string, details?: Details): Refusal =>
+  ApiError.ofReason(reason, details, message === undefined ? {} : { message })
+
+const ofAuthError = (error: AuthError): Refusal => {
+  switch (error._tag) {
+    case "AuthRefused":
+      return ApiError.ofReason(error.reason, error.facts)
+    case "AuthLimited":
+      return { code: "RateLimitExceeded", message: "rate limit exceeded" }
+    case "AuthUnavailable":
+      return { code: "SERVICE_UNAVAILABLE", message: "authentication is not available now" }
+  }
+}
+
+/** How often a client is told that it is over the message rate, in ms; twice as long a pause ends a flood. */
+const FLOOD_NOTICE_MS = 1_000
+/** Longest time that authentication, or the reading of snapshots, may take. */
+const WORK_MS = 10_000
+
+export class Session {
+  readonly endpoint: Endpoint
+  readonly ip: string
+  readonly outbox: Outbox
+  caller: Caller | undefined
+  private readonly house: House
+  private readonly line: Line
+  private readonly publicTopics = new Set<string>()
+  private feed: PrivateFeed | undefined
+  private detach: (() => void) | undefined
+  /** What waits behind the operation under way. */
+  private inbox: Array<ClientFrame | "restart"> = []
+  private busy = false
+  private closing = false
+  private failedAuths = 0
+  private readonly openedAt: number
+  private lastHeard: number
+  private lastPing: number
+  private tokens: number
+  private refilledAt: number
+  private floodSince: number | undefined
+  private noticeAt = -Infinity
+
+  constructor(house: House, line: Line, endpoint: Endpoint, ip: string) {
+    this.house = house
+    this.line = line
+    this.endpoint = endpoint
+    this.ip = ip
+    this.outbox = new Outbox(line, house.hub.flusher, house.limits, () => this.end("SlowConsumer"))
+    const now = house.hub.now()
+    this.openedAt = this.lastHeard = this.lastPing = this.refilledAt = now
+    this.tokens = house.limits.message_burst
+  }
+
+  // ---- what the socket brings
+
+  /** Any frame shows that the peer is there. */
+  heard(): void {
+    this.lastHeard = this.house.hub.now()
+  }
+
+  binary(): void {
+    this.end("NotText")
+  }
+
+  text(message: string): void {
+    if (this.closing) return
+    const now = this.house.hub.now()
+    this.lastHeard = now
+    if (!this.mayAsk(now)) return
+    const frame = read(message)
+    switch (frame.op) {
+      case "misread":
+        return this.misread(frame)
+      case "ping":
+        return this.pong(frame, now)
+      default:
+        this.enqueue(frame)
+    }
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    this.closing = true
+    this.outbox.close()
+    this.inbox = []
+    for (const name of this.publicTopics) this.house.hub.leave(name, this.outbox)
+    this.publicTopics.clear()
+    this.detach?.()
+    this.detach = undefined
+  }
+
+  // ---- what the clock brings
+
+  /** Looks at deadlines; called about once a second. */
+  tick(now: number, lost: { readonly private: boolean; readonly public: boolean }): void {
+    if (this.closing) return
+    const { limits } = this.house
+    if (now - this.lastHeard > limits.silence_ms) return this.end("Silent")
+    if (this.endpoint === "private" ? lost.private : lost.public) return this.end("BackendLost")
+    if (this.endpoint === "private") {
+      if (this.caller === undefined && now - this.openedAt > limits.auth_deadline_ms)
+        return this.end("NotAuthenticated")
+      const expires = this.caller?.expires_at_ms
+      if (expires !== undefined && expires <= now) return this.end("CredentialEnded")
+    }
+    this.outbox.check(now)
+    if (!this.closing && now - this.lastPing >= limits.ping_interval_ms) {
+      this.lastPing = now
+      this.line.ping()
+    }
+  }
+
+  /** Ends the connection, after what it was told before. */
+  end(reason: CloseReason): void {
+    if (this.closing) return
+    this.outbox.finish()
+    this.closing = true
+    const { code, text } = closeCodes[reason]
+    this.line.close(code, text)
+  }
+
+  /** Tells that the gateway goes away; {@link end} follows. */
+  announce(): void {
+    this.reply(errorFrame(refuse("ShuttingDown", "going away"), undefined))
+  }
+
+  // ---- the message rate
+
+  private mayAsk(now: number): boolean {
+    const { flood_ms, message_burst, messages_per_s } = this.house.limits
+    this.tokens = Math.min(message_burst, this.tokens + ((now - this.refilledAt) * messages_per_s) / 1000)
+    this.refilledAt = now
+    if (this.tokens >= 1) {
+      this.tokens -= 1
+      // the bucket never refills while a client floods: what passes in between does not end the flood
+      if (this.floodSince !== undefined && now - this.noticeAt > 2 * FLOOD_NOTICE_MS) this.floodSince = undefined
+      return true
+    }
+    this.floodSince ??= now
+    if (now - this.floodSince >= flood_ms) {
+      this.end("TooMany")
+    } else if (now - this.noticeAt >= FLOOD_NOTICE_MS) {
+      this.noticeAt = now
+      this.reply(errorFrame({ code: "RateLimitExceeded", message: "rate limit exceeded" }, undefined))
+    }
+    return false
+  }
+
+  // ---- replies
+
+  private reply(frame: Frame): void {
+    this.outbox.offer(parcel(frame, undefined, this.house.hub.now()))
+  }
+
+  private misread({ details, message, reason, req_id }: Misread): void {
+    this.reply(errorFrame(refuse(reason, message, details), req_id))
+  }
+
+  private pong({ req_id, ts }: Ping, now: number): void {
+    this.reply(
+      frameOf({ op: "pong", ...withReqId(req_id), ...(ts === undefined ? {} : { client_ts: ts }), server_ts: now })
+    )
+  }
+
+  // ---- messages in order
+
+  private enqueue(frame: ClientFrame | "restart"): void {
+    if (!this.busy) return this.handle(frame)
+    if (this.inbox.length >= this.house.limits.message_burst) {
+      return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages wait" }, undefined))
+    }
+    this.inbox.push(frame)
+  }
+
+  private handle(frame: ClientFrame | "restart"): void {
+    if (frame === "restart") return this.work(this.restart())
+    switch (frame.op) {
+      case "auth":
+        return this.authenticate(frame)
+      case "subscribe":
+        return this.endpoint === "private" ? this.subscribePrivate(frame) : this.subscribePublic(frame)
+      case "unsubscribe":
+        return this.unsubscribe(frame)
+      case "ping":
+        return
+    }
+  }
+
+  /** Runs what must wait; later messages stay in the inbox until it is done. It finds `closing` set when it is too late. */
+  private work(effect: Effect.Effect<void>): void {
+    this.busy = true
+    this.house.run(
+      effect.pipe(
+        Effect.timeoutOrElse({
+          duration: WORK_MS,
+          orElse: () => Effect.sync(() => this.end("Internal"))
+        }),
+        Effect.catchCause((cause) => {
+          if (Cause.hasInterruptsOnly(cause)) return Effect.void
+          return Effect.andThen(
+            Effect.logError("a WebSocket session failed", cause),
+            Effect.sync(() => this.end("Internal"))
+          )
+        }),
+        Effect.andThen(
+          Effect.sync(() => {
+            this.busy = false
+            while (!this.busy && !this.closing && this.inbox.length > 0) this.handle(this.inbox.shift()!)
+          })
+        )
+      )
+    )
+  }
+
+  // ---- auth
+
+  private authenticate(frame: Auth): void {
+    if (this.endpoint !== "private") {
+      return this.reply(
+        this.authRefusal(refuse("InvalidField", "authenticate on /ws/private", { field: "op" }), frame.req_id)
+      )
+    }
+    const check = this.credentialCheck(frame)
+    if ("code" in check) return this.authFailed(check, frame.req_id, true)
+    this.work(
+      Effect.map(Effect.result(check), (result) => {
+        if (this.closing) return
+        if (Result.isFailure(result)) {
+          return this.authFailed(ofAuthError(result.failure), frame.req_id, result.failure._tag !== "AuthUnavailable")
+        }
+        this.accept(result.success, frame.req_id)
+      })
+    )
+  }
+
+  private credentialCheck(frame: Auth): Refusal | Effect.Effect<Caller, AuthError> {
+    const { api_key, bearer, nonce, signature, timestamp_ms } = frame
+    if (bearer !== undefined) {
+      if (api_key !== undefined) return refuse("AmbiguousAuth", "send either bearer or api_key, not both")
+      return this.house.authenticator.bearer(bearer, this.ip)
+    }
+    if (api_key === undefined) return refuse("MissingToken", "send bearer, or api_key with its signature")
+    for (const [field, value] of Object.entries({ signature, timestamp_ms, nonce })) {
+      if (value === undefined) return refuse("MissingField", `${field} is missing`, { field })
+    }
+    return this.house.authenticator.signedSocket({
+      api_key,
+      signature: signature!,
+      timestamp_ms: timestamp_ms!,
+      nonce: nonce!,
+      client_ip: this.ip
+    })
+  }
+
+  private authRefusal({ code, details, message }: Refusal, req_id: ReqId | undefined): Frame {
+    return frameOf({
+      op: "auth",
+      success: false,
+      user_id: null,
+      ...withReqId(req_id),
+      code,
+      message,
+      ...(details === undefined ? {} : { details })
+    })
+  }
+
+  private authFailed(error: Refusal, req_id: ReqId | undefined, counts: boolean): void {
+    this.reply(this.authRefusal(error, req_id))
+    if (counts && ++this.failedAuths >= this.house.limits.auth_tries) this.end("AuthRefused")
+  }
+
+  private accept(caller: Caller, req_id: ReqId | undefined): void {
+    if (!caller.scopes.has("read")) {
+      return this.authFailed(refuse("InsufficientScope", undefined, { required: "read" }), req_id, true)
+    }
+    if (this.caller !== undefined && this.caller.user_id !== caller.user_id) {
+      const other = { code: "FORBIDDEN", message: "this connection belongs to another user; open a new one" } as const
+      return this.authFailed(other, req_id, true)
+    }
+    if (!this.house.admit(this, caller)) {
+      this.reply(this.authRefusal({ code: "RateLimitExceeded", message: "too many connections of this user" }, req_id))
+      return this.end("TooMany")
+    }
+    this.caller = caller
+    this.failedAuths = 0
+    const feed = (this.feed ??= new PrivateFeed(caller.user_id, this.outbox, () => this.end("SlowConsumer")))
+    feed.bound_to = caller.bound_to
+    this.detach ??= this.house.hub.attach(feed, () => this.enqueue("restart"))
+    this.reply(
+      frameOf({
+        op: "auth",
+        success: true,
+        user_id: caller.user_id,
+        ...withReqId(req_id),
+        stream_id: this.house.streams.streamId(),
+        head_seq: this.house.streams.head(caller.user_id),
+        ...(caller.expires_at_ms === undefined ? {} : { expires_at_ms: caller.expires_at_ms })
+      })
+    )
+  }
+
+  // ---- topics
+
+  /** The topic of a text, or why it is refused here. */
+  private topicOf(text: string): Topic | Refusal {
+    const topic = parseTopic(text)
+    if (typeof topic === "string") return refuse("InvalidField", topic, { field: "args" })
+    if (topic.kind === "private") {
+      if (this.endpoint !== "private") {
+        return refuse("InvalidField", "a private topic: subscribe on /ws/private", { field: "args" })
+      }
+      return this.caller === undefined ? refuse("MissingToken", "authenticate first") : topic
+    }
+    if (this.endpoint === "private") {
+      return refuse("InvalidField", "a public topic: subscribe on /ws/public", { field: "args" })
+    }
+    return this.house.view.instrument(topic.symbol) === undefined ? refuse("SymbolNotFound") : topic
+  }
+
+  /** The topics of a message, each once, and the errors of those that are refused. */
+  private sort<T extends Topic>(
+    { args, req_id }: Subscribe,
+    held: (name: string) => boolean,
+    holding: number
+  ): { readonly accepted: ReadonlyArray<readonly [string, T]>; readonly errors: Array<Frame> } {
+    const accepted: Array<readonly [string, T]> = []
+    const errors: Array<Frame> = []
+    const max = this.house.limits.topics_per_connection
+    let more = 0
+    for (const name of new Set(args)) {
+      const topic = this.topicOf(name)
+      if ("code" in topic) errors.push(errorFrame(topic, req_id, name))
+      else if (!held(name) && holding + ++more > max) {
+        errors.push(errorFrame(refuse("LimitReached", `at most ${max} topics a connection`, { max }), req_id, name))
+      } else accepted.push([name, topic as T])
+    }
+    return { accepted, errors }
+  }
+
+  private subscribed(names: ReadonlyArray<string>, req_id: ReqId | undefined, resume?: Resume): void {
+    this.reply(
+      frameOf({ op: "subscribed", args: names, ...withReqId(req_id), ...(resume === undefined ? {} : { resume }) })
+    )
+  }
+
+  private subscribePublic(frame: Subscribe): void {
+    const { accepted, errors } = this.sort<Exclude<Topic, { kind: "private" }>>(
+      frame,
+      (name) => this.publicTopics.has(name),
+      this.publicTopics.size
+    )
+    this.subscribed(
+      accepted.map(([name]) => name),
+      frame.req_id
+    )
+    for (const error of errors) this.reply(error)
+    for (const [name, topic] of accepted) {
+      this.publicTopics.add(name)
+      this.house.hub.join(name, topic, this.outbox)
+    }
+  }
+
+  private unsubscribe({ args, req_id }: Unsubscribe): void {
+    const left = [...new Set(args)].filter((name) => {
+      if (this.publicTopics.delete(name)) {
+        this.house.hub.leave(name, this.outbox)
+        return true
+      }
+      const topic = parseTopic(name)
+      return typeof topic === "object" && topic.kind === "private" && this.feed?.leave(topic.name) === true
+    })
+    this.reply(frameOf({ op: "unsubscribed", args: left, ...withReqId(req_id) }))
+  }
+
+  private subscribePrivate(frame: Subscribe): void {
+    const { accepted, errors } = this.sort<{ kind: "private"; name: PrivateTopic }>(frame, () => true, 0)
+    const names = accepted.map(([, { name }]) => name)
+    if (this.feed === undefined || names.length === 0) {
+      this.subscribed([], frame.req_id)
+      for (const error of errors) this.reply(error)
+      return
+    }
+    this.work(this.joinPrivate(this.feed, names, frame, errors))
+  }
+
+  /** Joins topics to the user's stream: keeps events aside, reads, then tells everything in order. */
+  private joinPrivate(
+    feed: PrivateFeed,
+    names: ReadonlyArray<PrivateTopic>,
+    { req_id, since, since_seq }: Subscribe,
+    errors: Array<Frame>
+  ): Effect.Effect<void> {
+    const { hub, snapshots, streams } = this.house
+    const from = since ?? (since_seq === undefined ? undefined : { stream_id: undefined, seq: since_seq })
+    const resume = (recovered: boolean): Resume | undefined =>
+      from && { recovered, stream_id: streams.streamId(), head_seq: streams.head(feed.user_id) }
+    feed.join()
+    return Effect.gen({ self: this }, function* () {
+      const replay = from === undefined ? undefined : yield* Effect.result(snapshots.replay(feed.user_id, from))
+      if (replay !== undefined && Result.isFailure(replay)) {
+        for (const name of names) errors.push(this.unavailable(replay.failure, req_id, name))
+        feed.abandon()
+        this.subscribed([], req_id)
+      } else if (from !== undefined && replay?.success !== undefined) {
+        const now = hub.now()
+        const stream_id = streams.streamId()
+        this.subscribed(names, req_id, resume(true))
+        feed.begin(
+          names.map((topic) => ({ topic, snapshot: undefined, seq: from.seq })),
+          replay.success.map((event) => new UserMessage(event, stream_id, now)),
+          now
+        )
+      } else {
+        const beginnings = yield* this.snapshotsOf(feed, names, (topic, error) =>
+          errors.push(this.unavailable(error, req_id, topic))
+        )
+        this.subscribed(
+          beginnings.map(({ topic }) => topic),
+          req_id,
+          resume(false)
+        )
+        feed.begin(beginnings, [], hub.now())
+      }
+      for (const error of errors) this.reply(error)
+    })
+  }
+
+  private snapshotsOf(
+    feed: PrivateFeed,
+    names: ReadonlyArray<PrivateTopic>,
+    refused: (topic: PrivateTopic, error: SnapshotUnavailable) => void
+  ): Effect.Effect<ReadonlyArray<Beginning>> {
+    const { hub, snapshots } = this.house
+    return Effect.gen(function* () {
+      const beginnings: Array<Beginning> = []
+      for (const topic of names) {
+        const taken = yield* Effect.result(snapshots.take(feed.user_id, topic, feed.bound_to))
+        if (Result.isFailure(taken)) refused(topic, taken.failure)
+        else {
+          const snapshot = snapshotFrame(topic, taken.success, hub.now())
+          beginnings.push({ topic, snapshot, seq: taken.success.seq })
+        }
+      }
+      return beginnings
+    })
+  }
+
+  private unavailable({ reason }: SnapshotUnavailable, req_id: ReqId | undefined, topic: string): Frame {
+    return errorFrame(refuse(reason), req_id, topic)
+  }
+
+  /** The numbers of the user stream started anew: every topic starts from a snapshot. */
+  private restart(): Effect.Effect<void> {
+    const feed = this.feed
+    if (feed === undefined) return Effect.void
+    const topics = feed.topics()
+    feed.join()
+    return Effect.map(
+      this.snapshotsOf(feed, topics, () => this.end("BackendLost")),
+      (beginnings) => feed.begin(beginnings, [], this.house.hub.now())
+    )
+  }
+}
+
+const snapshotFrame = (topic: PrivateTopic, { list, seq, stream_id }: Snapshot, now: number): Frame =>
+  frameOf({
+    op: "event",
+    topic,
+    server_ts_ms: now,
+    data: { type: "snapshot", stream_id, seq, ts: now, mts: now, list }
+  })

@@ -1,0 +1,77 @@
+/** What the events of each topic carry in `data`. Source: contract 5.5, 5.6, 5.8. */
+import { Schema } from "effect"
+import { Balance } from "../../domain/Account.ts"
+import { BalanceReason, depths, Interval } from "../../domain/Enumerations.ts"
+import { Execution } from "../../domain/Execution.ts"
+import { Candle, Level, MarketSymbol, PublicTrade, Ticker } from "../../domain/Market.ts"
+import { Order } from "../../domain/Order.ts"
+import { Position } from "../../domain/Position.ts"
+import { Millis } from "../../domain/Time.ts"
+
+const ts = { ts: Millis.annotate({ description: "Publication" }) }
+const mts = { mts: Millis.annotate({ description: "When the matching engine produced the change" }) }
+const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+const book = {
+  symbol: MarketSymbol,
+  depth: Schema.Literals(depths),
+  bids: Schema.Array(Level),
+  asks: Schema.Array(Level),
+  seq: seq.annotate({ description: "Book sequence of the market after this message" }),
+  ...ts,
+  ...mts,
+  checksum: Schema.Int.annotate({ description: "CRC-32 of the best 25 levels after applying this message" })
+}
+export const BookSnapshot = Schema.Struct({ type: Schema.Literal("snapshot"), ...book, stream_id: Schema.String })
+export const BookDelta = Schema.Struct({
+  type: Schema.Literal("delta"),
+  ...book,
+  prev_seq: seq.annotate({ description: "seq of the message before, of this topic on this connection" })
+})
+export const BookData = Schema.Union([BookSnapshot, BookDelta])
+export type BookData = typeof BookData.Type
+
+export const TradeData = Schema.Struct({
+  type: Schema.Literals(["snapshot", "update"]),
+  ...ts,
+  symbol: MarketSymbol,
+  list: Schema.Array(PublicTrade).annotate({ description: "Oldest first; an update holds the trades of one event" })
+})
+export type TradeData = typeof TradeData.Type
+
+export const TickerData = Schema.Struct({ type: Schema.Literal("snapshot"), ...Ticker.fields })
+export type TickerData = typeof TickerData.Type
+
+export const KlineData = Schema.Struct({
+  type: Schema.Literals(["snapshot", "update"]),
+  ...ts,
+  symbol: MarketSymbol,
+  interval: Interval,
+  list: Schema.Array(Candle)
+})
+export type KlineData = typeof KlineData.Type
+
+const position = { stream_id: Schema.String, seq, ...ts, ...mts }
+const privateData = <S extends Schema.Top>(record: S) =>
+  Schema.Union([
+    Schema.Struct({ type: Schema.Literal("snapshot"), ...position, list: Schema.Array(record) }),
+    Schema.Struct({
+      type: Schema.Literal("update"),
+      ...position,
+      prev_seq: seq.annotate({ description: "seq of the event before, of this topic; 0: none" }),
+      list: Schema.Array(record)
+    })
+  ])
+
+export const OrderData = privateData(Order)
+export type OrderData = typeof OrderData.Type
+export const ExecutionData = privateData(Execution)
+export type ExecutionData = typeof ExecutionData.Type
+export const PositionData = privateData(Position)
+export type PositionData = typeof PositionData.Type
+
+/** A balance with the reason of its change; snapshots have none. */
+export const BalanceRecord = Schema.Struct({ ...Balance.fields, reason: Schema.optionalKey(BalanceReason) })
+export type BalanceRecord = typeof BalanceRecord.Type
+export const BalanceData = privateData(BalanceRecord)
+export type BalanceData = typeof BalanceData.Type

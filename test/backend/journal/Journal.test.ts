@@ -1,0 +1,165 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
+import { replay } from "../../../src/backend/journal/Replay.ts"
+import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { deposit, fakeMachine, type FakeState } from "../../doubles/FakeMachine.ts"
+
+let directory: string
+let path: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "journal-"))
+  path = join(directory, "journal.db")
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const open = (config = { start: 5 }) =>
+  Journal.open(path, () => ({
+    epoch: "e-1",
+    rules: fakeMachine.rules,
+    config: JSON.stringify(config),
+    created_at_ms: 1000
+  }))
+
+/** Applies commands to a fresh state as the writer does, one transaction each; answers the state. */
+const fill = (journal: Journal, amounts: ReadonlyArray<number>): FakeState => {
+  const state = fakeMachine.initial(JSON.parse(journal.origin.config), journal.origin.epoch)
+  amounts.forEach((amount, i) => {
+    const command = deposit(amount, `c-${i}`)
+    const step = fakeMachine.apply(state, { at_ms: 1000 + i, command })
+    journal.begin()
+    journal.append(
+      1000 + i,
+      command.command_id,
+      Command.encode(command).finish(),
+      CommandResult.encode(step.result!).finish()
+    )
+    journal.commit()
+  })
+  return state
+}
+
+const refused = (f: () => unknown): string => {
+  try {
+    f()
+  } catch (error) {
+    assert.instanceOf(error, JournalError)
+    return error.message
+  }
+  return assert.fail("nothing was thrown")
+}
+
+describe("Journal", () => {
+  it("replays to the state that wrote it, over a close and an open", () => {
+    const first = open()
+    const state = fill(first, [1, 2, 3])
+    first.checkpoint(fakeMachine.headSeq(state), fakeMachine.hash(state))
+    first.close()
+
+    const second = open({ start: 99 })
+    assert.strictEqual(second.origin.config, `{"start":5}`)
+    const replayed = replay(fakeMachine, second, { results: true })
+    assert.strictEqual(replayed.entries, 3)
+    assert.strictEqual(replayed.at_ms, 1002)
+    assert.strictEqual(fakeMachine.hash(replayed.state), fakeMachine.hash(state))
+    assert.strictEqual(replayed.state.balance, 11)
+    second.close()
+  })
+
+  it("finds the last entry of a command_id, also inside the open transaction, and forgets what is rolled back", () => {
+    const journal = open()
+    journal.begin()
+    journal.append(1, "a", new Uint8Array([1]), new Uint8Array([2]))
+    assert.deepStrictEqual(journal.find("a")?.result, new Uint8Array([2]))
+    journal.rollback()
+    assert.isUndefined(journal.find("a"))
+    journal.close()
+  })
+
+  it("refuses a journal whose state hash differs at a checkpoint", () => {
+    const journal = open()
+    const state = fill(journal, [1, 2])
+    journal.checkpoint(fakeMachine.headSeq(state), "another hash")
+    assert.match(
+      refused(() => replay(fakeMachine, journal)),
+      /does not replay: at position 2/
+    )
+    journal.close()
+  })
+
+  it("refuses a journal that lost entries before or at its end", () => {
+    const journal = open()
+    const state = fill(journal, [1, 2, 3])
+    journal.checkpoint(fakeMachine.headSeq(state), fakeMachine.hash(state))
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("DELETE FROM entries WHERE position = 3")
+    const short = Journal.read(path)
+    assert.match(
+      refused(() => replay(fakeMachine, short)),
+      /entries are lost/
+    )
+    short.close()
+    db.exec("DELETE FROM entries WHERE position = 1")
+    db.close()
+    const gap = Journal.read(path)
+    assert.match(
+      refused(() => replay(fakeMachine, gap)),
+      /gap before position 2/
+    )
+    gap.close()
+  })
+
+  it("refuses other rules, another layout, a second writer and a missing file", () => {
+    const journal = open()
+    assert.match(
+      refused(() => replay({ ...fakeMachine, rules: "fake-2" }, journal)),
+      /"fake-1".*"fake-2"/
+    )
+    assert.match(
+      refused(() => open()),
+      /another backend is using/
+    )
+    journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("UPDATE meta SET value = '0' WHERE key = 'layout'")
+    db.close()
+    assert.match(
+      refused(() => open()),
+      /layout 0/
+    )
+    assert.match(
+      refused(() => Journal.read(join(directory, "none.db"))),
+      /cannot open/
+    )
+  })
+
+  it("is read beside its writer", () => {
+    const journal = open()
+    fill(journal, [7])
+    const reader = Journal.read(path)
+    assert.strictEqual(replay(fakeMachine, reader, { results: true }).state.balance, 12)
+    reader.close()
+    journal.close()
+    const after = Journal.read(path)
+    assert.strictEqual(after.position, 1)
+    after.close()
+  })
+
+  it("detects a result that differs when asked to", () => {
+    const journal = open()
+    fill(journal, [1])
+    const lying = {
+      ...fakeMachine,
+      apply: (state: FakeState) => ({ ...fakeMachine.apply(state, { at_ms: 1, command: deposit(1, "x") }) })
+    }
+    assert.match(
+      refused(() => replay(lying, journal, { results: true })),
+      /another result/
+    )
+    journal.close()
+  })
+})

@@ -1,0 +1,265 @@
+import { type ServiceError, status } from "@grpc/grpc-js"
+import { Effect } from "effect"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { replay } from "../../../src/backend/journal/Replay.ts"
+import { FRAME_BYTES } from "../../../src/backend/server/EventLog.ts"
+import { journalPath } from "../../../src/backend/server/Serve.ts"
+import type { CommandAck, CommandResult, CommandStatus } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
+import { deposit, fakeMachine, withdraw } from "../../doubles/FakeMachine.ts"
+
+let place: ReturnType<typeof temporary>
+let running: Running | undefined
+beforeEach(() => {
+  place = temporary()
+})
+afterEach(async () => {
+  await running?.stop()
+  running = undefined
+  place.remove()
+})
+
+const boot = async (options?: Parameters<typeof start>[1]) => (running = await start(place.directory, options))
+const reboot = async (options?: Parameters<typeof start>[1]) => {
+  await running?.stop()
+  running = undefined
+  return boot(options)
+}
+
+const ack = (result: CommandResult | undefined): CommandAck => {
+  if (result?.outcome?.$case !== "ack") assert.fail(`not an ack: ${JSON.stringify(result)}`)
+  return result.outcome.value
+}
+const refusal = (result: CommandResult | undefined): CommandStatus => {
+  if (result?.outcome?.$case !== "status") assert.fail(`not a status: ${JSON.stringify(result)}`)
+  return result.outcome.value
+}
+/** The state that the journal on disk holds. */
+const stored = () => {
+  const journal = Journal.read(journalPath(place.directory))
+  try {
+    return replay(fakeMachine, journal, { results: true })
+  } finally {
+    journal.close()
+  }
+}
+/** A clock that Ticks never move: only commands enter the journal. */
+const still = { machine: { ...fakeMachine, tickMatters: () => false } }
+
+describe("SubmitStream", () => {
+  it("answers every command once, with its ack or its refusal, and has it on disk by then", async () => {
+    const { client } = await boot(still)
+    const commands = Array.from({ length: 500 }, (_, i) => (i % 5 === 4 ? withdraw(1000) : deposit(1)))
+    const answers = await submitAll(client, [commands.slice(0, 1), commands.slice(1, 300), commands.slice(300)])
+    assert.strictEqual(answers.size, 500)
+    const refused = [...answers.values()].filter((result) => result.outcome?.$case === "status")
+    assert.strictEqual(refused.length, 100)
+    assert.strictEqual(refusal(refused[0]).reason, "InsufficientBalance")
+    const { state, entries } = stored()
+    assert.strictEqual(state.balance, 400)
+    assert.strictEqual(entries, 400)
+  })
+
+  it("answers a repeated command_id with the first ack, now and after a restart, and refuses other content", async () => {
+    const first = await boot(still)
+    const one = ack((await submitAll(first.client, [[deposit(1, "a")]])).get("a"))
+    const again = ack((await submitAll(first.client, [[{ ...deposit(1, "a"), issued_at_ms: 77 }]])).get("a"))
+    assert.deepStrictEqual(again, { ...one, duplicate: true })
+
+    const second = await reboot(still)
+    const restarted = ack((await submitAll(second.client, [[deposit(1, "a")]])).get("a"))
+    assert.deepStrictEqual(restarted, { ...one, duplicate: true })
+    const other = refusal((await submitAll(second.client, [[deposit(2, "a")]])).get("a"))
+    assert.strictEqual(other.code, status.ALREADY_EXISTS)
+    assert.strictEqual(other.reason, "DuplicateRequestId")
+    assert.strictEqual(stored().state.balance, 1)
+  })
+
+  it("answers a command repeated within one turn as a duplicate", async () => {
+    const { client } = await boot(still)
+    const call = client.submitStream()
+    const results: Array<CommandResult> = []
+    await new Promise<void>((resolve) => {
+      call.on("data", (response) => {
+        results.push(...response.results)
+        if (results.length === 2) call.end()
+      })
+      call.on("end", resolve)
+      call.write({ batch_id: 1, commands: [deposit(3, "twin"), deposit(3, "twin")] })
+    })
+    assert.deepStrictEqual(
+      results.map((result) => ack(result).duplicate),
+      [false, true]
+    )
+    assert.strictEqual(stored().state.balance, 3)
+  })
+
+  it("refuses a command without id or without content", async () => {
+    const { client } = await boot(still)
+    const answers = await submitAll(client, [[deposit(1, ""), { ...deposit(1, "empty"), command: undefined }]])
+    assert.strictEqual(refusal(answers.get("")).metadata["field"], "command_id")
+    assert.strictEqual(refusal(answers.get("empty")).metadata["field"], "command")
+  })
+
+  it("refuses the turn in which the engine breaks an assertion, keeps nothing of it, and reports the failure", async () => {
+    const backend = await boot(still)
+    await submitAll(backend.client, [[deposit(5)]])
+    const answers = await submitAll(backend.client, [
+      [deposit(1, "before"), deposit(1, "bug", "BUG"), deposit(1, "after")]
+    ])
+    for (const id of ["before", "bug", "after"]) assert.strictEqual(refusal(answers.get(id)).code, status.UNAVAILABLE)
+    const failure = await Effect.runPromise(Effect.flip(backend.failed))
+    assert.match(failure.message, /assertion broken/)
+    assert.strictEqual(
+      refusal((await submitAll(backend.client, [[deposit(1, "late")]])).get("late")).code,
+      status.UNAVAILABLE
+    )
+    assert.strictEqual(stored().state.balance, 5)
+    const next = await reboot(still)
+    assert.isFalse(ack((await submitAll(next.client, [[deposit(1, "before")]])).get("before")).duplicate)
+  })
+})
+
+describe("Submit and SubmitBatch", () => {
+  it("answer like the stream; a refusal carries its reason in the trailing metadata", async () => {
+    const { client } = await boot(still)
+    const one = await new Promise<CommandAck | undefined>((resolve, reject) =>
+      client.submit({ command: deposit(2, "u") }, (error, response) => (error ? reject(error) : resolve(response.ack)))
+    )
+    assert.strictEqual(one?.command_id, "u")
+    const error = await new Promise<ServiceError | null>((resolve) =>
+      client.submit({ command: withdraw(9) }, (error) => resolve(error))
+    )
+    assert.strictEqual(error?.code, status.FAILED_PRECONDITION)
+    assert.deepStrictEqual(error?.metadata.get("error-reason"), ["InsufficientBalance"])
+    const results = await new Promise<Array<CommandResult>>((resolve, reject) =>
+      client.submitBatch({ commands: [deposit(1, "b1"), withdraw(99, "b2")] }, (error, response) =>
+        error ? reject(error) : resolve(response.results)
+      )
+    )
+    assert.strictEqual(ack(results[0]).command_id, "b1")
+    assert.strictEqual(refusal(results[1]).command_id, "b2")
+  })
+})
+
+describe("StreamEvents", () => {
+  it("resumes at any seq without a gap or a repetition, whole steps a frame, across a restart", async () => {
+    const first = await boot(still)
+    await submitAll(first.client, [Array.from({ length: 50 }, () => deposit(1))])
+    const epoch = first.epoch
+    const second = await reboot(still)
+    assert.strictEqual(second.epoch, epoch)
+    await submitAll(second.client, [Array.from({ length: 50 }, () => deposit(1))])
+    for (const from of [1, 2, 37, 100, 101, 200]) {
+      const { frames, error } = await follow(second.client, from, 201 - from, epoch)
+      assert.isUndefined(error)
+      const seqs = frames.flatMap((frame) => frame.events.map((event) => event.seq))
+      assert.deepStrictEqual(
+        seqs,
+        Array.from({ length: 201 - from }, (_, i) => from + i)
+      )
+      assert.strictEqual(frames[0]?.heartbeat?.head_seq, 200)
+      assert.isTrue(frames.every((frame) => frame.epoch === epoch))
+      for (const frame of frames) assert.strictEqual((frame.events.at(-1)?.seq ?? 0) % 2, 0)
+    }
+  })
+
+  it("brings events as they happen, to many subscribers alike", async () => {
+    const { client } = await boot(still)
+    const followers = [1, 2, 3].map(() => follow(client, 1, 400))
+    await submitAll(client, [Array.from({ length: 200 }, () => deposit(1))])
+    for (const { frames } of await Promise.all(followers)) {
+      const seqs = frames.flatMap((frame) => frame.events.map((event) => event.seq))
+      assert.deepStrictEqual(
+        seqs,
+        Array.from({ length: 400 }, (_, i) => i + 1)
+      )
+    }
+  })
+
+  it("sends a heartbeat every second", async () => {
+    const { client } = await boot(still)
+    const call = client.streamEvents({ epoch: "", from_seq: 1 })
+    call.on("error", () => {})
+    const beats: Array<number> = []
+    await new Promise<void>((resolve) =>
+      call.on("data", (frame) => beats.push(frame.heartbeat!.head_seq) === 3 && resolve())
+    )
+    call.cancel()
+    assert.deepStrictEqual(beats, [0, 0, 0])
+  })
+
+  it("refuses a seq that is gone or lies ahead, and another epoch", async () => {
+    const { client } = await boot({ ...still, limits: { events_kept_max: 10, bytes_kept_max: 1 << 20 } })
+    for (let i = 0; i < 20; i++) await submitAll(client, [[deposit(1)]])
+    assert.strictEqual((await follow(client, 1, 1)).error?.code, status.OUT_OF_RANGE)
+    assert.strictEqual((await follow(client, 42, 1)).error?.code, status.OUT_OF_RANGE)
+    assert.strictEqual((await follow(client, 1, 1, "another")).error?.code, status.FAILED_PRECONDITION)
+    assert.isUndefined((await follow(client, 35, 6)).error)
+  })
+
+  it("ends a subscriber that stops reading once the log has moved past it, and holds no queue for it", async () => {
+    const { client } = await boot({ ...still, limits: { events_kept_max: 1000, bytes_kept_max: 8 * FRAME_BYTES } })
+    const call = client.streamEvents({ epoch: "", from_seq: 1 })
+    const ended = new Promise<number>((resolve) => call.on("error", (error: ServiceError) => resolve(error.code)))
+    call.pause()
+    const id = "x".repeat(60)
+    for (let i = 0; i < 40; i++) {
+      await submitAll(client, [Array.from({ length: 1000 }, (_, k) => deposit(1, `${id.slice(0, 50)}${i}-${k}`))])
+    }
+    let events = 0
+    call.on("data", (frame) => (events += frame.events.length))
+    call.resume()
+    assert.strictEqual(await ended, status.RESOURCE_EXHAUSTED)
+    assert.isBelow(events, 80_000)
+  }, 20_000)
+})
+
+describe("the shared secret", () => {
+  it("is asked of every call, unary or stream", async () => {
+    const { client } = await boot({ ...still, secret: "sesame" })
+    const head = (metadata: ReturnType<typeof bearer>) =>
+      new Promise<number>((resolve) => client.getHead({}, metadata, (error) => resolve(error?.code ?? 0)))
+    assert.strictEqual(await head(bearer("sesam")), status.UNAUTHENTICATED)
+    assert.strictEqual(await head(bearer("sesame")), 0)
+    assert.strictEqual((await follow(client, 1, 1)).error?.code, status.UNAUTHENTICATED)
+    const stream = client.submitStream()
+    const code = await new Promise((resolve) =>
+      stream.on("error", (error: ServiceError) => resolve(error.code)).on("data", () => {})
+    )
+    assert.strictEqual(code, status.UNAUTHENTICATED)
+  })
+})
+
+describe("Serve", () => {
+  it("writes a checkpoint when it stops, journals the Ticks that matter and no others", async () => {
+    const { client } = await boot()
+    await submitAll(client, [[deposit(1)]])
+    await new Promise((resolve) => setTimeout(resolve, 1300))
+    await running!.stop()
+    running = undefined
+    const journal = Journal.read(journalPath(place.directory))
+    const ticks = [...journal.entries()].filter((entry) => entry.command === undefined).length
+    assert.isAtLeast(ticks, 1)
+    assert.isAtMost(ticks, 3)
+    assert.strictEqual(journal.checkpoints().length, 1)
+    assert.strictEqual(replay(fakeMachine, journal).state.balance, 1)
+    journal.close()
+  })
+
+  it("goes on with the configuration of the journal when the settings differ", async () => {
+    await boot({ ...still, config: { start: 10 } })
+    const second = await reboot({ ...still, config: { start: 500 } })
+    await submitAll(second.client, [[deposit(1)]])
+    assert.strictEqual(stored().state.balance, 11)
+  })
+
+  it("answers UNIMPLEMENTED to an rpc that the engine does not have", async () => {
+    const { client } = await boot(still)
+    const code = await new Promise((resolve) =>
+      client.getOrderBook({ symbol: "BTC-USDC", depth: 0 }, (error) => resolve(error?.code))
+    )
+    assert.strictEqual(code, status.UNIMPLEMENTED)
+  })
+})

@@ -1,0 +1,204 @@
+/** What every Accounts store keeps. */
+import { assert, layer as withLayer } from "@effect/vitest"
+import { Effect, type Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { Accounts, type ApiKeyRecord } from "../../src/services/Accounts.ts"
+
+const address = (n: number) => `0x${n.toString(16).padStart(64, "0")}`
+const user = (n: number) => ({
+  user_id: `00000000-0000-5000-8000-${n.toString(16).padStart(12, "0")}`,
+  root_address: address(n),
+  rail: "address" as const,
+  party_id: undefined
+})
+const key = (n: number, user_id: string): ApiKeyRecord => ({
+  api_key_id: `00000000-0000-4000-9000-${n.toString(16).padStart(12, "0")}`,
+  user_id,
+  public_key: n.toString(16).padStart(64, "0"),
+  label: "desk",
+  scopes: ["read", "trade"],
+  sub_account_addresses: undefined,
+  ip_allowlist: [],
+  expires_time: undefined,
+  require_body_hash: false,
+  created_time: 1_767_225_600_000,
+  last_used_time: undefined,
+  revoked: false
+})
+
+export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
+  withLayer(layer)(`Accounts on ${name}`, (it) => {
+    it.effect("creates a user once and answers the same one later", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        yield* TestClock.setTime(1_767_225_600_250)
+        const first = yield* accounts.ensureUser(user(1))
+        assert.isTrue(first.created)
+        assert.deepStrictEqual(first.user, {
+          ...user(1),
+          referral_code: first.user.referral_code,
+          activated: false,
+          badge: false,
+          multiplier_bps: 10_000,
+          created_time: 1_767_225_600_250
+        })
+        assert.match(first.user.referral_code, /^[0-9A-HJKMNP-TV-Z]{8}$/u)
+        yield* TestClock.adjust("1 day")
+        assert.deepStrictEqual(yield* accounts.ensureUser(user(1)), { user: first.user, created: false })
+        assert.deepStrictEqual(yield* accounts.user(user(1).user_id), first.user)
+        assert.isUndefined(yield* accounts.user("none"))
+      })
+    )
+
+    it.effect("creates one user when many ask at once", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const answers = yield* Effect.forEach(
+          Array.from({ length: 10 }, (_, i) => i),
+          () => accounts.ensureUser({ ...user(2), rail: "party", party_id: `p::1220${"0".repeat(64)}` }),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(answers.filter(({ created }) => created).length, 1)
+        assert.strictEqual(new Set(answers.map((answer) => answer.user.referral_code)).size, 1)
+        assert.strictEqual(answers[0]!.user.party_id, `p::1220${"0".repeat(64)}`)
+      })
+    )
+
+    it.effect("remembers that a user is ready", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        yield* accounts.ensureUser(user(3))
+        assert.isFalse(yield* accounts.isReady(user(3).user_id))
+        yield* accounts.markReady(user(3).user_id)
+        assert.isTrue(yield* accounts.isReady(user(3).user_id))
+        assert.isFalse(yield* accounts.isReady("none"))
+      })
+    )
+
+    it.effect("binds the key of a party for ever", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        assert.isUndefined(yield* accounts.partyKey("alice"))
+        yield* accounts.bindPartyKey("alice", "aa")
+        yield* accounts.bindPartyKey("alice", "bb")
+        assert.strictEqual(yield* accounts.partyKey("alice"), "aa")
+      })
+    )
+
+    it.effect("admits and dismisses a wallet", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        assert.isFalse(yield* accounts.isWhitelisted(address(9)))
+        yield* accounts.setWhitelisted(address(9), true)
+        yield* accounts.setWhitelisted(address(9), true)
+        assert.isTrue(yield* accounts.isWhitelisted(address(9)))
+        yield* accounts.setWhitelisted(address(9), false)
+        assert.isFalse(yield* accounts.isWhitelisted(address(9)))
+      })
+    )
+
+    it.effect("answers a key as it was written", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const plain = key(1, "u1")
+        const full: ApiKeyRecord = {
+          ...key(2, "u1"),
+          label: "Kö'); DROP TABLE api_keys; --",
+          sub_account_addresses: [address(1), address(2)],
+          ip_allowlist: ["203.0.113.0/24", "2001:db8::/32"],
+          expires_time: 1_800_000_000_000,
+          require_body_hash: true
+        }
+        yield* accounts.createApiKey(plain, 50)
+        yield* accounts.createApiKey(full, 50)
+        assert.deepStrictEqual(yield* accounts.apiKeyOf(plain.public_key), plain)
+        assert.deepStrictEqual(yield* accounts.apiKeyOf(full.public_key), full)
+        assert.sameDeepMembers([...(yield* accounts.apiKeys("u1"))], [plain, full])
+        assert.isUndefined(yield* accounts.apiKeyOf("00"))
+        const changed = { ...full, label: "", scopes: ["withdraw" as const], expires_time: undefined }
+        yield* accounts.updateApiKey(changed)
+        assert.deepStrictEqual(yield* accounts.apiKeyOf(full.public_key), changed)
+      })
+    )
+
+    it.effect("registers a public key once, even after it was revoked", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const record = key(3, "u2")
+        yield* accounts.createApiKey(record, 50)
+        yield* accounts.updateApiKey({ ...record, revoked: true })
+        assert.isTrue((yield* accounts.apiKeyOf(record.public_key))!.revoked)
+        assert.deepStrictEqual(yield* accounts.apiKeys("u2"), [])
+        const again = { ...key(4, "u3"), public_key: record.public_key }
+        assert.strictEqual((yield* Effect.flip(accounts.createApiKey(again, 50)))._tag, "KeyRegistered")
+        // a revocation is final
+        yield* accounts.updateApiKey(record)
+        assert.isTrue((yield* accounts.apiKeyOf(record.public_key))!.revoked)
+      })
+    )
+
+    it.effect("holds no more keys than allowed, revoked ones not counted", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const results = yield* Effect.forEach(
+          Array.from({ length: 6 }, (_, i) => key(10 + i, "u4")),
+          (record) => Effect.result(accounts.createApiKey(record, 3)),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(results.filter((result) => result._tag === "Success").length, 3)
+        const [held] = yield* accounts.apiKeys("u4")
+        yield* accounts.updateApiKey({ ...held!, revoked: true })
+        yield* accounts.createApiKey(key(20, "u4"), 3)
+        const error = yield* Effect.flip(accounts.createApiKey(key(21, "u4"), 3))
+        assert.deepInclude(error, { _tag: "TooManyKeys", max: 3 })
+      })
+    )
+
+    it.effect("moves the time of last use forward only, whatever else is written", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const record = key(30, "u5")
+        yield* accounts.createApiKey(record, 50)
+        yield* accounts.touchApiKey(record.api_key_id, 2000)
+        yield* accounts.touchApiKey(record.api_key_id, 1000)
+        yield* accounts.updateApiKey({ ...record, label: "new" })
+        assert.deepInclude(yield* accounts.apiKeyOf(record.public_key), { last_used_time: 2000, label: "new" })
+      })
+    )
+
+    it.effect("keeps labels by user and sub-account", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        yield* accounts.setLabel("u6", address(1), "one")
+        yield* accounts.setLabel("u6", address(2), "two")
+        yield* accounts.setLabel("u6", address(1), "uno")
+        yield* accounts.setLabel("u7", address(1), "other")
+        assert.deepStrictEqual(
+          yield* accounts.labels("u6"),
+          new Map([
+            [address(1), "uno"],
+            [address(2), "two"]
+          ])
+        )
+      })
+    )
+
+    it.effect("keeps a revoked token until it expires", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        yield* TestClock.setTime(0)
+        yield* accounts.revokeToken("short", 1000)
+        yield* accounts.revokeToken("long", 5000)
+        yield* accounts.revokeToken("long", 5000)
+        assert.sameDeepMembers(
+          [...(yield* accounts.revokedTokens)],
+          [
+            { jti: "short", expires_at_ms: 1000 },
+            { jti: "long", expires_at_ms: 5000 }
+          ]
+        )
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(yield* accounts.revokedTokens, [{ jti: "long", expires_at_ms: 5000 }])
+      })
+    )
+  })

@@ -1,0 +1,94 @@
+/** What every RateLimitStore keeps. */
+import { assert, layer as withLayer } from "@effect/vitest"
+import { Effect, type Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
+import { RateLimitStore } from "../../src/services/RateLimitStore.ts"
+
+const log = (key: string, limit = 3) => ({ bucket: "public", key, limit, window_ms: 60_000 })
+
+export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
+  withLayer(layer)(`RateLimitStore on ${name}`, (it) => {
+    it.effect("passes as many as the limit, then none, and frees a slot exactly a window after its pass", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: true, used: 1, wait_ms: 0 })
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: true, used: 2, wait_ms: 0 })
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: true, used: 3, wait_ms: 59_000 })
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: false, used: 3, wait_ms: 59_000 })
+        yield* TestClock.adjust(58_999)
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: false, used: 3, wait_ms: 1 })
+        yield* TestClock.adjust(1)
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: true, used: 3, wait_ms: 1000 })
+        assert.deepStrictEqual(yield* store.take(log("a")), { passed: false, used: 3, wait_ms: 1000 })
+      })
+    )
+
+    it.effect("does not count what it refused", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        for (let i = 0; i < 50; i++) yield* store.take(log("b"))
+        yield* TestClock.adjust(60_000)
+        assert.strictEqual((yield* store.take(log("b"))).used, 1)
+      })
+    )
+
+    it.effect("peeks without counting", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        for (let i = 0; i < 10; i++) {
+          assert.deepStrictEqual(yield* store.peek(log("c", 1)), { passed: true, used: 0, wait_ms: 0 })
+        }
+        yield* store.take(log("c", 1))
+        assert.deepStrictEqual(yield* store.peek(log("c", 1)), { passed: false, used: 1, wait_ms: 60_000 })
+      })
+    )
+
+    it.effect("keeps buckets and keys apart", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        yield* store.take(log("d", 1))
+        assert.isTrue((yield* store.take(log("e", 1))).passed)
+        assert.isTrue((yield* store.take({ ...log("d", 1), bucket: "token" })).passed)
+        assert.isFalse((yield* store.take(log("d", 1))).passed)
+      })
+    )
+
+    it.effect("lets no more pass at once than the limit", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        const standings = yield* Effect.forEach(
+          Array.from({ length: 30 }, (_, i) => i),
+          () => store.take(log("f", 10)),
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(standings.filter(({ passed }) => passed).length, 10)
+      })
+    )
+
+    let runs = 0
+    it.effect.prop(
+      "agrees with a list of the passes for any course of time",
+      {
+        gaps: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 40_000 }))).check(
+          Schema.isMaxLength(30)
+        ),
+        limit: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 7 }))
+      },
+      ({ gaps, limit }) =>
+        Effect.gen(function* () {
+          const store = yield* RateLimitStore
+          const key = `g${runs++}`
+          let now = 0
+          const passes: Array<number> = []
+          for (const gap of gaps) {
+            yield* TestClock.adjust(gap)
+            now += gap
+            const recent = passes.filter((at) => at > now - 60_000)
+            const standing = yield* store.take(log(key, limit))
+            assert.strictEqual(standing.passed, recent.length < limit)
+            if (standing.passed) passes.push(now)
+          }
+        })
+    )
+  })

@@ -1,0 +1,48 @@
+/** A sequencer and a referee whose answers the test sets; what it has not set is a defect. */
+import { Effect, Layer } from "effect"
+import type { Instrument, Level, Prices } from "../../src/domain/Market.ts"
+import type { Order } from "../../src/domain/Order.ts"
+import type { SubAccountState } from "../../src/domain/User.ts"
+import { Referee, RefereeUnavailable } from "../../src/services/Referee.ts"
+import { Sequencer, SequencerUnavailable } from "../../src/services/Sequencer.ts"
+
+interface BookAnswer {
+  readonly bids: ReadonlyArray<Level>
+  readonly asks: ReadonlyArray<Level>
+  readonly book_seq: number
+  readonly mts: number
+  readonly as_of_seq: number
+}
+
+export class ScriptedBackend {
+  /** The book that a read answers; none: unavailable. May be changed between reads. */
+  book: (symbol: string) => BookAnswer | undefined = () => undefined
+  bookReads = 0
+  head = { epoch: "e1", head_seq: 0 }
+  openOrders: ReadonlyArray<{ readonly user_id: string; readonly order: Order }> = []
+  as_of_seq = 0
+  accounts: ReadonlyArray<SubAccountState> = []
+  instruments: ReadonlyArray<Instrument> = []
+  prices: ReadonlyArray<Prices> | undefined
+
+  readonly layer = Layer.merge(
+    Layer.mock(Sequencer)({
+      orderBook: (symbol) =>
+        Effect.suspend(() => {
+          this.bookReads++
+          const answer = this.book(symbol)
+          return answer === undefined ? Effect.fail(new SequencerUnavailable({})) : Effect.succeed(answer)
+        }),
+      head: Effect.sync(() => this.head),
+      openOrders: Effect.sync(() => ({ orders: this.openOrders, as_of_seq: this.as_of_seq })),
+      subAccounts: () => Effect.sync(() => this.accounts),
+      instruments: Effect.sync(() => this.instruments)
+    }),
+    Layer.mock(Referee)({
+      prices: () =>
+        Effect.suspend(() =>
+          this.prices === undefined ? Effect.fail(new RefereeUnavailable({})) : Effect.succeed(this.prices)
+        )
+    })
+  )
+}

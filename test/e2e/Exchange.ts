@@ -1,0 +1,267 @@
+/** A whole exchange in this process, on free ports and an empty directory, and raw callers that know no client code. */
+import { Clock, ConfigProvider, Effect, Layer, ManagedRuntime, References } from "effect"
+import { generateKeyPairSync, type KeyObject, createPrivateKey, randomBytes, sign as edSign } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import WebSocket from "ws"
+import { NodeServer } from "../../src/layers/node/NodeServer.ts"
+import * as Gateway from "../../src/Gateway.ts"
+import { settings } from "../../src/layers/Settings.ts"
+import * as Standalone from "../../src/layers/Standalone.ts"
+
+/** Wall time stands still at `at_ms`; sleeping takes real time. */
+export const frozenClock = (at_ms: number): Layer.Layer<never> =>
+  Layer.effect(
+    Clock.Clock,
+    Effect.map(Clock.Clock, (real) => ({
+      currentTimeMillisUnsafe: () => at_ms,
+      currentTimeMillis: Effect.succeed(at_ms),
+      currentTimeNanosUnsafe: () => BigInt(at_ms) * 1_000_000n,
+      currentTimeNanos: Effect.succeed(BigInt(at_ms) * 1_000_000n),
+      monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe(),
+      monotonicTimeNanos: real.monotonicTimeNanos,
+      sleep: (duration) => real.sleep(duration)
+    }))
+  )
+
+export interface Exchange {
+  readonly url: string
+  readonly wsUrl: string
+  readonly dataDir: string
+  readonly close: () => Promise<void>
+}
+
+export const ADMIN = { username: "admin", password: "correct-horse-battery" }
+
+/** Starts an exchange. Rate limits are off and the maker sleeps unless the environment says otherwise. */
+export const startExchange = async (
+  options: {
+    readonly env?: Record<string, string>
+    readonly clock?: Layer.Layer<never>
+    readonly dataDir?: string
+  } = {}
+): Promise<Exchange> => {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "gateway-e2e-"))
+  const environment = {
+    PORT: "0",
+    HOST: "127.0.0.1",
+    DATA_DIR: dataDir,
+    RATE_LIMIT_MODE: "off",
+    WS_CONNECTIONS_PER_IP: "0",
+    WS_CONNECTIONS_PER_USER: "0",
+    SIM_MAKER: "off",
+    LOG_LEVEL: "error",
+    DRAIN_MS: "50",
+    ADMIN_USERNAME: ADMIN.username,
+    ADMIN_PASSWORD: ADMIN.password,
+    ...options.env
+  }
+  const runtime = ManagedRuntime.make(
+    Layer.unwrap(
+      Effect.map(settings, (settings) => Gateway.layer(settings).pipe(Layer.provide(Standalone.layer(settings))))
+    ).pipe(
+      Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
+      Layer.provide(options.clock ?? Layer.empty)
+    )
+  )
+  const server = await runtime.runPromise(NodeServer)
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  for (let i = 0; (await fetch(`${url}/ready`)).status !== 200; i++) {
+    if (i > 1_000) throw new Error(`not ready: ${await (await fetch(`${url}/ready`)).text()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return {
+    url,
+    wsUrl: `ws://127.0.0.1:${port}`,
+    dataDir,
+    close: async () => {
+      await runtime.dispose()
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+    }
+  }
+}
+
+export interface Answer {
+  readonly status: number
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly body: any
+  readonly headers: Headers
+}
+
+/** One request; `path` is below the host, `body` is sent as JSON unless it is text. */
+export const call = async (
+  exchange: Exchange,
+  method: string,
+  path: string,
+  options: { readonly token?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {}
+): Promise<Answer> => {
+  const response = await fetch(`${exchange.url}${path}`, {
+    method,
+    headers: {
+      ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
+      ...(options.body === undefined ? {} : { "content-type": "application/json" }),
+      ...options.headers
+    },
+    ...(options.body === undefined
+      ? {}
+      : { body: typeof options.body === "string" ? options.body : JSON.stringify(options.body) })
+  })
+  const text = await response.text()
+  return {
+    status: response.status,
+    body: response.headers.get("content-type")?.startsWith("application/json") ? JSON.parse(text) : text,
+    headers: response.headers
+  }
+}
+
+export const basic = {
+  authorization: `Basic ${Buffer.from(`${ADMIN.username}:${ADMIN.password}`).toString("base64")}`
+}
+
+export interface Keys {
+  readonly publicKey: string
+  readonly sign: (message: string) => string
+}
+
+const keysOf = (privateKey: KeyObject, publicKey: string): Keys => ({
+  publicKey,
+  sign: (message) => edSign(null, Buffer.from(message), privateKey).toString("hex")
+})
+
+/** A fresh key pair, its public key as hex. */
+export const newKeys = (): Keys => {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+  return keysOf(privateKey, publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex"))
+}
+
+/** The key pair of a seed; the public key is given in the form in which it shall be sent. */
+export const keysOfSeed = (seed: string, publicKey: string): Keys =>
+  keysOf(
+    createPrivateKey({
+      key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(seed, "hex")]),
+      format: "der",
+      type: "pkcs8"
+    }),
+    publicKey
+  )
+
+export const nonce = (): string => randomBytes(16).toString("base64url")
+
+export interface Session {
+  readonly token: string
+  readonly user_id: string
+  readonly root_address: string
+  readonly vault: string
+}
+
+/** Logs a wallet in and answers its token and its first sub-account. */
+export const login = async (exchange: Exchange, keys: Keys, now = Date.now()): Promise<Session> => {
+  const fresh = nonce()
+  const { status, body } = await call(exchange, "POST", "/api/v1/authorize", {
+    body: {
+      public_key: keys.publicKey,
+      signature: keys.sign(`SERVICE_AUTH|LOGIN|${keys.publicKey}|${now}|${fresh}`),
+      timestamp_ms: now,
+      nonce: fresh
+    }
+  })
+  if (status !== 200) throw new Error(`login: ${status} ${JSON.stringify(body)}`)
+  const accounts = await call(exchange, "GET", "/api/v1/user/sub-accounts", { token: body.token })
+  return {
+    token: body.token,
+    user_id: body.user_id,
+    root_address: body.root_address,
+    vault: accounts.body.list[0].sub_account_address
+  }
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Frame = any
+
+/** A WebSocket that keeps every frame, in order, and waits for the one that is asked for. */
+export class Socket {
+  readonly frames: Array<Frame> = []
+  readonly ws: WebSocket
+  closed: { readonly code: number; readonly reason: string } | undefined
+  private waiting: Array<() => void> = []
+
+  private constructor(ws: WebSocket) {
+    this.ws = ws
+    ws.on("message", (data: Buffer) => {
+      this.frames.push(JSON.parse(data.toString()))
+      this.wake()
+    })
+    ws.on("close", (code, reason) => {
+      this.closed = { code, reason: reason.toString() }
+      this.wake()
+    })
+  }
+  private wake() {
+    const waiting = this.waiting
+    this.waiting = []
+    for (const resume of waiting) resume()
+  }
+  static open(exchange: Exchange, path: string): Promise<Socket> {
+    const ws = new WebSocket(`${exchange.wsUrl}${path}`)
+    const socket = new Socket(ws)
+    return new Promise((resolve, reject) => {
+      ws.once("open", () => resolve(socket))
+      ws.once("error", reject)
+    })
+  }
+  send(frame: unknown): void {
+    this.ws.send(typeof frame === "string" ? frame : JSON.stringify(frame))
+  }
+  /** Waits until `read` answers something; fails after `limit_ms` with what was seen. */
+  private async until<A>(what: string, read: () => A | undefined, limit_ms: number): Promise<A> {
+    const deadline = Date.now() + limit_ms
+    for (;;) {
+      const found = read()
+      if (found !== undefined) return found
+      const left = deadline - Date.now()
+      if (left <= 0) {
+        throw new Error(
+          `no ${what} in ${limit_ms} ms; seen:\n${this.frames
+            .slice(-10)
+            .map((frame) => JSON.stringify(frame))
+            .join("\n")}`
+        )
+      }
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, left)
+        this.waiting.push(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      })
+    }
+  }
+  /** Takes the first frame that matches, and every frame before it, out of the queue. */
+  next(what: string, match: (frame: Frame) => boolean, limit_ms = 5_000): Promise<Frame> {
+    return this.until(
+      what,
+      () => {
+        const at = this.frames.findIndex(match)
+        return at === -1 ? undefined : this.frames.splice(0, at + 1).at(-1)
+      },
+      limit_ms
+    )
+  }
+  event(topic: string, match: (data: Frame) => boolean = () => true, limit_ms = 5_000): Promise<Frame> {
+    return this.next(
+      `event of ${topic}`,
+      (frame) => frame.op === "event" && frame.topic === topic && match(frame.data),
+      limit_ms
+    )
+  }
+  closing(limit_ms = 5_000): Promise<{ readonly code: number; readonly reason: string }> {
+    return this.until("close", () => this.closed, limit_ms)
+  }
+  close(): void {
+    this.ws.terminate()
+  }
+}

@@ -1,0 +1,287 @@
+/** Contract 10.1 over real sockets, number for number: login to the end of a position. */
+import { existsSync, readFileSync } from "node:fs"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import {
+  basic,
+  call,
+  type Exchange,
+  type Frame,
+  frozenClock,
+  login,
+  newKeys,
+  type Session,
+  Socket,
+  startExchange
+} from "./Exchange.ts"
+
+const NOW = 1_767_225_600_250
+const V1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
+
+const without = (record: Frame, ...keys: ReadonlyArray<string>) =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)))
+const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
+  Object.fromEntries(keys.map((key) => [key, record[key]]))
+
+describe("login to the end of a position", () => {
+  let exchange: Exchange
+  let token: string
+  let maker: Session
+  let makerVault: string
+  let feed: Socket
+  let makerFeed: Socket
+
+  beforeAll(async () => {
+    exchange = await startExchange({ clock: frozenClock(NOW), env: { FAUCET_DAILY_LIMIT: "1000000" } })
+    const held = await call(exchange, "PUT", "/api/v1/admin/index-price", {
+      headers: basic,
+      body: { symbol: "BTC-USDC", price: "60000" }
+    })
+    assert.deepStrictEqual([held.status, held.body], [200, { symbol: "BTC-USDC", price: "60000" }])
+    maker = await login(exchange, newKeys(), NOW)
+    makerVault = maker.vault
+    const funded = await call(exchange, "POST", "/api/v1/account/faucet", {
+      token: maker.token,
+      body: { sub_account_address: makerVault, asset: "USDC", amount: "100000" }
+    })
+    assert.strictEqual(funded.status, 200, JSON.stringify(funded.body))
+    makerFeed = await privateFeed(maker.token)
+  })
+  afterAll(async () => {
+    feed?.close()
+    makerFeed?.close()
+    await exchange?.close()
+  })
+
+  const privateFeed = async (bearer: string): Promise<Socket> => {
+    const socket = await Socket.open(exchange, "/ws/private")
+    socket.send({ op: "auth", bearer, req_id: "1" })
+    assert.isTrue((await socket.next("auth", (frame) => frame.op === "auth")).success)
+    socket.send({ op: "subscribe", args: ["order", "execution", "position", "account_balance"], req_id: "2" })
+    await socket.next("subscribed", (frame) => frame.op === "subscribed")
+    return socket
+  }
+  const post = (path: string, body: unknown, bearer = token) => call(exchange, "POST", path, { token: bearer, body })
+  const order = (fields: Record<string, unknown>, bearer = token, vault = V1) =>
+    post("/api/v1/order/create", { sub_account_address: vault, symbol: "BTC-USDC", ...fields }, bearer)
+  /** The next update of a topic: its records. */
+  const update = async (socket: Socket, topic: string, match: (record: Frame) => boolean = () => true) =>
+    (await socket.event(topic, (data) => data.type === "update" && data.list.some(match))).data.list[0]
+
+  it("is the story, number for number", async () => {
+    // 1, 2: login, and the same again
+    const body = {
+      public_key: "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
+      signature:
+        "0x65ba054e367cd4b105b852f8670fe1b07c2579fc974bf25fbaf81d9aab5ab1415090606a1a0482af42e9cdaabb245574b608158d24fd854d34992a6840cd640b",
+      timestamp_ms: 1767225600000,
+      nonce: "bG9naW4tbm9uY2UtMDAwMQ"
+    }
+    const first = await call(exchange, "POST", "/api/v1/authorize", { body })
+    assert.strictEqual(first.status, 200, JSON.stringify(first.body))
+    assert.deepStrictEqual(without(first.body, "token"), {
+      user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
+      expires_at_ms: 1767830400000,
+      root_address: "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
+    })
+    token = first.body.token
+    const again = await call(exchange, "POST", "/api/v1/authorize", { body })
+    assert.strictEqual(again.status, 400)
+    assert.deepStrictEqual(pick(again.body, "code", "message"), { code: "BAD_REQUEST", message: "nonce already used" })
+    assert.strictEqual(again.body.details.reason, "NonceReused")
+    assert.isString(again.body.request_id)
+
+    // 3: a second sub-account
+    const alpha = await post("/api/v1/user/sub-accounts", { label: "alpha" })
+    assert.strictEqual(alpha.status, 201, JSON.stringify(alpha.body))
+    assert.deepStrictEqual(without(alpha.body, "created_time"), {
+      sub_account_address: V1,
+      index: 1,
+      label: "alpha",
+      frozen: false
+    })
+    feed = await privateFeed(token)
+
+    // 4: money
+    const faucet = await post("/api/v1/account/faucet", { sub_account_address: V1, asset: "USDC", amount: "10000" })
+    assert.strictEqual(faucet.status, 200, JSON.stringify(faucet.body))
+    assert.deepStrictEqual(pick(faucet.body, "asset", "amount", "status"), {
+      asset: "USDC",
+      amount: "10000",
+      status: "completed"
+    })
+    assert.strictEqual((await update(feed, "account_balance")).wallet_balance, "10000")
+
+    // 5, 6: the maker rests, the order takes
+    assert.strictEqual(
+      (await order({ side: "Sell", order_type: "Limit", qty: "0.2", price: "60000" }, maker.token, makerVault)).status,
+      200
+    )
+    await update(makerFeed, "order", (record) => record.order_status === "New")
+    const created = await order({
+      side: "Buy",
+      order_type: "Limit",
+      qty: "0.5",
+      price: "60000.0",
+      order_link_id: "a-1"
+    })
+    assert.strictEqual(created.status, 200, JSON.stringify(created.body))
+    assert.strictEqual(created.body.order_link_id, "a-1")
+
+    // 7: the events, in order
+    const opened = await update(feed, "order")
+    assert.deepStrictEqual(pick(opened, "order_id", "order_status", "price"), {
+      order_id: created.body.order_id,
+      order_status: "New",
+      price: "60000"
+    })
+    assert.deepStrictEqual(
+      pick(await update(feed, "execution"), "exec_qty", "exec_price", "base_fee", "is_maker", "leaves_qty"),
+      { exec_qty: "0.2", exec_price: "60000", base_fee: "6.6", is_maker: false, leaves_qty: "0.3" }
+    )
+    assert.deepStrictEqual(
+      pick(
+        await update(feed, "order"),
+        "order_status",
+        "cum_exec_qty",
+        "cum_exec_value",
+        "leaves_qty",
+        "leaves_value",
+        "version"
+      ),
+      {
+        order_status: "PartiallyFilled",
+        cum_exec_qty: "0.2",
+        cum_exec_value: "12000",
+        leaves_qty: "0.3",
+        leaves_value: "18000",
+        version: 1
+      }
+    )
+    assert.strictEqual((await update(feed, "position")).size, "0.2")
+    assert.deepStrictEqual(
+      pick(await update(feed, "account_balance"), "wallet_balance", "margin_used", "order_margin", "available_balance"),
+      { wallet_balance: "9993.4", margin_used: "1200", order_margin: "1809.9", available_balance: "6983.5" }
+    )
+
+    // 8, 9: amend, and an amend of an older version
+    const amend = (fields: Record<string, unknown>) =>
+      post("/api/v1/order/amend", {
+        sub_account_address: V1,
+        symbol: "BTC-USDC",
+        order_id: created.body.order_id,
+        ...fields
+      })
+    const amended = await amend({ qty: "0.3", price: "60000", order_iv: 1 })
+    assert.strictEqual(amended.status, 200, JSON.stringify(amended.body))
+    assert.deepStrictEqual(pick(await update(feed, "order"), "order_status", "qty", "leaves_qty", "version"), {
+      order_status: "PartiallyFilled",
+      qty: "0.3",
+      leaves_qty: "0.1",
+      version: 2
+    })
+    assert.strictEqual((await update(feed, "account_balance")).available_balance, "8190.1")
+    const stale = await amend({ qty: "0.4", order_iv: 1 })
+    assert.deepStrictEqual([stale.status, stale.body.code], [409, "CONFLICT"])
+    assert.deepStrictEqual(pick(stale.body.details, "reason", "version"), {
+      reason: "OrderVersionMismatch",
+      version: 2
+    })
+
+    // 10, 11: cancel, twice
+    const cancel = () =>
+      post("/api/v1/order/cancel", { sub_account_address: V1, symbol: "BTC-USDC", order_link_id: "a-1" })
+    assert.strictEqual((await cancel()).status, 200)
+    assert.strictEqual((await update(feed, "order")).order_status, "CancelRequested")
+    assert.deepStrictEqual(pick(await update(feed, "order"), "order_status", "cancel_type", "leaves_qty"), {
+      order_status: "PartiallyFilledCanceled",
+      cancel_type: "CancelByUser",
+      leaves_qty: "0"
+    })
+    assert.strictEqual((await update(feed, "account_balance")).available_balance, "8793.4")
+    const closed = await cancel()
+    assert.deepStrictEqual(
+      [closed.status, closed.body.details.reason, closed.body.details.order_status],
+      [409, "OrderAlreadyClosed", "PartiallyFilledCanceled"]
+    )
+
+    // 12: the position
+    const positions = await call(exchange, "GET", `/api/v1/position/list?sub_account_address=${V1}`, { token })
+    assert.strictEqual(positions.body.list.length, 1)
+    assert.deepStrictEqual(
+      pick(
+        positions.body.list[0],
+        "size",
+        "side",
+        "avg_price",
+        "position_im",
+        "position_mm",
+        "liq_price",
+        "bust_price"
+      ),
+      {
+        size: "0.2",
+        side: "Buy",
+        avg_price: "60000",
+        position_im: "1200",
+        position_mm: "120",
+        liq_price: "10134.4",
+        bust_price: "10033"
+      }
+    )
+
+    // 13: closed at a profit
+    await order({ side: "Buy", order_type: "Limit", qty: "0.2", price: "61000" }, maker.token, makerVault)
+    await update(makerFeed, "order", (record) => record.order_status === "New" && record.price === "61000")
+    const sold = await order({ side: "Sell", order_type: "Market", qty: "0.2", reduce_only: true })
+    assert.strictEqual(sold.status, 200, JSON.stringify(sold.body))
+    assert.deepStrictEqual(pick(await update(feed, "execution"), "exec_qty", "exec_price", "base_fee", "closed_size"), {
+      exec_qty: "0.2",
+      exec_price: "61000",
+      base_fee: "6.71",
+      closed_size: "0.2"
+    })
+    assert.strictEqual((await update(feed, "position")).size, "0")
+    assert.strictEqual((await update(feed, "account_balance")).wallet_balance, "10186.69")
+    const theirs = await call(exchange, "GET", "/api/v1/account/balances", { token: maker.token })
+    assert.strictEqual(theirs.body.list[0].wallet_balance, "99795.16")
+
+    // 15: executions, page by page
+    const one = await call(exchange, "GET", "/api/v1/execution/list?limit=1", { token })
+    assert.strictEqual(one.body.list.length, 1)
+    assert.strictEqual(one.body.list[0].exec_price, "61000")
+    assert.notStrictEqual(one.body.next_page_cursor, "")
+    const two = await call(exchange, "GET", `/api/v1/execution/list?limit=1&cursor=${one.body.next_page_cursor}`, {
+      token
+    })
+    assert.strictEqual(two.body.list.length, 1)
+    assert.strictEqual(two.body.list[0].exec_price, "60000")
+    assert.strictEqual(two.body.next_page_cursor, "")
+  })
+
+  it("numbers the user's stream without a gap", async () => {
+    const socket = await Socket.open(exchange, "/ws/private")
+    socket.send({ op: "auth", bearer: token })
+    const auth = await socket.next("auth", (frame) => frame.op === "auth")
+    socket.send({ op: "subscribe", args: ["order", "execution", "position", "account_balance"] })
+    const snapshot = await socket.event("account_balance")
+    assert.strictEqual(snapshot.data.type, "snapshot")
+    assert.strictEqual(snapshot.data.seq, auth.head_seq)
+    assert.strictEqual(snapshot.data.stream_id, auth.stream_id)
+    await call(exchange, "POST", "/api/v1/account/faucet", {
+      token,
+      body: { sub_account_address: V1, asset: "USDC", amount: "1" }
+    })
+    const event = await socket.event("account_balance")
+    assert.strictEqual(event.data.seq, auth.head_seq + 1)
+    assert.isAtMost(event.data.prev_seq, auth.head_seq)
+    socket.close()
+  })
+})
+
+describe("the vectors of the derivations", () => {
+  const path = "../shared/vectors/auth.json"
+  it.skipIf(!existsSync(path))("agree with the story's addresses", () => {
+    const vectors = JSON.parse(readFileSync(path, "utf8"))
+    assert.strictEqual(vectors.derivation.address_rail[0].sub_accounts[1].sub_account_address, V1)
+  })
+})

@@ -1,0 +1,51 @@
+import { assert, it } from "@effect/vitest"
+import { Config, ConfigProvider, Effect } from "effect"
+import { readFileSync } from "node:fs"
+import { settings, table } from "../../src/layers/Settings.ts"
+
+const read = (environment: Record<string, string>) =>
+  settings.pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
+
+it.effect("has a default for every setting", () =>
+  Effect.gen(function* () {
+    const all = yield* read({})
+    assert.strictEqual(all.port, 3010)
+    assert.strictEqual(all.environment, "testnet")
+    assert.strictEqual(all.adminPassword, undefined)
+  })
+)
+
+it.effect("reads the aliases of the environments", () =>
+  Effect.gen(function* () {
+    for (const [alias, environment] of [
+      ["mainnet", "production"],
+      ["testnet beta", "testnet"],
+      ["devnet", "staging"]
+    ] as const) {
+      assert.strictEqual((yield* read({ ENVIRONMENT: alias })).environment, environment)
+    }
+  })
+)
+
+it.effect("names the variable that is wrong", () =>
+  Effect.gen(function* () {
+    const error = yield* read({ PORT: "http" }).pipe(Effect.flip)
+    assert.instanceOf(error, Config.ConfigError)
+    assert.include(String(error), "PORT")
+  })
+)
+
+it.effect("never shows a secret", () =>
+  Effect.gen(function* () {
+    const all = yield* read({ ADMIN_PASSWORD: "correct horse battery", JWT_SIGNING_KEY: "ab".repeat(32) })
+    assert.notInclude(JSON.stringify(all), "correct horse")
+    assert.notInclude(JSON.stringify(all), "abab")
+  })
+)
+
+it("is documented setting by setting, with the defaults that hold", () => {
+  const documented = readFileSync("docs/operations.md", "utf8")
+  for (const setting of Object.values(table)) {
+    assert.include(documented, `| \`${setting.name}\` | ${setting.default} | ${setting.about} |`)
+  }
+})

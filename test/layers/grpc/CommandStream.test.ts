@@ -1,0 +1,197 @@
+import { Effect, Exit, Scope } from "effect"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { replay } from "../../../src/backend/journal/Replay.ts"
+import { journalPath } from "../../../src/backend/server/Serve.ts"
+import * as Channel from "../../../src/layers/grpc/Channel.ts"
+import {
+  CommandStream,
+  DEADLINE_MS,
+  type Outcome,
+  PENDING_COMMANDS_MAX
+} from "../../../src/layers/grpc/CommandStream.ts"
+import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
+import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
+import { Proxy } from "../../doubles/Proxy.ts"
+
+const still = { machine: { ...fakeMachine, tickMatters: () => false } }
+
+let place: ReturnType<typeof temporary>
+let backend: Running
+let proxy: Proxy
+let scope: Scope.Closeable
+let stream: CommandStream
+
+const connect = async (options: { readonly secret?: string } = {}) => {
+  place = temporary()
+  backend = await start(place.directory, { ...still, secret: options.secret })
+  proxy = await Proxy.start(backend.port)
+  scope = Effect.runSync(Scope.make())
+  const endpoint = { address: `127.0.0.1:${proxy.port}`, secret: undefined, tls: undefined }
+  const channel = await Effect.runPromise(Channel.make(endpoint).pipe(Scope.provide(scope)))
+  stream = new CommandStream(channel)
+}
+afterEach(async () => {
+  stream.close()
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await proxy.close()
+  await backend.stop()
+  place.remove()
+})
+
+/** Gathers outcomes by command_id; a second one under the same id is caught. */
+class Outcomes {
+  readonly all = new Map<string, Outcome>()
+  private wake: (() => void) | undefined
+  readonly take = (id: string) => (outcome: Outcome) => {
+    assert.isFalse(this.all.has(id), `${id} has two outcomes`)
+    this.all.set(id, outcome)
+    this.wake?.()
+  }
+  reach(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.wake = () => this.all.size >= count && resolve()
+      this.wake()
+    })
+  }
+  count(): Record<string, number> {
+    const counts: Record<string, number> = {}
+    for (const outcome of this.all.values()) counts[outcome!.$case] = (counts[outcome!.$case] ?? 0) + 1
+    return counts
+  }
+}
+
+const submitAll = (outcomes: Outcomes, count: number, name: string) => {
+  for (let i = 0; i < count; i++) stream.submit(deposit(1, `${name}-${i}`), outcomes.take(`${name}-${i}`))
+}
+
+/** The command_ids that the journal holds. */
+const journalled = (): ReadonlySet<string> => {
+  const journal = Journal.read(journalPath(place.directory))
+  const found = new Set<string>()
+  const spy = {
+    ...still.machine,
+    apply: (...[state, input]: Parameters<typeof fakeMachine.apply>) => {
+      const { command_id } = input.command!
+      assert.isFalse(found.has(command_id), `${command_id} was sequenced twice`)
+      found.add(command_id)
+      return fakeMachine.apply(state, input)
+    }
+  }
+  replay(spy, journal)
+  journal.close()
+  return found
+}
+
+describe("CommandStream", () => {
+  beforeEach(() => connect())
+
+  it("gives 10,000 commands one outcome each when the stream is cut, and sequences none twice", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "first")
+    await outcomes.reach(1)
+    submitAll(outcomes, 10_000, "cut")
+    await outcomes.reach(1500)
+    proxy.cut()
+    await outcomes.reach(10_001)
+    const counts = outcomes.count()
+    assert.isAbove(counts["unknown"] ?? 0, 0, "the cut came too late to test anything")
+    assert.isAbove(counts["ack"] ?? 0, 0)
+    const found = journalled()
+    for (const [id, outcome] of outcomes.all) {
+      if (outcome!.$case === "ack") assert.isTrue(found.has(id), `${id} was acknowledged and is not in the journal`)
+      if (outcome!.$case === "unavailable")
+        assert.isFalse(found.has(id), `${id} was called unsequenced and is in the journal`)
+    }
+    const after = new Outcomes()
+    submitAll(after, 10, "after")
+    await after.reach(10)
+    assert.deepStrictEqual(after.count(), { ack: 10 })
+  })
+
+  it("calls a command unknown when it was written and no answer comes in time", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    proxy.freeze()
+    const began = performance.now()
+    submitAll(outcomes, 3, "frozen")
+    await outcomes.reach(4)
+    const took = performance.now() - began
+    assert.deepStrictEqual(outcomes.count(), { ack: 1, unknown: 3 })
+    assert.isAtLeast(took, DEADLINE_MS)
+    assert.isBelow(took, DEADLINE_MS + 1000)
+  })
+
+  it("calls a command surely not sequenced when there is no backend, and works again when it is back", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    const { port } = backend
+    await backend.stop()
+    submitAll(outcomes, 5, "down")
+    await outcomes.reach(6)
+    assert.deepStrictEqual(outcomes.count(), { ack: 1, unavailable: 5 })
+    backend = await start(place.directory, { ...still, port })
+    const after = new Outcomes()
+    submitAll(after, 1, "up")
+    await after.reach(1)
+    assert.deepStrictEqual(after.count(), { ack: 1 })
+  })
+
+  it("sends a command that waited through a short absence, within its time", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    proxy.cut()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    submitAll(outcomes, 5, "short")
+    await outcomes.reach(6)
+    assert.deepStrictEqual(outcomes.count(), { ack: 6 })
+  })
+
+  it("gives two commands in flight under one command_id their own answers, in order", async () => {
+    const answers: Array<Outcome> = []
+    await new Promise<void>((resolve) => {
+      const done = (outcome: Outcome) => {
+        if (answers.push(outcome) === 2) resolve()
+      }
+      stream.submit(deposit(1, "twin"), done)
+      stream.submit(deposit(1, "twin"), done)
+    })
+    const duplicates = answers.map((outcome) => outcome?.$case === "ack" && outcome.value.duplicate)
+    assert.deepStrictEqual(duplicates, [false, true])
+  })
+
+  it("refuses what exceeds its limit at once, and what is withdrawn before it was written", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, PENDING_COMMANDS_MAX + 2, "many")
+    assert.deepStrictEqual(outcomes.count(), { unavailable: 2 })
+    await outcomes.reach(PENDING_COMMANDS_MAX + 2)
+    assert.strictEqual(stream.size, 0)
+    const withdrawn = new Outcomes()
+    stream.submit(deposit(1, "regret"), withdrawn.take("regret"))()
+    await withdrawn.reach(1)
+    assert.deepStrictEqual(withdrawn.count(), { unavailable: 1 })
+    assert.isFalse(journalled().has("regret"))
+  })
+
+  it("leaves nobody without an outcome when it is closed", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 100, "closing")
+    stream.close()
+    assert.strictEqual(outcomes.all.size, 100)
+  })
+})
+
+describe("CommandStream without the secret", () => {
+  beforeEach(() => connect({ secret: "sesame" }))
+
+  it("calls its commands a fault, not an absence", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "stranger")
+    await outcomes.reach(1)
+    assert.deepStrictEqual(outcomes.count(), { fault: 1 })
+    assert.strictEqual(journalled().size, 0)
+  })
+})

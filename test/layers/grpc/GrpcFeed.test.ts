@@ -1,0 +1,82 @@
+import { Effect, Fiber, Stream } from "effect"
+import { assert, describe, it } from "vitest"
+import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
+import { WireError } from "../../../src/layers/grpc/Wire.ts"
+import type { Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { Feed } from "../../../src/services/Feed.ts"
+import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
+import { deposit } from "../../doubles/FakeMachine.ts"
+import { Proxy } from "../../doubles/Proxy.ts"
+
+const event = (seq: number): Event => ({ seq, ts_ms: 0, step: seq, event: undefined })
+const frame = (epoch: string, ...seqs: ReadonlyArray<number>): StreamEventsResponse => ({
+  epoch,
+  events: seqs.map(event),
+  heartbeat: undefined
+})
+const seqs = (frames: ReturnType<GrpcFeed.Reader["read"]>) =>
+  frames.flatMap((frame) => (frame.type === "events" ? frame.events.map((event) => event.seq) : []))
+
+describe("Reader", () => {
+  it("drops what it has, and asks for a frame again whose events leave a gap", () => {
+    const reader = new GrpcFeed.Reader({ epoch: "e", seq: 4 })
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 5 })
+    assert.deepStrictEqual(seqs(reader.read(frame("e", 3, 4, 5, 6))), [5, 6])
+    assert.throws(() => reader.read(frame("e", 7, 9)), WireError)
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 7 })
+    assert.deepStrictEqual(seqs(reader.read(frame("e", 7, 8, 9))), [7, 8, 9])
+  })
+
+  it("takes the running epoch when it has none, and gives up when it changes", () => {
+    const reader = new GrpcFeed.Reader(undefined)
+    assert.deepStrictEqual(reader.request, { epoch: "", from_seq: 1 })
+    reader.read(frame("e", 1))
+    assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 2 })
+    assert.throws(() => reader.read(frame("f", 1)), /epoch changed/)
+    assert.isTrue(reader.gone)
+  })
+})
+
+describe("GrpcFeed", () => {
+  it("resumes without a gap or a repetition over many cuts, and tells each loss", async () => {
+    const { directory, remove } = temporary()
+    const backend = await start(directory)
+    const proxy = await Proxy.start(backend.port)
+    const endpoint = { address: `127.0.0.1:${proxy.port}`, secret: undefined, tls: undefined }
+    const found: Array<number> = []
+    let losses = 0
+    const reading = Effect.runFork(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const feed = yield* Feed
+          yield* feed.follow(undefined).pipe(
+            Stream.tap((frame) =>
+              Effect.sync(() => {
+                if (frame.type === "interrupted") losses++
+                if (frame.type === "events") for (const { seq } of frame.events) found.push(seq)
+              })
+            ),
+            Stream.takeUntil(() => found.length >= 4000),
+            Stream.runDrain
+          )
+        }).pipe(Effect.provide(GrpcFeed.layer(endpoint)))
+      )
+    )
+    for (let i = 0; i < 20; i++) {
+      await submitAll(backend.client, [Array.from({ length: 100 }, () => deposit(1))])
+      if (i % 4 === 1) {
+        await new Promise((resolve) => setTimeout(resolve, 150))
+        proxy.cut()
+      }
+    }
+    await Effect.runPromise(Fiber.join(reading))
+    assert.deepStrictEqual(
+      found,
+      Array.from({ length: found.length }, (_, i) => i + 1)
+    )
+    assert.isAtLeast(losses, 3)
+    await proxy.close()
+    await backend.stop()
+    remove()
+  })
+})

@@ -1,0 +1,223 @@
+import { assert, describe, it } from "vitest"
+import { aggregatedTradeId, marketAddress } from "../../../src/domain/Address.ts"
+import * as Wire from "../../../src/layers/grpc/Wire.ts"
+import { Command } from "../../../src/proto/gateway/v1/sequencer.ts"
+import * as Types from "../../../src/proto/gateway/v1/types.ts"
+
+describe("the tables of enumerations", () => {
+  it("pair every value of proto but UNSPECIFIED with one value of the domain", () => {
+    const enums = {
+      side: Types.Side,
+      orderType: Types.OrderType,
+      timeInForce: Types.TimeInForce,
+      marginMode: Types.MarginMode,
+      positionMode: Types.PositionMode,
+      positionStatus: Types.PositionStatus,
+      orderStatus: Types.OrderStatus,
+      createType: Types.CreateType,
+      cancelType: Types.CancelType,
+      rejectReason: Types.RejectReason,
+      stopOrderType: Types.StopOrderType,
+      tpslMode: Types.TpslMode,
+      triggerBy: Types.TriggerBy,
+      triggerDirection: Types.TriggerDirection,
+      execType: Types.ExecType,
+      smpType: Types.SmpType,
+      instrumentStatus: Types.InstrumentStatus,
+      orderFilter: Types.OrderFilter,
+      balanceReason: Types.BalanceReason,
+      transferStatus: Types.TransferStatus
+    }
+    for (const [name, table] of Object.entries(Wire.enumTables)) {
+      const numbers = Object.values(enums[name as keyof typeof enums]).filter((number) => number > 0)
+      assert.strictEqual(table.text.filter((text) => text !== undefined).length, numbers.length, name)
+      for (const number of numbers) assert.isString(table.text[number], `${name} ${number}`)
+    }
+  })
+
+  it("read as the contract spells them", () => {
+    const { rejectReason, cancelType, timeInForce, balanceReason } = Wire.enumTables
+    assert.strictEqual(rejectReason.text[Types.RejectReason.REJECT_REASON_EC_NO_ERROR], "EcNoError")
+    assert.strictEqual(cancelType.text[Types.CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR], "CancelByTpSlTsClear")
+    assert.strictEqual(timeInForce.number.FOK, Types.TimeInForce.TIME_IN_FORCE_FOK)
+    assert.strictEqual(balanceReason.number.transfer_in, Types.BalanceReason.BALANCE_REASON_TRANSFER_IN)
+  })
+
+  it("stop the program where a name finds no partner", () => {
+    assert.throws(() => Wire.enumTable("side", Types.Side, ["Buy", "Hold"]), /proto has no Hold/)
+  })
+})
+
+const order: Types.Order = {
+  order_id: "018f3f1e-5d5b-7a00-8000-000000000001",
+  user_id: "u",
+  sub_account_address: "0xa",
+  symbol: "BTC-USDC",
+  side: Types.Side.SIDE_BUY,
+  order_type: Types.OrderType.ORDER_TYPE_LIMIT,
+  time_in_force: Types.TimeInForce.TIME_IN_FORCE_GTC,
+  order_status: Types.OrderStatus.ORDER_STATUS_NEW,
+  price: "60000",
+  qty: "1",
+  avg_price: "0",
+  cum_exec_qty: "0",
+  cum_exec_value: "0",
+  cum_exec_fee: "0",
+  leaves_qty: "1",
+  leaves_value: "60000",
+  last_price_on_created: "60000",
+  margin_mode: Types.MarginMode.MARGIN_MODE_CROSS,
+  post_only: true,
+  reduce_only: false,
+  close_on_trigger: false,
+  created_time_ms: 1767225600000,
+  updated_time_ms: 1767225600001,
+  cancel_type: 0,
+  create_type: Types.CreateType.CREATE_TYPE_CREATE_BY_USER,
+  reject_reason: Types.RejectReason.REJECT_REASON_EC_NO_ERROR,
+  stop_order_type: 0,
+  trigger: undefined,
+  tpsl: undefined,
+  version: 1,
+  smp_type: Types.SmpType.SMP_TYPE_CANCEL_TAKER
+}
+
+describe("records", () => {
+  it("leave out what an order does not have, and write its times as digits", () => {
+    const plain = Wire.toOrder(order)
+    assert.strictEqual(plain.created_time, "1767225600000")
+    assert.notProperty(plain, "order_link_id")
+    assert.notProperty(plain, "cancel_type")
+    assert.notProperty(plain, "tpsl")
+    assert.strictEqual(plain.create_type, "CreateByUser")
+    const rich = Wire.toOrder({
+      ...order,
+      order_link_id: "a-1",
+      closed_pnl: "-1",
+      cancel_type: Types.CancelType.CANCEL_TYPE_CANCEL_BY_SMP,
+      tpsl: { mode: 1, take_profit: { trigger_by: 3, trigger_price: "70000" }, stop_loss: undefined }
+    })
+    assert.strictEqual(rich.order_link_id, "a-1")
+    assert.strictEqual(rich.cancel_type, "CancelBySmp")
+    assert.deepStrictEqual(rich.tpsl, {
+      mode: "Full",
+      take_profit: { market: { trigger_by: "MarkPrice", trigger_price: "70000" } }
+    })
+  })
+
+  it("refuse a value that this version does not know, rather than guess", () => {
+    assert.throws(() => Wire.toOrder({ ...order, order_status: 99 as never }), /order_status: 99/)
+    assert.throws(() => Wire.toOrder({ ...order, side: 0 }), /side: 0/)
+    assert.throws(
+      () =>
+        Wire.toEvent({
+          seq: 1,
+          ts_ms: 1,
+          step: 1,
+          event: { $case: "order_changed", value: { order: undefined, cause: 1 } }
+        }),
+      /order is missing/
+    )
+  })
+
+  it("keep an event of no use yet as other, so that the numbering stays whole", () => {
+    const event = Wire.toEvent({ seq: 7, ts_ms: 1, step: 1, event: undefined })
+    assert.deepStrictEqual(event.body, { type: "other", name: "unknown" })
+    assert.strictEqual(event.seq, 7)
+  })
+
+  it("give a trade its aggregated id", () => {
+    const trade = {
+      trade_id: "t",
+      symbol: "BTC-USDC",
+      price: "60000.1",
+      qty: "1",
+      side: Types.Side.SIDE_BUY,
+      market_seq: 1042,
+      timestamp_ms: 1767225600000,
+      is_liquidation: false
+    }
+    const { body } = Wire.toEvent({
+      seq: 1,
+      ts_ms: 1,
+      step: 1,
+      event: { $case: "trade_printed", value: { trades: [trade] } }
+    })
+    assert.strictEqual(body.type, "trades")
+    if (body.type !== "trades") return
+    assert.strictEqual(body.symbol, "BTC-USDC")
+    assert.strictEqual(body.trades[0]?.agg_id, "aebdeb0a6072d10e89ca99e6862c5037")
+    assert.strictEqual(
+      body.trades[0]?.agg_id,
+      aggregatedTradeId({
+        market_addr: marketAddress("BTC-USDC"),
+        price: "60000.1",
+        side: "Buy",
+        seq: 1042,
+        timestamp: 1767225600000
+      })
+    )
+  })
+})
+
+describe("commands", () => {
+  it("survive the wire whole", () => {
+    const command = Wire.fromCommand(
+      {
+        command_id: "c",
+        user_id: "u",
+        sub_account_address: "0xa",
+        body: {
+          type: "place",
+          order: {
+            symbol: "BTC-USDC",
+            side: "Sell",
+            order_type: "Market",
+            qty: "0.5",
+            price: undefined,
+            time_in_force: "IOC",
+            post_only: false,
+            reduce_only: true,
+            close_on_trigger: false,
+            order_link_id: "a-1",
+            smp_type: "CancelBoth"
+          }
+        }
+      },
+      5
+    )
+    const back = Command.decode(Command.encode(command).finish())
+    assert.strictEqual(back.issued_at_ms, 5)
+    if (back.command?.$case !== "place_order") return assert.fail("another command")
+    const { side, order_type, time_in_force, qty, price, reduce_only, order_link_id, smp_type } = back.command.value
+    assert.deepStrictEqual(
+      { side, order_type, time_in_force, qty, price, reduce_only, order_link_id, smp_type },
+      {
+        side: Types.Side.SIDE_SELL,
+        order_type: Types.OrderType.ORDER_TYPE_MARKET,
+        time_in_force: Types.TimeInForce.TIME_IN_FORCE_IOC,
+        qty: "0.5",
+        price: undefined,
+        reduce_only: true,
+        order_link_id: "a-1",
+        smp_type: Types.SmpType.SMP_TYPE_CANCEL_BOTH
+      }
+    )
+  })
+
+  it("name an order by either id, and leave the absent one empty", () => {
+    const cancel = Wire.fromCommand(
+      {
+        command_id: "c",
+        user_id: "u",
+        sub_account_address: "0xa",
+        body: { type: "cancel", cancel: { symbol: "BTC-USDC", order: { order_id: undefined, order_link_id: "a-1" } } }
+      },
+      5
+    )
+    assert.deepStrictEqual(cancel.command, {
+      $case: "cancel_order",
+      value: { symbol: "BTC-USDC", order: { order_id: "", order_link_id: "a-1" } }
+    })
+  })
+})

@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
+import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
+import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
+import { Accounts } from "../../../src/services/Accounts.ts"
+import { NonceStore } from "../../../src/services/NonceStore.ts"
+import * as AccountsContract from "../../contracts/AccountsContract.ts"
+import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
+
+const memory = NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })
+
+AccountsContract.suite("SQLite", Layer.provide(SqlAccounts.layer, memory))
+NonceStoreContract.suite("SQLite", Layer.provide(SqlNonceStore.layer(), memory))
+NonceStoreContract.suite(
+  "SQLite, by space",
+  NonceStore.routed({
+    forever: Layer.provide(SqlNonceStore.layer(), Layer.fresh(memory)),
+    windowed: Layer.provide(SqlNonceStore.layer(), Layer.fresh(memory))
+  })
+)
+
+const owner = new Uint8Array(32).fill(7)
+
+describe("SqlNonceStore", () => {
+  it.effect("deletes expired nonces of API keys by itself, in portions, and no others", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const sql = yield* SqlClient.SqlClient
+      const count = Effect.map(
+        sql<{ readonly n: number }>`SELECT
+          (SELECT COUNT(*) FROM windowed_nonces) + 10000 * (SELECT COUNT(*) FROM login_nonces) AS n`,
+        ([row]) => row!.n
+      )
+      for (let i = 0; i < 1500; i++) yield* store.claim("rest", owner, `nonce-${i}`)
+      yield* store.claim("login", owner, "nonce-0000")
+      assert.strictEqual(yield* count, 11_500)
+      yield* TestClock.adjust("59 seconds")
+      yield* store.claim("ws", owner, "nonce-late")
+      assert.strictEqual(yield* count, 11_501)
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual(yield* count, 10_001)
+    }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
+  )
+
+  it.effect("names an outage", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DROP TABLE login_nonces`
+      const error = yield* Effect.flip(store.claim("login", owner, "nonce-0001"))
+      assert.strictEqual(error._tag, "NonceStoreUnavailable")
+    }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
+  )
+})
+
+describe("SqlAccounts", () => {
+  it.effect("gives another code to a user whose referral code is taken", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const sql = yield* SqlClient.SqlClient
+      const one = { user_id: "u1", root_address: "0x1", rail: "address" as const, party_id: undefined }
+      const first = yield* accounts.ensureUser(one)
+      yield* sql`DELETE FROM users`
+      yield* accounts.ensureUser({ ...one, user_id: "u2", root_address: "0x2" })
+      yield* sql`UPDATE users SET referral_code = ${first.user.referral_code}`
+      const second = yield* accounts.ensureUser(one)
+      assert.isTrue(second.created)
+      assert.notStrictEqual(second.user.referral_code, first.user.referral_code)
+    }).pipe(Effect.provide(SqlAccounts.layer.pipe(Layer.provideMerge(memory))))
+  )
+
+  it.effect("names an outage", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DROP TABLE users`
+      assert.strictEqual((yield* Effect.flip(accounts.user("u1")))._tag, "AccountsUnavailable")
+    }).pipe(Effect.provide(SqlAccounts.layer.pipe(Layer.provideMerge(memory))))
+  )
+})
+
+describe("after kill -9", () => {
+  for (const synchronous of ["FULL", "NORMAL"] as const) {
+    it.live(`what was claimed and registered is still there, with synchronous ${synchronous}`, () =>
+      Effect.gen(function* () {
+        const directory = mkdtempSync(join(tmpdir(), "gateway-nonces-"))
+        const filename = join(directory, "gateway.sqlite")
+        yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(directory, { recursive: true })))
+        const child = spawn(
+          process.execPath,
+          [new URL("../../doubles/claim-nonces.ts", import.meta.url).pathname, filename, synchronous],
+          { stdio: ["ignore", "pipe", "inherit"] }
+        )
+        let text = ""
+        child.stdout.setEncoding("utf8")
+        yield* Effect.callback<void>((resume) => {
+          child.stdout.on("data", (chunk: string) => {
+            text += chunk
+            // the child claims on while it is killed
+            if (text.split("\n").length > 20) resume(Effect.void)
+          })
+        })
+        child.kill("SIGKILL")
+        yield* Effect.promise(() => once(child, "close"))
+        const claimed = text.split("\n").slice(0, -1)
+        assert.isAbove(claimed.length, 19)
+
+        const stores = Layer.mergeAll(SqlNonceStore.layer({ retention: "1 hour" }), SqlAccounts.layer).pipe(
+          Layer.provide(NodeSqlite.layer({ filename, synchronous }))
+        )
+        yield* Effect.gen(function* () {
+          const store = yield* NonceStore
+          const accounts = yield* Accounts
+          for (const nonce of claimed) {
+            for (const space of ["login", "rest"] as const) {
+              const error = yield* Effect.flip(store.claim(space, owner, nonce))
+              assert.strictEqual(error._tag, "NonceReused")
+            }
+            assert.isTrue((yield* accounts.revokedTokens).some(({ jti }) => jti === nonce))
+          }
+          yield* store.claim("login", owner, "never-claimed")
+        }).pipe(Effect.provide(stores))
+      })
+    )
+  }
+})

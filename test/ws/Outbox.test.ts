@@ -1,0 +1,243 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { constants, inflateRawSync } from "node:zlib"
+import { Frame } from "../../src/ws/Frame.ts"
+import { Flusher, Outbox, parcel, type Sink, type Source } from "../../src/ws/Outbox.ts"
+
+/** A socket that takes everything until it is told to be full. */
+class FakeSink implements Sink {
+  readonly deflated: boolean
+  readonly writes: Array<Buffer> = []
+  full = false
+  private held = 0
+  private callback: (() => void) | undefined
+  constructor(deflated = false) {
+    this.deflated = deflated
+  }
+  readonly pending = () => this.held
+  readonly write = (bytes: Buffer) => {
+    this.writes.push(bytes)
+    if (this.full) this.held += bytes.length
+  }
+  readonly whenTaken = (callback: () => void) => {
+    this.callback = callback
+  }
+  drain(full = false): void {
+    this.full = full
+    this.held = 0
+    const callback = this.callback
+    this.callback = undefined
+    callback?.()
+  }
+  /** Texts of the frames written so far. */
+  texts(): Array<string> {
+    return this.writes.flatMap((bytes) => textsOf(bytes))
+  }
+}
+
+const textsOf = (bytes: Buffer): Array<string> => {
+  const found: Array<string> = []
+  for (let at = 0; at < bytes.length;) {
+    const packed = (bytes[at]! & 0x40) !== 0
+    let length = bytes[at + 1]! & 0x7f
+    at += 2
+    if (length === 126) {
+      length = bytes.readUInt16BE(at)
+      at += 2
+    } else if (length === 127) {
+      length = Number(bytes.readBigUInt64BE(at))
+      at += 8
+    }
+    const payload = bytes.subarray(at, at + length)
+    const whole = packed
+      ? inflateRawSync(Buffer.concat([payload, Buffer.from([0, 0, 0xff, 0xff])]), {
+          finishFlush: constants.Z_SYNC_FLUSH
+        })
+      : payload
+    found.push(whole.toString())
+    at += length
+  }
+  return found
+}
+
+const feed = (name: string, conflatable = true): Source & { state: string } => ({
+  state: `${name} now`,
+  conflatable,
+  snapshot() {
+    return new Frame(this.state)
+  }
+})
+
+const LIMITS = { outbound_bytes: 100, outbound_age_ms: 1_000 }
+const turn = Effect.callback<void>((resume) => void setImmediate(() => setImmediate(() => resume(Effect.void))))
+
+const make = (sink: Sink, flusher = new Flusher(() => 0)) => {
+  const ended = { slow: 0 }
+  const outbox = new Outbox(sink, flusher, LIMITS, () => ended.slow++)
+  const offer = (text: string, source?: Source, at = 0) => outbox.offer(parcel(new Frame(text), source, at))
+  return { outbox, offer, ended }
+}
+
+describe("Frame", () => {
+  it("writes the header that RFC 6455 asks for each length", () => {
+    for (const length of [0, 1, 125, 126, 127, 65_535, 65_536, 70_000]) {
+      const text = "x".repeat(length)
+      assert.deepStrictEqual(textsOf(new Frame(text).plain), [text])
+    }
+    assert.deepStrictEqual(textsOf(new Frame("Привет €").plain), ["Привет €"])
+  })
+
+  it("compresses once, and only what gains by it", () => {
+    const long = new Frame("abc ".repeat(1_000))
+    assert.isBelow(long.bytes(true).length, 200)
+    assert.strictEqual(long.bytes(true), long.bytes(true))
+    assert.deepStrictEqual(textsOf(long.bytes(true)), ["abc ".repeat(1_000)])
+    assert.strictEqual(long.bytes(false), long.plain)
+    const short = new Frame("abc")
+    assert.strictEqual(short.bytes(true), short.plain)
+  })
+})
+
+describe("Outbox", () => {
+  it.live("writes once per turn, and neighbours share the bytes", () =>
+    Effect.gen(function* () {
+      const flusher = new Flusher(() => 0)
+      const sinks = [new FakeSink(), new FakeSink(), new FakeSink(true)]
+      const boxes = sinks.map((sink) => make(sink, flusher))
+      for (const text of ["a", "b", "c"]) {
+        const sent = parcel(new Frame(text), undefined, 0)
+        for (const { outbox } of boxes) outbox.offer(sent)
+      }
+      boxes[1]!.offer("own")
+      assert.lengthOf(sinks[0]!.writes, 0)
+      yield* turn
+      assert.deepStrictEqual(
+        sinks.map((sink) => sink.writes.length),
+        [1, 1, 1]
+      )
+      assert.deepStrictEqual(sinks[0]!.texts(), ["a", "b", "c"])
+      assert.deepStrictEqual(sinks[1]!.texts(), ["a", "b", "c", "own"])
+      const again = parcel(new Frame("d"), undefined, 0)
+      const more = parcel(new Frame("e"), undefined, 0)
+      for (const { outbox } of boxes.slice(0, 2)) {
+        outbox.offer(again)
+        outbox.offer(more)
+      }
+      yield* turn
+      assert.strictEqual(sinks[0]!.writes[1], sinks[1]!.writes[1])
+    })
+  )
+
+  it.live("drops a feed of a slow socket, and tells its state when the socket drains", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer, outbox } = make(sink)
+      const [books, trades] = [feed("book"), feed("trade", false)]
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("x".repeat(60), books)
+      offer("trade 1", trades)
+      offer("x".repeat(60), books) // over the limit: the book lapses
+      offer("x", books)
+      books.state = "book later"
+      offer("trade 2", trades)
+      yield* turn
+      assert.deepStrictEqual(sink.texts(), ["first"])
+      sink.drain()
+      assert.deepStrictEqual(sink.texts(), ["first", "trade 1", "trade 2", "book later"])
+      assert.strictEqual(ended.slow, 0)
+      offer("next", books)
+      yield* turn
+      assert.strictEqual(sink.texts().at(-1), "next")
+      outbox.close()
+    })
+  )
+
+  it.live("gives way what can be told anew before it ends a connection for what cannot", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer } = make(sink)
+      const [books, orders] = [feed("book"), feed("order", false)]
+      sink.full = true
+      offer("first")
+      yield* turn
+      offer("x".repeat(80), books)
+      offer("o".repeat(80), orders)
+      assert.strictEqual(ended.slow, 0)
+      offer("o".repeat(80), orders)
+      assert.strictEqual(ended.slow, 1)
+      sink.drain()
+      yield* turn
+      assert.deepStrictEqual(sink.texts(), ["first"]) // nothing more is sent
+      offer("late", orders)
+      assert.strictEqual(ended.slow, 1)
+    })
+  )
+
+  it.live("judges the age of the oldest frame", () =>
+    Effect.gen(function* () {
+      const books = feed("book")
+      // a socket stuck with a book alone is left to the keepalive
+      const patient = new FakeSink()
+      const a = make(patient)
+      patient.full = true
+      a.offer("book 1", books, 0)
+      yield* turn
+      a.offer("book 2", books, 500)
+      a.outbox.check(1_001)
+      assert.strictEqual(a.ended.slow, 0)
+      patient.drain()
+      assert.deepStrictEqual(patient.texts(), ["book 1", "book now"])
+      // one stuck with what must not be lost ends
+      const stuck = new FakeSink()
+      const b = make(stuck)
+      stuck.full = true
+      b.offer("order 1", feed("order", false), 0)
+      yield* turn
+      b.outbox.check(1_000)
+      assert.strictEqual(b.ended.slow, 0)
+      b.outbox.check(1_001)
+      assert.strictEqual(b.ended.slow, 1)
+    })
+  )
+
+  it.live("lets an asked snapshot pass whatever its size, and forgets what it replaces", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const { ended, offer, outbox } = make(sink)
+      const orders = feed("order", false)
+      sink.full = true
+      offer("first")
+      yield* turn
+      outbox.begin(new Frame("s".repeat(500)), orders, 0)
+      outbox.begin(new Frame("snapshot"), orders, 0)
+      offer("update", orders)
+      sink.drain()
+      assert.deepStrictEqual(sink.texts(), ["first", "snapshot", "update"])
+      outbox.forget(orders)
+      offer("gone", orders)
+      outbox.forget(orders)
+      yield* turn
+      assert.deepStrictEqual(sink.texts(), ["first", "snapshot", "update"])
+      assert.strictEqual(ended.slow, 0)
+    })
+  )
+
+  it.live("writes a long queue piece by piece, as the socket takes it", () =>
+    Effect.gen(function* () {
+      const sink = new FakeSink()
+      const flusher = new Flusher(() => 0)
+      const outbox = new Outbox(sink, flusher, { outbound_bytes: 10_000_000, outbound_age_ms: 1_000 }, () => {})
+      const text = "x".repeat(100_000)
+      sink.full = true
+      for (let i = 0; i < 7; i++) outbox.offer(parcel(new Frame(text), undefined, 0))
+      yield* turn
+      assert.lengthOf(sink.texts(), 2)
+      sink.drain(true)
+      assert.lengthOf(sink.texts(), 4)
+      outbox.finish()
+      assert.lengthOf(sink.texts(), 4) // finish does not press more into a full socket
+    })
+  )
+})

@@ -1,0 +1,88 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import type { LinkState } from "../../src/services/BackendHealth.ts"
+import * as Keepalive from "../../src/ws/Keepalive.ts"
+import { defaults } from "../../src/ws/Limits.ts"
+import * as Pacer from "../../src/ws/Pacer.ts"
+
+const job = (interval_ms: number) => {
+  const runs: Array<number> = []
+  return { interval_ms, lastRun: -Infinity, run: (now: number) => void runs.push(now), runs }
+}
+
+describe("Pacer", () => {
+  it.effect("runs at once when the interval has passed, else when it has, and once for many requests", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const pacer = yield* Pacer.make(clock)
+      const [slow, fast] = [job(200), job(20)]
+      yield* TestClock.adjust(1) // the fiber sleeps
+      pacer.request(slow, 1)
+      pacer.request(fast, 1)
+      for (let i = 0; i < 5; i++) pacer.request(slow, 1)
+      pacer.request(fast, 1)
+      assert.deepStrictEqual([slow.runs, fast.runs], [[1], [1]])
+      yield* TestClock.adjust(20)
+      assert.deepStrictEqual([slow.runs, fast.runs], [[1], [1, 21]])
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(
+        [slow.runs, fast.runs],
+        [
+          [1, 201],
+          [1, 21]
+        ]
+      )
+      pacer.request(slow, 1_021)
+      pacer.request(slow, 1_021)
+      pacer.cancel(slow)
+      yield* TestClock.adjust(1_000)
+      assert.deepStrictEqual(slow.runs, [1, 201, 1_021])
+    })
+  )
+
+  it.effect("is woken by a job that is due before the one it sleeps for", () =>
+    Effect.gen(function* () {
+      const pacer = yield* Pacer.make(yield* Clock.Clock)
+      const [slow, fast] = [job(200), job(20)]
+      pacer.request(slow, 0)
+      pacer.request(slow, 0)
+      yield* TestClock.adjust(100)
+      pacer.request(fast, 100)
+      pacer.request(fast, 100)
+      yield* TestClock.adjust(20)
+      assert.deepStrictEqual([slow.runs, fast.runs], [[0], [100, 120]])
+    })
+  )
+})
+
+const link = (ill_for_ms: number): LinkState => ({
+  connected: true,
+  lag_events: 0,
+  lag_ms: 0,
+  ill: ill_for_ms > 0,
+  ill_for_ms,
+  age_ms: 0
+})
+
+describe("Keepalive", () => {
+  it.effect("visits every socket each second", () =>
+    Effect.gen(function* () {
+      const seen: Array<number> = []
+      yield* Keepalive.run(() => [{ tick: (now) => void seen.push(now) }], defaults, {
+        sequencer: () => link(0),
+        referee: () => link(0)
+      })
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(seen, [1_000, 2_000, 3_000])
+    })
+  )
+
+  it("counts 10 s of either backend for private sockets, 60 s of the sequencer for public ones", () => {
+    const lost = (sequencer: number, referee: number) => Keepalive.lostFor(defaults, link(sequencer), link(referee))
+    assert.deepStrictEqual(lost(10_000, 10_000), { private: false, public: false })
+    assert.deepStrictEqual(lost(10_001, 0), { private: true, public: false })
+    assert.deepStrictEqual(lost(0, 90_000), { private: true, public: false })
+    assert.deepStrictEqual(lost(60_001, 0), { private: true, public: true })
+  })
+})

@@ -1,0 +1,701 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Schema, Scope } from "effect"
+import { Book, checksum } from "../../src/domain/Book.ts"
+import { ServerFrame } from "../../src/ws/api/Frames.ts"
+import { BookData } from "../../src/ws/api/TopicData.ts"
+import { connect, type Message, OTHER_USER, start, SYMBOL, USER, VAULT, VAULT_1, World } from "./World.ts"
+
+const book = `orderbook.50.${SYMBOL}`
+const isServerFrame = Schema.is(ServerFrame)
+const decodeBook = Schema.decodeUnknownSync(BookData)
+
+const authenticated = Effect.fnUntraced(function* (world: World, bearer = "TK") {
+  const peer = yield* connect(world, "/ws/private")
+  const reply = yield* peer.ask({ op: "auth", bearer, req_id: "1" })
+  assert.strictEqual(reply.success, true)
+  return peer
+})
+
+describe("messages", () => {
+  it.live("answers a ping on every endpoint, before auth too, and echoes req_id with its type", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (const path of ["/ws", "/ws/public", "/ws/private"]) {
+        const peer = yield* connect(world, path)
+        const pong = yield* peer.ask({ op: "ping", req_id: 7, ts: 1767225600000 })
+        assert.deepStrictEqual(Object.keys(pong), ["op", "req_id", "client_ts", "server_ts"])
+        assert.deepStrictEqual([pong.op, pong.req_id, pong.client_ts], ["pong", 7, 1767225600000])
+        assert.isTrue(Math.abs(pong.server_ts - Date.now()) < 5_000)
+        assert.isTrue(isServerFrame(pong))
+        assert.deepStrictEqual(Object.keys(yield* peer.ask({ op: "ping", req_id: "", ts: null })), ["op", "server_ts"])
+      }
+    })
+  )
+
+  it.live("tells what is wrong with a message and stays open", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      const cases: ReadonlyArray<readonly [unknown, string]> = [
+        ["{", "MalformedJson"],
+        ["[]", "MalformedJson"],
+        ["3", "MalformedJson"],
+        [{ req_id: "a" }, "MissingField"],
+        [{ op: "order.create", req_id: "a" }, "InvalidField"],
+        [{ op: 5, req_id: "a" }, "InvalidField"],
+        [{ op: "__proto__" }, "InvalidField"],
+        [{ op: "subscribe", req_id: "a" }, "MissingField"],
+        [{ op: "subscribe", args: [], req_id: "a" }, "InvalidField"],
+        [{ op: "subscribe", args: book, req_id: "a" }, "InvalidField"],
+        [{ op: "subscribe", args: [book, 5], req_id: "a" }, "InvalidField"],
+        [{ op: "subscribe", args: Array.from({ length: 51 }, () => book), req_id: "a" }, "LimitReached"],
+        [{ op: "ping", req_id: "x".repeat(65) }, "InvalidField"],
+        [{ op: "ping", req_id: 1.5 }, "InvalidField"],
+        [{ op: "ping", ts: "soon", req_id: "a" }, "InvalidField"]
+      ]
+      for (const [message, reason] of cases) {
+        const error = yield* peer.ask(message)
+        assert.deepStrictEqual([error.op, error.code, error.details.reason], ["error", "BAD_REQUEST", reason])
+        assert.isTrue(isServerFrame(error))
+        if (typeof message === "object" && (message as Message).req_id === "a") assert.strictEqual(error.req_id, "a")
+        else assert.isUndefined(error.req_id)
+      }
+      assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+    })
+  )
+
+  it.live("closes on binary, on bad UTF-8 and on a frame over 64 KiB", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const binary = yield* connect(world, "/ws")
+      binary.socket.send(Buffer.from("{}"), { binary: true })
+      assert.strictEqual((yield* binary.ended).code, 1003)
+      const broken = yield* connect(world, "/ws")
+      broken.socket.send(Buffer.from([0xc3, 0x28]), { binary: false })
+      assert.strictEqual((yield* broken.ended).code, 1007)
+      const large = yield* connect(world, "/ws")
+      large.socket.send("x".repeat(65_537))
+      assert.strictEqual((yield* large.ended).code, 1009)
+    })
+  )
+
+  it.live("sends subscribed first, then one error per refused topic", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws")
+      const args = [
+        `trade.${SYMBOL}`,
+        `trade.${SYMBOL}`,
+        "nope.BTC",
+        `orderbook.7.${SYMBOL}`,
+        `kline.2.${SYMBOL}`,
+        "trade.ETH-USDC",
+        "order",
+        "trade.btc-usdc"
+      ]
+      peer.send({ op: "subscribe", args, req_id: "s" })
+      const got = yield* peer.take(8)
+      assert.deepStrictEqual(got[0], { op: "subscribed", args: [`trade.${SYMBOL}`], req_id: "s" })
+      assert.deepStrictEqual(
+        got
+          .slice(1, 7)
+          .map(({ code, details, message, op, req_id, topic }) => [op, topic, code, details.reason, message, req_id]),
+        [
+          ["error", "nope.BTC", "BAD_REQUEST", "InvalidField", "unknown topic", "s"],
+          ["error", `orderbook.7.${SYMBOL}`, "BAD_REQUEST", "InvalidField", "unknown depth", "s"],
+          ["error", `kline.2.${SYMBOL}`, "BAD_REQUEST", "InvalidField", "unknown interval", "s"],
+          ["error", "trade.ETH-USDC", "NOT_FOUND", "SymbolNotFound", "no such market", "s"],
+          ["error", "order", "BAD_REQUEST", "InvalidField", "a private topic: subscribe on /ws/private", "s"],
+          ["error", "trade.btc-usdc", "NOT_FOUND", "SymbolNotFound", "no such market", "s"]
+        ]
+      )
+      assert.strictEqual(got[7].op, "event")
+    })
+  )
+
+  it.live("holds at most so many topics; those held do not count again", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { topics_per_connection: 2 })
+      const peer = yield* connect(world, "/ws")
+      peer.send({ op: "subscribe", args: [book, `trade.${SYMBOL}`, `ticker.${SYMBOL}`] })
+      const got = yield* peer.take(4)
+      assert.deepStrictEqual(got[0].args, [book, `trade.${SYMBOL}`])
+      assert.deepStrictEqual([got[1].topic, got[1].details], [`ticker.${SYMBOL}`, { reason: "LimitReached", max: 2 }])
+      peer.send({ op: "subscribe", args: [book] })
+      assert.deepStrictEqual((yield* peer.next).args, [book])
+    })
+  )
+
+  it.live("unsubscribes what was subscribed, and sends no event of it afterwards", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [`trade.${SYMBOL}`] })
+      yield* peer.take(2)
+      const reply = yield* peer.ask({ op: "unsubscribe", args: [`trade.${SYMBOL}`, book, "nonsense"], req_id: 3 })
+      assert.deepStrictEqual(reply, { op: "unsubscribed", args: [`trade.${SYMBOL}`], req_id: 3 })
+      world.market.tell({ trades: world.market.trade(1, "60000") })
+      assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+    })
+  )
+
+  it.live("tells once a second that messages come too fast, and ends a flood with 4029", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { message_burst: 3, messages_per_s: 1, flood_ms: 60 })
+      const peer = yield* connect(world, "/ws")
+      for (let i = 0; i < 10; i++) peer.send({ op: "ping" })
+      const got = yield* peer.take(4)
+      assert.deepStrictEqual(
+        got.map(({ code, op }) => [op, code]),
+        [
+          ["pong", undefined],
+          ["pong", undefined],
+          ["pong", undefined],
+          ["error", "RateLimitExceeded"]
+        ]
+      )
+      yield* Effect.sleep(80)
+      peer.send({ op: "ping" })
+      assert.deepStrictEqual(yield* peer.ended, { code: 4029, text: "rate or connection limit" })
+      assert.lengthOf(peer.messages, 0)
+    })
+  )
+})
+
+describe("public topics", () => {
+  it.live("keeps a book level by level, each delta linked to the message before", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.book.reset(
+        [
+          ["60000", "0.5"],
+          ["59999.9", "1.25"]
+        ],
+        [
+          ["60000.1", "0.3"],
+          ["60000.5", "2"]
+        ],
+        41
+      )
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [book] })
+      const [, first] = yield* peer.take(2)
+      const snapshot = decodeBook(first.data)
+      assert.deepStrictEqual(
+        [snapshot.type, snapshot.depth, snapshot.seq, snapshot.checksum],
+        ["snapshot", 50, 41, 1162226733]
+      )
+      assert.strictEqual(first.data.stream_id, "b1")
+      const local = new Book()
+      local.reset(snapshot.bids, snapshot.asks, snapshot.seq)
+
+      world.market.move([["60000", "0.7"]], [["60000.1", "0"]], 3)
+      const delta = decodeBook((yield* peer.next).data)
+      assert.strictEqual(delta.type, "delta")
+      assert.deepStrictEqual(
+        [delta.bids, delta.asks, delta.seq, delta.type === "delta" && delta.prev_seq],
+        [[["60000", "0.7"]], [["60000.1", "0"]], 44, 41]
+      )
+      local.apply(delta.bids, delta.asks, delta.seq)
+      assert.strictEqual(delta.checksum, checksum(local.bids(), local.asks()))
+
+      // several changes within the cadence are one delta; a change that undoes itself is none
+      world.market.move([["59990", "1"]], [])
+      world.market.move([["59990", "0"]], [["60001", "4"]])
+      const merged = decodeBook((yield* peer.next).data)
+      assert.deepStrictEqual([merged.bids, merged.asks, merged.seq], [[], [["60001", "4"]], 46])
+      assert.strictEqual(merged.type === "delta" && merged.prev_seq, 44)
+    })
+  )
+
+  it.live("sends levels that enter or leave the depth, and only snapshots for depth 1", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const bids = Array.from({ length: 51 }, (_, i) => [String(1000 - i), "1"] as const)
+      world.market.book.reset(bids, [], 1)
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [book, `orderbook.1.${SYMBOL}`] })
+      yield* peer.take(3)
+      world.market.move([["1001", "2"]], [])
+      const both = yield* peer.take(2)
+      const deep = both.find(({ topic }) => topic === book)
+      assert.deepStrictEqual(deep.data.bids, [
+        ["1001", "2"],
+        ["951", "0"]
+      ])
+      const best = both.find(({ topic }) => topic !== book)
+      assert.deepStrictEqual([best.data.type, best.data.bids, best.data.asks], ["snapshot", [["1001", "2"]], []])
+      assert.isUndefined(best.data.prev_seq)
+      // a change below the depth is told to nobody
+      world.market.move([["900", "1"]], [])
+      yield* Effect.sleep(40)
+      world.market.move([["1001", "0"]], [])
+      const after = (yield* peer.take(2)).find(({ topic }) => topic === book)
+      assert.deepStrictEqual(after.data.bids, [
+        ["951", "1"],
+        ["1001", "0"]
+      ])
+      assert.strictEqual(after.data.prev_seq, 2)
+    })
+  )
+
+  it.live("gives a late subscriber the topic's present, and then the deltas that all get", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.book.reset([["100", "1"]], [["101", "1"]], 1)
+      yield* start(world)
+      const early = yield* connect(world, "/ws/public")
+      early.send({ op: "subscribe", args: [book] })
+      yield* early.take(2)
+      world.market.move([["99", "1"]], [])
+      yield* early.next
+      world.market.move([["98", "1"]], []) // waits for the cadence
+      const late = yield* connect(world, "/ws/public")
+      late.send({ op: "subscribe", args: [book] })
+      const [, snapshot] = yield* late.take(2)
+      const delta = yield* late.next
+      assert.strictEqual(delta.data.prev_seq, snapshot.data.seq)
+      assert.strictEqual((yield* early.next).data.seq, delta.data.seq)
+      // again: the topic starts anew
+      late.send({ op: "subscribe", args: [book] })
+      const [again, fresh] = yield* late.take(2)
+      assert.deepStrictEqual([again.op, fresh.data.type, fresh.data.seq], ["subscribed", "snapshot", 3])
+    })
+  )
+
+  it.live("starts from a snapshot when the book was built anew, and never shows a crossed one", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.book.reset([["100", "1"]], [["101", "1"]], 9)
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [book] })
+      yield* peer.take(2)
+      world.market.book.reset([["102", "1"]], [["101", "1"]], 10)
+      world.market.tell({ book: { prev_seq: 9, seq: 10, mts: 1, bids: [], asks: [] } })
+      yield* Effect.sleep(40)
+      world.market.stream_id = "b2"
+      world.market.book.reset([["50", "1"]], [], 2)
+      world.market.tell({ reset: true })
+      const reset = yield* peer.next
+      assert.deepStrictEqual([reset.data.type, reset.data.seq, reset.data.stream_id], ["snapshot", 2, "b2"])
+    })
+  )
+
+  it.live("sends the trades of each matching event, before the book that shows them", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.trade(1, "1", "2")
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [book, `trade.${SYMBOL}`, `ticker.${SYMBOL}`] })
+      const initial = yield* peer.take(4)
+      const ids = (message: Message) => message.data.list.map(({ trade_id }: Message) => trade_id)
+      assert.deepStrictEqual(ids(initial[2]), ["1-0", "1-1"])
+      assert.deepStrictEqual([initial[3].data.type, initial[3].data.last_price], ["snapshot", "60000"])
+      world.market.book.apply([["60000", "1"]], [], 5)
+      world.market.tell({
+        trades: [...world.market.trade(2, "3"), ...world.market.trade(4, "3", "4")],
+        book: { prev_seq: 0, seq: 5, mts: 1, bids: [["60000", "1"]], asks: [] },
+        tickerChanged: true
+      })
+      const got = yield* peer.take(4)
+      assert.deepStrictEqual(
+        got.map(({ topic }) => topic),
+        [`trade.${SYMBOL}`, `trade.${SYMBOL}`, book, `ticker.${SYMBOL}`]
+      )
+      assert.deepStrictEqual([ids(got[0]), ids(got[1])], [["2-0"], ["4-0", "4-1"]])
+    })
+  )
+
+  it.live("paces tickers and candles, and sends a closed candle once", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const candle = (close: string, confirm = false) => ({ start_time: 60_000, close, confirm }) as never
+      world.market.candle = candle("1")
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      peer.send({ op: "subscribe", args: [`kline.1.${SYMBOL}`] })
+      const [, snapshot] = yield* peer.take(2)
+      assert.deepStrictEqual(snapshot.data.list, [{ start_time: 60_000, close: "1", confirm: false }])
+      const tell = (close: string, confirm = false) =>
+        world.market.tell({ candles: [{ interval: "1", candle: candle(close, confirm) }] })
+      const at = Date.now()
+      for (const close of ["2", "3", "4"]) tell(close)
+      const got = yield* peer.take(2)
+      assert.deepStrictEqual(
+        got.map(({ data }) => data.list[0].close),
+        ["2", "4"]
+      )
+      assert.isAtLeast(Date.now() - at, 200)
+      tell("5")
+      tell("6", true)
+      const closed = yield* peer.next
+      assert.deepStrictEqual([closed.data.list[0].close, closed.data.list[0].confirm], ["6", true])
+      yield* Effect.sleep(300)
+      assert.lengthOf(peer.messages, 0)
+    })
+  )
+
+  it.live("stops listening to what nobody listens to", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/private")
+      yield* peer.ask({ op: "auth", bearer: "TK" })
+      assert.strictEqual(world.users.followers, 1)
+      peer.socket.close()
+      yield* peer.ended
+      yield* Effect.sleep(20)
+      assert.strictEqual(world.users.followers, 0)
+    })
+  )
+})
+
+describe("authentication", () => {
+  it.live("accepts a token and a signed frame, and tells where the user stream stands", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.callers.set("SHORT", { ...world.callers.get("TK")!, expires_at_ms: Date.now() + 60_000 })
+      world.users.emit("order", {})
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/private")
+      assert.deepStrictEqual(yield* peer.ask({ op: "auth", bearer: "SHORT", req_id: "1" }), {
+        op: "auth",
+        success: true,
+        user_id: USER,
+        req_id: "1",
+        stream_id: "s1",
+        head_seq: 1,
+        expires_at_ms: world.callers.get("SHORT")!.expires_at_ms
+      })
+      const key = yield* connect(world, "/ws/private")
+      const frame = { op: "auth", api_key: "k", signature: "s", timestamp_ms: 1, nonce: "good-nonce", req_id: 2 }
+      const accepted = yield* key.ask(frame)
+      assert.deepStrictEqual([accepted.success, accepted.user_id, accepted.req_id], [true, USER, 2])
+      assert.notProperty(accepted, "expires_at_ms")
+      assert.isTrue(isServerFrame(accepted))
+    })
+  )
+
+  it.live("refuses with the reason, and closes 4003 after three tries", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/private")
+      const refused = yield* peer.ask({ op: "auth", bearer: "BAD", req_id: "1" })
+      assert.deepStrictEqual(refused, {
+        op: "auth",
+        success: false,
+        user_id: null,
+        req_id: "1",
+        code: "UNAUTHORIZED",
+        message: "the token is not valid",
+        details: { reason: "InvalidToken" }
+      })
+      assert.isTrue(isServerFrame(refused))
+      const stale = yield* peer.ask({ op: "auth", api_key: "k", signature: "s", timestamp_ms: 1, nonce: "old-nonce" })
+      assert.deepStrictEqual(stale.details, { reason: "StaleTimestamp", server_time_ms: 1 })
+      const last = yield* peer.ask({ op: "auth", bearer: "WRITE" })
+      assert.deepStrictEqual(
+        [last.code, last.details],
+        ["FORBIDDEN", { reason: "InsufficientScope", required: "read" }]
+      )
+      assert.strictEqual((yield* peer.ended).code, 4003)
+    })
+  )
+
+  it.live("names what is missing of a credential", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { auth_tries: 9 })
+      const peer = yield* connect(world, "/ws/private")
+      const key = { op: "auth", api_key: "k", signature: "s", timestamp_ms: 1, nonce: "good-nonce" }
+      for (const field of ["signature", "timestamp_ms", "nonce"]) {
+        const reply = yield* peer.ask({ ...key, [field]: null })
+        assert.deepStrictEqual([reply.code, reply.details], ["BAD_REQUEST", { reason: "MissingField", field }])
+      }
+      assert.strictEqual((yield* peer.ask({ op: "auth" })).details.reason, "MissingToken")
+      assert.strictEqual((yield* peer.ask({ ...key, bearer: "TK" })).details.reason, "AmbiguousAuth")
+      const elsewhere = yield* connect(world, "/ws/public")
+      assert.deepStrictEqual(
+        [(yield* elsewhere.ask({ op: "auth", bearer: "TK" })).code, elsewhere.close],
+        ["BAD_REQUEST", undefined]
+      )
+    })
+  )
+
+  it.live("lets the same user authenticate again, and nobody else", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      assert.isTrue((yield* peer.ask({ op: "auth", bearer: "TK2" })).success)
+      const other = yield* peer.ask({ op: "auth", bearer: "OTHER" })
+      assert.deepStrictEqual([other.success, other.code], [false, "FORBIDDEN"])
+      // only the credential in use ends the connection
+      world.revoke("token-1")
+      assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+      world.revoke("token-2")
+      assert.deepStrictEqual(yield* peer.ended, { code: 4010, text: "credential expired or revoked" })
+    })
+  )
+
+  it.live("wants authentication before private topics", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/private")
+      peer.send({ op: "subscribe", args: ["order", book], req_id: 1 })
+      const got = yield* peer.take(3)
+      assert.deepStrictEqual(got[0], { op: "subscribed", args: [], req_id: 1 })
+      assert.deepStrictEqual([got[1].topic, got[1].code], ["order", "UNAUTHORIZED"])
+      assert.deepStrictEqual([got[2].topic, got[2].code], [book, "BAD_REQUEST"])
+    })
+  )
+
+  it.live("closes 4001 who does not authenticate in time, 4010 whose token expires", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.callers.set("SHORT", { ...world.callers.get("TK")!, expires_at_ms: Date.now() + 150 })
+      yield* start(world, { auth_deadline_ms: 100 })
+      const idle = yield* connect(world, "/ws/private")
+      const brief = yield* connect(world, "/ws/private")
+      yield* brief.ask({ op: "auth", bearer: "SHORT" })
+      assert.strictEqual((yield* idle.ended).code, 4001)
+      assert.strictEqual((yield* brief.ended).code, 4010)
+    })
+  )
+
+  it.live("limits connections of a user and of an address", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { connections_per_user: 1, connections_per_ip: 3, trusted_proxies: 1 })
+      const first = yield* authenticated(world)
+      const second = yield* connect(world, "/ws/private")
+      assert.deepStrictEqual(
+        [(yield* second.ask({ op: "auth", bearer: "TK2" })).success, (yield* second.ended).code],
+        [false, 4029]
+      )
+      first.socket.close()
+      yield* first.ended
+      yield* Effect.sleep(20)
+      yield* authenticated(world, "TK2") // the place is free again
+      const headers = { "x-forwarded-for": "9.9.9.9, 203.0.113.7" }
+      for (let i = 0; i < 3; i++) yield* connect(world, "/ws", { headers })
+      const refused = yield* Effect.flip(connect(world, "/ws", { headers }))
+      assert.strictEqual(refused.message, '429 {"code":"RateLimitExceeded","message":"rate limit exceeded"}')
+      yield* connect(world, "/ws", { headers: { "x-forwarded-for": "203.0.113.7, 203.0.113.8" } })
+    })
+  )
+})
+
+describe("private topics", () => {
+  it.live("tells story 10.6: snapshots, updates, a lost connection, a resume without gap or repetition", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["order", "execution"], req_id: "2" })
+      const [subscribed, orders, executions] = yield* peer.take(3)
+      assert.deepStrictEqual(subscribed, { op: "subscribed", args: ["order", "execution"], req_id: "2" })
+      for (const snapshot of [orders, executions]) {
+        assert.deepStrictEqual(
+          [snapshot.data.type, snapshot.data.stream_id, snapshot.data.seq, snapshot.data.list],
+          ["snapshot", "s1", 0, []]
+        )
+      }
+      world.users.emit("order", { order_status: "New" })
+      world.users.emit("account_balance", {})
+      const update = yield* peer.next
+      assert.strictEqual(update.topic, "order")
+      assert.deepStrictEqual(
+        { ...update.data, ts: 0 },
+        { type: "update", stream_id: "s1", seq: 1, prev_seq: 0, ts: 0, mts: 5, list: [{ order_status: "New" }] }
+      )
+      peer.socket.terminate()
+      for (const topic of ["execution", "order", "position", "account_balance"] as const)
+        world.users.emit(topic, { topic })
+
+      const back = yield* authenticated(world)
+      const since = { stream_id: "s1", seq: 1 }
+      back.send({ op: "subscribe", args: ["order", "execution"], req_id: "3", since })
+      const [resumed, fill, order] = yield* back.take(3)
+      assert.deepStrictEqual(resumed.resume, { recovered: true, stream_id: "s1", head_seq: 6 })
+      assert.deepStrictEqual([fill.topic, fill.data.seq, fill.data.prev_seq], ["execution", 3, 0])
+      assert.deepStrictEqual([order.topic, order.data.seq, order.data.prev_seq], ["order", 4, 1])
+      world.users.emit("order", { live: true })
+      const live = yield* back.next
+      assert.deepStrictEqual([live.data.seq, live.data.prev_seq], [7, 4])
+
+      for (const other of [
+        { stream_id: "s0", seq: 1 },
+        { stream_id: "s1", seq: 99 }
+      ]) {
+        back.send({ op: "subscribe", args: ["order"], since: other })
+        const [lost, snapshot] = yield* back.take(2)
+        assert.deepStrictEqual(lost.resume, { recovered: false, stream_id: "s1", head_seq: 7 })
+        assert.deepStrictEqual([snapshot.data.type, snapshot.data.seq], ["snapshot", 7])
+      }
+      world.users.forgotten = 2
+      back.send({ op: "subscribe", args: ["order"], since_seq: 1 })
+      assert.strictEqual((yield* back.next).resume.recovered, false)
+      yield* back.next
+      back.send({ op: "subscribe", args: ["order"], since_seq: 2 })
+      const [kept] = yield* back.take(3)
+      assert.strictEqual(kept.resume.recovered, true)
+    })
+  )
+
+  it.live("joins a snapshot with what happens while it is read", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      world.users.emit("order", { n: 1 })
+      const peer = yield* authenticated(world)
+      world.users.orders = [{ order_id: "a" } as never]
+      world.users.meanwhile = () => {
+        world.users.emit("order", { n: 2 })
+        world.users.orders = [{ order_id: "a" } as never, { order_id: "b" } as never]
+      }
+      peer.send({ op: "subscribe", args: ["order"] })
+      const [, snapshot] = yield* peer.take(2)
+      // the list was read again, so that it is that of its position
+      assert.deepStrictEqual([snapshot.data.seq, snapshot.data.list.length], [2, 2])
+      world.users.emit("order", { n: 3 })
+      const update = yield* peer.next
+      assert.deepStrictEqual([update.data.seq, update.data.list], [3, [{ n: 3 }]])
+    })
+  )
+
+  it.live("keeps positions and balances with the seq of their last event", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      world.users.positions = [{ sub_account_address: VAULT, symbol: SYMBOL, size: "1" } as never]
+      world.users.balances = [{ sub_account_address: VAULT, asset: "USDC" } as never]
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["position", "account_balance"] })
+      const [, positions, balances] = yield* peer.take(3)
+      assert.deepStrictEqual(positions.data.list, [{ sub_account_address: VAULT, symbol: SYMBOL, size: "1", seq: 3 }])
+      assert.deepStrictEqual(balances.data.list, [{ sub_account_address: VAULT, asset: "USDC", seq: 0 }])
+    })
+  )
+
+  it.live("shows a bound key the numbers of all events and the records of its own sub-accounts", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.users.positions = [
+        { sub_account_address: VAULT, symbol: SYMBOL } as never,
+        { sub_account_address: VAULT_1, symbol: SYMBOL } as never
+      ]
+      yield* start(world)
+      const bound = yield* authenticated(world, "BOUND")
+      const whole = yield* authenticated(world)
+      for (const peer of [bound, whole]) peer.send({ op: "subscribe", args: ["position"] })
+      assert.lengthOf((yield* bound.take(2))[1].data.list, 1)
+      assert.lengthOf((yield* whole.take(2))[1].data.list, 2)
+      world.users.emit("position", { mine: true }, { vault: VAULT })
+      world.users.emit("position", { mine: false }, { vault: VAULT_1 })
+      world.users.emit("position", { mine: false }, { user: OTHER_USER })
+      const lists = (messages: ReadonlyArray<Message>) => messages.map(({ data }) => [data.seq, data.list.length])
+      assert.deepStrictEqual(lists(yield* bound.take(2)), [
+        [1, 1],
+        [2, 0]
+      ])
+      assert.deepStrictEqual(lists(yield* whole.take(2)), [
+        [1, 1],
+        [2, 1]
+      ])
+    })
+  )
+
+  it.live("starts from snapshots when the numbers start anew", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["order"] })
+      yield* peer.take(2)
+      world.users.emit("order", {})
+      yield* peer.next
+      world.users.restart("s2")
+      const snapshot = yield* peer.next
+      assert.deepStrictEqual([snapshot.data.type, snapshot.data.stream_id, snapshot.data.seq], ["snapshot", "s2", 0])
+      world.users.emit("order", {})
+      assert.strictEqual((yield* peer.next).data.seq, 1)
+    })
+  )
+
+  it.live("refuses topics whose backend does not answer, and closes 1013 when that lasts", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { silence_ms: 200 })
+      const peer = yield* authenticated(world)
+      const publicPeer = yield* connect(world, "/ws/public")
+      world.lose("referee", 1_000)
+      peer.send({ op: "subscribe", args: ["position", "order"], req_id: 1 })
+      const got = yield* peer.take(3)
+      assert.deepStrictEqual(got[0], { op: "subscribed", args: ["order"], req_id: 1 })
+      const refused = got.find(({ op }) => op === "error")
+      assert.deepStrictEqual(
+        [refused.topic, refused.code, refused.details.reason],
+        ["position", "SERVICE_UNAVAILABLE", "BackendUnavailable"]
+      )
+      world.lose("sequencer", 10_001)
+      assert.strictEqual((yield* peer.ended).code, 1013)
+      assert.match((yield* Effect.flip(connect(world, "/ws/private"))).message, /^503 .*SERVICE_UNAVAILABLE/u)
+      assert.strictEqual((yield* publicPeer.ask({ op: "ping" })).op, "pong")
+      world.lose("sequencer", 60_001)
+      assert.strictEqual((yield* publicPeer.ended).code, 1013)
+    })
+  )
+})
+
+describe("the end", () => {
+  it.live("pings, and closes 4000 who is silent", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { ping_interval_ms: 20, silence_ms: 100 })
+      const alive = yield* connect(world, "/ws")
+      const silent = yield* connect(world, "/ws", { autoPong: false })
+      assert.strictEqual((yield* silent.ended).code, 4000)
+      yield* alive.until(() => alive.pings > 5)
+      assert.isUndefined(alive.close)
+    })
+  )
+
+  it.live("announces a shutdown, closes 1001 spread over the drain time, and accepts nobody meanwhile", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const scope = yield* Scope.make()
+      yield* start(world, { drain_ms: 200 }).pipe(Scope.provide(scope))
+      const peers = yield* Effect.forEach([1, 2, 3, 4], () => connect(world, "/ws"))
+      const at = Date.now()
+      const times: Array<number> = []
+      for (const peer of peers) peer.socket.on("close", () => times.push(Date.now() - at))
+      const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void), { startImmediately: true })
+      const refused = yield* Effect.flip(connect(world, "/ws"))
+      assert.match(refused.message, /^503 .*ShuttingDown/u)
+      yield* Fiber.join(closing)
+      for (const peer of peers) {
+        assert.deepStrictEqual(yield* peer.ended, { code: 1001, text: "going away" })
+        const [announced] = peer.messages
+        assert.deepStrictEqual(
+          [announced.op, announced.code, announced.message],
+          ["error", "SERVICE_UNAVAILABLE", "going away"]
+        )
+      }
+      assert.isAtLeast(times[3]! - times[0]!, 120)
+    })
+  )
+})
