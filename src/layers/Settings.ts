@@ -4,7 +4,7 @@
  * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
  * embedded backend has a table of its own beside it. Source: contract 13; docs/operations.md is checked against it.
  */
-import { Config, type Redacted } from "effect"
+import { Config, type Redacted, Schema } from "effect"
 
 export interface Setting<A> {
   /** Environment variable. */
@@ -56,10 +56,12 @@ const oneOf =
   <const L extends ReadonlyArray<string>>(...literals: L) =>
   (name: string) =>
     Config.Literals(literals, name) as Config.Config<L[number]>
+const port = (name: string) =>
+  Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
-  port: withDefault("PORT", Config.Port, 3010, "port of REST and WebSocket"),
+  port: withDefault("PORT", port, 3010, "port of REST and WebSocket; 0 takes a free one"),
   host: withDefault("HOST", Config.String, "0.0.0.0", "address to listen on"),
   environment: withDefault<Environment>(
     "ENVIRONMENT",

@@ -22,7 +22,10 @@ export class BackendHealth extends Context.Service<
   {
     readonly sequencer: () => LinkState
     readonly referee: () => LinkState
-    /** A frame of the event stream arrived: the head it tells, and the seq and engine time applied here. */
+    /**
+     * A frame of the event stream arrived: the head it tells, the seq applied here, and when the oldest event that is not
+     * applied happened, by our clock.
+     */
     readonly sawSequencer: (frame: {
       readonly head_seq: number
       readonly applied_seq: number

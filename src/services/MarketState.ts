@@ -155,6 +155,10 @@ export class Markets {
       market.day.advance(this.position?.ts_ms ?? 0)
     }
   }
+  /** Instruments that the stream has not told, because they did not change. */
+  know(instruments: ReadonlyArray<Instrument>): void {
+    for (const instrument of instruments) this.market(instrument.symbol).instrument = instrument
+  }
   /** Prices that the stream has not told yet. */
   seed(prices: ReadonlyArray<Prices>): void {
     for (const each of prices) this.market(each.symbol).prices ??= each

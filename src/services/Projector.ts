@@ -8,6 +8,7 @@
  */
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
 import type { Event } from "../domain/Event.ts"
+import type { Instrument } from "../domain/Market.ts"
 import { type ModelPosition, type Projection, Projecting, streamIdOf } from "../domain/Projection.ts"
 import * as Record from "../domain/Record.ts"
 import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
@@ -47,7 +48,7 @@ export class Projector extends Context.Service<
   {
     /** Position up to which readers see the stream; `undefined` before anything was committed. */
     readonly position: () => ModelPosition | undefined
-    /** Succeeds once the read model has been loaded and is being moved on. */
+    /** Whether the read model has been loaded and is being moved on. */
     readonly loaded: () => boolean
   }
 >()("gateway/services/Projector") {
@@ -70,7 +71,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   let position: ModelPosition | undefined
   let projecting: Projecting | undefined
+  /** Instruments as the sequencer told them, to be kept with the next batch. */
+  let told: ReadonlyArray<Instrument> = []
+  let connected = false
   let headSeq = 0
+  /** How far our clock is ahead of the engine's, by the promptest heartbeat of this connection. */
+  let ahead: number | undefined
 
   /** Reads the books that are wanted, each in a fiber of its own, until each fits. */
   const readBooks: Effect.Effect<void> = Effect.suspend(() => {
@@ -95,6 +101,33 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const readAgain = Effect.delay(
     Effect.suspend(() => readBooks),
     "50 millis"
+  )
+
+  /** Reads what the stream tells only when it changes: instruments, and prices before their first sample. */
+  const readStatics = Effect.all(
+    [
+      FiberSet.run(
+        reads,
+        sequencer.instruments.pipe(
+          Effect.retry(backOff),
+          Effect.flatMap((instruments) => {
+            told = instruments
+            markets.know(instruments)
+            return readBooks
+          }),
+          Effect.ignore
+        )
+      ),
+      FiberSet.run(
+        reads,
+        referee.prices([]).pipe(
+          Effect.retry(backOff),
+          Effect.flatMap((prices) => Effect.sync(() => markets.seed(prices))),
+          Effect.ignore
+        )
+      )
+    ],
+    { discard: true }
   )
 
   /** Loads what the history holds and begins there. */
@@ -134,18 +167,30 @@ const make = Effect.fnUntraced(function* (options: Options) {
     markets.start(standing, starts)
     streams.start(standing === undefined ? "" : streamIdOf(standing), heads)
     yield* readBooks
-    yield* FiberSet.run(
-      reads,
-      referee.prices([]).pipe(
-        Effect.retry(backOff),
-        Effect.flatMap((prices) => Effect.sync(() => markets.seed(prices))),
-        Effect.ignore
-      )
-    )
   })
 
-  const report = (oldest_unapplied_ms: number | undefined) =>
-    health.sawSequencer({ head_seq: headSeq, applied_seq: position?.seq ?? 0, oldest_unapplied_ms })
+  /** Tells how far the lane is; `waiting` is the engine time of the oldest event that is not committed. */
+  const report = (waiting: number | undefined) =>
+    health.sawSequencer({
+      head_seq: headSeq,
+      applied_seq: position?.seq ?? 0,
+      oldest_unapplied_ms: waiting === undefined || ahead === undefined ? undefined : waiting + ahead
+    })
+
+  const lost = () => {
+    connected = false
+    ahead = undefined
+    markets.interrupted()
+    health.lostSequencer()
+  }
+
+  /** A frame came: after a loss, readers start from snapshots, and what may have changed meanwhile is read. */
+  const alive: Effect.Effect<void> = Effect.suspend(() => {
+    if (connected) return Effect.void
+    connected = true
+    markets.regained()
+    return readStatics
+  })
 
   const commit = (projection: Projection) =>
     history.commit(projection).pipe(
@@ -162,10 +207,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
   /** Projects, commits and shows a batch. */
   const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
     report(events[0]!.ts_ms)
-    const projection = projecting!.next(epoch, events)
+    let projection = projecting!.next(epoch, events)
+    if (told.length > 0) {
+      const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
+      const known = told.filter(({ symbol }) => !newer.has(symbol))
+      projection = { ...projection, instruments: [...known, ...projection.instruments] }
+      told = []
+    }
     yield* commit(projection)
     position = projection.position
-    markets.regained()
+    yield* alive
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
     report(undefined)
@@ -203,16 +254,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
         }
         case "heartbeat":
           headSeq = frame.head_seq
+          ahead = Math.min(ahead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
           if (batch.length === 0) {
-            markets.regained()
+            yield* alive
             report(undefined)
           }
           break
         case "interrupted":
           if (batch.length > 0) yield* apply(epoch!, batch)
           batch = []
-          markets.interrupted()
-          health.lostSequencer()
+          lost()
           break
       }
     }
@@ -270,8 +321,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const started = clock.currentTimeMillisUnsafe()
       const cause = yield* follow.pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
-      markets.interrupted()
-      health.lostSequencer()
+      lost()
       if (gone(cause)) yield* insist("building the read model anew", rebuild)
       else yield* Effect.logWarning("the event stream broke off", cause)
       // at once after a good while, then slower and slower

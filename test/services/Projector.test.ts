@@ -166,8 +166,10 @@ describe("Projector", () => {
       yield* reached(3)
       yield* eventually("book read", () => view.book(symbol) !== undefined)
       faults.failing = true
-      // the virtual clock starts at 0
-      const now = 10
+      // the engine's clock is ahead of ours, which starts at 0
+      const now = START + 10
+      yield* TestClock.adjust("1 second")
+      feed.heartbeat(3, START)
       feed.tell(event(4, body.order(), { ts_ms: now }), event(5, body.book(2, [["59001", "1"]], []), { ts_ms: now }))
       yield* TestClock.adjust("6 seconds")
       assert.strictEqual(view.book(symbol)!.seq, 1)
@@ -277,6 +279,40 @@ describe("Projector", () => {
         )
       }).pipe(Effect.provide(after.layer))
     })
+  })
+
+  it.effect("knows instruments and prices that the stream has not told, and reads them again after a loss", () => {
+    const { feed, backend, layer } = setting()
+    backend.book = () => ({ ...emptyBook, as_of_seq: 1 })
+    backend.instruments = [instrument(), instrument({ symbol: "ETH-USDC" })]
+    backend.prices = [prices({ mark_price: "77" })]
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.balance()))
+      yield* reached(1)
+      yield* eventually("instruments known", () => view.instruments().length === 2)
+      yield* eventually("prices known", () => view.ticker(symbol)?.last_price === "77")
+      yield* eventually("books read", () => view.book("ETH-USDC") !== undefined)
+      feed.tell(event(2, body.instrument({ status: "ReduceOnly" })))
+      yield* reached(2)
+      assert.deepStrictEqual(
+        (yield* history.instruments).map((each) => [each.symbol, each.status]),
+        [
+          ["ETH-USDC", "Trading"],
+          [symbol, "ReduceOnly"]
+        ]
+      )
+      assert.strictEqual(view.instrument(symbol)!.status, "ReduceOnly")
+      let resets = 0
+      view.follow((changes) => (resets += changes.filter(({ reset }) => reset).length))
+      backend.instruments = [instrument({ status: "Closed" }), instrument({ symbol: "ETH-USDC" })]
+      feed.interrupt()
+      feed.heartbeat(2)
+      yield* eventually("instruments read again", () => view.instrument(symbol)!.status === "Closed")
+      assert.strictEqual(resets, 2, "each book starts from a snapshot")
+    }).pipe(Effect.provide(layer))
   })
 
   it.effect("keeps no rows and no stream of a user of the house", () => {
