@@ -39,7 +39,8 @@ export const routerConfig = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
-  maxParamLength: 300
+  // a party id of 255 characters, each of them percent-encoded
+  maxParamLength: 765
 } as const
 
 const exposed = [
