@@ -7,6 +7,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
+import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import * as Http from "./http/Http.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
@@ -27,6 +28,7 @@ import * as PriceFollower from "./services/PriceFollower.ts"
 import { Projector } from "./services/Projector.ts"
 import { RateLimiter } from "./services/RateLimiter.ts"
 import { Readiness } from "./services/Readiness.ts"
+import * as SettledSequencer from "./services/SettledSequencer.ts"
 import { SubAccounts } from "./services/SubAccounts.ts"
 import { Tokens } from "./services/Tokens.ts"
 import { UserSnapshots } from "./services/UserSnapshots.ts"
@@ -36,6 +38,9 @@ import * as Ws from "./ws/Ws.ts"
 
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
+
+/** The embedded backend's own market maker: its orders are seen in books and trades, and nobody reads its history. */
+const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
 
 /** What the gateway decides, over its ports. Each storey stands on the ones below it. */
 const policies = (settings: Settings) => {
@@ -51,17 +56,13 @@ const policies = (settings: Settings) => {
       limits: { public: settings.ratePublic, token: settings.rateToken, "api-key": settings.rateApiKey }
     })
   )
-  const lanes = Layer.mergeAll(
-    Gate.layer,
-    PriceFollower.layer,
-    Projector.layer(),
+  const lanes = Layer.mergeAll(Gate.layer, PriceFollower.layer, Projector.layer({ houseUsers: HOUSE_USERS }))
+  const desks = Layer.mergeAll(
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
       admin: username === undefined || password === undefined ? undefined : { username, password }
-    })
-  )
-  const desks = Layer.mergeAll(
+    }),
     Klines.layer,
     Orders.layer,
     SubAccounts.layer,
@@ -71,7 +72,12 @@ const policies = (settings: Settings) => {
     UserSnapshots.layer
   )
   const readers = Layer.mergeAll(Markets.layer, Lists.layer, Holdings.layer)
-  return readers.pipe(Layer.provideMerge(desks), Layer.provideMerge(lanes), Layer.provideMerge(ground))
+  return readers.pipe(
+    Layer.provideMerge(desks),
+    Layer.provideMerge(SettledSequencer.layer),
+    Layer.provideMerge(lanes),
+    Layer.provideMerge(ground)
+  )
 }
 
 const sockets = (settings: Settings) =>

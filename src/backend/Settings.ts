@@ -7,6 +7,8 @@ import { SignedDecimal } from "../domain/Decimal.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
+const port = (name: string): Config.Config<number> =>
+  Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 /** Decimal text that is not negative. */
 const amount = (name: string): Config.Config<string> =>
   Config.schema(SignedDecimal.check(Schema.isPattern(/^[0-9]/u, { message: "must not be negative" })), name)
@@ -14,8 +16,8 @@ const amount = (name: string): Config.Config<string> =>
 export const settings = Config.all({
   /** journal of the backend, in `backend/` */
   dataDir: Config.String("DATA_DIR").pipe(Config.withDefault("./data")),
-  /** port where the backend runs alone */
-  port: Config.Port("BACKEND_PORT").pipe(Config.withDefault(3011)),
+  /** port where the backend runs alone; 0: any free one */
+  port: port("BACKEND_PORT").pipe(Config.withDefault(3011)),
   /** address to listen on; without BACKEND_SECRET always 127.0.0.1 */
   host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
   /** JSON file of markets; default: the ones that ship */

@@ -17,9 +17,9 @@ export interface Turn {
   readonly step: number
   readonly events: Array<Event>
   /** markets whose book may have changed */
-  readonly markets: Array<MarketState>
+  readonly markets: Set<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
-  readonly holdings: Array<Holding>
+  readonly holdings: Set<Holding>
   /** accounts whose margins moved without a fill, with the order that did it where it is one */
   readonly margins: Map<Account, string | undefined>
   /** fills by taker execution */
@@ -32,8 +32,8 @@ export const begin = (state: State, at: number, command: Command | undefined): T
   commandId: command?.command_id,
   step: state.step + 1,
   events: [],
-  markets: [],
-  holdings: [],
+  markets: new Set(),
+  holdings: new Set(),
   margins: new Map(),
   prints: []
 })
@@ -54,14 +54,6 @@ export const emit = (turn: Turn, account: Account | undefined, market: MarketSta
     event
   })
   return seq
-}
-
-export const touchMarket = (turn: Turn, market: MarketState): void => {
-  if (!turn.markets.includes(market)) turn.markets.push(market)
-}
-
-export const touchHolding = (turn: Turn, holding: Holding): void => {
-  if (!turn.holdings.includes(holding)) turn.holdings.push(holding)
 }
 
 /** google.rpc.Code of the refusals that the engine gives. Source: contract 8.3. */

@@ -1,33 +1,41 @@
 /**
  * The backend as a worker thread of the gateway's process. Serves on the loopback port and with the secret that it is
- * given, says `{ port, epoch }` once it does, stops gracefully at any message, and exits with 1 when it had to stop.
+ * given, says so once it does, stops gracefully at any message, and exits with 1 when it had to stop, after saying why.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import * as Backend from "./Backend.ts"
-import type { WorkerData } from "./Embedded.ts"
-import { settings } from "./Settings.ts"
+import type { WorkerData, WorkerMessage } from "./Embedded.ts"
+import type { Settings } from "./Settings.ts"
 
-const { port, secret } = workerData as WorkerData
+const { settings, port, secret } = workerData as WorkerData
+const values: Settings = {
+  ...settings,
+  host: "127.0.0.1",
+  port,
+  secret: Redacted.make(secret),
+  tlsCa: undefined,
+  tlsCert: undefined,
+  tlsKey: undefined
+}
+const tell = (message: WorkerMessage): void => parentPort!.postMessage(message)
 
 const program = Effect.gen(function* () {
-  const values = yield* settings
-  const embedded = {
-    ...values,
-    host: "127.0.0.1",
-    port,
-    secret: Redacted.make(secret),
-    tlsCert: undefined,
-    tlsKey: undefined
-  }
-  return yield* Effect.gen(function* () {
-    const serving = yield* Backend.serve(embedded)
-    parentPort!.postMessage({ port: serving.port, epoch: serving.epoch })
-    return yield* serving.failed
-  }).pipe(Effect.scoped, Backend.withLogging(embedded))
-})
+  const serving = yield* Backend.serve(values)
+  tell({ port: serving.port })
+  return yield* serving.failed
+}).pipe(
+  Effect.scoped,
+  Effect.tapError((error) =>
+    Effect.andThen(
+      Effect.logError(error.message),
+      Effect.sync(() => tell({ error: error.message }))
+    )
+  ),
+  Backend.withLogging(values)
+)
 
-const fiber = Effect.runFork(Effect.tapError(program, (error) => Effect.logError(error.message)))
+const fiber = Effect.runFork(program)
 parentPort!.once("message", () => fiber.interruptUnsafe())
 const exit = await Effect.runPromise(Fiber.await(fiber))
 process.exit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)

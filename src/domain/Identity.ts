@@ -72,13 +72,13 @@ export interface Party {
   readonly fingerprint: string
 }
 
-/** Reads a party id; `undefined` where it is none. Source: contract 1.5. */
+/** Reads a party id; `undefined` where it is none: a hint holds no `::` and no space. Source: contract 1.5. */
 export const parseParty = (text: string): Party | undefined => {
   const at = text.lastIndexOf("::")
   if (at === -1) return undefined
   const hint = text.slice(0, at)
   const fingerprint = text.slice(at + 2)
-  if (!/^[A-Za-z0-9_: -]{1,185}$/u.test(hint) || hint.includes("::") || !/^1220[0-9a-f]{64}$/u.test(fingerprint)) {
+  if (!/^[A-Za-z0-9_:-]{1,185}$/u.test(hint) || hint.includes("::") || !/^1220[0-9a-f]{64}$/u.test(fingerprint)) {
     return undefined
   }
   return { id: text, hint, fingerprint }

@@ -6,7 +6,7 @@
  * state; where the feed repeats, jumps or ends, it is followed anew from the committed position; where the position is gone,
  * what is open is read from the backend and numbering starts anew. Source: contract 5.8, 6, 8, 8.4.
  */
-import { Cause, Clock, Context, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
 import type { Event } from "../domain/Event.ts"
 import type { Instrument } from "../domain/Market.ts"
 import { type ModelPosition, type Projection, Projecting, streamIdOf } from "../domain/Projection.ts"
@@ -15,7 +15,7 @@ import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
 import { BackendHealth } from "./BackendHealth.ts"
 import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
 import { History, type HistoryUnavailable, TRADES_KEPT } from "./History.ts"
-import { Markets } from "./MarketState.ts"
+import { MarketState } from "./MarketState.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee } from "./Referee.ts"
 import { type ReadError, Sequencer } from "./Sequencer.ts"
@@ -40,6 +40,9 @@ class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { messag
 /** Waits between tries: from 50 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
 
+/** Longest wait for the read model: it may lag, and nobody waits for ever. */
+const REACHED_WAIT = Duration.seconds(1)
+
 const samePosition = (a: ModelPosition | undefined, b: ModelPosition): boolean =>
   a?.epoch === b.epoch && a.seq === b.seq
 
@@ -50,6 +53,8 @@ export class Projector extends Context.Service<
     readonly position: () => ModelPosition | undefined
     /** Whether the read model has been loaded and is being moved on. */
     readonly loaded: () => boolean
+    /** Waits until readers see the stream up to `seq`, at most {@link REACHED_WAIT}. */
+    readonly reached: (seq: number) => Effect.Effect<void>
   }
 >()("gateway/services/Projector") {
   static readonly layer = (
@@ -65,7 +70,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const referee = yield* Referee
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
-  const markets = new Markets(clock)
+  const markets = new MarketState(clock)
   const streams = new Streams()
   const reads = yield* FiberSet.make<void>()
 
@@ -170,6 +175,22 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
 
   /** Tells how far the lane is; `waiting` is the engine time of the oldest event that is not committed. */
+  const waiting = new Set<{ readonly seq: number; readonly resume: () => void }>()
+  const wake = () => {
+    for (const waiter of waiting) {
+      if (waiter.seq > position!.seq) continue
+      waiting.delete(waiter)
+      waiter.resume()
+    }
+  }
+  const reached = (seq: number): Effect.Effect<void> =>
+    Effect.callback<void>((resume) => {
+      if (position !== undefined && position.seq >= seq) return resume(Effect.void)
+      const waiter = { seq, resume: () => resume(Effect.void) }
+      waiting.add(waiter)
+      return Effect.sync(() => waiting.delete(waiter))
+    }).pipe(Effect.timeoutOption(REACHED_WAIT), Effect.asVoid)
+
   const report = (waiting: number | undefined) =>
     health.sawSequencer({
       head_seq: headSeq,
@@ -220,6 +241,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
     report(undefined)
+    if (waiting.size > 0) wake()
     yield* readBooks
   })
 
@@ -337,6 +359,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   return Context.make(
     Projector,
-    Projector.of({ position: () => position, loaded: () => projecting !== undefined })
+    Projector.of({ position: () => position, loaded: () => projecting !== undefined, reached })
   ).pipe(Context.add(MarketView, markets.view), Context.add(UserStreams, streams.view))
 })

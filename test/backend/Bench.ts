@@ -58,7 +58,9 @@ export const config = (overrides: Partial<Engine.EngineConfig> = {}): Engine.Eng
 
 export class Bench {
   readonly state: Engine.State
+  /** all inputs, and those that a journal keeps: no refusals, no Ticks that would change nothing */
   readonly inputs: Array<Engine.Input> = []
+  readonly journal: Array<Engine.Input> = []
   readonly events: Array<Event> = []
   now = START
   private commands = 0
@@ -71,7 +73,9 @@ export class Bench {
     const input = { at_ms: this.now, command }
     this.inputs.push(input)
     const before = this.state.seq
+    const matters = command !== undefined || Engine.tickMatters(this.state, this.now)
     const step = Engine.apply(this.state, input)
+    if (matters && step.result?.outcome?.$case !== "status") this.journal.push(input)
     step.events.forEach((event, i) => assert.strictEqual(event.seq, before + i + 1, "seq has a gap"))
     this.events.push(...step.events)
     return step

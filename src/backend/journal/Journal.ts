@@ -22,6 +22,9 @@ export class JournalError extends Schema.TaggedError<JournalError>()("JournalErr
 /** Repetitions of a command_id are answered from the journal for this long. Source: contract 8. */
 export const REPETITION_MS = 24 * 60 * 60 * 1000
 
+/** Pages that the write-ahead log collects before they move into the file: 16 MiB, so that few commits pay for it. */
+const WAL_PAGES = 4096
+
 /** Layout of the file. A file of another layout is refused. */
 const LAYOUT = "1"
 
@@ -157,6 +160,7 @@ export class Journal {
       release = lock(`${path}.lock`)
       db = new DatabaseSync(path)
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000")
+      db.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`)
       db.exec(TABLES)
       let origin = readOrigin(db, path)
       if (origin === undefined) {

@@ -176,7 +176,7 @@ export const book = (
  * Conservation, exact: Σ wallets + Σ unrealised PnL + fees = deposits − withdrawals. Since Σ q = 0 in every market, the
  * unrealised PnL sums to −Σ signed entry values at any mark. Source: contract 9.3.
  */
-export const assertConserved = (state: State, markets: ReadonlyArray<MarketState>): void => {
+export const assertConserved = (state: State, markets: Iterable<MarketState>): void => {
   for (const market of markets)
     if (market.netLots !== 0) throw new Error(`positions of ${market.market.symbol} sum to ${market.netLots} lots`)
   const held = state.wallets - state.entries + state.fees

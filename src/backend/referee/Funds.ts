@@ -13,7 +13,7 @@ import type {
 import { BalanceReason, type Transfer, TransferStatus } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import { noAccount, ownAccount } from "../sequencer/Orders.ts"
-import { type Account, ASSET, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
+import { type Account, ASSET, rememberTransfer, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
 import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 
@@ -156,7 +156,7 @@ export const deposit = (turn: Turn, account: Account, id: string, amount: Decima
     created_time_ms: at,
     updated_time_ms: at
   }
-  userOf(state, account.userId).transfers.set(id, transfer)
+  rememberTransfer(state, userOf(state, account.userId), transfer)
   Accounts.credit(state, account, amount, at)
   state.deposits += amount
   announceTransfer(turn, account, transfer)
@@ -257,7 +257,7 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
     created_time_ms: at,
     updated_time_ms: at
   }
-  user.transfers.set(request.transfer_id, transfer)
+  rememberTransfer(state, user, transfer)
   Accounts.credit(state, from, -amount, at)
   Accounts.credit(state, to, amount, at)
   announceTransfer(turn, from, transfer)

@@ -25,7 +25,7 @@ import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { feeOf } from "../referee/Fees.ts"
 import { type Account, type Holding, rememberClosed, units, valueOf } from "../State.ts"
-import { emit, touchHolding, touchMarket, type Turn } from "../Turn.ts"
+import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import type { Order } from "./Order.ts"
 
@@ -71,10 +71,10 @@ export const emitMargins = (turn: Turn): void => {
 export const rest = (turn: Turn, order: Order): void => {
   const { holding } = order
   holding.market.book.add(order)
-  touchMarket(turn, holding.market)
+  turn.markets.add(holding.market)
   if (order.reduceOnly) {
     Accounts.bindReduceOnly(holding, order.side, order.leaves)
-    touchHolding(turn, holding)
+    turn.holdings.add(holding)
   }
   turn.state.orders.set(order.number, order)
   holding.orders.set(order.number, order)
@@ -85,14 +85,14 @@ export const lift = (turn: Turn, order: Order): void => {
   if (order.level === undefined) return
   if (order.reduceOnly) Accounts.bindReduceOnly(order.holding, order.side, -order.leaves)
   order.holding.market.book.remove(order)
-  touchMarket(turn, order.holding.market)
+  turn.markets.add(order.holding.market)
 }
 
 /** Takes lots off the quantity of a resting order, which keeps its place. What an opening order binds is the caller's. */
 export const shrink = (turn: Turn, order: Order, lots: number): void => {
   const { holding } = order
   holding.market.book.reduce(order, lots)
-  touchMarket(turn, holding.market)
+  turn.markets.add(holding.market)
   if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
   order.lots -= lots
   order.leaves -= lots
@@ -164,7 +164,7 @@ const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void =
   }
   if (!order.reduceOnly) Accounts.bindOrder(holding, order.side, order.ticks, -lots)
   Accounts.book(turn.state, holding, order.side, lots, fee, settlement, turn.at)
-  touchHolding(turn, holding)
+  turn.holdings.add(holding)
   order.leaves -= lots
   order.filled += lots
   order.filledValue += value
@@ -329,7 +329,7 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
       )
       break
     }
-    touchMarket(turn, market)
+    turn.markets.add(market)
     apply(turn, taker, lots, taken)
     apply(turn, maker, lots, made)
     market.lastTicks = ticks

@@ -30,6 +30,7 @@ import {
   holdingOf,
   type MarketState,
   rememberClosed,
+  rememberLink,
   type State
 } from "../State.ts"
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
@@ -174,7 +175,7 @@ export const newOrder = (
   const number = ++state.orderNumber
   const id = Ids.print(state.orderSeed, at, number)
   const { account, market } = holding
-  if (shape.link !== undefined) account.links.set(shape.link, id)
+  if (shape.link !== undefined) rememberLink(state, account, shape.link, id)
   return {
     number,
     id,

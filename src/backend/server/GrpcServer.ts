@@ -60,10 +60,17 @@ export interface NotFound {
   readonly notFound: string
 }
 
+export interface ReadOptions {
+  /** Whether the state is that of the journal; if not, nothing is told of it. */
+  readonly sound: () => boolean
+  readonly onDefect: (cause: unknown) => void
+}
+
 /** A read as a handler: a value, NOT_FOUND, or INTERNAL without its text. */
 export const read =
-  <Req, Res extends object>(answer: (request: Req) => Res | NotFound, onDefect: (cause: unknown) => void) =>
+  <Req, Res extends object>(answer: (request: Req) => Res | NotFound, { sound, onDefect }: ReadOptions) =>
   (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void => {
+    if (!sound()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
     try {
       const value = answer(call.request)
       if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })

@@ -120,8 +120,10 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   )
 
   const { state } = replayed
+  const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
   const events = new EventStream(log, now)
+  const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
   const writer = new Writer({
     machine,
     state,
@@ -131,21 +133,25 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     now,
     onEvents: events.publish,
     onFailure: (cause) => {
-      const message = `the journal ${path} could not be written: ${(cause as Error).message}`
+      // The state is ahead of the journal now: nobody may see more of it.
+      events.stop()
+      prices.stop()
+      const message = `a turn failed and was taken back, none of it was acknowledged: ${(cause as Error).message} (${path})`
       Deferred.doneUnsafe(failure, Effect.fail(new JournalError({ message, cause })))
     }
   })
-  const reads = options.reads(state)
-  const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
   const sequencer = Sequencer.make({ writer, log, events, now })
 
   const context = yield* Effect.context<never>()
-  const onDefect = (cause: unknown) => Effect.runForkWith(context)(Effect.logError("a read failed", cause))
+  const readOptions: GrpcServer.ReadOptions = {
+    sound: () => !writer.failed,
+    onDefect: (cause) => Effect.runForkWith(context)(Effect.logError("a read failed", cause))
+  }
   const answered = (unary: Unary<unknown>): UntypedServiceImplementation =>
     Object.fromEntries(
       Object.entries(unary).map(([name, answer]) => [
         name,
-        GrpcServer.read(answer as (request: unknown) => object, onDefect)
+        GrpcServer.read(answer as (request: unknown) => object, readOptions)
       ])
     )
 

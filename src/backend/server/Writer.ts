@@ -96,11 +96,15 @@ export class Writer<S, C> implements Submitter {
   private scheduled = false
   private tickDue = false
   private stopped = false
-  private entriesSinceCheckpoint = 0
+  private entriesSinceCheckpoint: number
+  /** Stopped because a turn failed: the state is ahead of the journal. */
+  failed = false
 
   constructor(options: WriterOptions<S, C>) {
     this.options = options
     this.at_ms = options.at_ms
+    const { journal } = options
+    this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
       this.tickDue = true
       this.schedule()
@@ -176,6 +180,7 @@ export class Writer<S, C> implements Submitter {
       journal.commit()
     } catch (cause) {
       this.halt()
+      this.failed = true
       const refused = this.undo(committing, cause) ? turn.concat(this.queue) : this.queue
       this.queue = []
       for (const { caller, command } of refused) {

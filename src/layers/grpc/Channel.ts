@@ -163,8 +163,10 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
           const final = subscription.final(error)
           if (final !== undefined) return yield* Effect.fail(final)
           yield* Queue.offer(queue, subscription.lost)
-          yield* Effect.logWithLevel(USUAL.has(error.code) ? "Debug" : "Warn")("backend stream lost", error).pipe(
-            Effect.annotateLogs({ stream: subscription.name, code: error.code })
+          // One line a loss; the attempts after it are told to who asks for more.
+          const usual = failures > 0 && USUAL.has(error.code)
+          yield* Effect.logWithLevel(usual ? "Debug" : "Warn")("backend stream lost").pipe(
+            Effect.annotateLogs({ stream: subscription.name, status: status[error.code], details: error.details })
           )
           yield* pause(failures++)
         }
@@ -203,7 +205,7 @@ const connection = <Frame, A, E>(
           try {
             for (const value of read(frame)) values.push(value)
           } catch (cause) {
-            broken = Object.assign(new Error("unreadable frame", { cause }), unreadable)
+            broken = Object.assign(new Error("unreadable frame", { cause }), unreadable, { details: String(cause) })
             break
           }
         }
@@ -225,4 +227,8 @@ const USUAL: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED
 
 const bare = { details: "", metadata: new Metadata() }
 const unreadable = { ...bare, code: status.DATA_LOSS }
-const ended: ServiceError = Object.assign(new Error("the stream ended"), { ...bare, code: status.UNAVAILABLE })
+const ended: ServiceError = Object.assign(new Error("the stream ended"), {
+  ...bare,
+  details: "the stream ended",
+  code: status.UNAVAILABLE
+})

@@ -1,4 +1,4 @@
-import { Effect, Fiber, Stream } from "effect"
+import { Effect, Fiber, Logger, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import { WireError } from "../../../src/layers/grpc/Wire.ts"
@@ -59,7 +59,7 @@ describe("GrpcFeed", () => {
             Stream.takeUntil(() => found.length >= 4000),
             Stream.runDrain
           )
-        }).pipe(Effect.provide(GrpcFeed.layer(endpoint)))
+        }).pipe(Effect.provide(GrpcFeed.layer(endpoint)), Effect.provide(Logger.layer([])))
       )
     )
     for (let i = 0; i < 20; i++) {

@@ -1,0 +1,140 @@
+/** Wallets that sign, and everything behind an Authenticator with doubles for what lies outside of it. */
+import { getPublicKey, hashes, sign } from "@noble/ed25519"
+import { sha512 } from "@noble/hashes/sha2.js"
+import { Effect, Layer, Ref } from "effect"
+import { Context, Redacted } from "effect"
+import { subAccountAddress } from "../../src/domain/Address.ts"
+import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryNonceStore from "../../src/layers/memory/MemoryNonceStore.ts"
+import * as MemoryRateLimitStore from "../../src/layers/memory/MemoryRateLimitStore.ts"
+import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
+import { ApiKeys, type ApiKeysOptions } from "../../src/services/ApiKeys.ts"
+import { Authenticator } from "../../src/services/Authenticator.ts"
+import { History } from "../../src/services/History.ts"
+import { RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
+import { type Command, Sequencer, type SubmitError } from "../../src/services/Sequencer.ts"
+import { SigningKeys, type VerifyKey } from "../../src/services/SigningKeys.ts"
+import { Tokens } from "../../src/services/Tokens.ts"
+import * as Ids from "./Ids.ts"
+
+hashes.sha512 = sha512
+const utf8 = new TextEncoder()
+
+export interface Wallet {
+  readonly seed: Uint8Array
+  readonly publicKey: Uint8Array
+  /** 64 hex digits. */
+  readonly hex: string
+  /** Signature in hex. */
+  readonly sign: (message: string) => string
+}
+
+export const wallet = (seed: Uint8Array): Wallet => {
+  const publicKey = getPublicKey(seed)
+  return {
+    seed,
+    publicKey,
+    hex: Buffer.from(publicKey).toString("hex"),
+    sign: (message) => Buffer.from(sign(utf8.encode(message), seed)).toString("hex")
+  }
+}
+/** A wallet of its own for every number. */
+export const walletNo = (n: number): Wallet => wallet(new Uint8Array(32).fill(n))
+
+export const signingKeys = (seed: number, older: ReadonlyArray<VerifyKey> = []): Layer.Layer<SigningKeys> => {
+  const own = walletNo(seed)
+  const current = { kid: `key-${seed}`, publicKey: own.publicKey }
+  return Layer.succeed(
+    SigningKeys,
+    SigningKeys.of({
+      current,
+      ring: [current, ...older],
+      sign: (message) => sign(message, own.seed),
+      cursorKey: Redacted.make(new Uint8Array(32))
+    })
+  )
+}
+
+/** A sequencer that writes down what it is asked, and fails as told. */
+export class Submitted extends Context.Service<
+  Submitted,
+  {
+    readonly commands: Ref.Ref<ReadonlyArray<Command>>
+    readonly failure: Ref.Ref<SubmitError | undefined>
+  }
+>()("test/Submitted") {
+  static readonly layer = Layer.effect(
+    Submitted,
+    Effect.gen(function* () {
+      return Submitted.of({
+        commands: yield* Ref.make<ReadonlyArray<Command>>([]),
+        failure: yield* Ref.make<SubmitError | undefined>(undefined)
+      })
+    })
+  )
+}
+
+const sequencer = Layer.effect(
+  Sequencer,
+  Effect.gen(function* () {
+    const submitted = yield* Submitted
+    return Sequencer.of({
+      submit: (command) =>
+        Effect.gen(function* () {
+          const failure = yield* Ref.get(submitted.failure)
+          if (failure !== undefined) return yield* failure
+          yield* Ref.update(submitted.commands, (all) => [...all, command])
+          return { seq: 1, accepted_at_ms: 0, orders: [], duplicate: false, version: undefined, result: undefined }
+        }),
+      orderBook: () => Effect.die("not asked here"),
+      instruments: Effect.die("not asked here"),
+      openOrders: Effect.die("not asked here"),
+      subAccounts: () => Effect.die("not asked here"),
+      head: Effect.die("not asked here")
+    })
+  })
+)
+
+/** Every user has sub-accounts 0 and 1, and 2 which was deleted. */
+const history = (root: (user_id: string) => string) =>
+  Layer.mock(History)({
+    subAccounts: (user_id) =>
+      Effect.succeed(
+        [0, 1, 2].map((index) => ({
+          sub_account_address: subAccountAddress(root(user_id), index),
+          user_id,
+          root_address: root(user_id),
+          index,
+          frozen: false,
+          deleted: index === 2,
+          created_time: 0
+        }))
+      )
+  })
+
+/** Root address by which a test names the sub-accounts of `user_id`. */
+export const rootOfUser = (user_id: string): string => `0x${user_id.replaceAll("-", "").padStart(64, "0")}`
+
+export interface Options {
+  readonly rate?: RateLimiterOptions
+  readonly apiKeys?: ApiKeysOptions
+}
+
+export const layer = (options: Options = {}) =>
+  Authenticator.layer({ admin: { username: "admin", password: Redacted.make("correct horse battery") } }).pipe(
+    Layer.provideMerge(Tokens.layer({ environment: "testnet" })),
+    Layer.provideMerge(ApiKeys.layer(options.apiKeys)),
+    Layer.provideMerge(RateLimiter.layer(options.rate ?? { mode: "off" })),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        sequencer.pipe(Layer.provideMerge(Submitted.layer)),
+        history(rootOfUser),
+        signingKeys(1),
+        Ids.layer,
+        NodeSignatures.layer(),
+        MemoryNonceStore.layer(),
+        MemoryAccounts.layer,
+        MemoryRateLimitStore.layer()
+      )
+    )
+  )
