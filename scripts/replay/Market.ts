@@ -21,9 +21,7 @@ export const marketsFile = JSON.stringify({
       max_leverage: "50",
       index_base: INDEX_PRICE,
       max_open_orders: 500,
-      risk_tiers: [
-        { risk_limit_value: "100000000000", initial_margin_rate: "0.02", maintenance_margin_rate: "0.01" }
-      ]
+      risk_tiers: [{ risk_limit_value: "100000000000", initial_margin_rate: "0.02", maintenance_margin_rate: "0.01" }]
     }
   ]
 })

@@ -66,4 +66,3 @@ export const enlist = (baseUrl: string, onEvent: (event: Feed.FeedEvent) => void
     asks: make(baseUrl, 2, SUB_ACCOUNTS, onEvent),
     taker: make(baseUrl, 3, 1, onEvent)
   })
-

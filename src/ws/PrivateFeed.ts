@@ -136,10 +136,19 @@ export class PrivateFeed {
       this.live.set(topic, seq)
       this.outbox.begin(snapshot, this.place(topic), now)
     }
-    this.retell(replay, now)
-    // while held, topics that were live before wait for what they missed
-    if (this.holds > 0) return
-    this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...beginnings.map(({ seq }) => seq)), now)
+    const begun = new Set(beginnings.map(({ topic }) => topic))
+    this.retell(
+      replay.filter(({ event }) => begun.has(event.topic)),
+      now
+    )
+    const seqs = beginnings.map(({ seq }) => seq)
+    if (this.holds === 0) {
+      this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), now)
+    } else {
+      // while held, what was missed comes first: from the earliest place that a topic stands at
+      const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
+      this.position = { stream_id, seq: Math.min(...known, ...seqs) }
+    }
   }
 
   private catchUp(stream_id: string, seq: number, now: number): void {
