@@ -103,7 +103,11 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): WireError => {
     }
   }
   const field = path.map(String).join(".")
-  const told = leafMessage(issue).issues[0]?.message ?? "invalid value"
+  const choices = "ast" in node ? choicesOf(node.ast) : undefined
+  const told =
+    choices === undefined
+      ? (leafMessage(issue).issues[0]?.message ?? "invalid value")
+      : `expected one of ${choices.join(", ")}`
   const message = field === "" ? told : `${field}: ${told}`
   const refuse = (reason: Reason, details?: Details) =>
     ofReason(reason, field === "" ? { ...details } : { field, ...details }, { message })
@@ -123,6 +127,12 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): WireError => {
   const bounds = check === undefined ? undefined : boundsOf(check)
   return bounds === undefined ? refuse("InvalidField") : refuse("OutOfRange", bounds)
 }
+
+/** The values of an enumeration. */
+const choicesOf = (ast: SchemaAST.AST): ReadonlyArray<string> | undefined =>
+  SchemaAST.isUnion(ast) && ast.types.every((type) => SchemaAST.isLiteral(type))
+    ? ast.types.map((type) => String((type as SchemaAST.Literal).literal))
+    : undefined
 
 const boundsOf = (check: SchemaIssue.Filter): Details | undefined => {
   const { representation } = (check.filter.annotations ?? {}) as {

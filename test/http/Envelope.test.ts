@@ -382,6 +382,42 @@ describe("the explorer", () => {
   })
 })
 
+describe("a refused field", () => {
+  const told = async (more: object) => {
+    const { message, details } = await refusal(await plain.fetch("POST", CREATE, { body: { ...order, ...more } }))
+    return [details?.reason, details?.field, message]
+  }
+  it("is told by reason and name, and what would be right", async () => {
+    assert.deepStrictEqual(await told({ side: "buy" }), ["InvalidField", "side", "side: expected one of Buy, Sell"])
+    assert.deepStrictEqual(await told({ time_in_force: "GTT" }), [
+      "InvalidField",
+      "time_in_force",
+      "time_in_force: expected one of GTC, IOC, FOK, PostOnly"
+    ])
+    assert.deepStrictEqual(await told({ post_only: "true" }), [
+      "InvalidField",
+      "post_only",
+      "post_only: Expected boolean"
+    ])
+    assert.deepStrictEqual(await told({ qty: 1 }), [
+      "InvalidDecimal",
+      "qty",
+      'qty must be a decimal number as text, such as "60000.1"'
+    ])
+    for (const qty of ["1e3", "+1", ".5", "5.", "007", "-0", "1,000", " 1", "NaN", "1".repeat(21), "-1"]) {
+      assert.deepStrictEqual((await told({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)
+    }
+    assert.deepStrictEqual((await told({ qty: "1.0000000000000000000" })).slice(0, 2), ["TooManyDecimals", "qty"])
+    assert.deepStrictEqual((await told({ sub_account_address: "0X1" })).slice(0, 2), [
+      "InvalidField",
+      "sub_account_address"
+    ])
+    for (const later of [{ trigger: {} }, { tpsl: { mode: "Full" } }, { expire_time: 1 }]) {
+      assert.deepStrictEqual((await told(later)).slice(0, 2), ["InvalidField", Object.keys(later)[0]])
+    }
+  })
+})
+
 describe("null", () => {
   it("means a value in one field only", async () => {
     const put = (body: unknown) => reasonOf("PUT", "/api/v1/admin/index-price", { body, authorization: ADMIN })
