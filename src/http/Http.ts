@@ -7,7 +7,6 @@ import { Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import { rateHeaders } from "../domain/RateHeaders.ts"
-import { textOf } from "../domain/Reason.ts"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
@@ -23,6 +22,7 @@ import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { ofReason, WireError } from "./WireError.ts"
 
 export interface HttpOptions {
   /** How many proxies in front are believed when they tell the client's address. */
@@ -39,7 +39,8 @@ export const routerConfig = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
-  maxParamLength: 300
+  // a party id of 255 characters, each of them percent-encoded
+  maxParamLength: 765
 } as const
 
 const exposed = [
@@ -82,23 +83,23 @@ const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestS
   })
 }
 
-const noSuchRoute = { code: "NOT_FOUND", message: textOf("NoSuchRoute"), details: { reason: "NoSuchRoute" } }
+const noSuchRoute = ofReason("NoSuchRoute")
+const upgrade = new WireError("BAD_REQUEST", "this path speaks WebSocket: ask for an upgrade", undefined, 426)
 
 /** What a request that no route took is answered. */
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState, table: RouteTable.RouteTable) => {
   const at = request.url.indexOf("?")
   const path = at === -1 ? request.url : request.url.slice(0, at)
   const methods = table.methodsOf(path)
-  if (methods === undefined) return Answer.write(state, 404, noSuchRoute)
+  if (methods === undefined) return Answer.write(state, noSuchRoute)
   if (RouteTable.isSocket(path) && request.method === "GET") {
-    const upgrade = { code: "BAD_REQUEST", message: "this path speaks WebSocket: ask for an upgrade" }
-    return HttpServerResponse.setHeaders(Answer.write(state, 426, upgrade), {
+    return HttpServerResponse.setHeaders(Answer.write(state, upgrade), {
       upgrade: "websocket",
       connection: "upgrade"
     })
   }
-  const refused = { code: "BAD_REQUEST", message: `this path takes ${methods}` }
-  return HttpServerResponse.setHeader(Answer.write(state, 405, refused), "allow", methods)
+  const refused = new WireError("BAD_REQUEST", `this path takes ${methods}`, undefined, 405)
+  return HttpServerResponse.setHeader(Answer.write(state, refused), "allow", methods)
 }
 
 const isRouteNotFound = (error: unknown): boolean =>
