@@ -3,7 +3,7 @@
  *
  * Source: contract 1.1, 1.2, 3.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, identity, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import { rateHeaders } from "../domain/RateHeaders.ts"
@@ -18,6 +18,7 @@ import * as OrderHandlers from "./handlers/OrderHandlers.ts"
 import * as PositionHandlers from "./handlers/PositionHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as UserHandlers from "./handlers/UserHandlers.ts"
+import * as Documents from "./Documents.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
@@ -31,6 +32,7 @@ export interface HttpOptions {
 
 const OPENAPI_PATH = "/api-docs/openapi.json"
 const SWAGGER_PATH = "/swagger-ui"
+const documentPaths: ReadonlySet<string> = new Set([OPENAPI_PATH, SWAGGER_PATH])
 /** Bodies above this are compressed when the client asks for it. */
 const GZIP_BYTES_MIN = 1025
 
@@ -106,7 +108,7 @@ const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
 /** Gives a request its state and every answer its headers. */
-const envelope = (options: HttpOptions, table: RouteTable.RouteTable) =>
+const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents: Documents.Documents) =>
   HttpRouter.middleware(
     (app) =>
       Effect.withFiber((fiber) => {
@@ -121,7 +123,10 @@ const envelope = (options: HttpOptions, table: RouteTable.RouteTable) =>
               ? Effect.succeed(unrouted(request, state, table))
               : Answer.ofCause(cause, state)
           }),
-          Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status)))
+          Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
+          documentPaths.has(request.url)
+            ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
+            : identity
         )
       }),
     { global: true }
@@ -162,7 +167,7 @@ export const layer = (options: HttpOptions) => {
       HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
         global: true
       }),
-      envelope(options, table)
+      envelope(options, table, Documents.make([...documentPaths]))
     )
   )
 }
