@@ -51,7 +51,21 @@ const Main = Layer.unwrap(
   )
 )
 
-NodeRuntime.runMain(Layer.launch(Main), {
+/** Why it could not start, in one line that says what to change. */
+const explain = (error: { readonly _tag: string; readonly message: string; readonly cause?: unknown }): string => {
+  const cause = error.cause instanceof Error ? error.cause.message : undefined
+  if (error._tag === "ServeError") return `cannot listen: ${cause ?? error.message}; choose another PORT or HOST`
+  return error._tag === "SqlError" ? `DATA_DIR: ${cause ?? error.message}` : (cause ?? error.message)
+}
+
+const program = Layer.launch(Main).pipe(
+  Effect.tapError((error) =>
+    Effect.sync(() => process.stderr.write(`\nThe gateway did not start: ${explain(error)}\n`))
+  )
+)
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
   // a stop that was asked for is a success
   teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
 })
