@@ -22,6 +22,8 @@ export class BackendHealth extends Context.Service<
   {
     readonly sequencer: () => LinkState
     readonly referee: () => LinkState
+    /** Whether both have told anything yet; before, there is nothing to serve from. */
+    readonly heard: () => boolean
     /**
      * A frame of the event stream arrived: the head it tells, the seq applied here, and when the oldest event that is not
      * applied happened, by our clock.
@@ -45,6 +47,7 @@ export class BackendHealth extends Context.Service<
       return BackendHealth.of({
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
+        heard: () => sequencer.heard && referee.heard,
         sawSequencer: ({ head_seq, applied_seq, oldest_unapplied_ms }) => {
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms)
           referee.moved(now(), head_seq)
@@ -80,6 +83,9 @@ class Link {
     this.born = born
   }
 
+  get heard(): boolean {
+    return this.lastFrame !== undefined
+  }
   saw(now: number, head: number, applied: number, oldest: number | undefined): void {
     const first = this.lastFrame === undefined
     // what the silence before this frame meant is judged first

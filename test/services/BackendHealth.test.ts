@@ -36,6 +36,11 @@ describe("BackendHealth", () => {
         ill_for_ms: 0,
         age_ms: 0
       })
+      assert.isFalse(health.heard(), "one of them has told nothing yet")
+      health.sawReferee({ applied_seq: 1 })
+      assert.isTrue(health.heard())
+      health.lostReferee()
+      assert.isTrue(health.heard())
     })
   )
 
