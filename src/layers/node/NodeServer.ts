@@ -30,6 +30,23 @@ const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 /** Headers of one request. */
 const HEADERS_MAX = 100
 
+/** How often connections that became idle are closed once nobody is accepted any more, in ms. */
+const IDLE_STEP_MS = 50
+
+/**
+ * From now on answers end their connections, so that clients go elsewhere; once the server stops to listen, connections
+ * that become idle are closed, which it would do only once.
+ */
+export const drain = (server: Http.Server): void => {
+  server.prependListener("request", (_, response) => {
+    response.shouldKeepAlive = false
+  })
+  const timer = setInterval(() => {
+    if (!server.listening) server.closeIdleConnections()
+  }, IDLE_STEP_MS)
+  server.once("close", () => clearInterval(timer))
+}
+
 export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
   static readonly layer = Layer.sync(NodeServer, () => {
     const server = Http.createServer({
