@@ -68,8 +68,8 @@ export interface Options {
   /** Points at which the replay pauses and the books are compared. */
   readonly pauses: number
   readonly onProgress: (done: number, total: number, report: Report) => void
-  /** Called before each request; may kill the gateway. */
-  readonly beforeRequest?: (request: number) => Promise<void>
+  /** Called before each request with what was acknowledged so far; may kill the gateway. */
+  readonly beforeRequest?: (request: number, traders: Traders, acknowledged: ReadonlySet<string>) => Promise<void>
 }
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
@@ -193,7 +193,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
   const request = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.gen(function* () {
       report.requests++
-      if (options.beforeRequest !== undefined) yield* Effect.promise(() => options.beforeRequest!(report.requests))
+      if (options.beforeRequest !== undefined) {
+        const { acknowledged, requests } = report
+        yield* Effect.promise(() => options.beforeRequest!(requests, traders, acknowledged))
+      }
       for (let tries = 0; ; tries++) {
         const result = yield* Effect.result(effect)
         if (Result.isSuccess(result)) {
