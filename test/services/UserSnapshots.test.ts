@@ -38,7 +38,7 @@ const live = (s: State) =>
         sawReferee: () => {},
         lostSequencer: () => {},
         lostReferee: () => {},
-        heard: () => true
+        started: () => true
       }),
       Layer.mock(History)({
         position: Effect.sync(() => ({ epoch: "e", seq: s.told, began: 0, ts_ms: 0 })),

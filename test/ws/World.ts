@@ -187,7 +187,7 @@ const servicesOf = (world: World) =>
       sawReferee: () => {},
       lostSequencer: () => {},
       lostReferee: () => {},
-      heard: () => true
+      started: () => true
     }),
     Layer.mock(Authenticator)({
       bearer: (token) => {
