@@ -1,26 +1,31 @@
 /** A backend that dies, hangs and comes back, seen from the gateway's doors. Source: contract 8.3, 8.4, 5.4. */
-import { ConfigProvider, Effect, Exit, Redacted, References, Scope } from "effect"
+import { Effect, Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { freePort } from "../../scripts/GatewayProcess.ts"
-import * as Embedded from "../../src/backend/Embedded.ts"
 import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
 import { Sequencer } from "../../src/services/Sequencer.ts"
 import { type BackendProcess, startBackend } from "./BackendProcess.ts"
 import {
   type Answer,
   call,
+  cancel,
+  create,
   eventually,
   type Exchange,
   type Frame,
   funded,
+  isUnavailable,
   listAll,
   movableClock,
   type Session,
   Socket,
-  startExchange
+  startExchange,
+  UNKNOWN,
+  UNSENT,
+  whatOf
 } from "./Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
@@ -38,36 +43,6 @@ const isWell = (exchange: Exchange) =>
     () => call(exchange, "GET", "/ready"),
     ({ status }) => status === 200
   )
-
-/** An order of 0.001 BTC that rests far below the market. */
-const create = (exchange: Exchange, { token, vault }: Session, order_link_id: string, fields: object = {}) =>
-  call(exchange, "POST", "/api/v1/order/create", {
-    token,
-    body: {
-      sub_account_address: vault,
-      symbol: "BTC-USDC",
-      side: "Buy",
-      order_type: "Limit",
-      qty: "0.001",
-      price: "58000",
-      order_link_id,
-      ...fields
-    }
-  })
-const cancel = (exchange: Exchange, { token, vault }: Session, order_link_id: string) =>
-  call(exchange, "POST", "/api/v1/order/cancel", {
-    token,
-    body: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id }
-  })
-
-const UNSENT = ["SERVICE_UNAVAILABLE", "BackendUnavailable", undefined]
-const UNKNOWN = ["SERVICE_UNAVAILABLE", "DeadlineExceeded", "unknown"]
-const whatOf = ({ body }: Answer) => [body.code, body.details?.reason, body.details?.outcome]
-const isRefused = (answer: Answer): void => {
-  assert.strictEqual(answer.status, 503, JSON.stringify(answer.body))
-  assert.deepInclude([UNSENT, UNKNOWN], whatOf(answer))
-  assert.strictEqual(answer.headers.get("retry-after"), "1")
-}
 
 describe("a backend of its own", () => {
   const clock = movableClock()
@@ -87,7 +62,7 @@ describe("a backend of its own", () => {
   const place = async (link: string): Promise<void> => {
     const answer = await create(exchange, user, link)
     if (answer.status === 200) return void acknowledged.set(link, answer.body.order_id)
-    isRefused(answer)
+    isUnavailable(answer)
     ;(answer.body.details.reason === "DeadlineExceeded" ? uncertain : refused).add(link)
   }
   /** The backend's own word on what is open. */
@@ -148,8 +123,8 @@ describe("a backend of its own", () => {
 
   beforeAll(async () => {
     port = await freePort()
-    backend = await start()
     exchange = await startExchange({
+      awaitReady: false,
       clock: clock.layer,
       dataDir,
       env: {
@@ -159,15 +134,28 @@ describe("a backend of its own", () => {
         WS_KEEPALIVE_TIMEOUT_MS: "600000"
       }
     })
-    user = await funded(exchange)
-    for (let i = 0; i < 20; i++) await place(`before-${i}`)
-    assert.strictEqual(acknowledged.size, 20)
   })
   afterAll(async () => {
     await exchange?.close()
     await backend?.kill()
     rmSync(dataDir, { recursive: true, force: true })
     rmSync(backendDir, { recursive: true, force: true })
+  })
+
+  it("may come later than the gateway", async () => {
+    const { body, status } = await call(exchange, "GET", "/ready")
+    assert.deepStrictEqual([status, body.status, body.sequencer.connected], [503, "not_ready", false])
+    assert.strictEqual((await call(exchange, "GET", "/health")).status, 200)
+    isUnavailable(await call(exchange, "GET", "/api/v1/market/instruments-info"))
+    const socket = await Socket.open(exchange, "/ws/public")
+    socket.send({ op: "subscribe", args: ["orderbook.50.BTC-USDC"] })
+    assert.strictEqual((await socket.next("error", ({ op }) => op === "error")).code, "SERVICE_UNAVAILABLE")
+    socket.close()
+    backend = await start()
+    await isWell(exchange)
+    user = await funded(exchange)
+    for (let i = 0; i < 20; i++) await place(`before-${i}`)
+    assert.strictEqual(acknowledged.size, 20)
   })
 
   it("is killed under load: orders are refused in time, market data goes on, all recovers", async () => {
@@ -188,13 +176,13 @@ describe("a backend of its own", () => {
 
     // what is asked now was surely not sequenced
     const order = await timed(create(exchange, user, "down"))
-    isRefused(order)
+    isUnavailable(order)
     assert.deepStrictEqual(whatOf(order), UNSENT)
     assert.isBelow(order.took_ms, ANSWERED_MS)
     refused.add("down")
     // a cancel is tried for as long as a command lasts
     const tried = await timed(cancel(exchange, user, "before-0"))
-    isRefused(tried)
+    isUnavailable(tried)
     assert.isBelow(tried.took_ms, ANSWERED_MS)
     for (const path of [
       "/order/realtime",
@@ -203,7 +191,7 @@ describe("a backend of its own", () => {
       "/position/list",
       "/account/balances"
     ]) {
-      isRefused(await call(exchange, "GET", `/api/v1${path}`, { token: user.token }))
+      isUnavailable(await call(exchange, "GET", `/api/v1${path}`, { token: user.token }))
     }
     for (const path of ["orderbook?symbol=BTC-USDC", "tickers?symbol=BTC-USDC", "recent-trade?symbol=BTC-USDC"]) {
       const answer = await call(exchange, "GET", `/api/v1/market/${path}`)
@@ -251,7 +239,7 @@ describe("a backend of its own", () => {
     const book = await publicSocket()
     backend.freeze()
     const hung = await timed(create(exchange, user, "hung"))
-    isRefused(hung)
+    isUnavailable(hung)
     assert.deepStrictEqual(whatOf(hung), UNKNOWN)
     assert.isBelow(hung.took_ms, ANSWERED_MS)
     uncertain.add("hung")
@@ -280,55 +268,5 @@ describe("a backend of its own", () => {
       }
     )
     await nothingLost()
-  })
-})
-
-describe("the embedded backend", () => {
-  it("is started again when its thread dies, and nothing else is", async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
-    const scope = Scope.makeUnsafe()
-    const embedded = await Effect.runPromise(
-      Embedded.make.pipe(
-        Scope.provide(scope),
-        Effect.provideService(References.MinimumLogLevel, "None"),
-        Effect.provide(
-          ConfigProvider.layer(ConfigProvider.fromUnknown({ DATA_DIR: dataDir, SIM_MAKER: "off", LOG_LEVEL: "error" }))
-        )
-      )
-    )
-    const exchange = await startExchange({
-      env: {
-        BACKEND: "grpc",
-        SEQUENCER_URL: embedded.address,
-        BACKEND_SECRET: Redacted.value(embedded.secret)
-      }
-    })
-    try {
-      const user = await funded(exchange)
-      const kept = await create(exchange, user, "kept")
-      assert.strictEqual(kept.status, 200)
-      const first = embedded.worker()!
-      await first.terminate()
-      // an order that comes now waits for the next thread, as long as an order may wait
-      const between = await create(exchange, user, "between")
-      if (between.status !== 200) isRefused(between)
-      await eventually(
-        "an order",
-        () => create(exchange, user, "after"),
-        ({ status }) => status === 200
-      )
-      assert.notStrictEqual(embedded.worker(), first)
-      const wanted = ["after", ...(between.status === 200 ? ["between"] : []), "kept"]
-      const open = await eventually(
-        "all orders",
-        () => listAll(exchange, "/api/v1/order/realtime", user.token),
-        (list) => list.length >= wanted.length
-      )
-      assert.deepStrictEqual(open.map((order) => order.order_link_id).sort(), wanted)
-    } finally {
-      await exchange.close()
-      await Effect.runPromise(Scope.close(scope, Exit.void))
-      rmSync(dataDir, { recursive: true, force: true })
-    }
   })
 })

@@ -12,6 +12,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { assert } from "vitest"
 import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
@@ -76,6 +77,8 @@ export const startExchange = async (
     readonly env?: Record<string, string>
     readonly clock?: Layer.Layer<never>
     readonly dataDir?: string
+    /** `false`: answer as soon as it listens. */
+    readonly awaitReady?: false
   } = {}
 ): Promise<Exchange> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "gateway-e2e-"))
@@ -105,7 +108,7 @@ export const startExchange = async (
   const server = await runtime.runPromise(NodeServer)
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  for (let i = 0; (await fetch(`${url}/ready`)).status !== 200; i++) {
+  for (let i = 0; options.awaitReady !== false && (await fetch(`${url}/ready`)).status !== 200; i++) {
     if (i > 1_000) throw new Error(`not ready: ${await (await fetch(`${url}/ready`)).text()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -359,4 +362,41 @@ export class Socket {
   close(): void {
     this.ws.terminate()
   }
+}
+
+/** Creates an order of 0.001 BTC that rests far below the market. */
+export const create = (
+  exchange: Pick<Exchange, "url">,
+  { token, vault }: Session,
+  order_link_id: string,
+  fields: object = {}
+) =>
+  call(exchange, "POST", "/api/v1/order/create", {
+    token,
+    body: {
+      sub_account_address: vault,
+      symbol: "BTC-USDC",
+      side: "Buy",
+      order_type: "Limit",
+      qty: "0.001",
+      price: "58000",
+      order_link_id,
+      ...fields
+    }
+  })
+export const cancel = (exchange: Pick<Exchange, "url">, { token, vault }: Session, order_link_id: string) =>
+  call(exchange, "POST", "/api/v1/order/cancel", {
+    token,
+    body: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id }
+  })
+
+/** What a 503 says of a request: surely not sequenced, or perhaps. */
+export const UNSENT = ["SERVICE_UNAVAILABLE", "BackendUnavailable", undefined]
+export const UNKNOWN = ["SERVICE_UNAVAILABLE", "DeadlineExceeded", "unknown"]
+export const whatOf = ({ body }: Answer) => [body.code, body.details?.reason, body.details?.outcome]
+/** Asserts that it was answered 503, and what is known of it. */
+export const isUnavailable = (answer: Answer): void => {
+  assert.strictEqual(answer.status, 503, JSON.stringify(answer.body))
+  assert.deepInclude([UNSENT, UNKNOWN], whatOf(answer))
+  assert.strictEqual(answer.headers.get("retry-after"), "1")
 }

@@ -5,7 +5,18 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
 import { verifyJournal } from "./BackendProcess.ts"
-import { apiKeyHeaders, call, type Frame, funded, listAll, newKeys, nonce, type Session, Socket } from "./Exchange.ts"
+import {
+  apiKeyHeaders,
+  call,
+  eventually,
+  type Frame,
+  funded,
+  listAll,
+  newKeys,
+  nonce,
+  type Session,
+  Socket
+} from "./Exchange.ts"
 
 const KILLS = Number(process.env["KILLS"] ?? 2)
 /** Callers that send one order after the other. */
@@ -18,6 +29,8 @@ describe(`${KILLS} kills under load`, () => {
   let user: Session
   const acknowledged = new Map<string, string>()
   const asked = new Set<string>()
+  /** Reasons of orders that were refused, for the text of a failure. */
+  const refusals: Array<string> = []
 
   const start = () =>
     startGateway({
@@ -55,7 +68,10 @@ describe(`${KILLS} kills under load`, () => {
         const order = { ...name, order_link_id, side, order_type: "Limit", qty: "0.001", price }
         const { body, status } = await post("/api/v1/order/create", order)
         if (status === 200) acknowledged.set(order_link_id, body.order_id)
-        else assert.strictEqual(status, 503, JSON.stringify(body))
+        else {
+          assert.strictEqual(status, 503, JSON.stringify(body))
+          refusals.push(body.details.reason)
+        }
         await post("/api/v1/order/cancel", { ...name, order_link_id })
       } catch (error) {
         // the connection was cut: what became of the request is not known
@@ -88,7 +104,12 @@ describe(`${KILLS} kills under load`, () => {
 
       const already = acknowledged.size
       const load = Array.from({ length: CALLERS }, (_, i) => trade(`r${round}-${i}`))
-      await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 700))
+      await eventually(
+        "an order under load",
+        async () => ({ acknowledged: acknowledged.size - already, refusals }),
+        (so) => so.acknowledged > 0
+      )
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 700))
       await gateway.kill()
       await Promise.all(load)
       assert.isAbove(acknowledged.size, already, "nothing was acknowledged before the kill")

@@ -135,6 +135,8 @@ describe.concurrent("a signal to stop", () => {
       const sockets = await Promise.all(Array.from({ length: 3 }, () => Socket.open(gateway, "/ws/public")))
       process.kill(gateway.pid, "SIGTERM")
       await sockets[0]!.next("going away", ({ op }) => op === "error")
+      const notReady = await call(gateway, "GET", "/ready")
+      assert.deepStrictEqual([notReady.status, notReady.headers.get("connection")], [503, "close"])
       // later than an echo of the first
       await new Promise((resolve) => setTimeout(resolve, 400))
       const from = performance.now()
