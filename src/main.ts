@@ -64,6 +64,20 @@ const program = Layer.launch(Main).pipe(
   )
 )
 
+/** A signal that comes this soon after the first is its echo: npm passes Ctrl-C on to a process that got it already. */
+const ECHO_MS = 250
+
+/** The first signal stops the gateway in good order; a second one ends it at once. Source: contract 13. */
+const endAtSecondSignal = (): void => {
+  let first: number | undefined
+  const onSignal = (_: NodeJS.Signals, number: number): void => {
+    first ??= performance.now()
+    if (performance.now() - first > ECHO_MS) process.exit(128 + number)
+  }
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal)
+}
+endAtSecondSignal()
+
 NodeRuntime.runMain(program, {
   disableErrorReporting: true,
   // a stop that was asked for is a success
