@@ -124,8 +124,25 @@ export interface Account {
   updatedMs: number
   /** by index of the market; absent until it is first used */
   readonly holdings: Array<Holding | undefined>
-  /** order ids by order_link_id, for ever */
-  readonly links: Map<string, string>
+}
+
+/**
+ * Order ids by order_link_id, for ever: too many for memory, so that they may lie in an index beside the journal. It may
+ * know ids that were given after the state of now: during a replay it does.
+ */
+export interface Links {
+  readonly find: (account: number, link: string) => string | undefined
+  readonly add: (account: number, link: string, order_id: string) => void
+}
+
+/** Links in memory. */
+export const memoryLinks = (): Links => {
+  const ids = new Map<string, string>()
+  const key = (account: number, link: string): string => `${account} ${link}`
+  return {
+    find: (account, link) => ids.get(key(account, link)),
+    add: (account, link, order_id) => void ids.set(key(account, link), order_id)
+  }
 }
 
 export interface User {
@@ -147,6 +164,7 @@ export interface ClosedOrder {
 
 export interface State {
   readonly config: EngineConfig
+  readonly links: Links
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
   readonly accounts: Array<Account>
@@ -251,10 +269,11 @@ export const setMark = (market: MarketState, ticks: number): void => {
 }
 
 /** The state before the first input. */
-export const initial = (config: EngineConfig): State => {
+export const initial = (config: EngineConfig, links: Links = memoryLinks()): State => {
   const markets = config.markets.map(marketState)
   return {
     config,
+    links,
     markets,
     marketOf: new Map(markets.map((market) => [market.market.symbol, market])),
     accounts: [],
@@ -338,8 +357,14 @@ export const rememberClosed = (state: State, order: Order): void => {
 
 /** Spends an order_link_id of a sub-account, for ever. */
 export const rememberLink = (state: State, account: Account, link: string, id: string): void => {
-  account.links.set(link, id)
+  state.links.add(account.index, link, id)
   fold(state.trail, `link ${account.index} ${link} ${id}`)
+}
+
+/** The order that an order_link_id of a sub-account was spent for. */
+export const findLink = (state: State, account: Account, link: string): string | undefined => {
+  const id = state.links.find(account.index, link)
+  return id !== undefined && Ids.read(state.orderSeed, id)! <= state.orderNumber ? id : undefined
 }
 
 /** Spends the id of a transfer of a user, for ever. */
