@@ -112,6 +112,7 @@ export const write = (root: unknown, { outside, omit }: GraphOptions): Buffer =>
   }
 
   const at = (key: string | number, value: unknown): void => {
+    if (typeof value === "number" || typeof value === "string") return put(value)
     path.push(key)
     put(value)
     path.pop()
@@ -138,7 +139,7 @@ export const write = (root: unknown, { outside, omit }: GraphOptions): Buffer =>
       out.natural(value.size)
       for (const [key, held] of value) {
         at("key", key)
-        at(String(key), held)
+        at(typeof key === "string" || typeof key === "number" ? key : "value", held)
       }
     } else if (value instanceof Set) {
       out.tag(Tag.SET)

@@ -156,7 +156,7 @@ export interface User {
   readonly transfers: Map<string, Transfer>
 }
 
-/** A closed order: its status and whose it was. */
+/** A closed order: its status and whose it was. Many are kept, so each is packed into one number. */
 export interface ClosedOrder {
   readonly status: OrderStatus
   readonly account: number
@@ -172,9 +172,9 @@ export interface State {
   readonly users: Map<string, User>
   /** resting orders by number */
   readonly orders: Map<number, Order>
-  /** two generations of closed orders; the older is dropped as a whole */
-  closed: Map<number, ClosedOrder>
-  closedBefore: Map<number, ClosedOrder>
+  /** two generations of closed orders, packed; the older is dropped as a whole */
+  closed: Map<number, number>
+  closedBefore: Map<number, number>
   readonly faucetLimit: Decimal.Scaled
   readonly orderSeed: number
   readonly executionSeed: number
@@ -345,13 +345,16 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
   return holding
 }
 
+/** More than there are statuses. */
+const STATUSES_MAX = 32
+
 /** Remembers how an order ended, within {@link CLOSED_ORDERS_MAX}. */
 export const rememberClosed = (state: State, order: Order): void => {
   if (state.closed.size >= CLOSED_ORDERS_MAX / 2) {
     state.closedBefore = state.closed
     state.closed = new Map()
   }
-  state.closed.set(order.number, { status: order.status, account: order.account.index })
+  state.closed.set(order.number, order.account.index * STATUSES_MAX + order.status)
   fold(state.trail, `closed ${order.number} ${order.status} ${order.account.index}`)
 }
 
@@ -373,8 +376,11 @@ export const rememberTransfer = (state: State, user: User, transfer: Transfer): 
   fold(state.trail, `transfer ${user.id} ${JSON.stringify(transfer)}`)
 }
 
-export const closedOrder = (state: State, number: number): ClosedOrder | undefined =>
-  state.closed.get(number) ?? state.closedBefore.get(number)
+export const closedOrder = (state: State, number: number): ClosedOrder | undefined => {
+  const packed = state.closed.get(number) ?? state.closedBefore.get(number)
+  if (packed === undefined) return undefined
+  return { status: packed % STATUSES_MAX, account: Math.floor(packed / STATUSES_MAX) }
+}
 
 /** ticks × lots, exact. */
 export const units = (ticks: number, lots: number): bigint => {

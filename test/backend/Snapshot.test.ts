@@ -98,9 +98,9 @@ describe("Graph", () => {
   const again = (value: unknown) => Graph.read(Graph.write(value, none), [])
 
   it("keeps every kind of value", () => {
-    const values = [
-      ...[undefined, null, true, false, 0, -0, 1, -1, 127, 128, 2 ** 31, 2 ** 53 - 1, -(2 ** 53), 1.5, NaN, -Infinity],
-      ...["", "a", "a", "ä€😀", "x".repeat(100), 0n, -1n, 10n ** 40n, -(10n ** 40n)],
+    const values: ReadonlyArray<unknown> = [
+      [undefined, null, true, false, 0, -0, 1, -1, 127, 128, 2 ** 31, 2 ** 53 - 1, -(2 ** 53), 1.5, NaN, -Infinity],
+      ["", "a", "a", "ä€😀", "x".repeat(100), 0n, -1n, 10n ** 40n, -(10n ** 40n)],
       [[], {}, new Map(), new Set([1, "a"]), new Uint8Array([1, 255])],
       new Map<unknown, unknown>([
         [1, { a: 1, b: [2n] }],
