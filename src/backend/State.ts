@@ -379,7 +379,7 @@ export const rememberTransfer = (state: State, user: User, transfer: Transfer): 
 export const closedOrder = (state: State, number: number): ClosedOrder | undefined => {
   const packed = state.closed.get(number) ?? state.closedBefore.get(number)
   if (packed === undefined) return undefined
-  return { status: packed % STATUSES_MAX, account: Math.floor(packed / STATUSES_MAX) }
+  return { status: (packed % STATUSES_MAX) as OrderStatus, account: Math.floor(packed / STATUSES_MAX) }
 }
 
 /** ticks × lots, exact. */
