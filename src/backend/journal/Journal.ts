@@ -187,6 +187,9 @@ const wrap = (path: string, cause: unknown): JournalError =>
     ? cause
     : new JournalError({ message: `cannot open the journal ${path}: ${(cause as Error).message}`, cause })
 
+/** What the writer and a replay use of a journal. */
+export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close">>
+
 export class Journal {
   readonly path: string
   readonly origin: Origin

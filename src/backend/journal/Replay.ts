@@ -9,7 +9,7 @@ import { Command, CommandResult, type Event } from "../../proto/gateway/v1/seque
 import type { Machine } from "../Machine.ts"
 import { EventLog, type EventLogLimits } from "../server/EventLog.ts"
 import type { Links } from "../State.ts"
-import { Journal, JournalError } from "./Journal.ts"
+import { Journal, JournalError, type JournalPort } from "./Journal.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 export interface Replayed<S> {
@@ -45,7 +45,8 @@ export interface ReplayLinks extends Links {
   replaying: boolean
 }
 
-const linksOf = (journal: Journal): ReplayLinks => {
+/** The links of a journal. */
+export const linksOf = (journal: JournalPort): ReplayLinks => {
   const links: ReplayLinks = {
     replaying: true,
     find: (account, link) => journal.findLink(account, link),
@@ -65,13 +66,17 @@ const linksOf = (journal: Journal): ReplayLinks => {
 
 const equalBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
-const otherRules = (journal: Journal, rules: string, cure: string): JournalError =>
+const otherRules = (journal: JournalPort, rules: string, cure: string): JournalError =>
   new JournalError({
     message: `${journal.path} was written under rules "${journal.era().rules}", this program has "${rules}"; ${cure}`
   })
 
 /** Replays the journal. Throws {@link JournalError} when rules, a checksum, a checkpoint or a result disagree. */
-export const replay = <S, C>(machine: Machine<S, C>, journal: Journal, options: ReplayOptions<S> = {}): Replayed<S> => {
+export const replay = <S, C>(
+  machine: Machine<S, C>,
+  journal: JournalPort,
+  options: ReplayOptions<S> = {}
+): Replayed<S> => {
   const { origin } = journal
   const era = journal.era()
   const links = options.from?.links ?? linksOf(journal)
@@ -148,7 +153,7 @@ export interface RecoverOptions {
 /** The newest good snapshot of a journal, and the rest of the entries. Throws {@link JournalError}. */
 export const recover = <S, C>(
   machine: Machine<S, C>,
-  journal: Journal,
+  journal: JournalPort,
   { limits, warn, upgrade }: RecoverOptions
 ): Recovered<S> => {
   const { origin } = journal
@@ -221,7 +226,7 @@ export const recover = <S, C>(
 /** Writes a snapshot of a state that stands at the journal's last entry. */
 export const snapshot = <S, C>(
   machine: Machine<S, C>,
-  journal: Journal,
+  journal: JournalPort,
   { state, at_ms, log }: { readonly state: S; readonly at_ms: number; readonly log: EventLog }
 ): Snapshots.SnapshotHead => {
   const { position } = journal

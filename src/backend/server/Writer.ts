@@ -9,7 +9,7 @@
  * up is seen before that: commands are then refused, time stands still, and both go on when there is space again.
  */
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import { type Entry, type Journal, REPETITION_MS } from "../journal/Journal.ts"
+import { type Entry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
 import type { Machine } from "../Machine.ts"
 import type { EventLog } from "./EventLog.ts"
 
@@ -69,7 +69,7 @@ interface Queued {
 export interface WriterOptions<S, C> {
   readonly machine: Machine<S, C>
   readonly state: S
-  readonly journal: Journal
+  readonly journal: JournalPort
   readonly log: EventLog
   /** Time of the journal's last entry. */
   readonly at_ms: number
