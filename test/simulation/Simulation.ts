@@ -132,7 +132,11 @@ class Simulation {
         for (const bytes of caller.results.splice(0)) {
           // some answers are lost on their way
           if (next() < 0.05) continue
-          this.answered(CommandResult.decode(bytes))
+          try {
+            this.answered(CommandResult.decode(bytes))
+          } catch (violation) {
+            this.violation ??= violation
+          }
         }
       }
     }
@@ -142,7 +146,10 @@ class Simulation {
       this.writer["tickDue"] = true
       this.writer["schedule"]()
     }
-    for (const command of batch) this.writer.submit(caller, command, Command.encode(command).finish())
+    for (const command of batch) {
+      const bytes = Command.encode(command).finish()
+      this.writer.submit(caller, Command.decode(bytes), bytes)
+    }
     await turn()
     if (this.violation !== undefined) throw this.violation
     if (this.writer.failed) {
@@ -158,8 +165,8 @@ class Simulation {
       // not sequenced: asked again later
       if (code === Code.UNAVAILABLE) return
       ensure(
-        reason !== "DuplicateRequestId" && !this.acks.has(command_id),
-        () => `command ${command_id} was acknowledged and later refused with ${reason}`
+        !this.acks.has(command_id),
+        () => `command ${command_id} was acknowledged and later refused with ${reason}: ${outcome.value.message}`
       )
       this.pending.delete(command_id)
       return

@@ -34,6 +34,9 @@ interface User {
   readonly links: Array<string>
 }
 
+/** Prices are quoted in multiples of this. */
+const GRID = 10
+
 const ORDERS_KEPT = 20
 
 export class Users {
@@ -137,7 +140,8 @@ export class Users {
   }
 
   private quote(spread: number): string {
-    return (this.price + (this.next() - 0.5) * 2 * spread).toFixed(1)
+    // on a coarse grid, so that orders meet at a price
+    return (Math.round((this.price + (this.next() - 0.5) * 2 * spread) / GRID) * GRID).toFixed(1)
   }
 
   private size(user: User): string {

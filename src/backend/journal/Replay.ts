@@ -7,7 +7,7 @@
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Machine } from "../Machine.ts"
-import { EventLog, type EventLogLimits } from "../server/EventLog.ts"
+import { EventLog, type EventLogLimits, type EventTail } from "../server/EventLog.ts"
 import type { Links } from "../State.ts"
 import { Journal, JournalError, type JournalPort } from "./Journal.ts"
 import * as Snapshots from "./Snapshots.ts"
@@ -150,6 +150,43 @@ export interface RecoverOptions {
   readonly upgrade?: boolean
 }
 
+/** The newest events of a replay, whole steps: only what can still be asked for is worth encoding. */
+class Newest {
+  private readonly max: number
+  private count = 0
+  private start = 0
+  private kept: Array<ReadonlyArray<Event>> = []
+  /** whether there were more than fit */
+  dropped = false
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  add(events: ReadonlyArray<Event>): void {
+    this.kept.push(events)
+    this.count += events.length
+    while (this.count - this.kept[this.start]!.length >= this.max) {
+      this.count -= this.kept[this.start]!.length
+      this.start++
+      this.dropped = true
+    }
+    if (this.start > this.max) {
+      this.kept = this.kept.slice(this.start)
+      this.start = 0
+    }
+  }
+
+  get steps(): ReadonlyArray<ReadonlyArray<Event>> {
+    return this.kept.slice(this.start)
+  }
+
+  /** Seq of the oldest; 1 where there are none. */
+  get first(): number {
+    return this.kept[this.start]?.[0]?.seq ?? 1
+  }
+}
+
 /** The newest good snapshot of a journal, and the rest of the entries. Throws {@link JournalError}. */
 export const recover = <S, C>(
   machine: Machine<S, C>,
@@ -164,7 +201,7 @@ export const recover = <S, C>(
   if (era.rules !== machine.rules && upgrade !== true)
     throw otherRules(journal, machine.rules, "run the program that wrote it")
 
-  let from: Start<S> | undefined
+  let from: { readonly start: Start<S>; readonly events: EventTail } | undefined
   for (const position of Snapshots.list(directory)) {
     const refuse = (why: string) => warn(`the snapshot at position ${position} in ${directory} is not used: ${why}`)
     if (position > journal.position)
@@ -195,8 +232,7 @@ export const recover = <S, C>(
         refuse("its state has another hash")
         continue
       }
-      log.restore(events)
-      from = { state, position, at_ms: head.at_ms }
+      from = { start: { state, position, at_ms: head.at_ms }, events }
       break
     } catch (cause) {
       refuse((cause as Error).message)
@@ -214,13 +250,15 @@ export const recover = <S, C>(
     journal.beginEra(machine.rules)
     era = journal.era()
   }
-  // Events that can not be asked for again are only counted.
-  const keepFrom = (journal.checkpoints().at(-1)?.head_seq ?? 0) - limits.events_kept_max
+  const newest = new Newest(Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS))
   const replayed = replay(machine, journal, {
-    from: from === undefined ? undefined : { start: from, links },
-    onEvents: (events) => (log.end > 0 || events.at(-1)!.seq > keepFrom ? log.append(events) : log.skip(events))
+    from: from === undefined ? undefined : { start: from.start, links },
+    onEvents: (events) => newest.add(events)
   })
-  return { ...replayed, log, snapshot: from?.position ?? 0 }
+  if (from !== undefined && !newest.dropped) log.restore(from.events)
+  else log.skipTo(newest.first - 1)
+  for (const events of newest.steps) log.append(events)
+  return { ...replayed, log, snapshot: from?.start.position ?? 0 }
 }
 
 /** Writes a snapshot of a state that stands at the journal's last entry. */

@@ -22,8 +22,8 @@ import type { EventTail } from "../server/EventLog.ts"
 
 /** Snapshots kept: one is enough until it turns out to be damaged. */
 export const SNAPSHOTS_KEPT = 2
-/** Events that a snapshot keeps at least, where there are as many. */
-export const SNAPSHOT_EVENTS = 20_000
+/** Events that a snapshot keeps and a start brings back, where there are as many. */
+export const SNAPSHOT_EVENTS = 10_000
 
 const FORMAT = 1
 const DIGEST_BYTES = 32

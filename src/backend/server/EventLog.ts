@@ -80,9 +80,10 @@ export class EventLog {
     return cursor < this.base
   }
 
-  /** Moves the head without keeping events: the past of a replay that nobody can ask for. */
-  skip(events: ReadonlyArray<Event>): void {
-    for (const event of events) this.advance(event)
+  /** Moves the head of an empty log: to a past that nobody can ask for. */
+  skipTo(head_seq: number): void {
+    if (this.end !== 0) throw new Error("the event log is not empty")
+    this.head_seq = head_seq
   }
 
   /** The newest events, at least so many where they are kept. */
@@ -98,8 +99,10 @@ export class EventLog {
   }
 
   /** Takes over a tail; the log must be empty. */
-  restore({ head_seq, blocks, bytes }: EventTail): void {
+  restore({ head_seq, blocks, bytes: whole }: EventTail): void {
     if (this.end !== 0 || this.head_seq !== 0) throw new Error("the event log is not empty")
+    // a copy, so that what the tail was read from can be let go
+    const bytes = Buffer.from(whole)
     let at = 0
     for (const [first, last, size] of blocks) {
       this.push({ first, last, bytes: asBuffer(bytes.subarray(at, at + size)) })

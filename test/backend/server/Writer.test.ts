@@ -44,7 +44,6 @@ const open = () => {
   const replayed = replay(machine, journal)
   state = replayed.state
   log = new EventLog("e")
-  log.skip([])
   writer = new Writer({
     machine,
     state,
