@@ -141,6 +141,12 @@ const readOrigin = (db: DatabaseSync, path: string): Origin | undefined => {
   }
 }
 
+/** An error as what it is here: a file that cannot be read, unless it says so itself. */
+export const unreadable = (path: string, where: string, cause: unknown): JournalError =>
+  cause instanceof JournalError
+    ? cause
+    : new JournalError({ message: `${path} cannot be read ${where}: ${(cause as Error).message}. ${CURE}`, cause })
+
 /** Keeps a second writer out until `release`; the operating system releases it when the process dies. */
 const lock = (path: string): (() => void) => {
   const db = new DatabaseSync(path)
@@ -180,7 +186,7 @@ class RecentLinks {
 }
 
 /** What to do about a file that lost or altered entries. */
-const CURE = `Nothing was started. Restore the last backup: docs/operations.md, "A damaged journal"`
+export const CURE = `Nothing was started. Restore the last backup: docs/operations.md, "A damaged journal"`
 
 const wrap = (path: string, cause: unknown): JournalError =>
   cause instanceof JournalError

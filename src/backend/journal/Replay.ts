@@ -6,10 +6,10 @@
  * name, and going on would serve balances that nobody acknowledged.
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import type { Machine } from "../Machine.ts"
+import type { Input, Machine, Step } from "../Machine.ts"
 import { EventLog, type EventLogLimits, type EventTail } from "../server/EventLog.ts"
 import type { Links } from "../State.ts"
-import { Journal, JournalError, type JournalPort } from "./Journal.ts"
+import { CURE, Journal, JournalError, type JournalPort, unreadable } from "./Journal.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 export interface Replayed<S> {
@@ -57,7 +57,7 @@ export const linksOf = (journal: JournalPort): ReplayLinks => {
         throw new JournalError({
           message:
             `${journal.path} is damaged: its index gives ${found ?? "nothing"} for order_link_id ${link} of order ` +
-            `${order_id}. Restore the last backup: docs/operations.md, "A damaged journal"`
+            `${order_id}. ${CURE}`
         })
     }
   }
@@ -70,6 +70,14 @@ const otherRules = (journal: JournalPort, rules: string, cure: string): JournalE
   new JournalError({
     message: `${journal.path} was written under rules "${journal.era().rules}", this program has "${rules}"; ${cure}`
   })
+
+const stepOf = <S, C>(machine: Machine<S, C>, state: S, input: Input, journal: JournalPort, position: number): Step => {
+  try {
+    return machine.apply(state, input)
+  } catch (cause) {
+    throw unreadable(journal.path, `at position ${position}`, cause)
+  }
+}
 
 /** Replays the journal. Throws {@link JournalError} when rules, a checksum, a checkpoint or a result disagree. */
 export const replay = <S, C>(
@@ -113,7 +121,7 @@ export const replay = <S, C>(
     position = entry.position
     at_ms = entry.at_ms
     const command = entry.command === undefined ? undefined : Command.decode(entry.command)
-    const step = machine.apply(state, { at_ms, command })
+    const step = stepOf(machine, state, { at_ms, command }, journal, position)
     if (options.results === true && entry.result !== undefined) {
       const result = step.result === undefined ? new Uint8Array() : CommandResult.encode(step.result).finish()
       if (!equalBytes(result, entry.result)) {
@@ -129,7 +137,7 @@ export const replay = <S, C>(
     throw new JournalError({
       message:
         `${journal.path} ends at position ${position}, but a checkpoint stands at ${ahead.position}: entries are ` +
-        `lost. Restore the last backup: docs/operations.md, "A damaged journal"`
+        `lost. ${CURE}`
     })
   }
   return { state, at_ms, entries: position - begin, openLinks: () => void (links.replaying = false) }
@@ -188,7 +196,15 @@ class Newest {
 }
 
 /** The newest good snapshot of a journal, and the rest of the entries. Throws {@link JournalError}. */
-export const recover = <S, C>(
+export const recover = <S, C>(machine: Machine<S, C>, journal: JournalPort, options: RecoverOptions): Recovered<S> => {
+  try {
+    return recovered(machine, journal, options)
+  } catch (cause) {
+    throw unreadable(journal.path, "through", cause)
+  }
+}
+
+const recovered = <S, C>(
   machine: Machine<S, C>,
   journal: JournalPort,
   { limits, warn, upgrade }: RecoverOptions
@@ -208,8 +224,7 @@ export const recover = <S, C>(
       throw new JournalError({
         message:
           `${journal.path} ends at position ${journal.position}, but a snapshot stands at ${position}: entries are ` +
-          `lost. If the journal was restored from a backup, remove ${directory}; else restore the last backup: ` +
-          `docs/operations.md, "A damaged journal"`
+          `lost. If the journal was restored from a backup, remove ${directory}. ${CURE}`
       })
     if (position < era.position) continue
     try {

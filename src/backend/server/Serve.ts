@@ -139,10 +139,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const recovered = yield* Effect.try({
     try: () =>
       recover(machine, journal, { limits, warn: (message) => void run(Effect.logWarning(message)), upgrade: true }),
-    catch: (cause) =>
-      cause instanceof JournalError
-        ? cause
-        : new JournalError({ message: `${path} does not replay: ${(cause as Error).message}`, cause })
+    catch: (cause) => cause as JournalError
   })
   const { state, log } = recovered
   recovered.openLinks()
