@@ -16,7 +16,7 @@ import { type GatewayProcess, startGateway } from "./GatewayProcess.ts"
 import * as History from "./replay/History.ts"
 import { INDEX_PRICE, marketsFile, SYMBOL } from "./replay/Market.ts"
 import { replay, type Report } from "./replay/Replay.ts"
-import { read } from "./replay/Session.ts"
+import { read, type Resting } from "./replay/Session.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Opening auction of the session, Unix ns. */
@@ -25,6 +25,8 @@ const ADMIN = { username: "replay", password: "replay-of-a-session" }
 
 export interface Options {
   readonly file: string
+  /** Orders of the opening book to place, those nearest to the market first; default: all. */
+  readonly opening?: number
   readonly steps: number
   readonly pauses: number
   readonly crashes: number
@@ -35,10 +37,17 @@ export interface Options {
 export interface Outcome {
   readonly report: Report
   readonly history: History.Found
+  /** Crashes, after each of which every acknowledged order was found in the history exactly once. */
   readonly crashes: number
   /** Hash of the state by a replay of the journal, which the checkpoints along it confirm. */
   readonly stateHash: string
   readonly entries: number
+}
+
+const nearest = (opening: ReadonlyArray<Resting>, count: number): ReadonlyArray<Resting> => {
+  const distance = ({ price }: Resting) => Math.abs(Number(price) - Number(INDEX_PRICE))
+  const kept = new Set(opening.toSorted((a, b) => distance(a) - distance(b)).slice(0, count))
+  return opening.filter((order) => kept.has(order))
 }
 
 /** A small generator, so that a run can be repeated. */
@@ -79,11 +88,15 @@ export const run = async (options: Options): Promise<Outcome> => {
   }
   let gateway: GatewayProcess = await startGateway({ dataDir, env })
   const { port, url } = gateway
-  const session = read(options.file, OPENS_AT)
+  const whole = read(options.file, OPENS_AT)
+  const session = options.opening === undefined ? whole : { ...whole, opening: nearest(whole.opening, options.opening) }
   const next = random(options.seed)
   const total = session.opening.length + Math.min(options.steps, session.steps.length)
-  const crashAt = new Set(Array.from({ length: options.crashes }, () => 1 + Math.floor(next() * total)))
+  // fewer requests are sent than the record has rows, so the last part of it has no crash
+  const crashAt = new Set<number>()
+  while (crashAt.size < options.crashes) crashAt.add(1 + Math.floor(next() * total * 0.8))
   let crashes = 0
+  let checked = 0
   let restarted: Promise<void> = Promise.resolve()
   const crash = async () => {
     await gateway.kill()
@@ -99,8 +112,15 @@ export const run = async (options: Options): Promise<Outcome> => {
       steps: options.steps,
       pauses: options.pauses,
       onProgress: options.onProgress,
-      beforeRequest: async (request) => {
+      beforeRequest: async (request, traders, acknowledged) => {
         await restarted
+        if (checked < crashes) {
+          const { doubled, missing } = await Effect.runPromise(History.check(traders, acknowledged))
+          if (doubled.length + missing.length > 0) {
+            throw new Error(`after crash ${crashes}: ${missing.length} orders missing, ${doubled.length} doubled`)
+          }
+          checked = crashes
+        }
         if (!crashAt.has(request)) return
         // the request and the kill race each other
         const wait = next() * 3
@@ -115,7 +135,7 @@ export const run = async (options: Options): Promise<Outcome> => {
     const code = await gateway.stop()
     if (code !== 0) throw new Error(`the gateway ended with ${code}:\n${gateway.output()}`)
     const { entries, state_hash } = verify(dataDir)
-    return { report, history, crashes, stateHash: state_hash, entries }
+    return { report, history, crashes: checked, stateHash: state_hash, entries }
   } catch (error) {
     await gateway.kill()
     throw new Error(`the replay failed:\n${gateway.output()}`, { cause: error })
@@ -137,7 +157,7 @@ const summary = ({ crashes, entries, history, report, stateHash }: Outcome): str
   same order hit     ${report.sameHits} of ${report.recordedHits} (${((100 * report.sameHits) / report.recordedHits).toFixed(1)} %)
   book checks        ${report.bookChecks} equal to REST, ${report.bookFaults} checksum or gap faults, ${report.crossed} crossed
   history            ${report.acknowledged.size} acknowledged orders, ${history.missing.length} missing, ${history.doubled.length} doubled
-  crashes            ${crashes}, requests sent again ${report.repeated}
+  crashes            ${crashes}, each followed by a walk of the whole history; requests sent again ${report.repeated}
   journal            ${entries} entries replay to state ${stateHash}
   speed              ${(report.requests / report.seconds).toFixed(0)} requests a second, one in flight, ${report.seconds.toFixed(0)} s
 `

@@ -8,7 +8,10 @@ export interface Found {
   readonly doubled: ReadonlyArray<string>
 }
 
-export const check = Effect.fnUntraced(function* (
+/** Time that the read model has to catch up with what was acknowledged, in ms. */
+const CATCH_UP_MS = 5_000
+
+const walk = Effect.fnUntraced(function* (
   traders: Traders,
   acknowledged: ReadonlySet<string>
 ): Effect.fn.Return<Found, unknown> {
@@ -29,4 +32,17 @@ export const check = Effect.fnUntraced(function* (
   }
   const missing = [...acknowledged].filter((id) => !seen.has(id))
   return { orders, missing, doubled }
+})
+
+/** Walks the histories until all acknowledged orders are there, or the read model had its time. */
+export const check = Effect.fnUntraced(function* (
+  traders: Traders,
+  acknowledged: ReadonlySet<string>
+): Effect.fn.Return<Found, unknown> {
+  const deadline = performance.now() + CATCH_UP_MS
+  for (;;) {
+    const found = yield* walk(traders, acknowledged)
+    if (found.missing.length === 0 || performance.now() > deadline) return found
+    yield* Effect.sleep(100)
+  }
 })

@@ -68,8 +68,8 @@ export interface Options {
   /** Points at which the replay pauses and the books are compared. */
   readonly pauses: number
   readonly onProgress: (done: number, total: number, report: Report) => void
-  /** Called before each request; may kill the gateway. */
-  readonly beforeRequest?: (request: number) => Promise<void>
+  /** Called before each request with what was acknowledged so far; may kill the gateway. */
+  readonly beforeRequest?: (request: number, traders: Traders, acknowledged: ReadonlySet<string>) => Promise<void>
 }
 
 const count = (map: Map<string, number>, key: string): void => void map.set(key, (map.get(key) ?? 0) + 1)
@@ -126,16 +126,17 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     for (const seq of took?.seqs ?? []) gave += makers.get(seq)?.lots ?? 0
     if (gave >= filled) Deferred.doneUnsafe(watched.done, Effect.void)
   }
+  const close = (ours: Ours): void => {
+    if (ours.open) ours.vault.open--
+    ours.open = false
+  }
   const onOrder = (order: Order) => {
     const known = byOrder.get(order.order_id)
     if (known !== undefined) {
       known.ours.filled = Number(order.cum_exec_qty)
       known.ours.price = order.price
       known.ours.qty = Number(order.qty)
-      if (known.ours.open && isFinal(order.order_status)) {
-        known.ours.open = false
-        known.ours.vault.open--
-      }
+      if (isFinal(order.order_status)) close(known.ours)
     }
     if (isFinal(order.order_status) && order.order_status !== "Filled" && order.cancel_type !== "CancelByUser") {
       count(
@@ -155,6 +156,11 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
       if (seenExecutions.has(execution.exec_id)) continue
       seenExecutions.add(execution.exec_id)
       const lots = Number(execution.exec_qty)
+      const ours = byOrder.get(execution.order_id)?.ours
+      if (ours !== undefined) {
+        ours.filled = Number(execution.order_qty) - Number(execution.leaves_qty)
+        if (execution.leaves_qty === "0") close(ours)
+      }
       if (execution.is_maker) {
         report.fills++
         const entry = makers.get(execution.seq) ?? { lots: 0, records: [] }
@@ -187,7 +193,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
   const request = <A, E>(effect: Effect.Effect<A, E>) =>
     Effect.gen(function* () {
       report.requests++
-      if (options.beforeRequest !== undefined) yield* Effect.promise(() => options.beforeRequest!(report.requests))
+      if (options.beforeRequest !== undefined) {
+        const { acknowledged, requests } = report
+        yield* Effect.promise(() => options.beforeRequest!(requests, traders, acknowledged))
+      }
       for (let tries = 0; ; tries++) {
         const result = yield* Effect.result(effect)
         if (Result.isSuccess(result)) {
@@ -255,11 +264,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     const ours: Ours = { side, trader, vault, link, orderId: "", price, qty: size, filled: 0, open: true }
     byRecord.set(record, ours)
     const orderId = yield* place(trader.client, { vault: vault.address, side, price, size, link, ioc: false })
-    if (orderId === undefined) {
-      ours.open = false
-      vault.open--
-      return
-    }
+    if (orderId === undefined) return close(ours)
     ours.orderId = orderId
     byOrder.set(orderId, { ours, record })
   })
@@ -285,8 +290,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
       })
     )
     if (answer.ok || answer.repeated) {
-      if (ours.open) ours.vault.open--
-      ours.open = false
+      close(ours)
       if (!answer.ok) report.accepted++
     } else refuse(answer.reason)
   })

@@ -56,8 +56,7 @@ const oneOf =
   <const L extends ReadonlyArray<string>>(...literals: L) =>
   (name: string) =>
     Config.Literals(literals, name) as Config.Config<L[number]>
-const password = (name: string) =>
-  Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
+const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const port = (name: string) =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)

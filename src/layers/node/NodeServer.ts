@@ -1,6 +1,7 @@
 /** The one `node:http` server that REST and WebSocket share. */
 import { Context, Layer } from "effect"
 import * as Http from "node:http"
+import type { Duplex } from "node:stream"
 
 /** Time a client has to send a whole request, in ms: slow senders are answered 408 and closed. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -10,6 +11,22 @@ const HEADERS_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** Bytes of request line and headers together. */
 const HEADER_BYTES_MAX = 16 * 1024
+/** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
+const refusals: Record<string, readonly [status: string, message: string]> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "request line and headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"]
+}
+const malformed = ["400 Bad Request", "this is no HTTP/1.1 request"] as const
+
+const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+  const [status, message] = refusals[error.code ?? ""] ?? malformed
+  const body = JSON.stringify({ code: "BAD_REQUEST", message })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  )
+}
+
 /** Headers of one request. */
 const HEADERS_MAX = 100
 
@@ -22,6 +39,7 @@ export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gate
       maxHeaderSize: HEADER_BYTES_MAX
     })
     server.maxHeadersCount = HEADERS_MAX
+    server.on("clientError", answerRefused)
     return server
   })
 }

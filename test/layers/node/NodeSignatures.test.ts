@@ -191,16 +191,20 @@ describe("what is no public key", () => {
   }
   const Byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
   const Bytes = Schema.Array(Byte).check(Schema.isMinLength(32), Schema.isMaxLength(32))
-  it.prop("any 32 bytes are one exactly where noble finds a point that is not of small order", { bytes: Bytes }, ({ bytes }) => {
-    const key = Uint8Array.from(bytes)
-    let found = true
-    try {
-      found = !Point.fromBytes(key, false).isSmallOrder()
-    } catch {
-      found = false
+  it.prop(
+    "any 32 bytes are one exactly where noble finds a point that is not of small order",
+    { bytes: Bytes },
+    ({ bytes }) => {
+      const key = Uint8Array.from(bytes)
+      let found = true
+      try {
+        found = !Point.fromBytes(key, false).isSmallOrder()
+      } catch {
+        found = false
+      }
+      assert.strictEqual(isPublicKey(key), found)
     }
-    assert.strictEqual(isPublicKey(key), found)
-  })
+  )
   it("3 is one: it is on the curve", () => assert.isTrue(isPublicKey(hex(`03${"00".repeat(31)}`))))
 })
 
