@@ -26,6 +26,7 @@ import * as Accounts from "../referee/Accounts.ts"
 import {
   type Account,
   closedOrder,
+  findLink,
   type Holding,
   holdingOf,
   type MarketState,
@@ -300,7 +301,7 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
   )
   if (OrderRules.isViolation(counts)) return invalid(command, counts)
   const link = request.order_link_id
-  const first = link === undefined ? undefined : account.links.get(link)
+  const first = link === undefined ? undefined : findLink(state, account, link)
   if (first !== undefined)
     return refuse(command, Code.ALREADY_EXISTS, "DuplicateOrderLinkId", `order_link_id ${link} is used`, {
       order_id: first
@@ -336,7 +337,11 @@ const find = (
   const missing: Found = { refusal: refuse(command, Code.NOT_FOUND, "OrderNotFound", "no such order") }
   const link = ref?.order_link_id
   const id =
-    ref === undefined || ref.order_id === "" ? (link === undefined ? undefined : account.links.get(link)) : ref.order_id
+    ref === undefined || ref.order_id === ""
+      ? link === undefined
+        ? undefined
+        : findLink(state, account, link)
+      : ref.order_id
   if (id === undefined) return missing
   const number = Ids.read(state.orderSeed, id)
   if (number === undefined) return missing
