@@ -6,7 +6,7 @@ import { type ChildProcess, execFileSync, fork } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
-import { availableParallelism, cpus, loadavg, release } from "node:os"
+import { cpus, loadavg, release } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -43,10 +43,12 @@ export const start = async (
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     execArgv: ["--expose-gc"]
   })
+  let fail: (error: Error) => void = () => {}
+  child.on("exit", (code) => fail(new Error(`${name} ended with ${code}`)))
   const next = <A>(): Promise<A> =>
     new Promise((resolve, reject) => {
+      fail = reject
       child.once("message", (message) => resolve(message as A))
-      child.once("exit", (code) => reject(new Error(`${name} ended with ${code}`)))
     })
   const { port } = await next<{ readonly port: number }>()
   pin(child.pid!, core)
@@ -236,7 +238,7 @@ export const header = (command: string, rounds: number, leftOut: string) => {
     commit,
     node: process.version,
     cpu: cpus()[0]?.model ?? "unknown",
-    cores: availableParallelism(),
+    cores: cpus().length,
     kernel: release(),
     command,
     rounds,

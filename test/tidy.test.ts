@@ -116,6 +116,21 @@ describe("the house", () => {
     assert.deepStrictEqual(stale(), [])
   })
 
+  it("is the house that docs/architecture.md describes", () => {
+    const page = readFileSync(join(root, "docs/architecture.md"), "utf8")
+    const named = [...page.matchAll(/`((?:domain|services|http|ws|layers|client|backend)\/[A-Za-z/]+\.ts)/gu)].map(
+      (match) => `src/${match[1]}`
+    )
+    assert.isAbove(named.length, 8)
+    assert.deepStrictEqual(
+      named.filter((path) => !sources.includes(path)),
+      []
+    )
+    const inTree = [...page.matchAll(/^[├└]── ([a-z]+)\//gmu)].map((match) => match[1]!)
+    const folders = new Set(sources.filter((path) => path.split("/").length > 2).map((path) => path.split("/")[1]!))
+    assert.deepStrictEqual(inTree.toSorted(), [...folders].toSorted())
+  })
+
   it("names no machine and no registry", () => {
     const wrong = tracked
       .filter((path) => !/\.(?:png|ico|gz)$/u.test(path) && path !== "test/tidy.test.ts")

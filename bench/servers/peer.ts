@@ -19,13 +19,14 @@ export interface Body {
   readonly order_link_id: string
 }
 
-const client = new SequencerClient(process.env["BENCH_BACKEND"]!, grpc.credentials.createInsecure())
+let client: InstanceType<typeof SequencerClient> | undefined
+const backend = () => (client ??= new SequencerClient(process.env["BENCH_BACKEND"]!, grpc.credentials.createInsecure()))
 
 export const place = (
   body: Body,
   done: (error: grpc.ServiceError | null, answer: { order_id: string; order_link_id: string }) => void
 ): void => {
-  client.submit(
+  backend().submit(
     {
       command: {
         command_id: randomUUID(),

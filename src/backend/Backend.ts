@@ -4,15 +4,18 @@
  * It is a program behind the gRPC boundary and knows nothing of the gateway. Source: contract 9.
  */
 import { readFile } from "node:fs/promises"
+import { Worker } from "node:worker_threads"
 import { Effect, Logger, Redacted, References, Schema, type Scope } from "effect"
-import * as Engine from "./Engine.ts"
-import { Journal, type JournalError } from "./journal/Journal.ts"
-import { replay } from "./journal/Replay.ts"
-import type { Machine } from "./Machine.ts"
+import type * as Engine from "./Engine.ts"
+import { Journal, JournalError } from "./journal/Journal.ts"
+import { replay, snapshot } from "./journal/Replay.ts"
+import * as Snapshots from "./journal/Snapshots.ts"
+import { type Config, machine } from "./EngineMachine.ts"
 import * as Markets from "./Markets.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
 import * as Reads from "./Reads.ts"
 import * as Ids from "./sequencer/Ids.ts"
+import { defaultLimits, EventLog } from "./server/EventLog.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings } from "./Settings.ts"
@@ -23,17 +26,7 @@ export class SettingError extends Schema.TaggedError<SettingError>()("SettingErr
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
-/** What of the configuration the journal keeps; its epoch is the journal's own. */
-export type Config = Omit<Engine.EngineConfig, "epoch">
-
-export const machine: Machine<Engine.State, Config> = {
-  rules: Engine.RULES,
-  initial: (config, epoch) => Engine.initial({ ...config, epoch }),
-  apply: Engine.apply,
-  hash: Engine.hash,
-  tickMatters: Engine.tickMatters,
-  headSeq: Reads.headSeq
-}
+export { type Config, machine }
 
 /** Open orders of one page. */
 export const PAGE_ORDERS_MAX = 10_000
@@ -111,6 +104,20 @@ const tlsOf = Effect.fnUntraced(function* (settings: Settings): Effect.fn.Return
   }
 })
 
+/** The thread's module beside this one: as source, or as built. */
+const thread = new URL(import.meta.url.endsWith(".ts") ? "./SnapshotThread.ts" : "./SnapshotThread.js", import.meta.url)
+
+/** Takes a snapshot in a thread of its own. */
+const takeSnapshot = (journal: string): Serve.Snapshotting => {
+  const worker = new Worker(thread, { workerData: journal })
+  const done = new Promise<Snapshots.SnapshotHead | undefined>((resolve, reject) => {
+    worker.once("message", resolve)
+    worker.once("error", reject)
+    worker.once("exit", () => resolve(undefined))
+  })
+  return { done, cancel: () => void worker.terminate() }
+}
+
 /** Serves the exchange of these settings until the scope closes. */
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
@@ -125,45 +132,112 @@ export const serve = Effect.fnUntraced(function* (
     host: secret === undefined ? "127.0.0.1" : settings.host,
     port: settings.port,
     secret: secret === undefined ? undefined : Redacted.value(secret),
-    tls: yield* tlsOf(settings)
+    tls: yield* tlsOf(settings),
+    takeSnapshot
   })
 })
 
-/** What a journal holds, found by replaying all of it. */
+/** What a journal holds, found by replaying it. */
 export interface Verified {
   readonly epoch: string
   readonly rules: string
   readonly entries: number
   readonly at_ms: number
   readonly checkpoints: number
+  readonly snapshots: ReadonlyArray<number>
   readonly head_seq: number
   readonly state_hash: string
 }
 
-/** Replays the journal read-only, beside a running backend or not, and compares every checkpoint and every result. */
-export const verify = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+const withJournal = <A>(open: () => Journal, use: (journal: Journal) => A): Effect.Effect<A, JournalError> =>
   Effect.acquireUseRelease(
-    Effect.try({
-      try: () => Journal.read(Serve.journalPath(settings.dataDir)),
-      catch: (cause) => cause as JournalError
-    }),
+    Effect.try({ try: open, catch: (cause) => cause as JournalError }),
     (journal) =>
       Effect.try({
-        try: () => {
-          const { state, entries, at_ms } = replay(machine, journal, { results: true })
-          return {
-            epoch: journal.origin.epoch,
-            rules: journal.origin.rules,
-            entries,
-            at_ms,
-            checkpoints: journal.checkpoints().length,
-            head_seq: machine.headSeq(state),
-            state_hash: machine.hash(state)
-          }
-        },
-        catch: (cause) => cause as JournalError
+        try: () => use(journal),
+        catch: (cause) =>
+          cause instanceof JournalError
+            ? cause
+            : new JournalError({ message: `${journal.path} does not replay: ${(cause as Error).message}`, cause })
       }),
     (journal) => Effect.sync(() => journal.close())
+  )
+
+const unusable = (journal: Journal, position: number, why: string): JournalError =>
+  new JournalError({
+    message:
+      `the snapshot at position ${position} in ${Snapshots.directoryOf(journal.path)} cannot be used: ${why}. ` +
+      `Stop the backend and run "npm run backend -- replay"`
+  })
+
+const snapshotsOf = (journal: Journal): ReadonlyMap<number, Snapshots.SnapshotHead> => {
+  const directory = Snapshots.directoryOf(journal.path)
+  const heads = new Map<number, Snapshots.SnapshotHead>()
+  for (const position of Snapshots.list(directory)) {
+    try {
+      heads.set(position, Snapshots.read(directory, position).head)
+    } catch (cause) {
+      throw unusable(journal, position, (cause as Error).message)
+    }
+  }
+  return heads
+}
+
+/** Replays all entries; compares every checksum, checkpoint, link and result, and the given snapshots on the way. */
+const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.SnapshotHead>) => {
+  const log = new EventLog(journal.origin.epoch, { ...defaultLimits, events_kept_max: 2 * Snapshots.SNAPSHOT_EVENTS })
+  const replayed = replay(machine, journal, {
+    results: true,
+    onEvents: (events) => log.append(events),
+    onEntry: (position, state) => {
+      const head = snapshots.get(position)
+      if (head === undefined) return
+      if (head.chain !== journal.chainAt(position) || head.state_hash !== machine.hash(state))
+        throw unusable(journal, position, "it is not of this journal")
+    }
+  })
+  const verified: Verified = {
+    epoch: journal.origin.epoch,
+    rules: machine.rules,
+    entries: replayed.entries,
+    at_ms: replayed.at_ms,
+    checkpoints: journal.checkpoints().length,
+    snapshots: [...snapshots.keys()].sort((a, b) => a - b),
+    head_seq: machine.headSeq(replayed.state),
+    state_hash: machine.hash(replayed.state)
+  }
+  return { ...replayed, log, verified }
+}
+
+/**
+ * Replays the whole journal read-only, beside a running backend or not, and compares all that can be compared: every
+ * checksum, link, checkpoint, result and snapshot.
+ */
+export const verify = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+  withJournal(
+    () => Journal.read(Serve.journalPath(settings.dataDir)),
+    (journal) => {
+      const snapshots = snapshotsOf(journal)
+      // one that was taken since this reader began is not its business
+      const own = new Map([...snapshots].filter(([position]) => position <= journal.position))
+      return replayAll(journal, own).verified
+    }
+  )
+
+/**
+ * Replays the whole journal of a stopped backend from its first entry, without its snapshots, and leaves one new
+ * snapshot in their place: the cure for damaged ones.
+ */
+export const rebuild = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+  withJournal(
+    () => Journal.existing(Serve.journalPath(settings.dataDir)),
+    (journal) => {
+      const directory = Snapshots.directoryOf(journal.path)
+      const replayed = replayAll(journal, new Map())
+      const { position } = snapshot(machine, journal, replayed)
+      for (const other of Snapshots.list(directory)) if (other !== position) Snapshots.remove(directory, other)
+      return { ...replayed.verified, snapshots: [position] }
+    }
   )
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const

@@ -6,6 +6,7 @@
  * {@link Machine.initial} is the state.
  */
 import type { Command, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
+import type { Links } from "./State.ts"
 
 /** One turn of the machine: a command, or the passing of time (`command` undefined: a Tick). */
 export interface Input {
@@ -26,9 +27,16 @@ export interface Step {
  * the journal keeps it.
  */
 export interface Machine<S, C> {
-  /** Name of the rules. A journal written under other rules is not replayed. */
+  /** Name of the rules. Entries written under other rules are not replayed. */
   readonly rules: string
-  readonly initial: (config: C, epoch: string) => S
+  /** Older rules whose snapshots `load` understands: a journal of theirs can go on from one. */
+  readonly upgrades: ReadonlyArray<string>
+  /** `links` holds the order_link_ids; by default memory does. */
+  readonly initial: (config: C, epoch: string, links?: Links) => S
+  /** The whole state as bytes. */
+  readonly dump: (state: S) => Uint8Array
+  /** The state again. Throws where the bytes are of another make. */
+  readonly load: (config: C, epoch: string, links: Links, bytes: Uint8Array) => S
   readonly apply: (state: S, input: Input) => Step
   readonly hash: (state: S) => string
   /** Whether a Tick at this time changes anything. Ticks that do not are not journalled. */

@@ -29,7 +29,7 @@ import * as Accounts from "./referee/Accounts.ts"
 import * as Funding from "./referee/Funding.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Ids from "./sequencer/Ids.ts"
-import { type Account, ASSET, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
+import { type Account, ASSET, findLink, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
 
 /** Seq of the last event; 0 before the first. */
 export const headSeq = (state: State): number => state.seq
@@ -82,7 +82,8 @@ export const order = (
   }
 ): OrderRecord | undefined => {
   const account = ref.sub_account_address ? state.accountOf.get(ref.sub_account_address) : undefined
-  const id = ref.order_id ? ref.order_id : account?.links.get(ref.order_link_id ?? "")
+  const link = ref.order_link_id ?? ""
+  const id = ref.order_id ? ref.order_id : account === undefined ? undefined : findLink(state, account, link)
   const number = id === undefined ? undefined : Ids.read(state.orderSeed, id)
   const found = number === undefined ? undefined : state.orders.get(number)
   return found !== undefined && found.id === id && (account === undefined || found.account === account)

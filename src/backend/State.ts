@@ -204,8 +204,25 @@ export interface Account {
   updatedMs: number
   /** by index of the market; absent until it is first used */
   readonly holdings: Array<Holding | undefined>
-  /** order ids by order_link_id, for ever */
-  readonly links: Map<string, string>
+}
+
+/**
+ * Order ids by order_link_id, for ever: too many for memory, so that they may lie in an index beside the journal. It may
+ * know ids that were given after the state of now: during a replay it does.
+ */
+export interface Links {
+  readonly find: (account: number, link: string) => string | undefined
+  readonly add: (account: number, link: string, order_id: string) => void
+}
+
+/** Links in memory. */
+export const memoryLinks = (): Links => {
+  const ids = new Map<string, string>()
+  const key = (account: number, link: string): string => `${account} ${link}`
+  return {
+    find: (account, link) => ids.get(key(account, link)),
+    add: (account, link, order_id) => void ids.set(key(account, link), order_id)
+  }
 }
 
 export interface User {
@@ -219,7 +236,7 @@ export interface User {
   readonly transfers: Map<string, Transfer>
 }
 
-/** A closed order: its status and whose it was. */
+/** A closed order: its status and whose it was. Many are kept, so each is packed into one number. */
 export interface ClosedOrder {
   readonly status: OrderStatus
   readonly account: number
@@ -234,6 +251,7 @@ export interface Withdrawal {
 
 export interface State {
   readonly config: EngineConfig
+  readonly links: Links
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
   readonly accounts: Array<Account>
@@ -243,9 +261,9 @@ export interface State {
   readonly orders: Map<number, Order>
   /** open GTT orders, the next to end last; derived from the orders */
   readonly expiries: Array<Order>
-  /** two generations of closed orders; the older is dropped as a whole */
-  closed: Map<number, ClosedOrder>
-  closedBefore: Map<number, ClosedOrder>
+  /** two generations of closed orders, packed; the older is dropped as a whole */
+  closed: Map<number, number>
+  closedBefore: Map<number, number>
   readonly faucetLimit: Decimal.Scaled
   readonly orderSeed: number
   readonly executionSeed: number
@@ -369,8 +387,7 @@ const poolOf = (market: MarketState, base: Decimal.Scaled): Pool => {
     deleted: false,
     wallet: 0n,
     updatedMs: 0,
-    holdings: [],
-    links: new Map()
+    holdings: []
   }
   return {
     holding: holdingOf(account, market),
@@ -391,10 +408,11 @@ const poolOf = (market: MarketState, base: Decimal.Scaled): Pool => {
 }
 
 /** The state before the first input. */
-export const initial = (config: EngineConfig): State => {
+export const initial = (config: EngineConfig, links: Links = memoryLinks()): State => {
   const markets = config.markets.map(marketState)
   return {
     config,
+    links,
     markets,
     marketOf: new Map(markets.map((market) => [market.market.symbol, market])),
     accounts: [],
@@ -476,19 +494,22 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
   return holding
 }
 
+/** More than there are statuses. */
+const STATUSES_MAX = 32
+
 /** Remembers how an order ended, within {@link CLOSED_ORDERS_MAX}. */
 export const rememberClosed = (state: State, order: Order): void => {
   if (state.closed.size >= CLOSED_ORDERS_MAX / 2) {
     state.closedBefore = state.closed
     state.closed = new Map()
   }
-  state.closed.set(order.number, { status: order.status, account: order.account.index })
+  state.closed.set(order.number, order.account.index * STATUSES_MAX + order.status)
   fold(state.trail, `closed ${order.number} ${order.status} ${order.account.index}`)
 }
 
 /** Spends an order_link_id of a sub-account, for ever. */
 export const rememberLink = (state: State, account: Account, link: string, id: string): void => {
-  account.links.set(link, id)
+  state.links.add(account.index, link, id)
   fold(state.trail, `link ${account.index} ${link} ${id}`)
 }
 
@@ -513,14 +534,23 @@ export const rememberFunding = (state: State, market: MarketState, funding: Fund
   fold(state.trail, `funding ${JSON.stringify(funding)}`)
 }
 
+/** The order that an order_link_id of a sub-account was spent for. */
+export const findLink = (state: State, account: Account, link: string): string | undefined => {
+  const id = state.links.find(account.index, link)
+  return id !== undefined && Ids.read(state.orderSeed, id)! <= state.orderNumber ? id : undefined
+}
+
 /** Spends the id of a transfer of a user, for ever. */
 export const rememberTransfer = (state: State, user: User, transfer: Transfer): void => {
   user.transfers.set(transfer.transfer_id, transfer)
   fold(state.trail, `transfer ${user.id} ${JSON.stringify(transfer)}`)
 }
 
-export const closedOrder = (state: State, number: number): ClosedOrder | undefined =>
-  state.closed.get(number) ?? state.closedBefore.get(number)
+export const closedOrder = (state: State, number: number): ClosedOrder | undefined => {
+  const packed = state.closed.get(number) ?? state.closedBefore.get(number)
+  if (packed === undefined) return undefined
+  return { status: (packed % STATUSES_MAX) as OrderStatus, account: Math.floor(packed / STATUSES_MAX) }
+}
 
 /** ticks × lots, exact. */
 export const units = (ticks: number, lots: number): bigint => {

@@ -69,6 +69,9 @@ export const assetAddress = (asset: string): Address =>
 /** Root address of a participant that the service itself runs, such as the simulated maker. */
 export const rootOfService = (name: string): Address => address(utf8ToBytes(name), scheme(OBJECT))
 
+/** Root address of the simulated maker: no key leads to it, so nobody can log in as its user. Source: contract 9.2. */
+export const SIM_MAKER_ROOT = rootOfService("service-sim-maker")
+
 const uuidText = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 

@@ -3,26 +3,18 @@ import { Cause, Effect, SchemaIssue } from "effect"
 import { SchemaAST } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
-import { type ApiError, BadRequest, httpStatusOf, Internal, ofReason } from "../domain/ApiError.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
-import { BodyTooLarge, WrongMediaType } from "./api/Errors.ts"
 import type { RequestState } from "./RequestState.ts"
 import { BadJson } from "./StrictJson.ts"
-
-/** A refusal with the status that HTTP gives it. */
-export interface WireError {
-  readonly code: string
-  readonly message: string
-  readonly details?: { readonly [key: string]: unknown }
-}
+import { internal, ofReason, WireError } from "./WireError.ts"
 
 /** Writes an error body. */
-export const write = (state: RequestState, status: number, error: WireError): HttpServerResponse.HttpServerResponse =>
+export const write = (state: RequestState, error: WireError): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(
     error.details === undefined
       ? { code: error.code, message: error.message, request_id: state.id }
       : { code: error.code, message: error.message, details: error.details, request_id: state.id },
-    { status, headers: headersOf(state, status) }
+    { status: error.status, headers: headersOf(state, error.status) }
   )
 
 const headersOf = (state: RequestState, status: number): Record<string, string> => {
@@ -40,24 +32,11 @@ const headersOf = (state: RequestState, status: number): Record<string, string> 
   }
 }
 
-const apiErrors: ReadonlySet<string> = new Set([
-  "BAD_REQUEST",
-  "UNAUTHORIZED",
-  "FORBIDDEN",
-  "NOT_FOUND",
-  "CONFLICT",
-  "RateLimitExceeded",
-  "INTERNAL",
-  "SERVICE_UNAVAILABLE"
-])
-const isApiError = (u: unknown): u is ApiError =>
-  u instanceof Error && "code" in u && typeof u.code === "string" && apiErrors.has(u.code)
-
 /** A body or query that could not be read. */
-export const badShape = (problem: BadJson): ApiError =>
+export const badShape = (problem: BadJson): WireError =>
   ofReason(problem.reason, problem.field === undefined ? {} : { field: problem.field })
 
-const internal = Internal.make({ message: "internal error" })
+const unread = ofReason("MalformedJson", {}, { message: "the body could not be read" })
 
 /** The answer to a failure of any kind; one that nobody foresaw is logged and tells nothing. */
 export const ofCause = <E>(
@@ -66,20 +45,17 @@ export const ofCause = <E>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, E> => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
   const error: unknown = Cause.squash(cause)
-  if (error instanceof BodyTooLarge) return Effect.succeed(write(state, 413, error))
-  if (error instanceof WrongMediaType) return Effect.succeed(write(state, 415, error))
-  if (isApiError(error)) {
-    if (error.code !== "INTERNAL") return Effect.succeed(write(state, httpStatusOf(error), error))
-  } else if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
-    const refused = ofIssue(error.cause.issue, state.input)
-    return Effect.succeed(write(state, httpStatusOf(refused), refused))
-  } else if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
-    const unread = BadRequest.make({ message: "the body could not be read", details: { reason: "MalformedJson" } })
-    return Effect.succeed(write(state, 400, unread))
+  // one that is INTERNAL was logged by whoever made it
+  if (error instanceof WireError) return Effect.succeed(write(state, error))
+  if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
+    return Effect.succeed(write(state, ofIssue(error.cause.issue, state.input)))
+  }
+  if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+    return Effect.succeed(write(state, unread))
   }
   return Effect.as(
     Effect.logError("request failed", cause).pipe(Effect.annotateLogs("request_id", state.id)),
-    write(state, 500, internal)
+    write(state, internal)
   )
 }
 
@@ -98,7 +74,7 @@ const valueAt = (input: unknown, path: ReadonlyArray<PropertyKey>): unknown => {
 const leafMessage = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** What a schema refused, in the words of contract 1.2: the reason, the field and its bounds. */
-const ofIssue = (issue: SchemaIssue.Issue, input: unknown): ApiError => {
+const ofIssue = (issue: SchemaIssue.Issue, input: unknown): WireError => {
   const path: Array<PropertyKey> = []
   let node: SchemaIssue.Issue = issue
   let check: SchemaIssue.Filter | undefined
@@ -127,7 +103,11 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): ApiError => {
     }
   }
   const field = path.map(String).join(".")
-  const told = leafMessage(issue).issues[0]?.message ?? "invalid value"
+  const choices = "ast" in node ? choicesOf(node.ast) : undefined
+  const told =
+    choices === undefined
+      ? (leafMessage(issue).issues[0]?.message ?? "invalid value")
+      : `expected one of ${choices.join(", ")}`
   const message = field === "" ? told : `${field}: ${told}`
   const refuse = (reason: Reason, details?: Details) =>
     ofReason(reason, field === "" ? { ...details } : { field, ...details }, { message })
@@ -138,11 +118,21 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): ApiError => {
     told.startsWith("expected a decimal string") ||
     (node._tag === "InvalidType" && decimals.has(SchemaAST.resolveIdentifier(node.ast)))
   if (isDecimal) {
-    return refuse(typeof value === "string" && TOO_MANY_DECIMALS.test(value) ? "TooManyDecimals" : "InvalidDecimal")
+    const tooMany = typeof value === "string" && TOO_MANY_DECIMALS.test(value)
+    const message = tooMany
+      ? `${field} has more than 18 decimal places`
+      : `${field} must be a decimal number as text, such as "60000.1"`
+    return ofReason(tooMany ? "TooManyDecimals" : "InvalidDecimal", { field }, { message })
   }
   const bounds = check === undefined ? undefined : boundsOf(check)
   return bounds === undefined ? refuse("InvalidField") : refuse("OutOfRange", bounds)
 }
+
+/** The values of an enumeration. */
+const choicesOf = (ast: SchemaAST.AST): ReadonlyArray<string> | undefined =>
+  SchemaAST.isUnion(ast) && ast.types.every((type) => SchemaAST.isLiteral(type))
+    ? ast.types.map((type) => String((type as SchemaAST.Literal).literal))
+    : undefined
 
 const boundsOf = (check: SchemaIssue.Filter): Details | undefined => {
   const { representation } = (check.filter.annotations ?? {}) as {

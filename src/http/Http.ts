@@ -3,11 +3,10 @@
  *
  * Source: contract 1.1, 1.2, 3.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, identity, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import { rateHeaders } from "../domain/RateHeaders.ts"
-import { textOf } from "../domain/Reason.ts"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
@@ -19,10 +18,12 @@ import * as OrderHandlers from "./handlers/OrderHandlers.ts"
 import * as PositionHandlers from "./handlers/PositionHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as UserHandlers from "./handlers/UserHandlers.ts"
+import * as Documents from "./Documents.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { ofReason, WireError } from "./WireError.ts"
 
 export interface HttpOptions {
   /** How many proxies in front are believed when they tell the client's address. */
@@ -31,6 +32,7 @@ export interface HttpOptions {
 
 const OPENAPI_PATH = "/api-docs/openapi.json"
 const SWAGGER_PATH = "/swagger-ui"
+const documentPaths: ReadonlySet<string> = new Set([OPENAPI_PATH, SWAGGER_PATH])
 /** Bodies above this are compressed when the client asks for it. */
 const GZIP_BYTES_MIN = 1025
 
@@ -39,7 +41,8 @@ export const routerConfig = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
   ignoreDuplicateSlashes: false,
-  maxParamLength: 300
+  // a party id of 255 characters, each of them percent-encoded
+  maxParamLength: 765
 } as const
 
 const exposed = [
@@ -82,35 +85,41 @@ const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestS
   })
 }
 
-const noSuchRoute = { code: "NOT_FOUND", message: textOf("NoSuchRoute"), details: { reason: "NoSuchRoute" } }
+const noSuchRoute = ofReason("NoSuchRoute")
+const upgrade = new WireError("BAD_REQUEST", "this path speaks WebSocket: ask for an upgrade", undefined, 426)
 
 /** What a request that no route took is answered. */
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState, table: RouteTable.RouteTable) => {
   const at = request.url.indexOf("?")
   const path = at === -1 ? request.url : request.url.slice(0, at)
   const methods = table.methodsOf(path)
-  if (methods === undefined) return Answer.write(state, 404, noSuchRoute)
+  if (methods === undefined) return Answer.write(state, noSuchRoute)
   if (RouteTable.isSocket(path) && request.method === "GET") {
-    const upgrade = { code: "BAD_REQUEST", message: "this path speaks WebSocket: ask for an upgrade" }
-    return HttpServerResponse.setHeaders(Answer.write(state, 426, upgrade), {
+    return HttpServerResponse.setHeaders(Answer.write(state, upgrade), {
       upgrade: "websocket",
       connection: "upgrade"
     })
   }
-  const refused = { code: "BAD_REQUEST", message: `this path takes ${methods}` }
-  return HttpServerResponse.setHeader(Answer.write(state, 405, refused), "allow", methods)
+  const refused = new WireError("BAD_REQUEST", `this path takes ${methods}`, undefined, 405)
+  return HttpServerResponse.setHeader(Answer.write(state, refused), "allow", methods)
 }
 
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
+const noHost = new WireError("BAD_REQUEST", "HTTP/1.1 needs a Host header")
+/** RFC 9112, 3.2. */
+const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
+  headers["host"] === undefined && (source as { readonly httpVersion?: string }).httpVersion === "1.1"
+
 /** Gives a request its state and every answer its headers. */
-const envelope = (options: HttpOptions, table: RouteTable.RouteTable) =>
+const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents: Documents.Documents) =>
   HttpRouter.middleware(
     (app) =>
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
+        if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         return app.pipe(
           Effect.provideService(CurrentRequest, state),
@@ -120,7 +129,10 @@ const envelope = (options: HttpOptions, table: RouteTable.RouteTable) =>
               ? Effect.succeed(unrouted(request, state, table))
               : Answer.ofCause(cause, state)
           }),
-          Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status)))
+          Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
+          documentPaths.has(request.url)
+            ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
+            : identity
         )
       }),
     { global: true }
@@ -161,7 +173,7 @@ export const layer = (options: HttpOptions) => {
       HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
         global: true
       }),
-      envelope(options, table)
+      envelope(options, table, Documents.make([...documentPaths]))
     )
   )
 }

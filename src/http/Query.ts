@@ -3,7 +3,8 @@ import { BadJson } from "./StrictJson.ts"
 
 type Parameters = { readonly [name: string]: string | ReadonlyArray<string> }
 
-const NONE: Parameters = {}
+/** A target without a query. */
+export const NONE: Parameters = {}
 /** The one parameter that may repeat. */
 const REPEATABLE = "order_status"
 

@@ -4,7 +4,6 @@
  * Source: contract 1.2, 8.3.
  */
 import { Context, Effect } from "effect"
-import { type ApiError, Internal, ofReason, ServiceUnavailable, TooManyRequests } from "../domain/ApiError.ts"
 import type { AccountsUnavailable } from "../services/Accounts.ts"
 import type { ApiKeyRefused } from "../services/ApiKeys.ts"
 import type { AuthError } from "../services/Authenticator.ts"
@@ -14,6 +13,7 @@ import type { RefereeUnavailable } from "../services/Referee.ts"
 import type { Refused } from "../services/Refused.ts"
 import type { ReadError, SubmitError } from "../services/Sequencer.ts"
 import { CurrentRequest, type RequestState } from "./RequestState.ts"
+import { internal, ofReason, WireError } from "./WireError.ts"
 
 export type Failure =
   | Refused
@@ -25,19 +25,18 @@ export type Failure =
   | ApiKeyRefused
   | AuthError
 
-const tooMany = TooManyRequests.make({ message: "rate limit exceeded" })
-const internal = Internal.make({ message: "internal error" })
-const databaseLost = ServiceUnavailable.make({ message: "the database does not answer" })
+const tooMany = new WireError("RateLimitExceeded", "rate limit exceeded")
+const databaseLost = new WireError("SERVICE_UNAVAILABLE", "the database does not answer")
 const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
 const backendLost = ofReason("BackendUnavailable")
 
 /** A bucket is full; its headers tell when to come back. */
-export const limited = (state: RequestState, rate: Rate): ApiError => {
+export const limited = (state: RequestState, rate: Rate): WireError => {
   state.rate = rate
   return tooMany
 }
 
-export const refusalOf = (failure: Failure, state: RequestState): ApiError => {
+export const refusalOf = (failure: Failure, state: RequestState): WireError => {
   switch (failure._tag) {
     case "Refused":
       return ofReason(failure.reason, failure.facts, failure.message === undefined ? {} : { message: failure.message })

@@ -56,6 +56,8 @@ const refuseFractions = (_key: string, value: unknown, context?: { readonly sour
 
 class Reader {
   keys = 0
+  /** Whether something was taken out. */
+  changed = false
   /** Whether `null` is a value here (PUT /admin/index-price). */
   readonly keepNull: boolean
   problem: BadJson | undefined = undefined
@@ -83,14 +85,15 @@ class Reader {
       if (name !== name.toLowerCase() && this.problem === undefined) {
         this.problem = new BadJson("UnknownField", path + name)
       }
+      const read =
+        typeof member === "object" && member !== null ? this.read(member, `${path}${name}.`, depth + 1) : member
       const absent = member === "" || (member === null && !this.keepNull) || name === "__proto__"
       if (absent && kept === undefined) {
         kept = {}
+        this.changed = true
         for (let j = 0; j < i; j++) kept[names[j]!] = record[names[j]!]
       }
       if (absent) continue
-      const read =
-        typeof member === "object" && member !== null ? this.read(member, `${path}${name}.`, depth + 1) : member
       if (kept !== undefined) kept[name] = read
       else if (read !== member) record[name] = read
     }
@@ -98,24 +101,34 @@ class Reader {
   }
 }
 
+/** A body that was accepted. */
+export interface Body {
+  readonly value: { readonly [key: string]: unknown }
+  /** JSON text of the value: that of the request, unless something had to be taken out of it. */
+  readonly text: string
+}
+
+const EMPTY: Body = { value: {}, text: "{}" }
+
 /** Reads a body. An absent one is an empty object: whatever is required is then missing by name. */
-export const parse = (bytes: Uint8Array | undefined, keepNull = false): Record<string, unknown> | BadJson => {
-  if (bytes === undefined) return {}
+export const parse = (bytes: Uint8Array | undefined, keepNull = false): Body | BadJson => {
+  if (bytes === undefined) return EMPTY
+  let text: string
   let value: unknown
-  let keys: number
+  let scanned: ReturnType<typeof scan>
   try {
-    const text = utf8.decode(bytes)
+    text = utf8.decode(bytes)
     value = JSON.parse(text)
-    const scanned = scan(text)
-    keys = scanned.keys
+    scanned = scan(text)
     if (scanned.fraction) value = JSON.parse(text, refuseFractions as Parameters<typeof JSON.parse>[1])
   } catch {
     return new BadJson("MalformedJson")
   }
   if (value === null || typeof value !== "object" || Array.isArray(value)) return new BadJson("MalformedJson")
   const reader = new Reader(keepNull)
-  const read = reader.read(value, "", 1) as Record<string, unknown>
+  const read = reader.read(value, "", 1) as Body["value"]
   if (reader.problem?.reason === "MalformedJson") return reader.problem
-  if (reader.keys !== keys) return new BadJson("MalformedJson")
-  return reader.problem ?? read
+  if (reader.keys !== scanned.keys) return new BadJson("MalformedJson")
+  if (reader.problem !== undefined) return reader.problem
+  return { value: read, text: reader.changed || scanned.fraction ? JSON.stringify(read) : text }
 }

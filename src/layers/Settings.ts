@@ -56,6 +56,7 @@ const oneOf =
   <const L extends ReadonlyArray<string>>(...literals: L) =>
   (name: string) =>
     Config.Literals(literals, name) as Config.Config<L[number]>
+const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const port = (name: string) =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
@@ -94,7 +95,7 @@ export const table = {
   ),
   jwtVerifyKeys: optional("JWT_VERIFY_KEYS", Config.String, "older public keys, hex, comma-separated: still accepted"),
   adminUsername: optional("ADMIN_USERNAME", Config.String, "admin of the Basic endpoints; unset: they are closed"),
-  adminPassword: optional("ADMIN_PASSWORD", redacted, "at least 12 characters"),
+  adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
   loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
   apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
   rateLimitMode: withDefault(

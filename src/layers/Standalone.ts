@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer, Schema } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
+import { NonceStore } from "../services/NonceStore.ts"
 import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
 import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
@@ -87,16 +88,22 @@ const dataDir = (path: string) =>
 export const layer = (settings: Settings) => {
   const database = (name: string, synchronous: "FULL" | "NORMAL") =>
     NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
+  const accountsDatabase = database("accounts.sqlite", "FULL")
+  const accounts = SqlAccounts.layer.pipe(Layer.provide(accountsDatabase))
   return Layer.unwrap(
     Effect.as(
       dataDir(settings.dataDir),
       Layer.mergeAll(
         settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
         SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
-        Layer.mergeAll(
-          SqlAccounts.layer,
-          SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) })
-        ).pipe(Layer.provide(database("accounts.sqlite", "FULL"))),
+        accounts,
+        NonceStore.routed({
+          forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
+          // survives the end of the process; of a power loss the window is the limit
+          windowed: SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) }).pipe(
+            Layer.provide(database("nonces.sqlite", "NORMAL"))
+          )
+        }),
         MemoryRateLimitStore.layer(),
         NodeSignatures.layer(),
         NodeSigningKeys.layer({

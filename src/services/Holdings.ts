@@ -24,6 +24,11 @@ import { UserStreams } from "./UserStreams.ts"
 
 export type HoldingsFailure = SubAccountFailure | RefereeUnavailable
 
+/** How often, and after which pause, a referee is asked again that lies behind what the gateway has told already. */
+const READS_MAX = 20
+const PAUSE_MS = 50
+
+const behind = new Refused("BackendLagging")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 
 const sum = (texts: ReadonlyArray<string>): string =>
@@ -66,8 +71,20 @@ export class Holdings extends Context.Service<
         seq: streams.head(caller.user_id)
       })
 
+      /** What the referee says once it is level with the read model, so that no event told before is missing in it. */
+      const level = <A extends { readonly as_of_seq: number }, E>(read: Effect.Effect<A, E>) =>
+        Effect.gen(function* () {
+          for (let reads = 0; reads < READS_MAX; reads++) {
+            const told = (yield* history.position)?.seq ?? 0
+            const answer = yield* read
+            if (answer.as_of_seq >= told) return answer
+            yield* Effect.sleep(PAUSE_MS)
+          }
+          return yield* Effect.fail(behind)
+        })
+
       const accountsOf = (addresses: ReadonlyArray<string>) =>
-        Effect.forEach(addresses, referee.account, { concurrency: "unbounded" })
+        Effect.forEach(addresses, (address) => level(referee.account(address)), { concurrency: "unbounded" })
 
       const unseen = (caller: Caller): ((address: string) => boolean) =>
         caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
@@ -136,7 +153,9 @@ export class Holdings extends Context.Service<
           const mark = markOf(caller)
           const seqs = yield* history.lastSeqs(caller.user_id, "position")
           const isUnseen = unseen(caller)
-          const { positions } = yield* referee.positions({ user_id: caller.user_id, sub_account_address, symbol })
+          const { positions } = yield* level(
+            referee.positions({ user_id: caller.user_id, sub_account_address, symbol })
+          )
           const rows = positions
             .filter((position) => !isUnseen(position.sub_account_address))
             .map((position) => ({

@@ -14,6 +14,7 @@ import type { Caller } from "../domain/User.ts"
 import { Cursors, type List, parseRowKey, printRowKey } from "./Cursors.ts"
 import { Gate } from "./Gate.ts"
 import { History, type ListQuery } from "./History.ts"
+import { MarketView } from "./MarketView.ts"
 import { Refused } from "./Refused.ts"
 import { type SubAccountFailure, SubAccounts } from "./SubAccounts.ts"
 import { UserStreams } from "./UserStreams.ts"
@@ -74,6 +75,7 @@ export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number
   return { start, end }
 }
 
+const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const openStatuses = OrderStatus.literals.filter(isOpen)
 
 export class Lists extends Context.Service<
@@ -88,120 +90,129 @@ export class Lists extends Context.Service<
     readonly transfers: (caller: Caller, asked: ListAsked) => Listed<Transfer>
   }
 >()("gateway/services/Lists") {
-  static readonly layer: Layer.Layer<Lists, never, Cursors | Gate | History | SubAccounts | UserStreams> = Layer.effect(
-    Lists,
-    Effect.gen(function* () {
-      const cursors = yield* Cursors
-      const gate = yield* Gate
-      const history = yield* History
-      const subAccounts = yield* SubAccounts
-      const streams = yield* UserStreams
+  static readonly layer: Layer.Layer<Lists, never, Cursors | Gate | History | MarketView | SubAccounts | UserStreams> =
+    Layer.effect(
+      Lists,
+      Effect.gen(function* () {
+        const cursors = yield* Cursors
+        const gate = yield* Gate
+        const history = yield* History
+        const markets = yield* MarketView
+        const subAccounts = yield* SubAccounts
+        const streams = yield* UserStreams
 
-      /** What all lists have in common: whose rows, since when, after which. */
-      const queryOf = Effect.fnUntraced(function* (caller: Caller, asked: ListAsked & SpanAsked, list: List) {
-        const after = yield* cursors.read(list, asked.cursor)
-        const span = spanOf(asked, yield* Clock.currentTimeMillis)
-        if (span instanceof Refused) return yield* Effect.fail(span)
-        // every row of a user is on record with the user: only a narrower view needs the addresses
-        const narrow = asked.sub_account_address !== undefined || caller.bound_to !== undefined
-        const query: ListQuery = {
-          user_id: caller.user_id,
-          sub_accounts: narrow ? yield* subAccounts.resolve(caller, asked.sub_account_address) : undefined,
-          symbol: asked.symbol,
-          start_time: span.start,
-          end_time: span.end,
-          limit: asked.limit ?? LIMIT_DEFAULT,
-          after: parseRowKey(after)
-        }
-        return query
-      })
-
-      const pageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
-        list: rows.rows,
-        next_page_cursor: cursors.print(list, printRowKey(rows.next))
-      })
-
-      const listOf = (
-        caller: Caller,
-        endpoint: string,
-        asked: ListAsked & SpanAsked,
-        ...filters: List["filters"]
-      ): List => ({
-        endpoint,
-        filters: [
-          caller.user_id,
-          caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
-          asked.sub_account_address,
-          asked.symbol,
-          asked.start_time,
-          asked.end_time,
-          ...filters
-        ]
-      })
-
-      return Lists.of({
-        openOrders: Effect.fnUntraced(function* (caller, asked) {
-          const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id)
-          const query = yield* queryOf(caller, asked, list)
-          yield* gate.sequencer
-          // the mark is read first: the list then holds every event up to it, and perhaps later ones
-          const mark = { stream_id: streams.streamId(), seq: streams.head(caller.user_id) }
-          const rows = yield* history.orders({
-            ...query,
-            order_id: asked.order_id,
-            order_link_id: asked.order_link_id,
-            statuses: openStatuses
-          })
-          return { ...pageOf(list, rows), ...mark }
-        }),
-        orders: Effect.fnUntraced(function* (caller, asked) {
-          const statuses = asked.order_status
-          const list = listOf(
-            caller,
-            "order/history",
-            asked,
-            asked.order_id,
-            asked.order_link_id,
-            statuses?.toSorted().join()
-          )
-          const query = yield* queryOf(caller, asked, list)
-          yield* gate.sequencer
-          const rows = yield* history.orders({
-            ...query,
-            order_id: asked.order_id,
-            order_link_id: asked.order_link_id,
-            statuses
-          })
-          return pageOf(list, rows)
-        }),
-        executions: Effect.fnUntraced(function* (caller, asked) {
-          const list = listOf(caller, "execution/list", asked, asked.order_id, asked.exec_type)
-          const query = yield* queryOf(caller, asked, list)
-          yield* gate.sequencer
-          const rows = yield* history.executions({ ...query, order_id: asked.order_id, exec_type: asked.exec_type })
-          return pageOf(list, rows)
-        }),
-        transfers: Effect.fnUntraced(function* (caller, asked) {
-          const list = listOf(caller, "account/transfer", asked)
-          const query = yield* queryOf(caller, asked, list)
-          yield* gate.sequencer
-          const rows = yield* history.movements({ ...query, kind: "transfer" })
-          const page = pageOf(list, rows)
-          return {
-            ...page,
-            list: page.list.map((movement) => ({
-              transfer_id: movement.transfer_id,
-              from_sub_account_address: movement.from_sub_account_address!,
-              to_sub_account_address: movement.to_sub_account_address!,
-              asset: movement.asset,
-              amount: movement.amount,
-              status: movement.status,
-              created_time: movement.created_time,
-              updated_time: movement.updated_time
-            }))
+        /** What all lists have in common: whose rows, since when, after which. */
+        const queryOf = Effect.fnUntraced(function* (caller: Caller, asked: ListAsked & SpanAsked, list: List) {
+          if (
+            asked.symbol !== undefined &&
+            markets.instrument(asked.symbol) === undefined &&
+            markets.instruments().length > 0
+          ) {
+            return yield* Effect.fail(noSymbol)
           }
+          const after = yield* cursors.read(list, asked.cursor)
+          const span = spanOf(asked, yield* Clock.currentTimeMillis)
+          if (span instanceof Refused) return yield* Effect.fail(span)
+          // every row of a user is on record with the user: only a narrower view needs the addresses
+          const narrow = asked.sub_account_address !== undefined || caller.bound_to !== undefined
+          const query: ListQuery = {
+            user_id: caller.user_id,
+            sub_accounts: narrow ? yield* subAccounts.resolve(caller, asked.sub_account_address) : undefined,
+            symbol: asked.symbol,
+            start_time: span.start,
+            end_time: span.end,
+            limit: asked.limit ?? LIMIT_DEFAULT,
+            after: parseRowKey(after)
+          }
+          return query
+        })
+
+        const pageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
+          list: rows.rows,
+          next_page_cursor: cursors.print(list, printRowKey(rows.next))
+        })
+
+        const listOf = (
+          caller: Caller,
+          endpoint: string,
+          asked: ListAsked & SpanAsked,
+          ...filters: List["filters"]
+        ): List => ({
+          endpoint,
+          filters: [
+            caller.user_id,
+            caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
+            asked.sub_account_address,
+            asked.symbol,
+            asked.start_time,
+            asked.end_time,
+            ...filters
+          ]
+        })
+
+        return Lists.of({
+          openOrders: Effect.fnUntraced(function* (caller, asked) {
+            const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id)
+            const query = yield* queryOf(caller, asked, list)
+            yield* gate.sequencer
+            // the mark is read first: the list then holds every event up to it, and perhaps later ones
+            const mark = { stream_id: streams.streamId(), seq: streams.head(caller.user_id) }
+            const rows = yield* history.orders({
+              ...query,
+              order_id: asked.order_id,
+              order_link_id: asked.order_link_id,
+              statuses: openStatuses
+            })
+            return { ...pageOf(list, rows), ...mark }
+          }),
+          orders: Effect.fnUntraced(function* (caller, asked) {
+            const statuses = asked.order_status
+            const list = listOf(
+              caller,
+              "order/history",
+              asked,
+              asked.order_id,
+              asked.order_link_id,
+              statuses?.toSorted().join()
+            )
+            const query = yield* queryOf(caller, asked, list)
+            yield* gate.sequencer
+            const rows = yield* history.orders({
+              ...query,
+              order_id: asked.order_id,
+              order_link_id: asked.order_link_id,
+              statuses
+            })
+            return pageOf(list, rows)
+          }),
+          executions: Effect.fnUntraced(function* (caller, asked) {
+            const list = listOf(caller, "execution/list", asked, asked.order_id, asked.exec_type)
+            const query = yield* queryOf(caller, asked, list)
+            yield* gate.sequencer
+            const rows = yield* history.executions({ ...query, order_id: asked.order_id, exec_type: asked.exec_type })
+            return pageOf(list, rows)
+          }),
+          transfers: Effect.fnUntraced(function* (caller, asked) {
+            const list = listOf(caller, "account/transfer", asked)
+            const query = yield* queryOf(caller, asked, list)
+            yield* gate.sequencer
+            const rows = yield* history.movements({ ...query, kind: "transfer" })
+            const page = pageOf(list, rows)
+            return {
+              ...page,
+              list: page.list.map((movement) => ({
+                transfer_id: movement.transfer_id,
+                from_sub_account_address: movement.from_sub_account_address!,
+                to_sub_account_address: movement.to_sub_account_address!,
+                asset: movement.asset,
+                amount: movement.amount,
+                status: movement.status,
+                created_time: movement.created_time,
+                updated_time: movement.updated_time
+              }))
+            }
+          })
         })
       })
-    })
-  )
+    )
 }

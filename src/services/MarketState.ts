@@ -130,7 +130,7 @@ const levelsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<Level> =>
 
 type Listener = (changes: ReadonlyArray<MarketChange>) => void
 
-export class Markets {
+export class MarketState {
   private markets = new Map<string, Market>()
   private position: ModelPosition | undefined
   private lost = false

@@ -15,7 +15,7 @@ import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
 import { BackendHealth } from "./BackendHealth.ts"
 import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
 import { History, type HistoryUnavailable, TRADES_KEPT } from "./History.ts"
-import { Markets } from "./MarketState.ts"
+import { MarketState } from "./MarketState.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee } from "./Referee.ts"
 import { type ReadError, Sequencer } from "./Sequencer.ts"
@@ -70,7 +70,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const referee = yield* Referee
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
-  const markets = new Markets(clock)
+  const markets = new MarketState(clock)
   const streams = new Streams()
   const reads = yield* FiberSet.make<void>()
 

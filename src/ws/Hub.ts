@@ -5,7 +5,7 @@
  * Everything here runs in callbacks of {@link MarketView} and {@link UserStreams}: no fiber, no queue and no copy per
  * message. A topic exists while somebody listens. Source: contract 5.5, 5.6, 5.8, 6.
  */
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import type { Topic } from "../domain/Topic.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { type MarketChange, MarketView } from "../services/MarketView.ts"
@@ -33,6 +33,8 @@ export class Hub extends Context.Service<
   Hub,
   {
     readonly flusher: Flusher
+    /** Takes note of what should never be thrown. */
+    readonly report: (fault: unknown) => void
     readonly now: () => number
     /** Sends the topic's snapshot to an outbox and adds it to the members; again: the topic starts anew. */
     readonly join: (name: string, topic: MarketTopic, outbox: Outbox) => void
@@ -49,7 +51,10 @@ export class Hub extends Context.Service<
       const health = yield* BackendHealth
       const clock = yield* Clock.Clock
       const now = () => clock.currentTimeMillisUnsafe()
-      const flusher = new Flusher(now)
+      const fork = yield* FiberSet.makeRuntime<never>()
+      /** Callbacks of others must not throw: what should never happen is a log line, and the lane goes on. */
+      const report = (fault: unknown): void => void fork(Effect.logError("a feed failed", fault))
+      const flusher = new Flusher(now, report)
       const pacer = yield* Pacer.make(clock)
 
       const topics = new Map<string, Listened>()
@@ -113,7 +118,13 @@ export class Hub extends Context.Service<
       const unfollow = view.follow((changes) => {
         if (markets.size === 0) return
         const at = now()
-        for (const change of changes) told(change, at)
+        for (const change of changes) {
+          try {
+            told(change, at)
+          } catch (fault) {
+            report(fault)
+          }
+        }
       })
       yield* Effect.addFinalizer(() => Effect.sync(unfollow))
 
@@ -157,6 +168,7 @@ export class Hub extends Context.Service<
 
       return Hub.of({
         flusher,
+        report,
         now,
         join: (name, topic, outbox) => {
           let joined = topics.get(name)

@@ -58,9 +58,12 @@ export class Flusher {
   private last:
     { readonly parcels: ReadonlyArray<Parcel>; readonly deflated: boolean; readonly bytes: Buffer } | undefined
   readonly now: () => number
+  private readonly onFault: (fault: unknown) => void
 
-  constructor(now: () => number) {
+  /** `onFault` is told of what should never be thrown; it ends the outbox that threw it, and no other. */
+  constructor(now: () => number, onFault: (fault: unknown) => void) {
     this.now = now
+    this.onFault = onFault
   }
 
   schedule(outbox: Outbox): void {
@@ -70,7 +73,14 @@ export class Flusher {
   private readonly flush = (): void => {
     const boxes = this.dirty
     this.dirty = []
-    for (const box of boxes) box.flush()
+    for (const box of boxes) {
+      try {
+        box.flush()
+      } catch (fault) {
+        this.onFault(fault)
+        box.fail()
+      }
+    }
     this.last = undefined
   }
 
@@ -94,7 +104,7 @@ export class Outbox {
   private readonly sink: Sink
   private readonly flusher: Flusher
   private readonly limits: OutboxLimits
-  private readonly onSlow: () => void
+  private readonly onEnd: (reason: "SlowConsumer" | "Internal") => void
   private queue: Array<Parcel> = []
   private weight = 0
   /** Feeds that were dropped; a snapshot of each follows when the socket has drained. */
@@ -106,11 +116,16 @@ export class Outbox {
   /** Whether the socket holds a frame that must not be lost. */
   private blockedByLasting = false
 
-  constructor(sink: Sink, flusher: Flusher, limits: OutboxLimits, onSlow: () => void) {
+  constructor(
+    sink: Sink,
+    flusher: Flusher,
+    limits: OutboxLimits,
+    onEnd: (reason: "SlowConsumer" | "Internal") => void
+  ) {
     this.sink = sink
     this.flusher = flusher
     this.limits = limits
-    this.onSlow = onSlow
+    this.onEnd = onEnd
   }
 
   /** Queues a frame; over the limit, contract 5.9 decides. */
@@ -171,7 +186,12 @@ export class Outbox {
 
   private slow(): void {
     this.close()
-    this.onSlow()
+    this.onEnd("SlowConsumer")
+  }
+  /** Ends the connection: its state is not known any more. */
+  fail(): void {
+    this.close()
+    this.onEnd("Internal")
   }
 
   /** Applies the age limit; called now and then, since a stuck socket brings no event of its own. */
@@ -196,12 +216,15 @@ export class Outbox {
     while (count < queue.length && bytes + queue[count]!.frame.length <= WRITE_BYTES)
       bytes += queue[count++]!.frame.length
     this.sink.write(this.flusher.join(queue, count, this.sink.deflated))
-    const taken = queue.splice(0, count)
-    for (const { weight } of taken) this.weight -= weight
-    if (this.sink.pending() === 0) return
-    this.blockedSince = taken[0]!.at
-    this.blockedByLasting = taken.some(({ source }) => source?.conflatable !== true)
-    this.sink.whenTaken(this.resume)
+    if (this.sink.pending() > 0) {
+      this.blockedSince = queue[0]!.at
+      this.blockedByLasting = queue.some(({ source }, i) => i < count && source?.conflatable !== true)
+      this.sink.whenTaken(this.resume)
+    }
+    if (count === queue.length) {
+      queue.length = 0
+      this.weight = 0
+    } else for (const { weight } of queue.splice(0, count)) this.weight -= weight
   }
 
   private readonly resume = (): void => {

@@ -8,7 +8,7 @@
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { UserEvent } from "../services/History.ts"
 import { Frame } from "./Frame.ts"
-import { type Outbox, parcel, type Source } from "./Outbox.ts"
+import type { Outbox, Source } from "./Outbox.ts"
 
 /** Events kept aside while a snapshot is read; over it the connection ends, and resumes. */
 export const ASIDE_MAX = 50_000
@@ -16,7 +16,7 @@ export const ASIDE_MAX = 50_000
 /** An event with its frames, which all connections of the user share. */
 export class UserMessage {
   readonly event: UserEvent
-  private readonly stream_id: string
+  readonly stream_id: string
   private readonly at: number
   private whole: Frame | undefined
   private empty: Frame | undefined
@@ -60,10 +60,13 @@ export class PrivateFeed {
   bound_to: ReadonlySet<string> | undefined
   private readonly outbox: Outbox
   private readonly onOverflow: () => void
-  /** Topics that are live, with the position that their events follow. */
+  /** Topics that are live, with the seq that was told last: nothing is told twice. */
   private readonly live = new Map<PrivateTopic, number>()
   private readonly places = new Map<PrivateTopic, Place>()
   private aside: Array<UserMessage> | undefined
+  private holds = 0
+  /** Position up to which every event of the live topics was told; `undefined` before any topic began. */
+  position: { readonly stream_id: string; readonly seq: number } | undefined
 
   constructor(user_id: string, outbox: Outbox, onOverflow: () => void) {
     this.user_id = user_id
@@ -74,9 +77,6 @@ export class PrivateFeed {
   topics(): ReadonlyArray<PrivateTopic> {
     return [...this.live.keys()]
   }
-  has(topic: PrivateTopic): boolean {
-    return this.live.has(topic)
-  }
 
   private place(topic: PrivateTopic): Place {
     let place = this.places.get(topic)
@@ -84,17 +84,23 @@ export class PrivateFeed {
     return place
   }
 
-  private tell(message: UserMessage, now: number): void {
+  private tell(message: UserMessage, now: number, counts = true): void {
     const { seq, topic } = message.event
-    const after = this.live.get(topic)
-    if (after === undefined || seq <= after) return
-    this.outbox.offer(parcel(message.frame(this.bound_to), this.place(topic), now))
+    const last = this.live.get(topic)
+    if (last === undefined || seq <= last) return
+    this.live.set(topic, seq)
+    const frame = message.frame(this.bound_to)
+    this.outbox.offer({ frame, source: this.place(topic), at: now, weight: counts ? frame.length : 0 })
   }
+
   /** Like a snapshot, a replay was asked for and does not count against the limit: else nobody could resume far. */
-  private retell(message: UserMessage, now: number): void {
-    const { seq, topic } = message.event
-    if (seq <= this.live.get(topic)!) return
-    this.outbox.offer({ frame: message.frame(this.bound_to), source: this.place(topic), at: now, weight: 0 })
+  private retell(replay: ReadonlyArray<UserMessage>, now: number): void {
+    for (const message of replay) this.tell(message, now, false)
+  }
+
+  private stands(stream_id: string, seq: number): void {
+    const known = this.position?.stream_id === stream_id ? this.position.seq : 0
+    this.position = { stream_id, seq: Math.max(known, seq) }
   }
 
   /** Takes the next events of the user, in order. */
@@ -103,34 +109,71 @@ export class PrivateFeed {
       if (this.aside.length + messages.length > ASIDE_MAX) return this.onOverflow()
       this.aside.push(...messages)
     }
+    if (this.holds > 0) return
     for (const message of messages) this.tell(message, now)
+    const last = messages.at(-1)
+    if (last !== undefined && this.position?.stream_id === last.stream_id) this.stands(last.stream_id, last.event.seq)
   }
 
-  /** Keeps events aside from now on. */
+  /** Keeps events aside from now on, while those of live topics are told. */
   join(): void {
-    this.aside = []
+    this.aside ??= []
   }
 
   /** Gives up what {@link join} began. */
   abandon(): void {
-    this.aside = undefined
+    if (this.holds === 0) this.aside = undefined
   }
 
-  /** Starts topics: their snapshots, then the replay, then what was kept aside, then live. */
-  begin(beginnings: ReadonlyArray<Beginning>, replay: ReadonlyArray<UserMessage>, now: number): void {
-    const aside = this.aside ?? []
-    this.aside = undefined
-    const begun = new Set<PrivateTopic>()
+  /** Starts topics: their snapshots, then a replay, then what was kept aside, then live. */
+  begin(
+    stream_id: string,
+    beginnings: ReadonlyArray<Beginning>,
+    replay: ReadonlyArray<UserMessage>,
+    now: number
+  ): void {
     for (const { seq, snapshot, topic } of beginnings) {
-      begun.add(topic)
       this.live.set(topic, seq)
       this.outbox.begin(snapshot, this.place(topic), now)
     }
-    const last = replay.at(-1)?.event.seq ?? 0
-    for (const message of replay) if (begun.has(message.event.topic)) this.retell(message, now)
-    for (const message of aside) {
-      if (message.event.seq > last && begun.has(message.event.topic)) this.tell(message, now)
+    const begun = new Set(beginnings.map(({ topic }) => topic))
+    this.retell(
+      replay.filter(({ event }) => begun.has(event.topic)),
+      now
+    )
+    const seqs = beginnings.map(({ seq }) => seq)
+    if (this.holds === 0) {
+      this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), now)
+    } else {
+      // while held, what was missed comes first: from the earliest place that a topic stands at
+      const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
+      this.position = { stream_id, seq: Math.min(...known, ...seqs) }
     }
+  }
+
+  private catchUp(stream_id: string, seq: number, now: number): void {
+    const aside = this.aside ?? []
+    this.aside = undefined
+    for (const message of aside) if (message.stream_id === stream_id) this.tell(message, now)
+    this.stands(stream_id, Math.max(seq, aside.at(-1)?.event.seq ?? 0))
+  }
+
+  /** The user stream was interrupted: keeps events aside and tells nothing until {@link release}. */
+  hold(): void {
+    this.holds++
+    this.join()
+  }
+
+  /** Ends a {@link hold}. */
+  release(): void {
+    this.holds--
+  }
+
+  /** Goes on after an interruption with what was missed, then with what was kept aside. */
+  resume(replay: ReadonlyArray<UserMessage>, now: number): void {
+    this.retell(replay, now)
+    const { seq, stream_id } = this.position!
+    if (this.holds === 0) this.catchUp(stream_id, Math.max(seq, replay.at(-1)?.event.seq ?? 0), now)
   }
 
   leave(topic: PrivateTopic): boolean {

@@ -83,6 +83,8 @@ export class TickerTopic extends PublicTopic<TickerData> implements Job {
     return ticker && { type: "snapshot", ...ticker, ts: now }
   }
   override snapshot(now: number): Frame | undefined {
+    // the first one is the topic's first message: the cadence counts from it
+    if (this.members.size <= 1) this.lastRun = now
     const data = this.data(now)
     return data && this.frame(data, now)
   }

@@ -106,7 +106,7 @@ export class Session {
     this.line = line
     this.endpoint = endpoint
     this.ip = ip
-    this.outbox = new Outbox(line, house.hub.flusher, house.limits, () => this.end("SlowConsumer"))
+    this.outbox = new Outbox(line, house.hub.flusher, house.limits, (reason) => this.end(reason))
     const now = house.hub.now()
     this.openedAt = this.lastHeard = this.lastPing = this.refilledAt = now
     this.tokens = house.limits.message_burst
@@ -119,12 +119,28 @@ export class Session {
     this.lastHeard = this.house.hub.now()
   }
 
+  /** A ping of the protocol, which the socket answers by itself, counts like a message. */
+  pinged(): void {
+    if (this.closing) return
+    this.heard()
+    this.mayAsk(this.lastHeard)
+  }
+
   binary(): void {
     this.end("NotText")
   }
 
   text(message: string): void {
     if (this.closing) return
+    try {
+      this.take(message)
+    } catch (fault) {
+      this.house.hub.report(fault)
+      this.end("Internal")
+    }
+  }
+
+  private take(message: string): void {
     const now = this.house.hub.now()
     this.lastHeard = now
     if (!this.mayAsk(now)) return
@@ -227,7 +243,7 @@ export class Session {
 
   private enqueue(frame: ClientFrame | "restart"): void {
     if (!this.busy) return this.handle(frame)
-    if (this.inbox.length >= this.house.limits.message_burst) {
+    if (frame !== "restart" && this.inbox.length >= this.house.limits.message_burst) {
       return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages wait" }, undefined))
     }
     this.inbox.push(frame)
@@ -252,23 +268,17 @@ export class Session {
     this.busy = true
     this.house.run(
       effect.pipe(
-        Effect.timeoutOrElse({
-          duration: WORK_MS,
-          orElse: () => Effect.sync(() => this.end("Internal"))
-        }),
-        Effect.catchCause((cause) => {
-          if (Cause.hasInterruptsOnly(cause)) return Effect.void
-          return Effect.andThen(
-            Effect.logError("a WebSocket session failed", cause),
-            Effect.sync(() => this.end("Internal"))
-          )
-        }),
+        Effect.timeoutOrElse({ duration: WORK_MS, orElse: () => Effect.sync(() => this.end("Internal")) }),
         Effect.andThen(
           Effect.sync(() => {
             this.busy = false
             while (!this.busy && !this.closing && this.inbox.length > 0) this.handle(this.inbox.shift()!)
           })
-        )
+        ),
+        Effect.catchCause((cause) => {
+          if (!Cause.hasInterruptsOnly(cause)) this.house.hub.report(cause)
+          return Effect.sync(() => this.end("Internal"))
+        })
       )
     )
   }
@@ -346,7 +356,10 @@ export class Session {
     this.failedAuths = 0
     const feed = (this.feed ??= new PrivateFeed(caller.user_id, this.outbox, () => this.end("SlowConsumer")))
     feed.bound_to = caller.bound_to
-    this.detach ??= this.house.hub.attach(feed, () => this.enqueue("restart"))
+    this.detach ??= this.house.hub.attach(feed, () => {
+      feed.hold()
+      this.enqueue("restart")
+    })
     this.reply(
       frameOf({
         op: "auth",
@@ -375,7 +388,10 @@ export class Session {
     if (this.endpoint === "private") {
       return refuse("InvalidField", "a public topic: subscribe on /ws/public", { field: "args" })
     }
-    return this.house.view.instrument(topic.symbol) === undefined ? refuse("SymbolNotFound") : topic
+    const { view } = this.house
+    if (view.instrument(topic.symbol) !== undefined) return topic
+    // before the first word of the backend no market is known, and none unknown
+    return refuse(view.instruments().length === 0 ? "BackendUnavailable" : "SymbolNotFound")
   }
 
   /** The topics of a message, each once, and the errors of those that are refused. */
@@ -467,6 +483,7 @@ export class Session {
         const stream_id = streams.streamId()
         this.subscribed(names, req_id, resume(true))
         feed.begin(
+          stream_id,
           names.map((topic) => ({ topic, snapshot: undefined, seq: from.seq })),
           replay.success.map((event) => new UserMessage(event, stream_id, now)),
           now
@@ -480,7 +497,7 @@ export class Session {
           req_id,
           resume(false)
         )
-        feed.begin(beginnings, [], hub.now())
+        feed.begin(streams.streamId(), beginnings, [], hub.now())
       }
       for (const error of errors) this.reply(error)
     })
@@ -510,16 +527,32 @@ export class Session {
     return errorFrame(refuse(reason), req_id, topic)
   }
 
-  /** The numbers of the user stream started anew: every topic starts from a snapshot. */
+  /**
+   * The user stream was interrupted: goes on where the connection stands, or, where the numbers started anew, from
+   * snapshots.
+   */
   private restart(): Effect.Effect<void> {
-    const feed = this.feed
-    if (feed === undefined) return Effect.void
-    const topics = feed.topics()
-    feed.join()
-    return Effect.map(
-      this.snapshotsOf(feed, topics, () => this.end("BackendLost")),
-      (beginnings) => feed.begin(beginnings, [], this.house.hub.now())
-    )
+    const { hub, snapshots, streams } = this.house
+    const feed = this.feed!
+    return Effect.gen({ self: this }, function* () {
+      const { position } = feed
+      if (position === undefined) {
+        feed.release()
+        return feed.abandon() // no topic has begun
+      }
+      const replay = yield* Effect.result(snapshots.replay(feed.user_id, position))
+      if (Result.isSuccess(replay) && replay.success !== undefined) {
+        const now = hub.now()
+        feed.release()
+        return feed.resume(
+          replay.success.map((event) => new UserMessage(event, position.stream_id, now)),
+          now
+        )
+      }
+      const beginnings = yield* this.snapshotsOf(feed, feed.topics(), () => this.end("BackendLost"))
+      feed.release()
+      feed.begin(streams.streamId(), beginnings, [], hub.now())
+    })
   }
 }
 

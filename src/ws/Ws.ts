@@ -132,7 +132,7 @@ export const layer = Layer.effectDiscard(
       sessions.set(session, ws)
       ws.on("message", (data, isBinary) => (isBinary ? session.binary() : session.text((data as Buffer).toString())))
       ws.on("pong", () => session.heard())
-      ws.on("ping", () => session.heard())
+      ws.on("ping", () => session.pinged())
       ws.on("error", () => {}) // the close event follows
       ws.on("close", () => {
         sessions.delete(session)

@@ -45,12 +45,15 @@ export const start = (directory: string, more?: Record<string, string>): Promise
     })
   })
 
-/** `npm run backend -- verify`. */
-export const verify = (directory: string): Verified => {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [entry, "verify"], {
+/** `npm run backend -- <args>`: the line of JSON that it prints. Throws what it says on its error output. */
+export const command = (directory: string, ...args: ReadonlyArray<string>): unknown => {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [entry, ...args], {
     env: environment(directory),
     encoding: "utf8"
   })
   if (status !== 0) throw new Error(stderr)
-  return JSON.parse(stdout) as Verified
+  return JSON.parse(stdout)
 }
+
+/** `npm run backend -- verify`. */
+export const verify = (directory: string): Verified => command(directory, "verify") as Verified

@@ -404,7 +404,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         let seq = 0
         const many = (count: number, ts_ms: number) =>
           Array.from({ length: count }, () => event(++seq, body.balance(), { ts_ms }))
-        yield* commit(many(USER_EVENTS_KEPT + 3_000, START))
+        for (let batch = 0; batch < 13; batch++) yield* commit(many(USER_EVENTS_KEPT / 10, START))
         const oldest = Effect.map(history.userEvents(alice.user_id, 0, 1), ([first]) => first!.seq)
         assert.strictEqual(yield* oldest, 1, "all of the last 24 hours are kept")
         yield* commit(many(2_048, START + DAY_MS + 1))
@@ -415,6 +415,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         assert.deepStrictEqual(
           page.map((each) => each.seq),
           [seq - 2, seq - 1]
+        )
+        const all = yield* history.userEvents(alice.user_id, seq - 5_000, 10_000)
+        assert.deepStrictEqual(
+          all.map((each) => each.seq),
+          Array.from({ length: 5_000 }, (_, i) => seq - 4_999 + i)
         )
       })
     )

@@ -29,6 +29,9 @@ const event = (state: FakeState, at_ms: number, command_id: string | undefined, 
 /** Each accepted command causes two events of one step, so that a frame could cut one. */
 export const fakeMachine: Machine<FakeState, FakeConfig> = {
   rules: "fake-1",
+  upgrades: [],
+  dump: (state) => Buffer.from(JSON.stringify(state)),
+  load: (_config, _epoch, _links, bytes) => JSON.parse(Buffer.from(bytes).toString()) as FakeState,
   initial: (config) => ({ balance: config.start, seq: 0, step: 0, second: 0 }),
   apply: (state, { at_ms, command }) => {
     if (command === undefined) {

@@ -2,11 +2,12 @@
  * The REST surface over doubles of every service below it, driven by raw requests: what is tested is the surface itself
  * (routes, checks, envelope, shapes), not the policies behind the ports.
  */
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Logger, Redacted } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { marketAddress, rootOfKey, subAccountAddress } from "../../src/domain/Address.ts"
 import type { Instrument } from "../../src/domain/Market.ts"
-import { allScopes, type Caller } from "../../src/domain/User.ts"
+import type { Portfolio } from "../../src/domain/Portfolio.ts"
+import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
@@ -97,6 +98,30 @@ export interface Doubles {
   readonly trustedProxies?: number
 }
 
+const apiKey: ApiKey = {
+  api_key_id: orderId,
+  public_key: `0x${"3d".repeat(32)}`,
+  label: "bot",
+  scopes: ["read"],
+  ip_allowlist: [],
+  require_body_hash: false,
+  created_time: now
+}
+export const emptyPortfolio: Portfolio = {
+  positions: [],
+  summary: {
+    collateral_notional: "0",
+    maintenance_margin_required: "0",
+    total_available_balance: "0",
+    total_balance: "0",
+    total_margin_used: "0",
+    total_positions: 0,
+    total_vaults: 0,
+    unrealized_funding_total: "0",
+    unrealized_pnl_total: "0"
+  },
+  vault_balances: []
+}
 const none = { rows: [], next: undefined }
 const subAccount = (address: string, index: number) => ({
   sub_account_address: address,
@@ -135,7 +160,13 @@ export const ports = (doubles: Doubles) =>
       setLabel: () => Effect.void,
       ...doubles.accounts
     }),
-    mock(ApiKeys)({ list: () => Effect.succeed([]), revoke: () => Effect.void, ...doubles.apiKeys }),
+    mock(ApiKeys)({
+      list: () => Effect.succeed([apiKey]),
+      create: () => Effect.succeed(apiKey),
+      update: () => Effect.succeed(apiKey),
+      revoke: () => Effect.void,
+      ...doubles.apiKeys
+    }),
     mock(Authenticator)({
       bearer: (token) =>
         token === "good"
@@ -149,7 +180,7 @@ export const ports = (doubles: Doubles) =>
       jwks: { keys: [] },
       ...doubles.authenticator
     }),
-    mock(BackendHealth)({ sequencer: () => well, referee: () => well, ...doubles.health }),
+    mock(BackendHealth)({ sequencer: () => well, referee: () => well, started: () => true, ...doubles.health }),
     mock(History)({
       position: Effect.undefined,
       subAccounts: () => Effect.succeed([subAccount(v0, 0), subAccount(v1, 1)]),
@@ -185,6 +216,7 @@ export const ports = (doubles: Doubles) =>
     mock(Referee)({
       account: () => Effect.succeed({ balances: [], positions: [], as_of_seq: 1 }),
       positions: () => Effect.succeed({ positions: [], as_of_seq: 1 }),
+      portfolio: () => Effect.succeed(emptyPortfolio),
       ...doubles.referee
     }),
     mock(Sequencer)({
@@ -261,7 +293,9 @@ export const ADMIN = `Basic ${btoa("admin:secret")}`
 export const gateway = (doubles: Doubles = {}): Gateway => {
   const app = Http.layer({ trustedProxies: doubles.trustedProxies ?? 0 }).pipe(
     Layer.provide(policies(doubles)),
-    Layer.provideMerge(HttpServer.layerServices)
+    Layer.provideMerge(HttpServer.layerServices),
+    // what a test breaks on purpose is logged, as it should be; nobody reads it here
+    Layer.provideMerge(Logger.layer([]))
   )
   const { handler, dispose } = HttpRouter.toWebHandler(app, { disableLogger: true, routerConfig: Http.routerConfig })
   return {

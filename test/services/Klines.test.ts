@@ -5,7 +5,7 @@ import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import { History } from "../../src/services/History.ts"
 import { type KlineQuery, Klines } from "../../src/services/Klines.ts"
-import { Markets } from "../../src/services/MarketState.ts"
+import { MarketState } from "../../src/services/MarketState.ts"
 import { MarketView } from "../../src/services/MarketView.ts"
 import { body, event, START, symbol } from "../doubles/events.ts"
 
@@ -24,7 +24,7 @@ const stage = Klines.layer.pipe(
   Layer.provideMerge(
     Layer.effect(
       MarketView,
-      Effect.map(Clock.Clock, (clock) => ({ ...new Markets(clock).view, now: () => at(8) + 1_000 }))
+      Effect.map(Clock.Clock, (clock) => ({ ...new MarketState(clock).view, now: () => at(8) + 1_000 }))
     )
   ),
   Layer.provideMerge(Layer.fresh(MemoryHistory.layer))

@@ -6,7 +6,7 @@ import type { Event } from "../../src/domain/Event.ts"
 import type { Level } from "../../src/domain/Market.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
-import { type BookRead, Markets } from "../../src/services/MarketState.ts"
+import { type BookRead, MarketState } from "../../src/services/MarketState.ts"
 import type { MarketChange } from "../../src/services/MarketView.ts"
 import { body, event, START, symbol } from "../doubles/events.ts"
 
@@ -15,7 +15,7 @@ const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => N
 
 /** Markets fed as the projector feeds them. */
 const setting = () => {
-  const markets = new Markets(clock)
+  const markets = new MarketState(clock)
   const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
   const told: Array<MarketChange> = []
   markets.view.follow((changes) => told.push(...changes))
@@ -39,7 +39,7 @@ const setting = () => {
 }
 const bid = (price: number, qty: number | string = 1): Level => [String(price), String(qty)]
 
-describe("Markets, books", () => {
+describe("MarketState, books", () => {
   it("joins a read that is older than the stream with the changes that came meanwhile", () => {
     const { apply, markets, told, view } = setting()
     apply(body.instrument())
@@ -191,7 +191,7 @@ describe("Markets, books", () => {
   })
 })
 
-describe("Markets, tickers and trades", () => {
+describe("MarketState, tickers and trades", () => {
   it("answers a ticker over a window of 24 hours that moves with the engine's time", () => {
     const { apply, read, view } = setting()
     const at = (hours: number) => START + hours * 60 * MINUTE_MS

@@ -68,12 +68,16 @@ const feed = (name: string, conflatable = true): Source & { state: string } => (
   }
 })
 
+const rethrow = (fault: unknown): never => {
+  throw fault
+}
+
 const LIMITS = { outbound_bytes: 100, outbound_age_ms: 1_000 }
 const turn = Effect.callback<void>((resume) => void setImmediate(() => setImmediate(() => resume(Effect.void))))
 
-const make = (sink: Sink, flusher = new Flusher(() => 0)) => {
-  const ended = { slow: 0 }
-  const outbox = new Outbox(sink, flusher, LIMITS, () => ended.slow++)
+const make = (sink: Sink, flusher = new Flusher(() => 0, rethrow)) => {
+  const ended = { SlowConsumer: 0, Internal: 0 }
+  const outbox = new Outbox(sink, flusher, LIMITS, (reason) => ended[reason]++)
   const offer = (text: string, source?: Source, at = 0) => outbox.offer(parcel(new Frame(text), source, at))
   return { outbox, offer, ended }
 }
@@ -101,7 +105,7 @@ describe("Frame", () => {
 describe("Outbox", () => {
   it.live("writes once per turn, and neighbours share the bytes", () =>
     Effect.gen(function* () {
-      const flusher = new Flusher(() => 0)
+      const flusher = new Flusher(() => 0, rethrow)
       const sinks = [new FakeSink(), new FakeSink(), new FakeSink(true)]
       const boxes = sinks.map((sink) => make(sink, flusher))
       for (const text of ["a", "b", "c"]) {
@@ -146,7 +150,7 @@ describe("Outbox", () => {
       assert.deepStrictEqual(sink.texts(), ["first"])
       sink.drain()
       assert.deepStrictEqual(sink.texts(), ["first", "trade 1", "trade 2", "book later"])
-      assert.strictEqual(ended.slow, 0)
+      assert.strictEqual(ended.SlowConsumer, 0)
       offer("next", books)
       yield* turn
       assert.strictEqual(sink.texts().at(-1), "next")
@@ -164,14 +168,14 @@ describe("Outbox", () => {
       yield* turn
       offer("x".repeat(80), books)
       offer("o".repeat(80), orders)
-      assert.strictEqual(ended.slow, 0)
+      assert.strictEqual(ended.SlowConsumer, 0)
       offer("o".repeat(80), orders)
-      assert.strictEqual(ended.slow, 1)
+      assert.strictEqual(ended.SlowConsumer, 1)
       sink.drain()
       yield* turn
       assert.deepStrictEqual(sink.texts(), ["first"]) // nothing more is sent
       offer("late", orders)
-      assert.strictEqual(ended.slow, 1)
+      assert.strictEqual(ended.SlowConsumer, 1)
     })
   )
 
@@ -186,7 +190,7 @@ describe("Outbox", () => {
       yield* turn
       a.offer("book 2", books, 500)
       a.outbox.check(1_001)
-      assert.strictEqual(a.ended.slow, 0)
+      assert.strictEqual(a.ended.SlowConsumer, 0)
       patient.drain()
       assert.deepStrictEqual(patient.texts(), ["book 1", "book now"])
       // one stuck with what must not be lost ends
@@ -196,9 +200,9 @@ describe("Outbox", () => {
       b.offer("order 1", feed("order", false), 0)
       yield* turn
       b.outbox.check(1_000)
-      assert.strictEqual(b.ended.slow, 0)
+      assert.strictEqual(b.ended.SlowConsumer, 0)
       b.outbox.check(1_001)
-      assert.strictEqual(b.ended.slow, 1)
+      assert.strictEqual(b.ended.SlowConsumer, 1)
     })
   )
 
@@ -220,14 +224,44 @@ describe("Outbox", () => {
       outbox.forget(orders)
       yield* turn
       assert.deepStrictEqual(sink.texts(), ["first", "snapshot", "update"])
-      assert.strictEqual(ended.slow, 0)
+      assert.strictEqual(ended.SlowConsumer, 0)
+    })
+  )
+
+  it.live("ends what throws, and nobody else", () =>
+    Effect.gen(function* () {
+      const faults: Array<unknown> = []
+      const flusher = new Flusher(
+        () => 0,
+        (fault) => faults.push(fault)
+      )
+      const broken: Sink = {
+        ...new FakeSink(),
+        write: () => {
+          throw new Error("no socket")
+        }
+      }
+      const sound = new FakeSink()
+      const [a, b] = [make(broken, flusher), make(sound, flusher)]
+      a.offer("a")
+      b.offer("b")
+      yield* turn
+      assert.deepStrictEqual(
+        [a.ended, b.ended],
+        [
+          { SlowConsumer: 0, Internal: 1 },
+          { SlowConsumer: 0, Internal: 0 }
+        ]
+      )
+      assert.deepStrictEqual(sound.texts(), ["b"])
+      assert.lengthOf(faults, 1)
     })
   )
 
   it.live("writes a long queue piece by piece, as the socket takes it", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
-      const flusher = new Flusher(() => 0)
+      const flusher = new Flusher(() => 0, rethrow)
       const outbox = new Outbox(sink, flusher, { outbound_bytes: 10_000_000, outbound_age_ms: 1_000 }, () => {})
       const text = "x".repeat(100_000)
       sink.full = true

@@ -636,6 +636,31 @@ describe("private topics", () => {
     })
   )
 
+  it.live("tells what was missed when the stream was interrupted and its numbers go on", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      const idle = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["order"] })
+      yield* peer.take(2)
+      world.users.emit("order", { n: 1 })
+      world.users.emit("order", { n: 2 }, { untold: true })
+      world.users.emit("execution", { n: 3 }, { untold: true })
+      world.users.restart("s1")
+      world.users.emit("order", { n: 4 })
+      const seqs = (yield* peer.take(3)).map(({ data }) => [data.type, data.seq, data.prev_seq])
+      assert.deepStrictEqual(seqs, [
+        ["update", 1, 0],
+        ["update", 2, 1],
+        ["update", 4, 2]
+      ])
+      idle.send({ op: "subscribe", args: ["order"] })
+      const [, snapshot] = yield* idle.take(2)
+      assert.strictEqual(snapshot.data.seq, 4)
+    })
+  )
+
   it.live("refuses topics whose backend does not answer, and closes 1013 when that lasts", () =>
     Effect.gen(function* () {
       const world = new World()

@@ -112,7 +112,12 @@ export class FakeUsers {
   get followers(): number {
     return [...this.listeners.values()].reduce((sum, all) => sum + all.size, 0)
   }
-  emit(topic: PrivateTopic, record: object, options: { user?: string; vault?: string } = {}): void {
+  /** Commits an event; unless `untold`, followers are told. */
+  emit(
+    topic: PrivateTopic,
+    record: object,
+    options: { readonly user?: string; readonly vault?: string; readonly untold?: boolean } = {}
+  ): void {
     const user_id = options.user ?? USER
     const own = this.events.filter((event) => event.user_id === user_id)
     const event: UserStreamEvent = {
@@ -126,11 +131,12 @@ export class FakeUsers {
       record: JSON.stringify(record)
     }
     this.events.push(event)
+    if (options.untold === true) return
     for (const listener of this.listeners.get(user_id) ?? []) listener([event])
   }
   restart(stream_id: string): void {
+    if (stream_id !== this.stream_id) this.events.length = 0
     this.stream_id = stream_id
-    this.events.length = 0
     for (const listener of this.restarts) listener()
   }
 }
@@ -180,7 +186,8 @@ const servicesOf = (world: World) =>
       sawSequencer: () => {},
       sawReferee: () => {},
       lostSequencer: () => {},
-      lostReferee: () => {}
+      lostReferee: () => {},
+      started: () => true
     }),
     Layer.mock(Authenticator)({
       bearer: (token) => {

@@ -53,8 +53,7 @@ export const openAccount = (turn: Turn, userId: string, root: string, subIndex: 
     deleted: false,
     wallet: 0n,
     updatedMs: at,
-    holdings: [],
-    links: new Map()
+    holdings: []
   }
   state.accounts.push(account)
   state.accountOf.set(account.address, account)

@@ -5,7 +5,7 @@
  * It requotes by amending, the side first that moves away from the other, so that its own orders never meet and the order
  * index does not grow with every move of the index.
  */
-import { NAMESPACE, rootOfService, subAccountAddress, userIdOf, uuidV5 } from "../../domain/Address.ts"
+import { NAMESPACE, SIM_MAKER_ROOT, subAccountAddress, userIdOf, uuidV5 } from "../../domain/Address.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
 import { CancelType, OrderType, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
@@ -27,7 +27,7 @@ const DEPOSIT = Decimal.parse("10000000")
 const DEPOSIT_BELOW = Decimal.parse("1000000")
 
 /** Root address and user of the maker. */
-export const MAKER_ROOT = rootOfService("service-sim-maker")
+export const MAKER_ROOT = SIM_MAKER_ROOT
 export const MAKER_USER = userIdOf(MAKER_ROOT)
 const MAKER_ADDRESS = subAccountAddress(MAKER_ROOT, 0)
 

@@ -27,7 +27,7 @@ import {
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
-import { type Account, closedOrder, type Holding, holdingOf, type MarketState, type State } from "../State.ts"
+import { type Account, closedOrder, findLink, type Holding, holdingOf, type MarketState, type State } from "../State.ts"
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import * as Matching from "./Matching.ts"
@@ -343,7 +343,7 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
   )
   if (OrderRules.isViolation(counts)) return invalid(command, counts)
   const link = request.order_link_id
-  const first = link === undefined ? undefined : account.links.get(link)
+  const first = link === undefined ? undefined : findLink(state, account, link)
   if (first !== undefined)
     return refuse(command, Code.ALREADY_EXISTS, "DuplicateOrderLinkId", `order_link_id ${link} is used`, {
       order_id: first
@@ -397,7 +397,11 @@ const find = (
   const missing: Found = { refusal: refuse(command, Code.NOT_FOUND, "OrderNotFound", "no such order") }
   const link = ref?.order_link_id
   const id =
-    ref === undefined || ref.order_id === "" ? (link === undefined ? undefined : account.links.get(link)) : ref.order_id
+    ref === undefined || ref.order_id === ""
+      ? link === undefined
+        ? undefined
+        : findLink(state, account, link)
+      : ref.order_id
   if (id === undefined) return missing
   const number = Ids.read(state.orderSeed, id)
   if (number === undefined) return missing

@@ -31,6 +31,15 @@ const EVENTS_TAG = 18
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+/** The newest blocks, side by side: what a snapshot keeps so that a subscriber can go on after a restart. */
+export interface EventTail {
+  /** Seq of the last event. */
+  readonly head_seq: number
+  /** First seq, last seq and size of each block. */
+  readonly blocks: ReadonlyArray<readonly [first: number, last: number, size: number]>
+  readonly bytes: Uint8Array
+}
+
 /** A place in the log: the number of a block, counted from the first one ever. */
 export type Cursor = number
 
@@ -71,9 +80,36 @@ export class EventLog {
     return cursor < this.base
   }
 
-  /** Moves the head without keeping events: the past of a replay that nobody can ask for. */
-  skip(events: ReadonlyArray<Event>): void {
-    for (const event of events) this.advance(event)
+  /** Moves the head of an empty log: to a past that nobody can ask for. */
+  skipTo(head_seq: number): void {
+    if (this.end !== 0) throw new Error("the event log is not empty")
+    this.head_seq = head_seq
+  }
+
+  /** The newest events, at least so many where they are kept. */
+  tail(events: number): EventTail {
+    let from = this.blocks.length
+    while (from > this.start && this.head_seq - (this.blocks[from]?.first ?? this.head_seq + 1) + 1 < events) from--
+    const blocks = this.blocks.slice(from)
+    return {
+      head_seq: this.head_seq,
+      blocks: blocks.map(({ first, last, bytes }) => [first, last, bytes.length] as const),
+      bytes: Buffer.concat(blocks.map(({ bytes }) => bytes))
+    }
+  }
+
+  /** Takes over a tail; the log must be empty. */
+  restore({ head_seq, blocks, bytes: whole }: EventTail): void {
+    if (this.end !== 0 || this.head_seq !== 0) throw new Error("the event log is not empty")
+    // a copy, so that what the tail was read from can be let go
+    const bytes = Buffer.from(whole)
+    let at = 0
+    for (const [first, last, size] of blocks) {
+      this.push({ first, last, bytes: asBuffer(bytes.subarray(at, at + size)) })
+      at += size
+    }
+    this.head_seq = head_seq
+    this.trim()
   }
 
   /** Adds durable events, whole steps in order. A seq that does not follow the head is a bug and throws. */

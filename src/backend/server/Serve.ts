@@ -1,19 +1,21 @@
 /** Recovers an engine from its journal and serves it over gRPC, as one scoped Effect. */
-import { join } from "node:path"
+import { statfsSync } from "node:fs"
+import { dirname, join } from "node:path"
 import type { UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
 import { RefereeService, type RefereeServer } from "../../proto/gateway/v1/referee.ts"
 import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
 import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
-import { replay } from "../journal/Replay.ts"
+import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
+import type { SnapshotHead } from "../journal/Snapshots.ts"
 import type { Machine } from "../Machine.ts"
-import { defaultLimits, EventLog, type EventLogLimits } from "./EventLog.ts"
+import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
 import { type PriceCall, PriceStream } from "./PriceStream.ts"
 import * as Sequencer from "./SequencerServer.ts"
-import { Writer } from "./Writer.ts"
+import { SNAPSHOT_ENTRIES, Writer } from "./Writer.ts"
 
 /** The address cannot be bound. */
 export class BindError extends Schema.TaggedError<BindError>()("BindError", {
@@ -25,6 +27,13 @@ export class BindError extends Schema.TaggedError<BindError>()("BindError", {
 export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
 
 type Unary<Handlers> = { readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound }
+
+/** A snapshot that is being taken. */
+export interface Snapshotting {
+  /** undefined: the newest one is up to date */
+  readonly done: Promise<SnapshotHead | undefined>
+  readonly cancel: () => void
+}
 
 /** What an engine can be asked; rpcs that are left out answer UNIMPLEMENTED. */
 export interface Reads {
@@ -47,6 +56,16 @@ export interface ServeOptions<S, C> {
   readonly secret: string | undefined
   readonly tls: GrpcServer.ServerTls | undefined
   readonly limits?: EventLogLimits
+  /** Takes a snapshot of the journal beside the writer; by default in this thread. */
+  readonly takeSnapshot?: (journal: string) => Snapshotting
+  /** Bytes that the directory's disk has free; by default asked of the system. */
+  readonly space?: () => number
+}
+
+/** Free bytes of a path's file system, for this process. */
+const freeSpace = (path: string): number => {
+  const { bavail, bsize } = statfsSync(path)
+  return bavail * bsize
 }
 
 /** A backend that serves. */
@@ -66,9 +85,22 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
   )
 }
 
+/** After the turn that asked for it. */
+const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<SnapshotHead | undefined> =>
+  new Promise((resolve, reject) => {
+    setImmediate(() => {
+      try {
+        resolve(takeSnapshot(machine, path))
+      } catch (cause) {
+        reject(cause as Error)
+      }
+    })
+  })
+
 /**
- * Opens the journal in `directory` (or creates it), replays it, and serves until the scope closes. Closing takes no more
- * commands, answers those that wait, writes a checkpoint and closes the file.
+ * Opens the journal in `directory` (or creates it), recovers the state from the newest snapshot and the entries after it,
+ * and serves until the scope closes. Closing takes no more commands, answers those that wait, writes a checkpoint and a
+ * snapshot, and closes the file.
  */
 export const serve = Effect.fnUntraced(function* <S, C>(
   options: ServeOptions<S, C>
@@ -100,26 +132,46 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     )
   }
 
+  const context = yield* Effect.context<never>()
+  const run = Effect.runForkWith(context)
   const limits = options.limits ?? defaultLimits
-  const log = new EventLog(journal.origin.epoch, limits)
-  // Events that can not be asked for again are only counted.
-  const keepFrom = (journal.checkpoints().at(-1)?.head_seq ?? 0) - limits.events_kept_max
-  const started = now()
-  const replayed = yield* Effect.try({
+  const started = performance.now()
+  const recovered = yield* Effect.try({
     try: () =>
-      replay(machine, journal, {
-        onEvents: (events) => (events.at(-1)!.seq > keepFrom ? log.append(events) : log.skip(events))
-      }),
-    catch: (cause) =>
-      cause instanceof JournalError
-        ? cause
-        : new JournalError({ message: `${path} does not replay: ${(cause as Error).message}`, cause })
+      recover(machine, journal, { limits, warn: (message) => void run(Effect.logWarning(message)), upgrade: true }),
+    catch: (cause) => cause as JournalError
   })
+  const { state, log } = recovered
+  recovered.openLinks()
   yield* Effect.logInfo("journal replayed").pipe(
-    Effect.annotateLogs({ path, entries: replayed.entries, head_seq: log.head, took_ms: now() - started })
+    Effect.annotateLogs({
+      path,
+      snapshot: recovered.snapshot,
+      entries: recovered.entries,
+      head_seq: log.head,
+      took_ms: Math.round(performance.now() - started)
+    })
   )
 
-  const { state } = replayed
+  let snapshotting: Snapshotting | undefined
+  const take = options.takeSnapshot ?? ((path) => ({ done: inThisThread(machine, path), cancel: () => {} }))
+  const snapshotNow = (): void => {
+    if (snapshotting !== undefined) return
+    const taking = take(path)
+    snapshotting = taking
+    const logged = Effect.tryPromise(() => taking.done).pipe(
+      Effect.flatMap((head) =>
+        head === undefined
+          ? Effect.void
+          : Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: head.position }))
+      ),
+      // No snapshot is no loss, but an engine that does not replay to its own state is a bug that must be seen.
+      Effect.catch((error) => Effect.logError("no snapshot could be taken", error.cause)),
+      Effect.ensuring(Effect.sync(() => (snapshotting = undefined)))
+    )
+    run(logged)
+  }
+
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
   const events = new EventStream(log, now)
@@ -129,9 +181,17 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     state,
     journal,
     log,
-    at_ms: replayed.at_ms,
+    at_ms: recovered.at_ms,
     now,
     onEvents: events.publish,
+    onSnapshotDue: snapshotNow,
+    space: options.space ?? (() => freeSpace(dirname(path))),
+    onSpace: (full) =>
+      void run(
+        full
+          ? Effect.logError(`the disk of ${path} is full: commands are refused until it has space again`)
+          : Effect.logInfo(`the disk of ${path} has space again: commands are taken`)
+      ),
     onFailure: (cause) => {
       // The state is ahead of the journal now: nobody may see more of it.
       events.stop()
@@ -142,10 +202,9 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   })
   const sequencer = Sequencer.make({ writer, log, events, now })
 
-  const context = yield* Effect.context<never>()
   const readOptions: GrpcServer.ReadOptions = {
     sound: () => !writer.failed,
-    onDefect: (cause) => Effect.runForkWith(context)(Effect.logError("a read failed", cause))
+    onDefect: (cause) => run(Effect.logError("a read failed", cause))
   }
   const answered = (unary: Unary<unknown>): UntypedServiceImplementation =>
     Object.fromEntries(
@@ -174,8 +233,18 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       events.stop()
       prices.stop()
       sequencer.stop()
-    }).pipe(Effect.andThen(Effect.promise(() => GrpcServer.stop(server))))
+      snapshotting?.cancel()
+    }).pipe(
+      Effect.andThen(
+        Effect.try(() => {
+          if (!writer.failed) snapshot(machine, journal, { state, at_ms: writer.time, log })
+        })
+      ),
+      Effect.catch((error) => Effect.logWarning("no snapshot could be written", error.cause)),
+      Effect.andThen(Effect.promise(() => GrpcServer.stop(server)))
+    )
   )
+  if (recovered.entries >= SNAPSHOT_ENTRIES) snapshotNow()
   const port = yield* Effect.tryPromise({
     try: () => GrpcServer.bind(server, options.host, options.port, options.tls),
     catch: (cause) =>

@@ -5,10 +5,11 @@
  * Order is the order of arrival over all streams. Nothing of a turn leaves before its commit: no ack, no refusal, no
  * event, and no read can come between, because a turn runs to its end without yielding. When the journal cannot take a
  * turn, or the engine breaks an assertion, the turn is rolled back, its commands are refused as not sequenced, and the
- * writer stops for good: the state in memory is then ahead of the journal and must be rebuilt from it.
+ * writer stops for good: the state in memory is then ahead of the journal and must be rebuilt from it. A disk that fills
+ * up is seen before that: commands are then refused, time stands still, and both go on when there is space again.
  */
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import { type Entry, type Journal, REPETITION_MS } from "../journal/Journal.ts"
+import { type Entry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
 import type { Machine } from "../Machine.ts"
 import type { EventLog } from "./EventLog.ts"
 
@@ -18,9 +19,15 @@ export const QUEUE_COMMANDS_MAX = 65_536
 export const TURN_COMMANDS_MAX = 4096
 /** Journal entries between two checkpoints. */
 export const CHECKPOINT_ENTRIES = 10_000
+/** Journal entries between two snapshots: what a start may have to replay, besides what came while one was taken. */
+export const SNAPSHOT_ENTRIES = 5000
 /** Engine time moves at least this often, in ms. Source: contract 9. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64
+/** Free bytes below which nothing is written any more: far more than the turns between two looks can take. */
+export const SPACE_BYTES_MIN = 64 * 1024 * 1024
+/** Time between two looks at the free space, in ms. */
+export const SPACE_MS = 100
 
 /** Result code of SQLite: the disk is full. The pages that could not be written hold no commit. */
 const SQLITE_FULL = 13
@@ -62,7 +69,7 @@ interface Queued {
 export interface WriterOptions<S, C> {
   readonly machine: Machine<S, C>
   readonly state: S
-  readonly journal: Journal
+  readonly journal: JournalPort
   readonly log: EventLog
   /** Time of the journal's last entry. */
   readonly at_ms: number
@@ -70,6 +77,12 @@ export interface WriterOptions<S, C> {
   readonly now: () => number
   /** After each turn that added events to the log. */
   readonly onEvents: () => void
+  /** Bytes that the journal's disk has free. */
+  readonly space: () => number
+  /** The disk has become full, or has space again. */
+  readonly onSpace: (full: boolean) => void
+  /** Another {@link SNAPSHOT_ENTRIES} entries are durable. */
+  readonly onSnapshotDue: () => void
   /** The writer has stopped for good. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -97,6 +110,9 @@ export class Writer<S, C> implements Submitter {
   private tickDue = false
   private stopped = false
   private entriesSinceCheckpoint: number
+  private snapshotDueAt: number
+  private full = false
+  private spaceSeenMs = Number.NEGATIVE_INFINITY
   /** Stopped because a turn failed: the state is ahead of the journal. */
   failed = false
 
@@ -104,11 +120,17 @@ export class Writer<S, C> implements Submitter {
     this.options = options
     this.at_ms = options.at_ms
     const { journal } = options
+    this.snapshotDueAt = journal.position
     this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
       this.tickDue = true
       this.schedule()
     }, TICK_MS)
+  }
+
+  /** Time of the last turn, Unix ms. */
+  get time(): number {
+    return this.at_ms
   }
 
   /** Commands that wait for their turn. */
@@ -164,6 +186,15 @@ export class Writer<S, C> implements Submitter {
     const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
     this.tickDue = false
     if (turn.length === 0 && !ticks) return
+    if (!this.hasSpace()) {
+      for (const { caller, command } of turn) {
+        const message = "the disk is full"
+        caller.results.push(refusal(command.command_id, Code.UNAVAILABLE, message, "BackendUnavailable"))
+      }
+      for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
+      if (this.queue.length > 0) this.schedule()
+      return
+    }
 
     const before = journal.position
     const events: Array<Event> = []
@@ -198,7 +229,22 @@ export class Writer<S, C> implements Submitter {
     for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
     if (events.length > 0) onEvents()
     if (this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES) this.checkpoint()
+    if (journal.position - this.snapshotDueAt >= SNAPSHOT_ENTRIES) {
+      this.snapshotDueAt = journal.position
+      this.options.onSnapshotDue()
+    }
     if (this.queue.length > 0) this.schedule()
+  }
+
+  /** Whether the disk takes another turn. Looked at by the clock of the machine, which may stand in tests. */
+  private hasSpace(): boolean {
+    const now = performance.now()
+    if (now - this.spaceSeenMs < SPACE_MS) return !this.full
+    this.spaceSeenMs = now
+    const full = this.options.space() < SPACE_BYTES_MIN
+    if (full !== this.full) this.options.onSpace(full)
+    this.full = full
+    return !full
   }
 
   /**
@@ -258,7 +304,7 @@ export class Writer<S, C> implements Submitter {
   }
 
   private checkpoint(): void {
-    if (this.entriesSinceCheckpoint === 0) return
+    if (this.entriesSinceCheckpoint === 0 || this.full) return
     const { machine, state, journal } = this.options
     journal.checkpoint(machine.headSeq(state), machine.hash(state))
     this.entriesSinceCheckpoint = 0

@@ -7,7 +7,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
-import { securitySchemes } from "./Docs.ts"
+import { finish } from "./Document.ts"
 import { ExecutionApi } from "./ExecutionApi.ts"
 import { MarketApi } from "./MarketApi.ts"
 import { OrderApi } from "./OrderApi.ts"
@@ -29,10 +29,6 @@ export class Api extends HttpApi.make("gateway")
       description:
         "REST API of the trading gateway. Prices and quantities are decimal text with up to 18 places; times are Unix milliseconds. Errors are `{code, message}` with a stable `details.reason`. Live data is on the WebSocket endpoints /ws/public, /ws/private and /ws.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-      // oxlint-disable-next-line typescript/no-explicit-any
-      transform: (document: Record<string, any>) => ({
-        ...document,
-        components: { ...document["components"], securitySchemes }
-      })
+      transform: finish
     })
   ) {}

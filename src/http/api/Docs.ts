@@ -53,8 +53,12 @@ const withQueryTypes = (fields: Record<string, Schema.Top>, parameters: Readonly
   parameters.map((parameter) => {
     const field = parameter["in"] === "query" ? fields[parameter["name"]] : undefined
     if (field === undefined) return parameter
-    const { schema } = Schema.toJsonSchemaDocument(Schema.toType(field))
-    return schema["type"] === "integer" || schema["type"] === "boolean" ? { ...parameter, schema } : parameter
+    const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.toType(field))
+    const name = typeof schema["$ref"] === "string" ? schema["$ref"].split("/").at(-1)! : undefined
+    const { type } = (name === undefined ? schema : definitions[name]) as Json
+    if (type !== "integer" && type !== "boolean" && type !== "array") return parameter
+    const shared = JSON.stringify(schema).replaceAll("#/$defs/", "#/components/schemas/")
+    return { ...parameter, schema: JSON.parse(shared) }
   })
 
 const withExample = (content: Json | undefined, example: unknown): Json | undefined =>
@@ -62,10 +66,25 @@ const withExample = (content: Json | undefined, example: unknown): Json | undefi
     ? undefined
     : Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { ...media, example }]))
 
+const text = (description: string) => ({ schema: { type: "string" }, description })
+/** Headers of every limited answer; contract 7. */
+const rateHeaders = {
+  "RateLimit-Limit": text("Requests a window"),
+  "RateLimit-Remaining": text("Requests left"),
+  "RateLimit-Reset": text("Seconds to the next free slot"),
+  "RateLimit-Policy": text("The policy as a structured field"),
+  RateLimit: text("The state of the bucket as a structured field")
+}
 const errorHeaders: Record<string, Json> = {
   "401": { "WWW-Authenticate": { schema: { type: "string" }, required: true } },
   "429": { "Retry-After": { schema: { type: "string" }, required: true, description: "Seconds" } },
   "503": { "Retry-After": { schema: { type: "string" }, required: true, description: "Seconds" } }
+}
+
+const headersOf = (status: string, responses: Json): Json => {
+  const limited = responses["429"] !== undefined && (status.startsWith("2") || status === "429")
+  const headers = { ...(limited ? rateHeaders : {}), ...errorHeaders[status] }
+  return Object.keys(headers).length === 0 ? {} : { headers }
 }
 
 /** Annotates an operation. `request` and `response` are examples; `query` are the schemas of its query parameters. */
@@ -99,7 +118,7 @@ export const docs = (operation: {
             status,
             {
               ...response,
-              ...(errorHeaders[status] === undefined ? {} : { headers: errorHeaders[status] }),
+              ...headersOf(status, op["responses"]),
               ...(status.startsWith("2") && response.content !== undefined
                 ? { content: withExample(response.content, operation.response) }
                 : {})

@@ -11,6 +11,7 @@ export const AnyAddress = Schema.String.check(
   })
 )
   .annotate({
+    identifier: "AnyAddress",
     description: "Address, canonical or short: 1 to 64 hex digits, 0x in front or not",
     examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
   })
@@ -54,7 +55,7 @@ export const span = {
 }
 
 /** A field of a later step: it must be absent, so that it is refused rather than ignored. */
-export const Later = Schema.Never.annotate({ description: "Not accepted yet" })
+export const Later = Schema.Never.annotate({ description: "Not accepted yet", message: "is not accepted yet" })
 
 /** Text of at most `max` characters. */
 export const text = (max: number) => Schema.String.check(Schema.isMaxLength(max))

@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { parseAddress, rootOfParty } from "../../domain/Address.ts"
-import { Internal, ofReason } from "../../domain/ApiError.ts"
 import { parseParty } from "../../domain/Identity.ts"
 import { tightest } from "../../domain/RateHeaders.ts"
 import { Accounts } from "../../services/Accounts.ts"
@@ -13,8 +12,7 @@ import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import { limited, named } from "../Refusals.ts"
 import { CurrentRequest } from "../RequestState.ts"
-
-const internal = Internal.make({ message: "internal error" })
+import { internal, ofReason } from "../WireError.ts"
 
 /** A wallet by address, canonical or short, or by party id. */
 const rootOf = (text: string): Effect.Effect<string, Refused> => {

@@ -7,7 +7,6 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
-import { type ApiError, ofReason } from "../../domain/ApiError.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import type { Caller } from "../../domain/User.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../services/Authenticator.ts"
@@ -15,6 +14,7 @@ import { type Bucket, type Rate, RateLimiter } from "../../services/RateLimiter.
 import { AdminAccess, BearerOnly, BearerOrApiKey, CurrentCaller, PublicAccess, RequiredScope } from "../api/Security.ts"
 import { type Failure, limited, refusalOf } from "../Refusals.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
+import { ofReason, type WireError } from "../WireError.ts"
 import { soundQuery } from "./Door.ts"
 
 type Served = Effect.Effect<HttpServerResponse.HttpServerResponse, never>
@@ -54,7 +54,7 @@ const credentials = HttpApiBuilder.securityDecode(HttpApiSecurity.basic).pipe(
   Effect.provideService(HttpServerRequest.ParsedSearchParams, {})
 )
 
-const fail = (error: ApiError) => Effect.fail(error)
+const fail = (error: WireError) => Effect.fail(error)
 
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
@@ -78,7 +78,7 @@ export const layer = Layer.effectContext(
       state: RequestState
     ): Effect.Effect<
       { readonly caller: Caller; readonly claimNonce: Effect.Effect<void, AuthError> | undefined },
-      ApiError
+      WireError
     > => {
       const authorization = request.headers["authorization"]
       const token = authorization === undefined ? null : BEARER.exec(authorization)
@@ -99,7 +99,7 @@ export const layer = Layer.effectContext(
       state: RequestState,
       caller: Caller,
       claimNonce: Effect.Effect<void, AuthError> | undefined,
-      refused: ApiError | undefined
+      refused: WireError | undefined
     ) =>
       take(caller.via === "token" ? "token" : "api-key", caller.credential, state).pipe(
         Effect.andThen(claimNonce === undefined ? Effect.void : withRefusals(state, claimNonce)),
@@ -110,7 +110,7 @@ export const layer = Layer.effectContext(
         )
       )
 
-    const entrance = (served: Served, refuse: (caller: Caller) => ApiError | undefined) =>
+    const entrance = (served: Served, refuse: (caller: Caller) => WireError | undefined) =>
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = Context.getUnsafe(fiber.context, CurrentRequest)

@@ -7,62 +7,66 @@
 import { ByteSize, Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
 import * as Answer from "../Answer.ts"
-import { BodyTooLarge, WrongMediaType } from "../api/Errors.ts"
 import { Door, NullCounts } from "../api/Security.ts"
 import * as Query from "../Query.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 import * as StrictJson from "../StrictJson.ts"
+import { WireError } from "../WireError.ts"
 
 /** Largest body that is read. */
 export const BODY_BYTES_MAX = 256 * 1024
+const BODY_SIZE_MAX = ByteSize.fromInputUnsafe(BODY_BYTES_MAX)
 
-const tooLarge = BodyTooLarge.make({ message: "the body is larger than 256 KiB" })
-const wrongType = WrongMediaType.make({ message: "the body must be application/json in UTF-8" })
+const tooLarge = new WireError("BAD_REQUEST", "the body is larger than 256 KiB", undefined, 413)
+const wrongType = new WireError("BAD_REQUEST", "the body must be application/json in UTF-8", undefined, 415)
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/iu
 
 const readBody = (
   request: HttpServerRequest.HttpServerRequest,
   state: RequestState
-): Effect.Effect<void, BodyTooLarge | WrongMediaType | HttpServerError.HttpServerError> | undefined => {
+): Effect.Effect<void, WireError | HttpServerError.HttpServerError> | undefined => {
   const { headers } = request
   const length = headers["content-length"]
-  if ((length === undefined || length === "0") && headers["transfer-encoding"] === undefined) return undefined
+  const chunked = headers["transfer-encoding"] !== undefined
+  if ((length === undefined || length === "0") && !chunked) return undefined
   if (Number(length) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-  return request.arrayBuffer.pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(BODY_BYTES_MAX)),
-    Effect.mapError((error) =>
-      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge" ? tooLarge : error
-    ),
-    Effect.flatMap((buffer) => {
-      if (buffer.byteLength === 0) return Effect.void
-      const type = headers["content-type"]
-      if ((type !== undefined && !JSON_TYPE.test(type)) || headers["content-encoding"] !== undefined) {
-        return Effect.fail(wrongType)
-      }
-      state.body = new Uint8Array(buffer)
-      return Effect.void
-    })
-  )
+  // a length that was told is kept by the parser of the server: only a body without one needs counting
+  const read = chunked
+    ? Effect.mapError(
+        Effect.provideService(request.arrayBuffer, HttpIncomingMessage.MaxBodySize, BODY_SIZE_MAX),
+        (error) =>
+          error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge" ? tooLarge : error
+      )
+    : request.arrayBuffer
+  return Effect.flatMap(read, (buffer) => {
+    if (buffer.byteLength === 0) return Effect.void
+    const type = headers["content-type"]
+    if (
+      (type !== undefined && type !== "application/json" && !JSON_TYPE.test(type)) ||
+      headers["content-encoding"] !== undefined
+    ) {
+      return Effect.fail(wrongType)
+    }
+    state.body = new Uint8Array(buffer)
+    return Effect.void
+  })
 }
 
-/** The request with its body taken in: its text is the body made strict, or the refusal of it. */
-const admitted = (
-  request: HttpServerRequest.HttpServerRequest,
-  state: RequestState,
-  keepNull: boolean
-): HttpServerRequest.HttpServerRequest =>
-  Object.create(request, {
-    text: {
-      value: Effect.suspend(() => {
-        const read = StrictJson.parse(state.body, keepNull)
-        if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badShape(read))
-        state.input = read
-        return Effect.succeed(JSON.stringify(read))
-      })
-    },
-    headers: { value: request.headers }
-  }) as HttpServerRequest.HttpServerRequest
+/**
+ * From now on the text of this request is its body made strict, or the refusal of it. The property is laid over the one
+ * of the class: a copy of the request would cost more than the rest of the door.
+ */
+const makeStrict = (request: HttpServerRequest.HttpServerRequest, state: RequestState, keepNull: boolean): void => {
+  Object.defineProperty(request, "text", {
+    value: Effect.suspend(() => {
+      const read = StrictJson.parse(state.body, keepNull)
+      if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badShape(read))
+      state.input = read.value
+      return Effect.succeed(read.text)
+    })
+  })
+}
 
 /** Fails if the query is no sound query; asked for after the credentials are known to be good. */
 export const soundQuery = (state: RequestState) =>
@@ -78,15 +82,17 @@ export const layer = Layer.succeed(
       const state = Context.getUnsafe(fiber.context, CurrentRequest)
       const query = Query.parse(request.url)
       state.query = query
-      let context = Context.add(
-        fiber.context,
-        HttpServerRequest.ParsedSearchParams,
-        query instanceof StrictJson.BadJson ? {} : (query as Record<string, string | Array<string>>)
-      )
-      if (takesBody)
-        context = Context.add(context, HttpServerRequest.HttpServerRequest, admitted(request, state, keepNull))
+      let served: typeof endpoint = endpoint
+      // as few additions to the context as can be: each is paid by every request
+      if (query !== Query.NONE && !(query instanceof StrictJson.BadJson)) {
+        served = Effect.provideService(
+          served,
+          HttpServerRequest.ParsedSearchParams,
+          query as Record<string, string | Array<string>>
+        )
+      }
+      if (takesBody) makeStrict(request, state, keepNull)
       else state.input = query
-      const served = Effect.provideContext(endpoint, context as Context.Context<never>)
       const reading = readBody(request, state)
       // whatever fails is answered here, so that it is no error of the endpoint any more
       const whole = reading === undefined ? served : Effect.andThen(reading as Effect.Effect<void>, served)

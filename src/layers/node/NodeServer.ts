@@ -1,6 +1,7 @@
 /** The one `node:http` server that REST and WebSocket share. */
 import { Context, Layer } from "effect"
 import * as Http from "node:http"
+import type { Duplex } from "node:stream"
 
 /** Time a client has to send a whole request, in ms: slow senders are answered 408 and closed. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -10,8 +11,49 @@ const HEADERS_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** Bytes of request line and headers together. */
 const HEADER_BYTES_MAX = 16 * 1024
+/** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
+const refusals: Record<string, readonly [status: string, message: string]> = {
+  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "request line and headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"]
+}
+const malformed = ["400 Bad Request", "this is no HTTP/1.1 request"] as const
+
+const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+  const [status, message] = refusals[error.code ?? ""] ?? malformed
+  const body = JSON.stringify({ code: "BAD_REQUEST", message })
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    // a peer that goes on is not waited for
+    () => socket.destroy()
+  )
+}
+
+/** An `Expect` other than 100-continue. */
+const answerExpectation = (_: Http.IncomingMessage, response: Http.ServerResponse): void => {
+  response.writeHead(417, { "content-type": "application/json", connection: "close" })
+  response.end(JSON.stringify({ code: "BAD_REQUEST", message: "this expectation cannot be met" }))
+}
+
 /** Headers of one request. */
 const HEADERS_MAX = 100
+
+/** How often connections that became idle are closed once nobody is accepted any more, in ms. */
+const IDLE_STEP_MS = 50
+
+/**
+ * From now on answers end their connections, so that clients go elsewhere; once the server stops to listen, connections
+ * that become idle are closed, which it would do only once.
+ */
+export const drain = (server: Http.Server): void => {
+  server.prependListener("request", (_, response) => {
+    response.shouldKeepAlive = false
+  })
+  const timer = setInterval(() => {
+    if (!server.listening) server.closeIdleConnections()
+  }, IDLE_STEP_MS)
+  server.once("close", () => clearInterval(timer))
+}
 
 export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
   static readonly layer = Layer.sync(NodeServer, () => {
@@ -19,9 +61,13 @@ export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gate
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      maxHeaderSize: HEADER_BYTES_MAX
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Node would answer without a body; the routes refuse it in the form of all errors
+      requireHostHeader: false
     })
     server.maxHeadersCount = HEADERS_MAX
+    server.on("clientError", answerRefused)
+    server.on("checkExpectation", answerExpectation)
     return server
   })
 }

@@ -24,7 +24,8 @@ import {
   ProjectionRefused,
   TRADES_KEPT,
   USER_EVENTS_KEPT,
-  USER_EVENTS_KEPT_MS
+  USER_EVENTS_KEPT_MS,
+  type UserEvent
 } from "../../services/History.ts"
 import { history as migrations } from "./migrations/history.ts"
 
@@ -32,6 +33,8 @@ import { history as migrations } from "./migrations/history.ts"
 const CHUNKS = [64, 8, 1] as const
 /** Old rows of a user or market are looked for once in so many new ones. */
 const PRUNE_EVERY = 1_024
+/** Batches of a user's events that are read at once. */
+const BATCHES_READ = 256
 
 type Value = string | number | null
 type Row = ReadonlyArray<Value>
@@ -64,6 +67,7 @@ class Where {
   among(column: string, values: ReadonlyArray<string> | undefined): this {
     if (values === undefined) return this
     if (values.length === 0) return this.and("1 = 0")
+    if (values.length === 1) return this.and(`${column} = ?`, values[0]!)
     return this.and(`${column} IN (${values.map(() => "?").join(", ")})`, ...values)
   }
   toString(): string {
@@ -77,6 +81,22 @@ interface RecordRow {
 interface ListRow extends RecordRow {
   readonly time: number | string
   readonly id: number | string
+}
+
+/** An event of a user as a line: JSON text holds no line break, and what stands before it no blank. */
+const lineOf = ({ topic, prev_seq, sub_account_address, mts, record }: Omit<UserEvent, "seq">): string =>
+  `${topic} ${prev_seq} ${sub_account_address} ${mts} ${record}`
+const LINE = /^(\S+) (\S+) (\S+) (\S+) (.*)$/su
+const eventOf = (line: string, seq: number): UserEvent => {
+  const [, topic, prev_seq, sub_account_address, mts, record] = LINE.exec(line)!
+  return {
+    seq,
+    topic: topic as PrivateTopic,
+    prev_seq: Number(prev_seq),
+    sub_account_address: sub_account_address!,
+    mts: Number(mts),
+    record: record!
+  }
 }
 
 const decode = <A>(row: RecordRow): A => JSON.parse(row.record) as A
@@ -154,11 +174,7 @@ const make = Effect.gen(function* () {
     replace("sub_account_address", ["record"])
   )
   const writeInstruments = writer("instruments", ["symbol", "place", "record"], replace("symbol", ["record"]))
-  const writeUserEvents = writer(
-    "user_events",
-    ["user_id", "seq", "topic", "prev_seq", "sub_account_address", "mts", "record"],
-    ""
-  )
+  const writeUserEvents = writer("user_events", ["user_id", "seq", "mts", "events"], "")
   const writeHeads = writer(
     "stream_heads",
     ["user_id", "seq", "order_seq", "execution_seq", "position_seq", "balance_seq"],
@@ -311,17 +327,25 @@ const make = Effect.gen(function* () {
     yield* writeSubAccounts(connection, projection.subAccounts.map(subAccountRow))
     yield* writeInstruments(connection, instrumentRows(projection.instruments))
     if (userEvents.length > 0) {
+      const last = new Map<string, Row>()
+      const lines = new Map<string, Array<string>>()
+      for (const event of userEvents) {
+        const { user_id, topic, sub_account_address, subject, seq } = event
+        const own = lines.get(user_id)
+        if (own === undefined) lines.set(user_id, [lineOf(event)])
+        else own.push(lineOf(event))
+        if (subject === undefined) continue
+        last.set(`${user_id}|${topic}|${sub_account_address}|${subject}`, [
+          user_id,
+          topic,
+          sub_account_address,
+          subject,
+          seq
+        ])
+      }
       yield* writeUserEvents(
         connection,
-        userEvents.map((event) => [
-          event.user_id,
-          event.seq,
-          event.topic,
-          event.prev_seq,
-          event.sub_account_address,
-          event.mts,
-          event.record
-        ])
+        heads.map(({ user_id, seq }) => [user_id, seq, projection.position.ts_ms, lines.get(user_id)!.join("\n")])
       )
       yield* writeHeads(
         connection,
@@ -334,22 +358,9 @@ const make = Effect.gen(function* () {
           topics.account_balance
         ])
       )
-      const last = new Map<string, Row>()
-      const counts = new Map<string, number>()
-      for (const { user_id, topic, sub_account_address, subject, seq } of userEvents) {
-        counts.set(user_id, (counts.get(user_id) ?? 0) + 1)
-        if (subject === undefined) continue
-        last.set(`${user_id}|${topic}|${sub_account_address}|${subject}`, [
-          user_id,
-          topic,
-          sub_account_address,
-          subject,
-          seq
-        ])
-      }
       yield* writeLastSeqs(connection, [...last.values()])
       for (const { user_id, seq } of heads) {
-        if (seq <= USER_EVENTS_KEPT || seq % PRUNE_EVERY >= counts.get(user_id)!) continue
+        if (seq <= USER_EVENTS_KEPT || seq % PRUNE_EVERY >= lines.get(user_id)!.length) continue
         yield* connection.executeRaw(pruneEvents, [
           user_id,
           seq - USER_EVENTS_KEPT,
@@ -424,15 +435,23 @@ const make = Effect.gen(function* () {
       }
     )
   }
-  const owned = (time: string, { user_id, start_time, end_time }: ListQuery): Where =>
-    new Where().and("user_id = ?", user_id).when(start_time, `${time} >= ?`, same).when(end_time, `${time} < ?`, same)
+  /**
+   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
+   * user's list; an expression keeps the planner from the latter.
+   */
+  const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
+    new Where()
+      .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)
+      .when(start_time, `${time} >= ?`, same)
+      .when(end_time, `${time} < ?`, same)
 
   return History.of({
     position,
     commit,
     restart,
     orders: (asked) => {
-      const where = owned("created_time", asked)
+      const narrow = asked.order_id !== undefined || asked.order_link_id !== undefined
+      const where = owned("created_time", asked, narrow)
         .among("sub_account_address", asked.sub_accounts)
         .when(asked.symbol, "symbol = ?", same)
         .when(asked.order_id, "order_id = ?", same)
@@ -455,7 +474,7 @@ const make = Effect.gen(function* () {
       list<Execution>(
         "executions",
         "exec_time",
-        owned("exec_time", asked)
+        owned("exec_time", asked, asked.order_id !== undefined)
           .among("sub_account_address", asked.sub_accounts)
           .when(asked.symbol, "symbol = ?", same)
           .when(asked.order_id, "order_id = ?", same)
@@ -533,31 +552,26 @@ const make = Effect.gen(function* () {
           }
         }))
     ),
-    userEvents: (user_id, after, limit) =>
-      Effect.map(
-        query<
-          RecordRow & {
-            readonly seq: number | string
-            readonly topic: PrivateTopic
-            readonly prev_seq: number | string
-            readonly sub_account_address: string
-            readonly mts: number | string
-          }
-        >(
-          `SELECT seq, topic, prev_seq, sub_account_address, mts, record FROM user_events
-           WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
-          [user_id, after, limit]
-        ),
-        (rows) =>
-          rows.map((row) => ({
-            seq: Number(row.seq),
-            topic: row.topic,
-            prev_seq: Number(row.prev_seq),
-            sub_account_address: row.sub_account_address,
-            mts: Number(row.mts),
-            record: row.record
-          }))
-      ),
+    userEvents: Effect.fnUntraced(function* (user_id, after, limit) {
+      const events: Array<UserEvent> = []
+      let from = after
+      while (events.length < limit) {
+        const rows = yield* query<{ readonly seq: number | string; readonly events: string }>(
+          "SELECT seq, events FROM user_events WHERE user_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+          [user_id, from, Math.min(limit - events.length, BATCHES_READ)]
+        )
+        for (const row of rows) {
+          from = Number(row.seq)
+          const lines = row.events.split("\n")
+          lines.forEach((line, i) => {
+            const seq = from - lines.length + 1 + i
+            if (seq > after && events.length < limit) events.push(eventOf(line, seq))
+          })
+        }
+        if (rows.length < BATCHES_READ) break
+      }
+      return events
+    }),
     lastSeqs: (user_id, topic) =>
       Effect.map(
         query<{ readonly sub_account_address: string; readonly subject: string; readonly seq: number | string }>(

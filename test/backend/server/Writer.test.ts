@@ -7,6 +7,8 @@ import { journalPath } from "../../../src/backend/server/Serve.ts"
 import {
   CHECKPOINT_ENTRIES,
   QUEUE_COMMANDS_MAX,
+  SPACE_BYTES_MIN,
+  SPACE_MS,
   TURN_COMMANDS_MAX,
   Writer
 } from "../../../src/backend/server/Writer.ts"
@@ -23,6 +25,8 @@ let state: FakeState
 let log: EventLog
 let now: number
 let commits: number
+let space: number
+const spaces: Array<boolean> = []
 const failures: Array<unknown> = []
 
 const open = () => {
@@ -40,7 +44,6 @@ const open = () => {
   const replayed = replay(machine, journal)
   state = replayed.state
   log = new EventLog("e")
-  log.skip([])
   writer = new Writer({
     machine,
     state,
@@ -49,6 +52,9 @@ const open = () => {
     at_ms: replayed.at_ms,
     now: () => now,
     onEvents: () => {},
+    onSnapshotDue: () => {},
+    space: () => space,
+    onSpace: (full) => spaces.push(full),
     onFailure: (cause) => failures.push(cause)
   })
 }
@@ -57,6 +63,8 @@ beforeEach(() => {
   place = temporary()
   now = 1000
   commits = 0
+  space = Number.POSITIVE_INFINITY
+  spaces.length = 0
   failures.length = 0
   open()
 })
@@ -66,6 +74,7 @@ afterEach(() => {
   place.remove()
 })
 
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 5))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A caller that keeps its results. */
@@ -138,6 +147,27 @@ describe("Writer", () => {
     journal.close()
     open()
     assert.strictEqual(state.balance, 1)
+  })
+
+  it("takes nothing while the disk is nearly full, and goes on when there is space again", async () => {
+    const one = caller()
+    submit(one, deposit(1))
+    await turn()
+    space = SPACE_BYTES_MIN - 1
+    await sleep(SPACE_MS)
+    for (let i = 0; i < 10; i++) submit(one, deposit(1, `full-${i}`))
+    await turn()
+    assert.deepStrictEqual(codes(one.told), [0, ...Array.from({ length: 10 }, () => status.UNAVAILABLE)])
+    assert.strictEqual(journal.position, 1)
+    assert.strictEqual(state.balance, 1)
+    space = SPACE_BYTES_MIN
+    await sleep(SPACE_MS)
+    submit(one, deposit(1, "full-0"))
+    await turn()
+    assert.strictEqual(codes(one.told).at(-1), 0)
+    assert.strictEqual(state.balance, 2)
+    assert.deepStrictEqual(spaces, [true, false])
+    assert.strictEqual(failures.length, 0)
   })
 
   it("leaves a turn unanswered whose commit failed in a way that may have reached the disk", async () => {

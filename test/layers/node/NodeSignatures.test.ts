@@ -1,9 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { sign as nobleSign } from "@noble/ed25519"
-import { hashes } from "@noble/ed25519"
+import { hashes, Point, sign as nobleSign } from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
-import { Effect } from "effect"
-import { isPublicKey } from "../../../src/domain/Ed25519.ts"
+import { Effect, Schema } from "effect"
+import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Signatures } from "../../../src/services/Signatures.ts"
 import { vectors } from "../../vectors.ts"
@@ -42,6 +41,7 @@ const cctv = vectors("cctv-ed25519/ed25519vectors.json") as ReadonlyArray<{
   readonly key: string
   readonly sig: string
   readonly msg: string
+  readonly flags: ReadonlyArray<string> | null
 }>
 const strict = vectors("cctv-ed25519/strict-accepted.json") as { readonly accepted: ReadonlyArray<number> }
 const rfc = vectors("ed25519-sign/sign.json") as {
@@ -135,6 +135,28 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
     )
   }
 
+  it("the filter alone refuses what is encoded badly or of small order, and nothing else", () => {
+    const refused = ["low_order_A", "low_order_R", "non_canonical_A", "non_canonical_R"]
+    let count = 0
+    for (const { number, key, sig, flags } of cctv) {
+      const bad = (flags ?? []).some((flag) => refused.includes(flag))
+      if (bad) count++
+      assert.strictEqual(mayVerify(hex(key), hex(sig)), !bad, String(number))
+    }
+    assert.isAbove(count, 100)
+    assert.isBelow(count, cctv.length)
+  })
+
+  it("the filter alone refuses S + L, and takes S = L - 1", () => {
+    const order = 2n ** 252n + 27742317777372353535851937790883648493n
+    const { public_key, signature } = rfc.cases[0]!
+    const scalar = (s: bigint) => Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().toString("hex")
+    const withS = (s: bigint) => mayVerify(hex(public_key), hex(signature.slice(0, 64) + scalar(s)))
+    const own = BigInt(`0x${Buffer.from(signature.slice(64), "hex").reverse().toString("hex")}`)
+    for (const s of [own, 0n, order - 1n]) assert.isTrue(withS(s))
+    for (const s of [own + order, order, order + 1n, 2n ** 253n, 2n ** 256n - 1n]) assert.isFalse(withS(s))
+  })
+
   it("every key behind an accepted signature is a public key, and noble signs what RFC 8032 says", () => {
     for (const [, , casesOf] of tables) {
       for (const one of casesOf()) if (one.accepted) assert.isTrue(isPublicKey(one.key), one.name)
@@ -167,6 +189,22 @@ describe("what is no public key", () => {
   for (const [name, text] of Object.entries(keys)) {
     it(name, () => assert.isFalse(isPublicKey(hex(text))))
   }
+  const Byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
+  const Bytes = Schema.Array(Byte).check(Schema.isMinLength(32), Schema.isMaxLength(32))
+  it.prop(
+    "any 32 bytes are one exactly where noble finds a point that is not of small order",
+    { bytes: Bytes },
+    ({ bytes }) => {
+      const key = Uint8Array.from(bytes)
+      let found = true
+      try {
+        found = !Point.fromBytes(key, false).isSmallOrder()
+      } catch {
+        found = false
+      }
+      assert.strictEqual(isPublicKey(key), found)
+    }
+  )
   it("3 is one: it is on the curve", () => assert.isTrue(isPublicKey(hex(`03${"00".repeat(31)}`))))
 })
 

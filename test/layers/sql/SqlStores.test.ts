@@ -50,13 +50,49 @@ describe("SqlNonceStore", () => {
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 
+  it.effect("answers each of many claims of one turn for itself, and refuses those it cannot hold", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const sql = yield* SqlClient.SqlClient
+      // every third pair was claimed before, every fifth is claimed twice
+      for (let i = 0; i < 300; i += 3) yield* store.claim("rest", owner, `nonce-${i}`)
+      const claims = Array.from({ length: 300 }, (_, i) => i).flatMap((i) => (i % 5 === 0 ? [i, i] : [i]))
+      const results = yield* Effect.forEach(claims, (i) => Effect.result(store.claim("rest", owner, `nonce-${i}`)), {
+        concurrency: "unbounded"
+      })
+      const won = claims.filter((_, at) => results[at]!._tag === "Success")
+      assert.deepStrictEqual(
+        won,
+        Array.from({ length: 300 }, (_, i) => i).filter((i) => i % 3 !== 0)
+      )
+
+      const many = yield* Effect.forEach(
+        Array.from({ length: 5000 }, (_, i) => i),
+        (i) => Effect.result(store.claim("ws", owner, `nonce-${i}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(many.filter((result) => result._tag === "Success").length, 4096)
+      assert.isTrue(
+        many.slice(4096).every((result) => result._tag === "Failure" && result.failure._tag === "NonceStoreUnavailable")
+      )
+      const [stored] = yield* sql<{
+        readonly n: number
+      }>`SELECT COUNT(*) AS n FROM windowed_nonces WHERE space = ${"ws"}`
+      assert.strictEqual(stored!.n, 4096)
+      yield* store.claim("ws", owner, "nonce-5000")
+    }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
+  )
+
   it.effect("names an outage", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore
       const sql = yield* SqlClient.SqlClient
       yield* sql`DROP TABLE login_nonces`
-      const error = yield* Effect.flip(store.claim("login", owner, "nonce-0001"))
-      assert.strictEqual(error._tag, "NonceStoreUnavailable")
+      yield* sql`DROP TABLE windowed_nonces`
+      for (const space of ["login", "rest"] as const) {
+        const error = yield* Effect.flip(store.claim(space, owner, "nonce-0001"))
+        assert.strictEqual(error._tag, "NonceStoreUnavailable")
+      }
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 })

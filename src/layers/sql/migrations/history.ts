@@ -18,7 +18,8 @@ const tables = [
     created_time BIGINT NOT NULL, record TEXT NOT NULL)`,
   `CREATE INDEX orders_list ON orders (user_id, created_time, id)`,
   `CREATE INDEX orders_open ON orders (user_id, created_time, id) WHERE is_open = 1`,
-  `CREATE INDEX orders_link ON orders (sub_account_address, order_link_id) WHERE order_link_id IS NOT NULL`,
+  `CREATE INDEX orders_link ON orders (order_link_id, sub_account_address) WHERE order_link_id IS NOT NULL`,
+  `CREATE INDEX orders_status ON orders (user_id, status, created_time, id)`,
 
   `CREATE TABLE executions (
     id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL,
@@ -45,9 +46,9 @@ const tables = [
   `CREATE INDEX known_sub_accounts_user ON known_sub_accounts (user_id)`,
   `CREATE TABLE instruments (symbol TEXT PRIMARY KEY, place INTEGER NOT NULL, record TEXT NOT NULL)`,
 
+  // what a batch told one user, an event a line; seq and mts are those of the last
   `CREATE TABLE user_events (
-    user_id TEXT NOT NULL, seq BIGINT NOT NULL, topic TEXT NOT NULL, prev_seq BIGINT NOT NULL,
-    sub_account_address TEXT NOT NULL, mts BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
+    user_id TEXT NOT NULL, seq BIGINT NOT NULL, mts BIGINT NOT NULL, events TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
   `CREATE TABLE stream_heads (
     user_id TEXT PRIMARY KEY, seq BIGINT NOT NULL, order_seq BIGINT NOT NULL, execution_seq BIGINT NOT NULL,
     position_seq BIGINT NOT NULL, balance_seq BIGINT NOT NULL)`,

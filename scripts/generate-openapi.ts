@@ -1,0 +1,31 @@
+/** Writes docs/openapi.json, what /api-docs/openapi.json answers; `--check` only tells whether it is current. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { OpenApi } from "effect/http-api"
+import { Api } from "../src/http/api/Api.ts"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const path = join(root, "docs/openapi.json")
+
+const text = (): string => `${JSON.stringify(OpenApi.fromApi(Api), undefined, 2)}\n`
+
+/** Whether the committed document is what the API derives. */
+export const isCurrent = (): boolean => {
+  try {
+    return readFileSync(path, "utf8") === text()
+  } catch {
+    return false
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  if (!process.argv.includes("--check")) {
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, text())
+    console.log("wrote docs/openapi.json")
+  } else if (!isCurrent()) {
+    console.error("docs/openapi.json is not current, run npm run generate")
+    process.exit(1)
+  }
+}

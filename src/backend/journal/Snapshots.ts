@@ -1,0 +1,143 @@
+/**
+ * Snapshots of the state, beside the journal: a start reads the newest one and replays only what came after it.
+ *
+ * A snapshot is one file that appears whole or not at all (written aside, synced, renamed). The last two are kept. It
+ * holds the state after the entry at its position, and the newest events, so that subscribers can go on where they were.
+ * Whether it belongs to a journal is told by the checksum of the entries up to its position.
+ */
+import { createHash } from "node:crypto"
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync
+} from "node:fs"
+import { dirname, join } from "node:path"
+import type { EventTail } from "../server/EventLog.ts"
+
+/** Snapshots kept: one is enough until it turns out to be damaged. */
+export const SNAPSHOTS_KEPT = 2
+/** Events that a snapshot keeps and a start brings back, where there are as many. */
+export const SNAPSHOT_EVENTS = 10_000
+
+const FORMAT = 1
+const DIGEST_BYTES = 32
+
+export interface SnapshotHead {
+  readonly epoch: string
+  readonly rules: string
+  /** of the last entry that is in it */
+  readonly position: number
+  /** time of that entry, Unix ms */
+  readonly at_ms: number
+  /** checksum of the entries up to it */
+  readonly chain: number
+  readonly state_hash: string
+}
+
+export interface Snapshot {
+  readonly head: SnapshotHead
+  readonly events: EventTail
+  readonly state: Uint8Array
+}
+
+interface FirstLine {
+  readonly format: number
+  readonly head: SnapshotHead
+  readonly head_seq: number
+  readonly blocks: EventTail["blocks"]
+  readonly events_bytes: number
+  readonly state_bytes: number
+}
+
+const NAME = /^([0-9]{15})\.snapshot$/u
+/** Name of the file of a snapshot. */
+export const nameOf = (position: number): string => `${String(position).padStart(15, "0")}.snapshot`
+
+/** Where the snapshots of a journal lie. */
+export const directoryOf = (journal: string): string => join(dirname(journal), "snapshots")
+
+/** Positions of the snapshots there are, newest first. */
+export const list = (directory: string): ReadonlyArray<number> => {
+  let names: ReadonlyArray<string>
+  try {
+    names = readdirSync(directory)
+  } catch {
+    return []
+  }
+  return names
+    .flatMap((name) => NAME.exec(name)?.[1] ?? [])
+    .map(Number)
+    .sort((a, b) => b - a)
+}
+
+const syncDirectory = (directory: string): void => {
+  const file = openSync(directory, "r")
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Writes a snapshot and removes those that are older than the last {@link SNAPSHOTS_KEPT}. */
+export const write = (directory: string, { head, events, state }: Snapshot): void => {
+  mkdirSync(directory, { recursive: true })
+  const line: FirstLine = {
+    format: FORMAT,
+    head,
+    head_seq: events.head_seq,
+    blocks: events.blocks,
+    events_bytes: events.bytes.length,
+    state_bytes: state.length
+  }
+  const parts = [Buffer.from(`${JSON.stringify(line)}\n`), events.bytes, state]
+  const digest = createHash("sha256")
+  for (const part of parts) digest.update(part)
+  const name = nameOf(head.position)
+  const aside = join(directory, `${name}.${process.pid}.tmp`)
+  try {
+    const file = openSync(aside, "w")
+    try {
+      for (const part of [...parts, digest.digest()])
+        for (let at = 0; at < part.length;) at += writeSync(file, part, at)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(aside, join(directory, name))
+  } catch (cause) {
+    rmSync(aside, { force: true })
+    throw cause
+  }
+  syncDirectory(directory)
+  for (const old of list(directory).slice(SNAPSHOTS_KEPT)) remove(directory, old)
+}
+
+export const remove = (directory: string, position: number): void =>
+  rmSync(join(directory, nameOf(position)), { force: true })
+
+/** Reads a snapshot. Throws an Error that says what is wrong with the file. */
+export const read = (directory: string, position: number): Snapshot => {
+  const bytes = readFileSync(join(directory, nameOf(position)))
+  const end = bytes.length - DIGEST_BYTES
+  const digest = createHash("sha256")
+    .update(bytes.subarray(0, Math.max(0, end)))
+    .digest()
+  if (end < 0 || !digest.equals(bytes.subarray(end))) throw new Error("its checksum does not fit")
+  const newline = bytes.indexOf(10)
+  const line = JSON.parse(bytes.toString("utf8", 0, newline)) as FirstLine
+  if (line.format !== FORMAT) throw new Error(`it has format ${line.format}, this program reads format ${FORMAT}`)
+  const events = newline + 1
+  const state = events + line.events_bytes
+  return {
+    head: line.head,
+    events: { head_seq: line.head_seq, blocks: line.blocks, bytes: bytes.subarray(events, state) },
+    state: bytes.subarray(state, state + line.state_bytes)
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Wallets and API keys: an Ed25519 seed that stays with its owner, and what it signs. Runs in Node and in a browser.
+ *
+ * Source: specification, Authentication; contract 1.5, 4.1, 4.2, 4.4.
+ */
+import { getPublicKey, hashes, sign, utils } from "@noble/ed25519"
+import { sha256, sha512 } from "@noble/hashes/sha2.js"
+import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
+import { fingerprintOfKey, rootOfKey, rootOfParty, userIdOf } from "../domain/Address.ts"
+
+// the curve comes without a hash of its own; with this one it signs at once, in every environment
+hashes.sha512 = sha512
+
+/** Signs for one key. */
+export interface Wallet {
+  /** `0x` and 64 hex digits. */
+  readonly public_key: string
+  /** What a login names: the key, or the id of a party. */
+  readonly login_name: string
+  /** Key that a party's login carries; `undefined` on the address rail. */
+  readonly verifying_key: string | undefined
+  readonly root_address: string
+  readonly user_id: string
+  /** Signature over the UTF-8 bytes of a text, `0x` and 128 hex digits. */
+  readonly sign: (text: string) => string
+}
+
+const make = (seed: Uint8Array, hint: string | undefined): Wallet => {
+  const key = getPublicKey(seed)
+  const public_key = `0x${bytesToHex(key)}`
+  const party = hint === undefined ? undefined : `${hint}::${fingerprintOfKey(key)}`
+  const root_address = party === undefined ? rootOfKey(key) : rootOfParty(party)
+  return {
+    public_key,
+    login_name: party ?? public_key,
+    verifying_key: party === undefined ? undefined : public_key,
+    root_address,
+    user_id: userIdOf(root_address),
+    sign: (text) => `0x${bytesToHex(sign(utf8ToBytes(text), seed))}`
+  }
+}
+
+const bytesOfSeed = (seed: string | Uint8Array): Uint8Array => {
+  const bytes = typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : seed
+  if (bytes.length !== 32) throw new RangeError("a seed has 32 bytes")
+  return bytes
+}
+
+/** A wallet, or an API key, of a seed: 32 bytes, or 64 hex digits. */
+export const fromSeed = (seed: string | Uint8Array): Wallet => make(bytesOfSeed(seed), undefined)
+
+/** A wallet on the party rail: `<hint>::<fingerprint of the key>`. */
+export const ofParty = (hint: string, seed: string | Uint8Array): Wallet => make(bytesOfSeed(seed), hint)
+
+/** A new wallet; keep the seed. */
+export const generate = (): { readonly wallet: Wallet; readonly seed: string } => {
+  const seed = utils.randomSecretKey()
+  return { wallet: make(seed, undefined), seed: bytesToHex(seed) }
+}
+
+/** A nonce that nobody has used: 128 random bits. */
+export const nonce = (): string => bytesToHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))
+
+/** What a login signs. */
+export const loginMessage = (login_name: string, timestamp_ms: number, nonce: string): string =>
+  `SERVICE_AUTH|LOGIN|${login_name}|${timestamp_ms}|${nonce}`
+
+/** What an API key signs of a request; `uri` is path and query, byte for byte as sent. */
+export const requestMessage = (request: {
+  readonly method: string
+  readonly uri: string
+  readonly timestamp_ms: number
+  readonly nonce: string
+  readonly body_sha256: string | undefined
+}): string => {
+  const { body_sha256, method, nonce, timestamp_ms, uri } = request
+  const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
+  return body_sha256 === undefined ? message : `${message}|${body_sha256}`
+}
+
+/** SHA-256 as X-BODY-SHA256 carries it. */
+export const bodyHash = (body: Uint8Array): string => bytesToHex(sha256(body))

@@ -1,0 +1,32 @@
+/**
+ * What a larger Effect app may import: the gateway as a layer, its ports, the stacks that keep them, and the contracts.
+ *
+ * ```ts
+ * import { Gateway, Settings, Standalone } from "trading-gateway"
+ *
+ * const Exchange = Layer.unwrap(Effect.map(Settings.settings, (settings) =>
+ *   Gateway.layer(settings).pipe(Layer.provide(Standalone.layer(settings)))))
+ * ```
+ */
+export * as Gateway from "./Gateway.ts"
+export * as Settings from "./layers/Settings.ts"
+export * as Standalone from "./layers/Standalone.ts"
+export { NodeServer } from "./layers/node/NodeServer.ts"
+export { Api } from "./http/api/Api.ts"
+
+export { Accounts } from "./services/Accounts.ts"
+export { Authenticator } from "./services/Authenticator.ts"
+export { BackendHealth } from "./services/BackendHealth.ts"
+export { Feed } from "./services/Feed.ts"
+export { History } from "./services/History.ts"
+export { MarketView } from "./services/MarketView.ts"
+export { NonceStore } from "./services/NonceStore.ts"
+export { PriceFeed } from "./services/PriceFeed.ts"
+export { RateLimiter } from "./services/RateLimiter.ts"
+export { RateLimitStore } from "./services/RateLimitStore.ts"
+export { Referee } from "./services/Referee.ts"
+export { Sequencer } from "./services/Sequencer.ts"
+export { Signatures } from "./services/Signatures.ts"
+export { UserStreams } from "./services/UserStreams.ts"
+
+export * as Client from "./client/index.ts"

@@ -1,0 +1,78 @@
+/** The backend as its own process over snapshots, kill -9, damage, backup and restore. */
+import { readdirSync, truncateSync } from "node:fs"
+import { join } from "node:path"
+import { credentials, status } from "@grpc/grpc-js"
+import { assert, describe, it } from "@effect/vitest"
+import type { Verified } from "../../src/backend/Backend.ts"
+import * as Snapshots from "../../src/backend/journal/Snapshots.ts"
+import { SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
+import { SequencerClient } from "../../src/proto/gateway/v1/sequencer.ts"
+import { submitAll, temporary } from "../doubles/FakeBackend.ts"
+import { random, Users } from "../simulation/Users.ts"
+import * as BackendProcess from "./BackendProcess.ts"
+
+const clientOf = ({ port }: BackendProcess.BackendProcess) =>
+  new SequencerClient(`127.0.0.1:${port}`, credentials.createInsecure())
+
+/** Code of a subscription that starts at a seq; 0 where it brings a frame. */
+const subscribe = (client: SequencerClient, from_seq: number): Promise<number> =>
+  new Promise((resolve) => {
+    const call = client.streamEvents({ epoch: "", from_seq })
+    call.on("error", (error: { readonly code: number }) => resolve(error.code))
+    call.on("data", () => {
+      resolve(0)
+      call.cancel()
+    })
+  })
+
+describe("a backend that takes snapshots", () => {
+  it("starts from the newest after kill -9, verifies, is copied while it runs, and starts from the copy", async () => {
+    const { directory, remove } = temporary()
+    const snapshots = join(directory, "backend", "snapshots")
+    let backend = await BackendProcess.start(directory)
+    let client = clientOf(backend)
+    const users = new Users(random(1), 20)
+    for (let sent = 0; sent < SNAPSHOT_ENTRIES * 1.6; sent += 500) {
+      const commands = Array.from({ length: 500 }, () => users.one())
+      for (const result of (await submitAll(client, [commands])).values()) users.told(result)
+    }
+    for (let i = 0; i < 200 && Snapshots.list(snapshots).length === 0; i++)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+
+    const copy = join(directory, "copy")
+    BackendProcess.command(directory, "backup", copy)
+    const beside = BackendProcess.verify(directory)
+    assert.isAbove(beside.snapshots.length, 0)
+    client.close()
+    await backend.end("SIGKILL")
+
+    const killed = BackendProcess.verify(directory)
+    assert.isAbove(killed.entries, SNAPSHOT_ENTRIES)
+    backend = await BackendProcess.start(directory)
+    client = clientOf(backend)
+    const { head_seq } = await new Promise<{ head_seq: number }>((resolve, reject) =>
+      client.getHead({}, (error, head) => (error ? reject(error) : resolve(head)))
+    )
+    assert.isAtLeast(head_seq, killed.head_seq)
+    assert.strictEqual(await subscribe(client, head_seq - 9000), 0)
+    assert.strictEqual(await subscribe(client, 1), status.OUT_OF_RANGE)
+    client.close()
+    assert.strictEqual(await backend.end("SIGTERM"), 0)
+
+    const stopped = BackendProcess.verify(directory)
+    assert.strictEqual(stopped.snapshots.at(-1), stopped.entries)
+    for (const name of readdirSync(snapshots)) truncateSync(join(snapshots, name), 100)
+    assert.throws(() => BackendProcess.verify(directory), /cannot be used: its checksum.*-- replay/)
+    const cured = BackendProcess.command(directory, "replay") as Verified
+    assert.deepStrictEqual(cured, { ...stopped, snapshots: [stopped.entries] })
+    assert.deepStrictEqual(BackendProcess.verify(directory), cured)
+
+    const copied = BackendProcess.verify(copy)
+    assert.isAtMost(copied.entries, beside.entries)
+    assert.strictEqual(copied.epoch, killed.epoch)
+    const restored = await BackendProcess.start(copy)
+    assert.strictEqual(await restored.end("SIGTERM"), 0)
+    assert.throws(() => BackendProcess.command(directory, "nonsense"), /usage/)
+    remove()
+  }, 120_000)
+})

@@ -1,0 +1,424 @@
+/** The journal's file after all that can befall it: cut, altered, restored, taken over by other rules. */
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import { Effect } from "effect"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { type Config, machine } from "../../../src/backend/EngineMachine.ts"
+import * as Engine from "../../../src/backend/Engine.ts"
+import { backup } from "../../../src/backend/journal/Backup.ts"
+import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
+import { recover, type Recovered, replay, snapshot, takeSnapshot } from "../../../src/backend/journal/Replay.ts"
+import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
+import type { Machine } from "../../../src/backend/Machine.ts"
+import { defaultLimits } from "../../../src/backend/server/EventLog.ts"
+import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { random, START, Users } from "../../simulation/Users.ts"
+import { config } from "../Bench.ts"
+
+let directory: string
+let path: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "recover-"))
+  path = join(directory, "backend", "journal.sqlite")
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+const { epoch: _, ...plainConfig } = config()
+const warnings: Array<string> = []
+const options = { limits: defaultLimits, warn: (message: string) => void warnings.push(message) }
+const open = () =>
+  Journal.open(path, () => ({
+    epoch: "e",
+    rules: machine.rules,
+    config: JSON.stringify(plainConfig),
+    created_at_ms: START
+  }))
+
+/** A writer without a network: each command is a transaction of its own. */
+class Playing {
+  readonly journal = open()
+  readonly recovered: Recovered<Engine.State>
+  readonly users: Users
+  constructor(users = new Users(random(1))) {
+    this.users = users
+    warnings.length = 0
+    this.recovered = recover(machine, this.journal, options)
+    this.recovered.openLinks()
+  }
+  get state(): Engine.State {
+    return this.recovered.state
+  }
+  play(entries: number, told: (command: Command, result: CommandResult) => void = () => {}): void {
+    const { journal, recovered, users } = this
+    const end = journal.position + entries
+    while (journal.position < end) {
+      const command = users.one()
+      journal.begin()
+      const step = machine.apply(recovered.state, { at_ms: users.now, command })
+      users.told(step.result!)
+      if (step.result!.outcome?.$case === "ack" || step.events.length > 0) {
+        const result = CommandResult.encode(step.result!).finish()
+        journal.append(users.now, command.command_id, Command.encode(command).finish(), result)
+        recovered.log.append(step.events)
+      }
+      journal.commit()
+      told(command, step.result!)
+    }
+  }
+  checkpoint(): void {
+    this.journal.checkpoint(machine.headSeq(this.state), machine.hash(this.state))
+  }
+  snapshot(): void {
+    snapshot(machine, this.journal, { state: this.state, at_ms: this.users.now, log: this.recovered.log })
+  }
+}
+
+const refused = (f: () => unknown): string => {
+  try {
+    f()
+  } catch (error) {
+    assert.instanceOf(error, JournalError)
+    return error.message
+  }
+  return assert.fail("nothing was thrown")
+}
+
+/** Opens, recovers, closes. */
+const recovering = (with_: Machine<Engine.State, Config> = machine, upgrade = false) => {
+  warnings.length = 0
+  const journal = open()
+  try {
+    return recover(with_, journal, { ...options, upgrade })
+  } finally {
+    journal.close()
+  }
+}
+
+const snapshotFile = (position: number) => join(Snapshots.directoryOf(path), Snapshots.nameOf(position))
+
+const flip = (file: string, at: number): void => {
+  const bytes = readFileSync(file)
+  bytes[at]! ^= 0x40
+  writeFileSync(file, bytes)
+}
+
+describe("a start from a snapshot", () => {
+  it("ends where a replay of everything ends, and serves the same events", () => {
+    const first = new Playing()
+    first.play(300)
+    first.checkpoint()
+    first.snapshot()
+    first.play(100)
+    first.checkpoint()
+    const hash = machine.hash(first.state)
+    first.journal.close()
+
+    const second = new Playing(first.users)
+    assert.strictEqual(second.recovered.snapshot, 300)
+    assert.strictEqual(second.recovered.entries, 100)
+    assert.strictEqual(machine.hash(second.state), hash)
+    assert.strictEqual(machine.hash(replay(machine, second.journal, { results: true }).state), hash)
+    const [before, after] = [first.recovered.log, second.recovered.log]
+    assert.strictEqual(after.head, before.head)
+    assert.strictEqual(after.oldest, 1)
+    for (const seq of [1, 2, 500, after.head]) {
+      const frames = [before, after].map((log) => {
+        const from = log.seek(seq)!
+        const parts = from.frame === undefined ? [] : [from.frame]
+        for (let cursor = from.cursor; cursor < log.end;) {
+          const next = log.read(cursor)
+          parts.push(next.frame)
+          cursor = next.cursor
+        }
+        return parts
+      })
+      // steps may lie in other blocks, but events are the same
+      const eventsOf = (parts: ReadonlyArray<Buffer>) =>
+        Buffer.concat(parts).toString("latin1").replaceAll("\x0a\x01e", "")
+      assert.strictEqual(eventsOf(frames[1]!), eventsOf(frames[0]!))
+    }
+    assert.deepStrictEqual(warnings, [])
+    second.play(50)
+    second.journal.close()
+  })
+
+  it("answers commands and links of before it", () => {
+    const first = new Playing()
+    const ids: Array<string> = []
+    const links: Array<readonly [account: string, link: string, id: string]> = []
+    first.play(200, (command, result) => {
+      if (result.outcome?.$case !== "ack") return
+      ids.push(command.command_id)
+      const [order] = result.outcome.value.orders
+      if (command.command?.$case === "place_order" && order?.order_link_id !== undefined)
+        links.push([command.sub_account_address, order.order_link_id, order.order_id])
+    })
+    first.snapshot()
+    first.journal.close()
+    assert.isAbove(links.length, 20)
+    const second = new Playing(first.users)
+    assert.strictEqual(second.recovered.entries, 0)
+    for (const id of ids) assert.isDefined(second.journal.find(id), id)
+    for (const [address, link, id] of links) {
+      const { index } = second.state.accountOf.get(address)!
+      assert.strictEqual(second.state.links.find(index, link), id)
+    }
+    second.journal.close()
+  })
+
+  it("keeps the last two, and takes one beside the writer", () => {
+    const playing = new Playing()
+    for (const position of [100, 200, 300]) {
+      playing.play(100)
+      assert.strictEqual(takeSnapshot(machine, path)?.position, position)
+    }
+    assert.isUndefined(takeSnapshot(machine, path))
+    assert.deepStrictEqual(Snapshots.list(Snapshots.directoryOf(path)), [300, 200])
+    const hash = machine.hash(playing.state)
+    playing.journal.close()
+    assert.strictEqual(machine.hash(recovering().state), hash)
+  })
+
+  it("passes over a damaged one, whichever byte it is, and says so", () => {
+    const playing = new Playing()
+    playing.play(100)
+    playing.snapshot()
+    playing.play(100)
+    playing.snapshot()
+    playing.journal.close()
+    const hash = machine.hash(playing.state)
+    const file = snapshotFile(200)
+    const whole = readFileSync(file)
+    const next = random(3)
+    for (let i = 0; i < 20; i++) {
+      flip(file, Math.floor(next() * whole.length))
+      const recovered = recovering()
+      assert.strictEqual(recovered.snapshot, 100)
+      assert.strictEqual(machine.hash(recovered.state), hash)
+      assert.match(warnings.join(), /position 200 .* is not used: its checksum/)
+      writeFileSync(file, whole)
+    }
+    truncateSync(file, Math.floor(whole.length / 2))
+    truncateSync(snapshotFile(100), 0)
+    const recovered = recovering()
+    assert.strictEqual(recovered.snapshot, 0)
+    assert.strictEqual(machine.hash(recovered.state), hash)
+    assert.strictEqual(warnings.length, 2)
+  })
+
+  it("passes over one of another journal, and refuses a journal that ends before its snapshot", () => {
+    const playing = new Playing()
+    playing.play(50)
+    playing.snapshot()
+    playing.journal.close()
+    const other = readFileSync(snapshotFile(50))
+    rmSync(directory, { recursive: true })
+    const next = new Playing(new Users(random(2)))
+    next.play(60)
+    next.journal.close()
+    takeSnapshot(machine, path)
+    writeFileSync(snapshotFile(50), other)
+    rmSync(snapshotFile(60))
+    assert.strictEqual(recovering().snapshot, 0)
+    assert.match(warnings.join(), /another journal/)
+    writeFileSync(snapshotFile(61), other)
+    assert.match(refused(recovering), /ends at position 60, but a snapshot stands at 61: entries are lost/)
+  })
+})
+
+describe("a torn tail", () => {
+  it("is cut at a whole transaction, wherever the write-ahead log ends or changes", { timeout: 60_000 }, () => {
+    const playing = new Playing()
+    const hashes = [machine.hash(playing.state)]
+    for (let i = 0; i < 60; i++) {
+      playing.play(1)
+      hashes.push(machine.hash(playing.state))
+    }
+    // the log as a power loss would leave it: the writer never closed
+    const copy = join(directory, "copy")
+    cpSync(join(directory, "backend"), copy, { recursive: true })
+    playing.journal.close()
+    const wal = readFileSync(join(copy, "journal.sqlite-wal"))
+    assert.isAbove(wal.length, 100_000)
+    const next = random(4)
+    const ends = new Set<number>()
+    for (let i = 0; i < 60; i++) {
+      const target = join(directory, `torn-${i}`, "backend")
+      cpSync(copy, target, { recursive: true })
+      rmSync(join(target, "journal.sqlite-shm"), { force: true })
+      path = join(target, "journal.sqlite")
+      const file = `${path}-wal`
+      const at = Math.floor(next() * wal.length)
+      if (i % 3 === 0) flip(file, at)
+      else truncateSync(file, at)
+      if (i % 3 === 2) appendFileSync(file, Buffer.alloc(5000, i))
+      let recovered: Recovered<Engine.State>
+      try {
+        recovered = recovering()
+      } catch (error) {
+        // cut before the tables were made: an empty file, which a new journal takes
+        assert.instanceOf(error, JournalError)
+        continue
+      }
+      assert.strictEqual(machine.hash(recovered.state), hashes[recovered.entries], `cut at ${at}`)
+      ends.add(recovered.entries)
+    }
+    assert.isAbove(ends.size, 15)
+  })
+})
+
+describe("a damaged middle", () => {
+  const played = (): string => {
+    const playing = new Playing()
+    playing.play(400)
+    const hash = machine.hash(playing.state)
+    playing.journal.close()
+    return hash
+  }
+
+  it("is refused at its position: an entry altered, a time moved, a result changed, an entry lost, two swapped", () => {
+    const hash = played()
+    const whole = readFileSync(path)
+    const damages = [
+      [
+        "UPDATE entries SET command = CAST(substr(command, 1, 20) || x'ff' || substr(command, 22) AS BLOB) WHERE position = 200",
+        200
+      ],
+      ["UPDATE entries SET at_ms = at_ms + 1 WHERE position = 200", 200],
+      ["UPDATE entries SET result = NULL WHERE position = 200", 200],
+      ["DELETE FROM entries WHERE position = 199", 200],
+      [
+        "UPDATE entries SET position = -1 WHERE position = 200; UPDATE entries SET position = 200 WHERE position = 201; UPDATE entries SET position = 201 WHERE position = -1",
+        200
+      ]
+    ] as const
+    for (const [sql, position] of damages) {
+      writeFileSync(path, whole)
+      const db = new DatabaseSync(path)
+      db.exec(sql)
+      db.close()
+      const message = refused(recovering)
+      assert.match(message, new RegExp(`is damaged: .*position ${position}`, "u"), sql)
+      assert.match(message, /A damaged journal/)
+    }
+    writeFileSync(path, whole)
+    assert.strictEqual(machine.hash(recovering().state), hash)
+  })
+
+  it("never serves another state, whichever bytes of the file change", () => {
+    const hash = played()
+    const whole = readFileSync(path)
+    const next = random(5)
+    let refusals = 0
+    for (let i = 0; i < 60; i++) {
+      const bytes = Buffer.from(whole)
+      const at = 100 + Math.floor(next() * (whole.length - 500))
+      for (let k = 0; k < 400; k++) bytes[at + k] = Math.floor(next() * 256)
+      writeFileSync(path, bytes)
+      try {
+        assert.strictEqual(machine.hash(recovering().state), hash)
+      } catch (error) {
+        if (!(error instanceof JournalError)) throw error
+        refusals++
+      }
+    }
+    assert.isAbove(refusals, 20)
+  })
+
+  it("of the index of links is refused too", () => {
+    const playing = new Playing()
+    playing.play(200)
+    playing.journal.close()
+    const db = new DatabaseSync(path)
+    db.exec("DELETE FROM links WHERE link = (SELECT min(link) FROM links)")
+    db.close()
+    assert.match(refused(recovering), /its index gives nothing for order_link_id/)
+  })
+})
+
+describe("other rules", () => {
+  const newer: Machine<Engine.State, Config> = { ...machine, rules: "next", upgrades: [machine.rules] }
+
+  it("are refused with the cure, unless they understand a snapshot of the last entry", () => {
+    const playing = new Playing()
+    playing.play(100)
+    playing.snapshot()
+    playing.play(1)
+    playing.checkpoint()
+    playing.journal.close()
+    assert.match(
+      refused(() => recovering({ ...machine, rules: "next" }, true)),
+      /run the program that wrote it/
+    )
+    assert.match(
+      refused(() => recovering(newer, false)),
+      /run the program that wrote it/
+    )
+    assert.match(
+      refused(() => recovering(newer, true)),
+      /leaves a snapshot of its last entry/
+    )
+
+    takeSnapshot(machine, path)
+    const hash = machine.hash(playing.state)
+    const taken = recovering(newer, true)
+    assert.strictEqual(taken.snapshot, 101)
+    assert.strictEqual(machine.hash(taken.state), hash)
+    // from here on it is the newer program's
+    assert.strictEqual(machine.hash(recovering(newer, true).state), hash)
+    assert.match(refused(recovering), /under rules "next"/)
+    rmSync(Snapshots.directoryOf(path), { recursive: true })
+    assert.match(
+      refused(() => recovering(newer, true)),
+      /no snapshot/
+    )
+  })
+})
+
+describe("a backup of a directory in use", () => {
+  it("is the whole of one moment, and starts", async () => {
+    writeFileSync(join(directory, "jwt-key.json"), "{}")
+    const gateway = new DatabaseSync(join(directory, "accounts.sqlite"))
+    gateway.exec("PRAGMA journal_mode = WAL; CREATE TABLE users (id TEXT); INSERT INTO users VALUES ('u')")
+    const playing = new Playing()
+    playing.play(200)
+    playing.snapshot()
+    playing.play(20)
+    const hash = machine.hash(playing.state)
+    const target = join(directory, "copies", "one")
+    const copying = Effect.runPromise(backup(directory, target))
+    playing.play(30)
+    const made = await copying
+    assert.deepStrictEqual(made.files, [
+      "accounts.sqlite",
+      "jwt-key.json",
+      join("backend", "snapshots", Snapshots.nameOf(200)),
+      join("backend", "journal.sqlite")
+    ])
+    assert.isFalse(existsSync(`${target}.partial`))
+    const again = await Effect.runPromise(Effect.flip(backup(directory, target)))
+    assert.match(again.message, /exists already/)
+    playing.journal.close()
+    gateway.close()
+
+    path = join(target, "backend", "journal.sqlite")
+    const restored = recovering()
+    assert.strictEqual(restored.snapshot, 200)
+    assert.isAtLeast(restored.entries, 20)
+    if (restored.entries === 20) assert.strictEqual(machine.hash(restored.state), hash)
+    const users = new DatabaseSync(join(target, "accounts.sqlite"))
+    assert.deepStrictEqual({ ...users.prepare("SELECT id FROM users").get() }, { id: "u" })
+    users.close()
+  })
+})

@@ -1,0 +1,152 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { createHash, createPublicKey, verify } from "node:crypto"
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
+import { Client, Wallet } from "../../src/client/index.ts"
+
+interface Asked {
+  readonly method: string
+  readonly uri: string
+  readonly headers: Http.IncomingHttpHeaders
+  readonly body: string
+}
+
+/** A server that notes what it is asked, and answers from a table of paths. */
+const serve = (answers: Record<string, (asked: Asked) => readonly [status: number, body: object]>) =>
+  Effect.acquireRelease(
+    Effect.callback<{ readonly url: string; readonly asked: Array<Asked>; readonly server: Http.Server }>((resume) => {
+      const asked: Array<Asked> = []
+      const server = Http.createServer((request, response) => {
+        let body = ""
+        request.on("data", (chunk) => (body += chunk))
+        request.on("end", () => {
+          const one = { method: request.method!, uri: request.url!, headers: request.headers, body }
+          asked.push(one)
+          const [status, answer] = answers[request.url!.split("?")[0]!]?.(one) ?? [
+            404,
+            { code: "NOT_FOUND", message: "no such route" }
+          ]
+          response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer))
+        })
+      })
+      server.listen(0, "127.0.0.1", () =>
+        resume(Effect.succeed({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, server }))
+      )
+    }),
+    ({ server }) =>
+      Effect.callback<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )
+
+const verifies = (public_key: string, message: string, signature: string): boolean =>
+  verify(
+    null,
+    Buffer.from(message),
+    createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(public_key.slice(2), "hex").toString("base64url") },
+      format: "jwk"
+    }),
+    Buffer.from(signature.slice(2), "hex")
+  )
+
+const wallet = Wallet.fromSeed("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")
+const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
+const loggedIn = {
+  token: "TK",
+  user_id: wallet.user_id,
+  expires_at_ms: 1767830400000,
+  root_address: wallet.root_address
+}
+const order = {
+  sub_account_address: vault,
+  symbol: "BTC-USDC",
+  side: "Buy",
+  order_type: "Limit",
+  qty: "0.5",
+  price: "60000",
+  order_link_id: "a-1"
+} as const
+const ref = { order_id: "018f3f1e-5d5b-7a00-8000-000000000001", order_link_id: "a-1" }
+const noOrders = { list: [], next_page_cursor: "" }
+
+describe("Client", () => {
+  it.live("logs a wallet in and sends its token from then on", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({
+        "/api/v1/authorize": () => [200, loggedIn],
+        "/api/v1/order/create": () => [200, ref]
+      })
+      const client = yield* Client.make({ baseUrl: `${url}/` })
+      const answer = yield* client.login(wallet)
+      assert.strictEqual(answer.user_id, wallet.user_id)
+      const body = JSON.parse(asked[0]!.body)
+      assert.strictEqual(asked[0]!.headers.authorization, undefined)
+      assert.isTrue(Math.abs(Date.now() - body.timestamp_ms) < 5_000)
+      const message = `SERVICE_AUTH|LOGIN|${body.public_key}|${body.timestamp_ms}|${body.nonce}`
+      assert.isTrue(verifies(wallet.public_key, message, body.signature))
+
+      assert.deepStrictEqual(yield* client.order.create({ payload: order }), ref)
+      assert.deepStrictEqual([asked[1]!.method, asked[1]!.uri], ["POST", "/api/v1/order/create"])
+      assert.strictEqual(asked[1]!.headers.authorization, "Bearer TK")
+      assert.deepStrictEqual(JSON.parse(asked[1]!.body), order)
+    })
+  )
+
+  it.live("signs the request target as it is sent, and the body where asked", () =>
+    Effect.gen(function* () {
+      const { asked, url } = yield* serve({
+        "/api/v1/order/create": () => [200, ref],
+        "/api/v1/order/history": () => [200, noOrders]
+      })
+      const client = yield* Client.make({ baseUrl: url, credential: { type: "api-key", key: wallet } })
+      yield* client.order.history({ query: { symbol: "BTC-USDC", order_status: ["New", "Filled"], limit: 50 } })
+      client.use({ type: "api-key", key: wallet, bodyHash: true })
+      yield* client.order.create({ payload: order })
+      const nonces = new Set<unknown>()
+      for (const { body, headers, method, uri } of asked) {
+        const hash = method === "POST" ? `|${createHash("sha256").update(body).digest("hex")}` : ""
+        const message = `SERVICE_API|${method}|${uri}|${headers["x-timestamp-ms"]}|${headers["x-nonce"]}${hash}`
+        assert.isTrue(verifies(wallet.public_key, message, String(headers["x-signature"])), message)
+        assert.strictEqual(headers["x-api-key"], wallet.public_key)
+        nonces.add(headers["x-nonce"])
+      }
+      assert.strictEqual(nonces.size, 2)
+      assert.include(asked[0]!.uri, "symbol=BTC-USDC")
+      assert.strictEqual(asked[1]!.headers["x-body-sha256"], createHash("sha256").update(asked[1]!.body).digest("hex"))
+    })
+  )
+
+  it.live("fails with the error of the body", () =>
+    Effect.gen(function* () {
+      const conflict = { code: "CONFLICT", message: "used", details: { reason: "DuplicateOrderLinkId", order_id: "x" } }
+      const { url } = yield* serve({ "/api/v1/order/create": () => [409, conflict] })
+      const client = yield* Client.make({ baseUrl: url, credential: { type: "token", token: "TK" } })
+      const error = yield* Effect.flip(client.order.create({ payload: order }))
+      assert.strictEqual("code" in error && error.code, "CONFLICT")
+      assert.deepStrictEqual("details" in error && error.details, conflict.details)
+    })
+  )
+
+  it.live("takes the server's clock for signatures", () =>
+    Effect.gen(function* () {
+      const ahead = 3_600_000
+      const { asked, url } = yield* serve({
+        "/api/v1/market/time": () => {
+          const server_ts_ms = Date.now() + ahead
+          return [
+            200,
+            { server_ts_ms, time_second: Math.floor(server_ts_ms / 1000), time_nano: `${server_ts_ms}000000` }
+          ]
+        },
+        "/api/v1/authorize": () => [200, loggedIn]
+      })
+      const client = yield* Client.make({ baseUrl: url })
+      assert.closeTo(yield* client.syncTime, ahead, 1_000)
+      yield* client.login(wallet)
+      assert.closeTo(JSON.parse(asked[1]!.body).timestamp_ms, Date.now() + ahead, 2_000)
+    })
+  )
+})

@@ -1,0 +1,440 @@
+import { Effect } from "effect"
+import { afterAll, assert, describe, it } from "vitest"
+import { AuthRefused } from "../../src/services/Authenticator.ts"
+import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, v1, well } from "./Fixture.ts"
+
+const plain = gateway()
+afterAll(plain.dispose)
+
+const order = {
+  sub_account_address: v1,
+  symbol: "BTC-USDC",
+  side: "Buy",
+  order_type: "Limit",
+  qty: "0.5",
+  price: "60000"
+}
+const CREATE = "/api/v1/order/create"
+
+interface ErrorBody {
+  readonly code: string
+  readonly message: string
+  readonly details?: { readonly reason?: string; readonly field?: string; readonly [key: string]: unknown }
+  readonly request_id?: string
+}
+const refusal = async (response: Response): Promise<ErrorBody> => (await response.json()) as ErrorBody
+const reasonOf = async (method: string, path: string, ask?: Ask) => {
+  const response = await plain.fetch(method, path, ask)
+  const { details } = await refusal(response)
+  return [response.status, details?.reason, details?.field]
+}
+
+describe("routes", () => {
+  it("answer unknown paths with 404 and the one error body", async () => {
+    for (const path of ["/", "/nope", "/api/v1", "/api/v1/order", "/api/v2/market/time", "/api/v1/access/activate"]) {
+      const response = await plain.fetch("GET", path)
+      assert.strictEqual(response.status, 404, path)
+      const { code, message, details, request_id } = await refusal(response)
+      assert.deepStrictEqual(
+        { code, message, details },
+        { code: "NOT_FOUND", message: "no such route", details: { reason: "NoSuchRoute" } }
+      )
+      assert.strictEqual(request_id, response.headers.get("x-request-id"))
+    }
+  })
+  it("are exact", async () => {
+    for (const path of [
+      "/api/v1/market/time/",
+      "/api/v1/Market/time",
+      "//api/v1/market/time",
+      "/api/v1//market/time",
+      "/HEALTH",
+      "/api/v1/authorize/",
+      "/api/v1/user/api-keys/a/b"
+    ]) {
+      assert.strictEqual((await plain.fetch("GET", path)).status, 404, path)
+    }
+  })
+  it("tell the methods of a path", async () => {
+    const allow = async (method: string, path: string) => {
+      const response = await plain.fetch(method, path)
+      assert.strictEqual(response.status, 405, path)
+      assert.strictEqual((await refusal(response)).code, "BAD_REQUEST")
+      return response.headers.get("allow")
+    }
+    assert.strictEqual(await allow("POST", "/api/v1/market/time"), "GET, HEAD, OPTIONS")
+    assert.strictEqual(await allow("GET", CREATE), "POST, OPTIONS")
+    assert.strictEqual(await allow("POST", "/api/v1/authorize/whitelist/0x1"), "PUT, GET, DELETE, HEAD, OPTIONS")
+    assert.strictEqual(await allow("POST", "/ws"), "GET, HEAD, OPTIONS")
+  })
+  it("say that a WebSocket path wants an upgrade", async () => {
+    for (const path of ["/ws", "/ws/public", "/ws/private"]) {
+      const response = await plain.fetch("GET", path)
+      assert.strictEqual(response.status, 426)
+      assert.strictEqual(response.headers.get("upgrade"), "websocket")
+      assert.strictEqual((await refusal(response)).code, "BAD_REQUEST")
+    }
+  })
+})
+
+describe("headers", () => {
+  it("repeat a sound request id and replace any other", async () => {
+    const idOf = async (id: string) =>
+      (await plain.fetch("GET", "/health", { headers: { "x-request-id": id } })).headers.get("x-request-id")
+    assert.strictEqual(await idOf("abc-DEF_1"), "abc-DEF_1")
+    for (const bad of ["a b", "ä".normalize("NFD").replace(/\P{ASCII}/gu, ":"), "x".repeat(65), "a/b"]) {
+      assert.match((await idOf(bad))!, /^[0-9a-f-]{36}$/u)
+    }
+  })
+  it("open every answer to every origin", async () => {
+    for (const [method, path] of [
+      ["GET", "/health"],
+      ["GET", "/nope"],
+      ["POST", CREATE]
+    ] as const) {
+      const { headers } = await plain.fetch(method, path)
+      assert.strictEqual(headers.get("access-control-allow-origin"), "*")
+      assert.include(headers.get("access-control-expose-headers"), "X-Data-Age-Ms")
+      assert.isNull(headers.get("access-control-allow-credentials"))
+    }
+  })
+  it("answer a preflight with what it asks for", async () => {
+    const response = await plain.fetch("OPTIONS", CREATE, {
+      authorization: null,
+      headers: {
+        origin: "https://example.org",
+        "access-control-request-method": "POST",
+        "access-control-request-headers": "authorization,x-nonce"
+      }
+    })
+    assert.strictEqual(response.status, 204)
+    assert.strictEqual(response.headers.get("access-control-allow-methods"), "POST")
+    assert.strictEqual(response.headers.get("access-control-allow-headers"), "authorization,x-nonce")
+    assert.strictEqual(response.headers.get("access-control-max-age"), "86400")
+    assert.strictEqual(await response.text(), "")
+  })
+  it("let only instruments be cached", async () => {
+    const cacheOf = async (path: string) => (await plain.fetch("GET", path)).headers.get("cache-control")
+    assert.strictEqual(await cacheOf("/api/v1/market/instruments-info"), "max-age=5")
+    assert.strictEqual(await cacheOf("/api/v1/market/instruments-info?limit=0"), "no-store")
+    assert.strictEqual(await cacheOf("/api/v1/market/time"), "no-store")
+    assert.strictEqual(await cacheOf("/nope"), "no-store")
+  })
+  it("compress long bodies when asked", async () => {
+    const ask = { headers: { "accept-encoding": "gzip" } }
+    const long = await plain.fetch("GET", "/api-docs/openapi.json", ask)
+    assert.strictEqual(long.headers.get("content-encoding"), "gzip")
+    const text = await new Response(long.body!.pipeThrough(new DecompressionStream("gzip"))).text()
+    assert.strictEqual((JSON.parse(text) as { readonly openapi: string }).openapi, "3.1.0")
+    assert.isNull((await plain.fetch("GET", "/health", ask)).headers.get("content-encoding"))
+    assert.isNull((await plain.fetch("GET", "/api-docs/openapi.json")).headers.get("content-encoding"))
+  })
+})
+
+describe("the order of the checks", () => {
+  const bad = { ...order, qty: 1 }
+  it("is type and size, credentials, shape", async () => {
+    const text = { raw: "{", headers: { "content-type": "text/plain" } }
+    assert.deepStrictEqual((await reasonOf("POST", CREATE, { ...text, authorization: null }))[0], 415)
+    assert.deepStrictEqual((await reasonOf("POST", CREATE, { raw: "x".repeat(262_145), authorization: null }))[0], 413)
+    assert.deepStrictEqual(await reasonOf("POST", CREATE, { body: bad, authorization: null }), [
+      401,
+      "MissingToken",
+      undefined
+    ])
+    assert.deepStrictEqual(await reasonOf("POST", CREATE, { raw: "{", authorization: "Bearer bad" }), [
+      401,
+      "InvalidToken",
+      undefined
+    ])
+    assert.deepStrictEqual(await reasonOf("POST", CREATE, { raw: "{" }), [400, "MalformedJson", undefined])
+    assert.deepStrictEqual(await reasonOf("POST", CREATE, { body: bad }), [400, "InvalidDecimal", "qty"])
+    assert.deepStrictEqual((await reasonOf("GET", "/api/v1/order/history?a=%", { authorization: null }))[0], 401)
+    assert.deepStrictEqual(await reasonOf("GET", "/api/v1/order/history?a=%"), [400, "InvalidField", "a"])
+    assert.deepStrictEqual(await reasonOf("GET", "/api/v1/order/history?a=1&a=2"), [400, "InvalidField", "a"])
+  })
+  it("takes one kind of credentials", async () => {
+    const both = { body: order, headers: { "x-api-key": "k" } }
+    assert.deepStrictEqual((await reasonOf("POST", CREATE, both)).slice(0, 2), [400, "AmbiguousAuth"])
+    assert.deepStrictEqual((await reasonOf("POST", CREATE, { ...both, authorization: null })).slice(0, 2), [
+      401,
+      "UnknownApiKey"
+    ])
+  })
+  it("counts a request before its nonce is spent, and its scope after it", async () => {
+    const seen: Array<string> = []
+    const { fetch, dispose } = gateway({
+      authenticator: {
+        signed: () =>
+          Effect.sync(() => {
+            seen.push("signed")
+            return {
+              caller: { ...tokenCaller, via: "api-key", credential: "key-1", scopes: new Set(["read"] as const) },
+              claimNonce: Effect.suspend(() => {
+                seen.push("nonce")
+                return seen.length < 5
+                  ? Effect.void
+                  : Effect.fail(new AuthRefused({ reason: "NonceReused", details: {} }))
+              })
+            }
+          })
+      },
+      limiter: {
+        take: (bucket, key) =>
+          Effect.sync(() => {
+            seen.push(`${bucket} ${key}`)
+            return { ...rate(true), bucket }
+          })
+      }
+    })
+    const ask = { body: order, authorization: null, headers: { "x-api-key": "k" } }
+    const first = await fetch("POST", CREATE, ask)
+    assert.deepStrictEqual(seen, ["signed", "api-key key-1", "nonce"])
+    assert.strictEqual(first.status, 403)
+    assert.deepStrictEqual((await refusal(first)).details, { reason: "InsufficientScope", required: "trade" })
+    assert.strictEqual(first.headers.get("ratelimit-policy"), '"api-key";q=60;w=60')
+    const again = await fetch("POST", CREATE, ask)
+    assert.strictEqual((await refusal(again)).details?.reason, "NonceReused")
+    const only = await fetch("GET", "/api/v1/user/api-keys", { authorization: null, headers: { "x-api-key": "k" } })
+    assert.strictEqual(only.status, 401)
+    await dispose()
+  })
+  it("keeps API keys off what needs a token", async () => {
+    const { fetch, dispose } = gateway({
+      authenticator: {
+        signed: () => Effect.succeed({ caller: { ...tokenCaller, via: "api-key" }, claimNonce: Effect.void })
+      }
+    })
+    const response = await fetch("GET", "/api/v1/user/api-keys", { authorization: null, headers: { "x-api-key": "k" } })
+    assert.strictEqual(response.status, 403)
+    assert.strictEqual((await refusal(response)).details?.reason, "BearerOnly")
+    await dispose()
+  })
+  it("signs over the request target as sent, and the body's hash", async () => {
+    let request: unknown
+    const { fetch, dispose } = gateway({
+      authenticator: {
+        signed: (asked) => {
+          request = asked
+          return Effect.fail(new AuthRefused({ reason: "InvalidSignature", details: {} }))
+        }
+      }
+    })
+    const headers = {
+      "x-api-key": "k",
+      "x-signature": "s",
+      "x-timestamp-ms": "1",
+      "x-nonce": "n",
+      "x-body-sha256": "h"
+    }
+    await fetch("POST", `${CREATE}?b=%7C&a=1`, { raw: "{}", authorization: null, headers })
+    assert.deepStrictEqual(request, {
+      method: "POST",
+      uri: `${CREATE}?b=%7C&a=1`,
+      api_key: "k",
+      signature: "s",
+      timestamp_ms: "1",
+      nonce: "n",
+      body_sha256: "h",
+      actual_body_sha256: "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+      client_ip: "127.0.0.1"
+    })
+    await dispose()
+  })
+})
+
+describe("answers", () => {
+  it("ask for the credentials that are missing", async () => {
+    const challenge = async (method: string, path: string) =>
+      (await plain.fetch(method, path, { authorization: null })).headers.get("www-authenticate")
+    assert.strictEqual(await challenge("GET", "/api/v1/user/me"), "Bearer")
+    assert.strictEqual(await challenge("PUT", "/api/v1/authorize/whitelist/0x1"), 'Basic realm="gateway"')
+  })
+  it("tell what the bucket says, and when to come back", async () => {
+    let allowed = true
+    const { fetch, dispose } = gateway({ limiter: { take: () => Effect.sync(() => rate(allowed)) } })
+    const good = await fetch("GET", "/api/v1/market/time", { authorization: null })
+    assert.strictEqual(good.headers.get("ratelimit-limit"), "60")
+    assert.strictEqual(good.headers.get("ratelimit-remaining"), "59")
+    assert.strictEqual(good.headers.get("ratelimit"), '"public";r=59;t=1')
+    assert.isNull(good.headers.get("retry-after"))
+    allowed = false
+    const refused = await fetch("GET", "/api/v1/market/time", { authorization: null })
+    assert.strictEqual(refused.status, 429)
+    assert.strictEqual(refused.headers.get("retry-after"), "1")
+    const { code, message } = await refusal(refused)
+    assert.deepStrictEqual([code, message], ["RateLimitExceeded", "rate limit exceeded"])
+    assert.isNull((await fetch("GET", "/health")).headers.get("ratelimit-limit"))
+    await dispose()
+  })
+  it("hide what went wrong inside", async () => {
+    const { fetch, dispose } = gateway({
+      history: { orders: () => Effect.die(new Error("secret path /etc")) },
+      sequencer: { submit: () => Effect.sync(() => JSON.parse("{")) }
+    })
+    for (const response of [
+      await fetch("GET", "/api/v1/order/history"),
+      await fetch("POST", CREATE, { body: order })
+    ]) {
+      assert.strictEqual(response.status, 500)
+      const { code, message, details } = await refusal(response)
+      assert.deepStrictEqual(
+        { code, message, details },
+        { code: "INTERNAL", message: "internal error", details: undefined }
+      )
+    }
+    await dispose()
+  })
+  it("tell the age of market data while the backend is away, up to a minute", async () => {
+    let age_ms = 12_000
+    const ill = () => ({ ...well, ill: true, connected: false, age_ms, ill_for_ms: 11_000 })
+    const { fetch, dispose } = gateway({ health: { sequencer: ill } })
+    const path = "/api/v1/market/orderbook?symbol=BTC-USDC"
+    assert.strictEqual((await fetch("GET", path)).headers.get("x-data-age-ms"), "12000")
+    assert.strictEqual((await fetch("GET", "/ready")).status, 503)
+    age_ms = 60_001
+    const late = await fetch("GET", path)
+    assert.strictEqual(late.status, 503)
+    assert.strictEqual(late.headers.get("retry-after"), "1")
+    assert.strictEqual((await refusal(late)).details?.reason, "BackendUnavailable")
+    assert.isNull((await plain.fetch("GET", path)).headers.get("x-data-age-ms"))
+    await dispose()
+  })
+  it("refuse orders while the backend is ill, and still try cancels", async () => {
+    const lagging = () => ({ ...well, ill: true, lag_events: 20_000, lag_ms: 7_000 })
+    const { fetch, dispose } = gateway({ health: { sequencer: lagging } })
+    const create = await fetch("POST", CREATE, { body: order })
+    assert.strictEqual(create.status, 503)
+    assert.deepStrictEqual((await refusal(create)).details, {
+      reason: "BackendLagging",
+      lag_events: 20_000,
+      lag_ms: 7_000
+    })
+    const name = { sub_account_address: v1, symbol: "BTC-USDC", order_link_id: "a-1" }
+    assert.strictEqual((await fetch("POST", "/api/v1/order/amend", { body: { ...name, qty: "1" } })).status, 503)
+    assert.strictEqual((await fetch("POST", "/api/v1/order/cancel", { body: name })).status, 200)
+    assert.strictEqual(
+      (await fetch("POST", "/api/v1/order/cancel-all", { body: { sub_account_address: v1 } })).status,
+      200
+    )
+    assert.strictEqual((await fetch("GET", "/api/v1/order/history")).status, 503)
+    assert.strictEqual((await fetch("GET", "/api/v1/account/balances")).status, 200)
+    await dispose()
+  })
+  it("believe as many proxies as they are told to", async () => {
+    const ips: Array<string> = []
+    const seen = (trustedProxies: number) =>
+      gateway({
+        trustedProxies,
+        limiter: {
+          take: (_bucket, key) => {
+            ips.push(key)
+            return Effect.undefined
+          }
+        }
+      })
+    for (const n of [0, 1, 2, 3]) {
+      const { fetch, dispose } = seen(n)
+      const headers = { "x-forwarded-for": "9.9.9.9, 198.51.100.7, 203.0.113.1" }
+      await fetch("GET", "/api/v1/market/time", { headers })
+      await dispose()
+    }
+    assert.deepStrictEqual(ips, ["127.0.0.1", "203.0.113.1", "198.51.100.7", "9.9.9.9"])
+  })
+  it("write portfolio numbers digit for digit", async () => {
+    const { fetch, dispose } = gateway({
+      referee: {
+        portfolio: () =>
+          Effect.succeed({
+            positions: [],
+            summary: {
+              collateral_notional: "9007199254740993.000000000000000001",
+              maintenance_margin_required: "0",
+              total_available_balance: "0.1",
+              total_balance: "-12.5",
+              total_margin_used: "0",
+              total_positions: 0,
+              total_vaults: 1,
+              unrealized_funding_total: "0",
+              unrealized_pnl_total: "0"
+            },
+            vault_balances: [{ asset_addr: v1, balance: "0.000000000000000001", id: v1 }]
+          })
+      }
+    })
+    const text = await (await fetch("GET", "/api/v1/user/portfolio")).text()
+    assert.include(text, '"collateral_notional":9007199254740993.000000000000000001,')
+    assert.include(text, '"balance":0.000000000000000001,')
+    assert.include(text, '"total_balance":-12.5,')
+    assert.doesNotThrow(() => JSON.parse(text) as unknown)
+    await dispose()
+  })
+})
+
+describe("the explorer", () => {
+  it("is one page that needs nothing from elsewhere", async () => {
+    const response = await plain.fetch("GET", "/swagger-ui", { authorization: null })
+    assert.strictEqual(response.status, 200)
+    const page = await response.text()
+    assert.include(page, "SwaggerUIBundle({")
+    assert.include(page, "/api/v1/market/time")
+    assert.notMatch(page, /<(?:script|link)[^>]+(?:src|href)=["']https?:/u)
+  })
+})
+
+describe("a refused field", () => {
+  const told = async (more: object) => {
+    const { message, details } = await refusal(await plain.fetch("POST", CREATE, { body: { ...order, ...more } }))
+    return [details?.reason, details?.field, message]
+  }
+  it("is told by reason and name, and what would be right", async () => {
+    assert.deepStrictEqual(await told({ side: "buy" }), ["InvalidField", "side", "side: expected one of Buy, Sell"])
+    assert.deepStrictEqual(await told({ time_in_force: "GTT" }), [
+      "InvalidField",
+      "time_in_force",
+      "time_in_force: expected one of GTC, IOC, FOK, PostOnly"
+    ])
+    assert.deepStrictEqual(await told({ post_only: "true" }), [
+      "InvalidField",
+      "post_only",
+      "post_only: Expected boolean"
+    ])
+    assert.deepStrictEqual(await told({ qty: 1 }), [
+      "InvalidDecimal",
+      "qty",
+      'qty must be a decimal number as text, such as "60000.1"'
+    ])
+    for (const qty of ["1e3", "+1", ".5", "5.", "007", "-0", "1,000", " 1", "NaN", "1".repeat(21), "-1"]) {
+      assert.deepStrictEqual((await told({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)
+    }
+    assert.deepStrictEqual((await told({ qty: "1.0000000000000000000" })).slice(0, 2), ["TooManyDecimals", "qty"])
+    assert.deepStrictEqual((await told({ sub_account_address: "0X1" })).slice(0, 2), [
+      "InvalidField",
+      "sub_account_address"
+    ])
+    for (const later of [{ trigger: {} }, { tpsl: { mode: "Full" } }, { expire_time: 1 }]) {
+      assert.deepStrictEqual((await told(later)).slice(0, 2), ["InvalidField", Object.keys(later)[0]])
+    }
+  })
+})
+
+describe("null", () => {
+  it("means a value in one field only", async () => {
+    const put = (body: unknown) => reasonOf("PUT", "/api/v1/admin/index-price", { body, authorization: ADMIN })
+    assert.strictEqual(
+      (
+        await plain.fetch("PUT", "/api/v1/admin/index-price", {
+          body: { symbol: btc.symbol, price: null },
+          authorization: ADMIN
+        })
+      ).status,
+      200
+    )
+    assert.deepStrictEqual(await put({ symbol: btc.symbol }), [400, "MissingField", "price"])
+    assert.deepStrictEqual(await put({ symbol: btc.symbol, price: "0" }), [400, "OutOfRange", "price"])
+    assert.strictEqual(
+      (await plain.fetch("POST", CREATE, { body: { ...order, tpsl: null, order_link_id: "" } })).status,
+      200
+    )
+  })
+})

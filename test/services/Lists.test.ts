@@ -1,0 +1,132 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import * as Cursor from "../../src/domain/Cursor.ts"
+import type { Order } from "../../src/domain/Order.ts"
+import { DAY_MS } from "../../src/domain/Time.ts"
+import type { Caller } from "../../src/domain/User.ts"
+import type { OrderQuery } from "../../src/services/History.ts"
+import { Lists, spanOf } from "../../src/services/Lists.ts"
+import { Refused } from "../../src/services/Refused.ts"
+import { foreign, policies, tokenCaller, v0, v1 } from "../http/Fixture.ts"
+
+const now = 1_767_225_600_000
+
+describe("a span", () => {
+  it("is unbounded without bounds", () => assert.deepStrictEqual(spanOf({}, now), {}))
+  it("ends now, or begins 7 days before its end", () => {
+    assert.deepStrictEqual(spanOf({ start_time: now - 5 }, now), { start: now - 5, end: now })
+    assert.deepStrictEqual(spanOf({ end_time: now }, now + 9), { start: now - 7 * DAY_MS, end: now })
+    assert.deepStrictEqual(spanOf({ end_time: 5 }, now), { start: 0, end: 5 })
+  })
+  it("is at most 90 days, and not backwards", () => {
+    const reasonOf = (span: unknown) => (span instanceof Refused ? span.reason : "taken")
+    assert.strictEqual(reasonOf(spanOf({ start_time: now - 90 * DAY_MS, end_time: now }, now)), "taken")
+    assert.strictEqual(reasonOf(spanOf({ start_time: now - 90 * DAY_MS - 1, end_time: now }, now)), "OutOfRange")
+    assert.strictEqual(reasonOf(spanOf({ start_time: 0 }, now)), "OutOfRange")
+    assert.strictEqual(reasonOf(spanOf({ start_time: 2, end_time: 1 }, now)), "OutOfRange")
+  })
+})
+
+describe("a cursor", () => {
+  const key = new Uint8Array(32).fill(3)
+  const text = Cursor.print(key, "order/history", ["u", undefined, 5], "12.7")
+  it("needs no encoding in a query", () => assert.match(text, /^[A-Za-z0-9_-]+$/u))
+  it("leads back to its row", () => {
+    assert.strictEqual(Cursor.parse(key, "order/history", ["u", undefined, 5], text), "12.7")
+  })
+  it("is refused by another key, endpoint, filter or user", () => {
+    assert.isUndefined(Cursor.parse(new Uint8Array(32), "order/history", ["u", undefined, 5], text))
+    assert.isUndefined(Cursor.parse(key, "execution/list", ["u", undefined, 5], text))
+    for (const filters of [["v", undefined, 5], ["u", undefined, 6], ["u", 5, undefined], ["u", undefined, "5"], []]) {
+      assert.isUndefined(Cursor.parse(key, "order/history", filters, text))
+    }
+  })
+  it("is refused with any one character altered, added or taken", () => {
+    for (let i = 0; i < text.length; i++) {
+      const other = text[i] === "A" ? "B" : "A"
+      assert.isUndefined(
+        Cursor.parse(key, "order/history", ["u", undefined, 5], text.slice(0, i) + other + text.slice(i + 1))
+      )
+      assert.isUndefined(Cursor.parse(key, "order/history", ["u", undefined, 5], text.slice(0, i)))
+    }
+    for (const more of ["A", "=", " ", "\n"]) {
+      assert.isUndefined(Cursor.parse(key, "order/history", ["u", undefined, 5], text + more))
+    }
+    assert.isUndefined(Cursor.parse(key, "order/history", [], "A".repeat(10_000)))
+  })
+})
+
+describe("the lists", () => {
+  const order = (id: string) => ({ order_id: id }) as Order
+  /** Answers two pages, and keeps what it was asked. */
+  const world = () => {
+    const asked: Array<OrderQuery> = []
+    const layer = policies({
+      history: {
+        orders: (query) => {
+          asked.push(query)
+          return Effect.succeed(
+            query.after === undefined
+              ? { rows: [order("2")], next: { time: 9, id: 4 } }
+              : { rows: [order("1")], next: undefined }
+          )
+        }
+      }
+    })
+    return { asked, layer }
+  }
+
+  it.effect("go on where the page before ended", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const lists = yield* Lists
+      const filters = { symbol: "BTC-USDC", order_status: ["Filled", "New"], start_time: now - DAY_MS } as const
+      const first = yield* lists.orders(tokenCaller, { ...filters, limit: 1 })
+      yield* TestClock.adjust("1 hour")
+      const second = yield* lists.orders(tokenCaller, { ...filters, limit: 5, cursor: first.next_page_cursor })
+      assert.deepStrictEqual([first.list, second.list], [[order("2")], [order("1")]])
+      assert.strictEqual(second.next_page_cursor, "")
+      assert.deepStrictEqual(asked[1]?.after, { time: 9, id: 4 })
+      assert.deepInclude(asked[0]!, { limit: 1, start_time: now - DAY_MS, end_time: now, sub_accounts: undefined })
+      const foreignCursor = yield* Effect.flip(
+        lists.orders({ ...tokenCaller, user_id: "somebody" }, { ...filters, cursor: first.next_page_cursor })
+      )
+      assert.deepInclude(foreignCursor, { reason: "InvalidCursor" })
+      const otherFilter = yield* Effect.flip(lists.orders(tokenCaller, { cursor: first.next_page_cursor }))
+      assert.deepInclude(otherFilter, { reason: "InvalidCursor" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("show open orders with the position of the user stream that they hold", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      const lists = yield* Lists
+      const page = yield* lists.openOrders(tokenCaller, {})
+      assert.deepInclude(page, { stream_id: "s1", seq: 7 })
+      assert.deepStrictEqual(asked[0]?.statuses, ["New", "PartiallyFilled", "Untriggered", "CancelRequested"])
+      assert.deepInclude(asked[0]!, { start_time: undefined, end_time: undefined, limit: 50 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("show a bound key what it is bound to", () => {
+    const { asked, layer } = world()
+    const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+    return Effect.gen(function* () {
+      const lists = yield* Lists
+      yield* lists.orders(bound, {})
+      yield* lists.orders(bound, { sub_account_address: v1 })
+      assert.deepStrictEqual(
+        asked.map((query) => query.sub_accounts),
+        [[v1], [v1]]
+      )
+      for (const sub_account_address of [v0, foreign]) {
+        const refused = yield* Effect.flip(lists.orders(bound, { sub_account_address }))
+        assert.deepInclude(refused, { reason: "SubAccountNotFound" })
+      }
+      const somebody = yield* Effect.flip(lists.orders(tokenCaller, { sub_account_address: foreign }))
+      assert.deepInclude(somebody, { reason: "SubAccountNotFound" })
+    }).pipe(Effect.provide(layer))
+  })
+})

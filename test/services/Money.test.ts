@@ -1,0 +1,183 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Caller } from "../../src/domain/User.ts"
+import { Funds } from "../../src/services/Funds.ts"
+import type { Command } from "../../src/services/Sequencer.ts"
+import { SubAccounts } from "../../src/services/SubAccounts.ts"
+import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1 } from "../http/Fixture.ts"
+
+const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+const state = (address: string, index: number, frozen = false) => ({
+  sub_account_address: address,
+  user_id: userId,
+  root_address: root,
+  index,
+  frozen,
+  deleted: false,
+  created_time: 1
+})
+const reasonOf = (failure: unknown) => {
+  const { reason, facts } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
+  return [reason, facts["field"]]
+}
+
+/** A sequencer that keeps commands and answers each with its record. */
+const world = (more: Doubles = {}) => {
+  const commands: Array<Command> = []
+  const layer = policies({
+    ...more,
+    sequencer: {
+      submit: (command) => {
+        commands.push(command)
+        const { body } = command
+        return Effect.succeed({
+          seq: 1,
+          accepted_at_ms: 1,
+          orders: [],
+          duplicate: false,
+          version: undefined,
+          result:
+            body.type === "deposit" || body.type === "transfer"
+              ? {
+                  type: "movement",
+                  movement: {
+                    transfer_id: orderId,
+                    user_id: userId,
+                    kind: body.type,
+                    from_sub_account_address: undefined,
+                    to_sub_account_address: v1,
+                    asset: "USDC",
+                    amount: body.amount,
+                    status: "completed",
+                    reference: "",
+                    created_time: 1,
+                    updated_time: 1
+                  }
+                }
+              : { type: "sub_account", sub_account: state(v1, 1, body.type === "set_sub_account" && body.frozen) }
+        })
+      },
+      subAccounts: () => Effect.succeed([state(v0, 0), state(v1, 1)]),
+      ...more.sequencer
+    }
+  })
+  return { commands, layer }
+}
+
+describe("the faucet", () => {
+  const ask = { sub_account_address: v1, asset: "USDC", amount: "100.50" }
+  it.effect("deposits what is asked for, in canonical form", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const funds = yield* Funds
+      const deposit = yield* funds.faucet(tokenCaller, ask)
+      assert.deepInclude(deposit, { amount: "100.5", source: "faucet", status: "completed", sub_account_address: v1 })
+      const body = commands[0]?.body
+      assert.strictEqual(body?.type === "deposit" ? body.deposit_id : "", deposit.deposit_id)
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(funds.faucet(tokenCaller, { ...ask, amount: "0.0" }))), [
+        "OutOfRange",
+        "amount"
+      ])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(funds.faucet(tokenCaller, { ...ask, asset: "BTC" }))), [
+        "InvalidField",
+        "asset"
+      ])
+      const unseen = yield* Effect.flip(funds.faucet(bound, { ...ask, sub_account_address: v0 }))
+      assert.strictEqual(reasonOf(unseen)[0], "SubAccountNotFound")
+      assert.lengthOf(commands, 1)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("is switched off in production", () =>
+    Effect.gen(function* () {
+      const funds = yield* Funds
+      assert.strictEqual(reasonOf(yield* Effect.flip(funds.faucet(tokenCaller, ask)))[0], "ModuleDisabled")
+    }).pipe(Effect.provide(world({ faucet: false }).layer))
+  )
+})
+
+describe("a transfer", () => {
+  const ask = {
+    transfer_id: orderId,
+    from_sub_account_address: v0,
+    to_sub_account_address: v1,
+    asset: "USDC",
+    amount: "1.0"
+  }
+  it.effect("is one command for its user and id, whatever its text", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const funds = yield* Funds
+      const receipt = { transfer_id: orderId, status: "completed" as const }
+      assert.deepStrictEqual(yield* funds.transfer(tokenCaller, ask), receipt)
+      assert.deepStrictEqual(yield* funds.transfer(tokenCaller, { ...ask, amount: "1" }), receipt)
+      yield* funds.transfer({ ...tokenCaller, user_id: "other" }, ask)
+      assert.deepStrictEqual(commands[0], commands[1])
+      assert.notStrictEqual(commands[0]?.command_id, commands[2]?.command_id)
+      assert.strictEqual(commands[0]?.sub_account_address, v0)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("goes between two sub-accounts that the credential sees", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const funds = yield* Funds
+      const same = yield* Effect.flip(funds.transfer(tokenCaller, { ...ask, to_sub_account_address: v0 }))
+      assert.deepStrictEqual(reasonOf(same), ["InvalidField", "to_sub_account_address"])
+      assert.strictEqual(reasonOf(yield* Effect.flip(funds.transfer(bound, ask)))[0], "SubAccountNotFound")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("sub-accounts", () => {
+  it.effect("are listed by index with their labels, as far as the credential sees", () =>
+    Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      const list = yield* subAccounts.list(tokenCaller)
+      assert.deepStrictEqual(
+        list.map(({ index, label }) => [index, label]),
+        [
+          [0, ""],
+          [1, "alpha"]
+        ]
+      )
+      assert.lengthOf(yield* subAccounts.list(bound), 1)
+    }).pipe(
+      Effect.provide(
+        world({
+          accounts: { labels: () => Effect.succeed(new Map([[v1, "alpha"]])) },
+          history: { subAccounts: () => Effect.succeed([state(v1, 1), state(v0, 0)]) }
+        }).layer
+      )
+    )
+  )
+  it.effect("are opened by whoever is not bound to some", () => {
+    const labels: Array<string> = []
+    const { commands, layer } = world({
+      accounts: { setLabel: (_user, _address, label) => Effect.sync(() => void labels.push(label)) }
+    })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepInclude(yield* subAccounts.create(tokenCaller, "alpha"), { index: 1, label: "alpha", frozen: false })
+      yield* subAccounts.create(tokenCaller, undefined)
+      assert.deepStrictEqual(labels, ["alpha"])
+      assert.strictEqual(reasonOf(yield* Effect.flip(subAccounts.create(bound, undefined)))[0], "InsufficientScope")
+      assert.deepStrictEqual(commands[0]?.body, { type: "create_sub_account", root_address: root, index: undefined })
+      assert.lengthOf(commands, 2)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("are found before the read model knows them, and never if they are somebody else's", () => {
+    const { commands, layer } = world({ history: { subAccounts: () => Effect.succeed([]) } })
+    return Effect.gen(function* () {
+      const subAccounts = yield* SubAccounts
+      assert.deepInclude(yield* subAccounts.change(tokenCaller, v1, { frozen: true }), { frozen: true })
+      assert.deepStrictEqual(yield* subAccounts.resolve(tokenCaller, v1), [v1])
+      for (const change of [{ frozen: true }, { label: "mine" }]) {
+        const refused = yield* Effect.flip(subAccounts.change(tokenCaller, foreign, change))
+        assert.strictEqual(reasonOf(refused)[0], "SubAccountNotFound")
+      }
+      const empty = yield* Effect.flip(subAccounts.change(tokenCaller, v1, {}))
+      assert.strictEqual(reasonOf(empty)[0], "MissingField")
+      assert.lengthOf(commands, 1)
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,246 @@
+/**
+ * What must hold after every step, found from the events and from a recount of the state, independently of how the engine
+ * came to it: price-time priority, fees to the last digit, the status table, money, positions, books.
+ */
+import type { State, Step } from "../../src/backend/Engine.ts"
+import { type Holding, units } from "../../src/backend/State.ts"
+import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
+
+export class Violation extends Error {
+  override readonly name = "Violation"
+}
+
+const ensure = (holds: boolean, what: () => string): void => {
+  if (!holds) throw new Violation(what())
+}
+
+const ONE = 10n ** 18n
+
+/** Decimal text, scaled by 10^18. */
+const scaled = (text: string): bigint => {
+  const negative = text.startsWith("-")
+  const [whole, fraction = ""] = (negative ? text.slice(1) : text).split(".")
+  const value = BigInt(whole!) * ONE + BigInt(fraction.padEnd(18, "0"))
+  return negative ? -value : value
+}
+
+const ceilDiv = (a: bigint, b: bigint): bigint => (a > 0n ? (a + b - 1n) / b : a / b)
+
+/** Rows 1 to 19 of contract 2.3: what may follow a status; undefined: what an order may begin with. */
+const NEXT = new Map<S | undefined, ReadonlyArray<S>>([
+  [undefined, [S.ORDER_STATUS_NEW, S.ORDER_STATUS_REJECTED, S.ORDER_STATUS_UNTRIGGERED]],
+  [
+    S.ORDER_STATUS_NEW,
+    [
+      S.ORDER_STATUS_NEW,
+      S.ORDER_STATUS_PARTIALLY_FILLED,
+      S.ORDER_STATUS_FILLED,
+      S.ORDER_STATUS_CANCEL_REQUESTED,
+      S.ORDER_STATUS_CANCELED,
+      S.ORDER_STATUS_EXPIRED
+    ]
+  ],
+  [
+    S.ORDER_STATUS_PARTIALLY_FILLED,
+    [
+      S.ORDER_STATUS_PARTIALLY_FILLED,
+      S.ORDER_STATUS_FILLED,
+      S.ORDER_STATUS_CANCEL_REQUESTED,
+      S.ORDER_STATUS_PARTIALLY_FILLED_CANCELED,
+      S.ORDER_STATUS_EXPIRED
+    ]
+  ],
+  [
+    S.ORDER_STATUS_CANCEL_REQUESTED,
+    [
+      S.ORDER_STATUS_CANCEL_REQUESTED,
+      S.ORDER_STATUS_CANCELED,
+      S.ORDER_STATUS_PARTIALLY_FILLED_CANCELED,
+      S.ORDER_STATUS_FILLED
+    ]
+  ],
+  [
+    S.ORDER_STATUS_UNTRIGGERED,
+    [S.ORDER_STATUS_UNTRIGGERED, S.ORDER_STATUS_TRIGGERED, S.ORDER_STATUS_DEACTIVATED, S.ORDER_STATUS_EXPIRED]
+  ],
+  [
+    S.ORDER_STATUS_TRIGGERED,
+    [S.ORDER_STATUS_NEW, S.ORDER_STATUS_PARTIALLY_FILLED, S.ORDER_STATUS_FILLED, S.ORDER_STATUS_REJECTED]
+  ]
+])
+
+/** A resting order as the events tell it. */
+interface Resting {
+  readonly symbol: string
+  readonly side: Side
+  readonly price: bigint
+  readonly qty: bigint
+  leaves: bigint
+  /** seq of the event that gave it its place */
+  readonly rank: number
+}
+
+const RESTING: ReadonlySet<S> = new Set([S.ORDER_STATUS_NEW, S.ORDER_STATUS_PARTIALLY_FILLED])
+
+/** One history of events, followed from its first. */
+export class Checks {
+  fills = 0
+  private readonly statuses = new Map<string, S>()
+  private readonly resting = new Map<string, Resting>()
+  private readonly positions = new Map<string, bigint>()
+  private seq = 0
+
+  step(state: State, { events }: Step): void {
+    // an input makes a step of its own and one more for each trigger that it met
+    for (let start = 0; start < events.length;) {
+      const { step } = events[start]!
+      let end = start
+      while (end < events.length && events[end]!.step === step) end++
+      this.one(events.slice(start, end))
+      start = end
+    }
+    if (events.length > 0) this.recount(state)
+  }
+
+  private one(events: Step["events"]): void {
+    const orders: Array<readonly [seq: number, order: Order]> = []
+    const fills: Array<Execution> = []
+    for (const { seq, event } of events) {
+      ensure(seq === this.seq + 1, () => `event ${seq} follows ${this.seq}`)
+      this.seq = seq
+      if (event?.$case === "order_changed") orders.push([seq, event.value.order!])
+      else if (event?.$case === "execution_created") fills.push(event.value.execution!)
+    }
+    this.priority(orders, fills)
+    for (const fill of fills) this.fill(fill)
+    for (const [seq, order] of orders) this.order(seq, order)
+  }
+
+  private order(seq: number, order: Order): void {
+    const { order_id, order_status } = order
+    const before = this.statuses.get(order_id)
+    const allowed = NEXT.get(before) ?? []
+    ensure(
+      allowed.includes(order_status),
+      () => `order ${order_id} went from status ${before ?? "nothing"} to ${order_status}`
+    )
+    this.statuses.set(order_id, order_status)
+    if (order_status === S.ORDER_STATUS_CANCEL_REQUESTED) return
+    if (!RESTING.has(order_status)) {
+      this.resting.delete(order_id)
+      return
+    }
+    const [price, qty, leaves] = [scaled(order.price), scaled(order.qty), scaled(order.leaves_qty)]
+    const known = this.resting.get(order_id)
+    const keeps = known !== undefined && known.price === price && qty <= known.qty
+    const { symbol, side } = order
+    this.resting.set(order_id, { symbol, side, price, qty, leaves, rank: keeps ? known.rank : seq })
+  }
+
+  /** Each maker's fill of a step went to the best price and, there, to the oldest order, of those that stayed. */
+  private priority(orders: ReadonlyArray<readonly [number, Order]>, fills: ReadonlyArray<Execution>): void {
+    if (fills.length === 0) return
+    const left = new Set(
+      orders
+        .filter(([, { order_status: status }]) => !RESTING.has(status) && status !== S.ORDER_STATUS_FILLED)
+        .map(([, { order_id }]) => order_id)
+    )
+    // an order that moved in this step has another place than before
+    const moved = new Set(
+      orders
+        .filter(([, { order_id, price, qty }]) => {
+          const known = this.resting.get(order_id)
+          return known !== undefined && (known.price !== scaled(price) || scaled(qty) > known.qty)
+        })
+        .map(([, { order_id }]) => order_id)
+    )
+    for (const fill of fills) {
+      const maker = this.resting.get(fill.order_id)
+      if (!fill.is_maker || maker === undefined || moved.has(fill.order_id)) continue
+      const price = scaled(fill.exec_price)
+      ensure(price === maker.price, () => `maker ${fill.order_id} was filled at ${fill.exec_price}, not at its price`)
+      for (const [id, other] of this.resting) {
+        if (other === maker || other.symbol !== maker.symbol || other.side !== maker.side) continue
+        if (other.leaves === 0n || left.has(id) || moved.has(id)) continue
+        const better = maker.side === Side.SIDE_BUY ? other.price > maker.price : other.price < maker.price
+        ensure(
+          !better && !(other.price === maker.price && other.rank < maker.rank),
+          () => `priority: ${fill.order_id} was filled before ${id}`
+        )
+      }
+      maker.leaves -= scaled(fill.exec_qty)
+      ensure(maker.leaves >= 0n, () => `maker ${fill.order_id} was filled beyond its rest`)
+    }
+  }
+
+  private fill(fill: Execution): void {
+    if (fill.exec_type === ExecType.EXEC_TYPE_FUNDING) return
+    if (fill.exec_type === ExecType.EXEC_TYPE_TRADE) this.fills++
+    const [price, qty, value] = [scaled(fill.exec_price), scaled(fill.exec_qty), scaled(fill.exec_value)]
+    ensure(price * qty === value * ONE, () => `execution ${fill.exec_id}: value ${fill.exec_value} is not price × qty`)
+    const fee = ceilDiv(value * scaled(fill.fee_rate), ONE)
+    ensure(fee === scaled(fill.base_fee), () => `execution ${fill.exec_id}: fee ${fill.base_fee} should be ${fee}e-18`)
+    const key = `${fill.sub_account_address} ${fill.symbol}`
+    const held = this.positions.get(key) ?? 0n
+    this.positions.set(key, fill.side === Side.SIDE_BUY ? held + qty : held - qty)
+  }
+
+  /** Recounts money, positions and books from the state. */
+  private recount(state: State): void {
+    const net = state.markets.map(() => 0)
+    let money = state.fees - state.deposits
+    const count = (holding: Holding) => {
+      const { market, lots, entryValue } = holding
+      net[market.index]! += lots
+      const value = units(market.markTicks, Math.abs(lots)) * market.rules.unit
+      money += lots < 0 ? entryValue - value : value - entryValue
+      money += holding.isolatedMargin
+    }
+    for (const pool of state.pools) {
+      count(pool.holding)
+      money += pool.holding.account.wallet + pool.received - pool.paid
+    }
+    for (const account of state.accounts) {
+      money += account.wallet
+      for (const holding of account.holdings) if (holding !== undefined) count(holding)
+    }
+    ensure(money === 0n, () => `money is not conserved: ${money}e-18 too much`)
+    ensure(
+      net.every((lots) => lots === 0),
+      () => `positions do not sum to zero: ${net.join(", ")}`
+    )
+    let resting = 0
+    for (const { book, market } of state.markets) {
+      const bid = book.best(Side.SIDE_BUY)
+      const ask = book.best(Side.SIDE_SELL)
+      ensure(bid === undefined || ask === undefined || bid.ticks < ask.ticks, () => `${market.symbol} is crossed`)
+      for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
+        for (const level of book.levels(side, 0)) {
+          let lots = 0
+          for (let order = level.head; order !== undefined; order = order.next) {
+            lots += order.leaves
+            resting++
+          }
+          ensure(
+            lots === level.lots,
+            () => `${market.symbol}: level ${level.ticks} counts ${level.lots}, holds ${lots}`
+          )
+        }
+    }
+    ensure(resting === this.resting.size, () => `${resting} orders rest, the events tell of ${this.resting.size}`)
+  }
+
+  /** What the executions add up to is what the accounts hold. */
+  end(state: State): void {
+    for (const account of state.accounts)
+      for (const holding of account.holdings) {
+        if (holding === undefined) continue
+        const { market, lots } = holding
+        const told = this.positions.get(`${account.address} ${market.market.symbol}`) ?? 0n
+        ensure(
+          told === BigInt(lots) * market.rules.qty.step,
+          () => `${account.address} holds ${lots} lots of ${market.market.symbol}, its executions add up to ${told}e-18`
+        )
+      }
+  }
+}

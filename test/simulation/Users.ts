@@ -1,0 +1,193 @@
+/**
+ * Seeded users: makers, takers, over-leveraged and careless ones, and an index that walks and sometimes falls. They see
+ * what a client sees (acknowledgements and a few ids), never the engine's state.
+ */
+import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
+import type { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
+import { OrderType, Side, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
+
+/** Uniform in [0, 1). */
+export type Random = () => number
+
+/** mulberry32. */
+export const random =
+  (seed: number): Random =>
+  () => {
+    seed = (seed + 0x6d2b79f5) | 0
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+
+export const pick = <A>(next: Random, list: ReadonlyArray<A>): A => list[Math.floor(next() * list.length)]!
+
+export const BTC = "BTC-USDC"
+export const START = 1767225600000
+
+interface User {
+  readonly user_id: string
+  readonly root: string
+  readonly address: string
+  readonly careless: boolean
+  /** ids of orders that were acknowledged, newest last */
+  readonly orders: Array<string>
+  readonly links: Array<string>
+}
+
+/** Prices are quoted in multiples of this. */
+const GRID = 10
+
+const ORDERS_KEPT = 20
+
+export class Users {
+  /** Unix ms; rises with every command. */
+  now = START
+  private readonly next: Random
+  private readonly users: ReadonlyArray<User>
+  private readonly opening: Array<Command>
+  private commands = 0
+  private price = 60_000
+  private readonly asked = new Map<string, User>()
+
+  constructor(next: Random, count = 6) {
+    this.next = next
+    this.users = Array.from({ length: count }, (_, i) => {
+      const root = rootOfService(`user-${i}`)
+      const user_id = userIdOf(root)
+      return { user_id, root, address: subAccountAddress(root, 0), careless: i % 3 === 2, orders: [], links: [] }
+    })
+    this.opening = this.users.flatMap((user) => {
+      const { root } = user
+      const amount = user.careless ? "800" : "100000"
+      return [
+        this.command(user, { $case: "create_sub_account", value: { root_address: root, index: 0 } }),
+        this.command(user, {
+          $case: "deposit_funds",
+          value: { deposit_id: `first-${root}`, asset: "USDC", amount, source: "rail" }
+        })
+      ]
+    })
+  }
+
+  private command(user: User, command: NonNullable<Command["command"]>): Command {
+    this.now += 1 + Math.floor(this.next() * 40)
+    const command_id = `c-${++this.commands}`
+    this.asked.set(command_id, user)
+    const { user_id, address } = user
+    return { command_id, user_id, sub_account_address: address, issued_at_ms: this.now, command }
+  }
+
+  /** What somebody sends next. */
+  one(): Command {
+    const { next } = this
+    const first = this.opening.shift()
+    if (first !== undefined) return first
+    const user = pick(next, this.users)
+    const kind = next()
+    const last = user.orders.length > 0 && next() < 0.95 ? pick(next, user.orders) : "none"
+    const order =
+      next() < 0.8 || user.links.length === 0
+        ? { order_id: last }
+        : { order_id: "", order_link_id: pick(next, user.links) }
+    if (kind < 0.55) return this.place(user)
+    if (kind < 0.7) return this.command(user, { $case: "cancel_order", value: { symbol: BTC, order } })
+    if (kind < 0.85)
+      return this.command(user, {
+        $case: "amend_order",
+        value: {
+          symbol: BTC,
+          order,
+          price: next() < 0.6 ? this.quote(50) : undefined,
+          qty: next() < 0.6 ? this.size(user) : undefined,
+          tpsl: undefined,
+          expected_version: next() < 0.1 ? 1 : 0
+        }
+      })
+    if (kind < 0.87)
+      return this.command(user, {
+        $case: "cancel_all",
+        value: { symbol: BTC, side: Side.SIDE_UNSPECIFIED, order_filter: 0, reduce_only: undefined, cancel_type: 0 }
+      })
+    if (kind < 0.9)
+      return this.command(user, {
+        $case: "deposit_funds",
+        value: {
+          deposit_id: `d-${Math.floor(next() * 1000)}`,
+          asset: "USDC",
+          amount: pick(next, ["10", "0.000001", "333.333333"]),
+          source: "rail"
+        }
+      })
+    // the index walks, and every now and then it falls or jumps
+    this.price *= next() < 0.1 ? 0.93 + next() * 0.14 : 0.999 + next() * 0.002
+    this.price = Math.min(80_000, Math.max(40_000, this.price))
+    return this.command(user, {
+      $case: "set_index_price",
+      value: { symbol: BTC, price: this.price.toFixed(1) }
+    })
+  }
+
+  /** What the client of a command was told. */
+  told(result: CommandResult): void {
+    if (result.outcome?.$case !== "ack") return
+    const { command_id, orders, duplicate } = result.outcome.value
+    const user = this.asked.get(command_id)
+    if (user === undefined || duplicate) return
+    for (const { order_id } of orders) {
+      user.orders.push(order_id)
+      if (user.orders.length > ORDERS_KEPT) user.orders.shift()
+    }
+  }
+
+  private quote(spread: number): string {
+    // on a coarse grid, so that orders meet at a price
+    return (Math.round((this.price + (this.next() - 0.5) * 2 * spread) / GRID) * GRID).toFixed(1)
+  }
+
+  private size(user: User): string {
+    return ((1 + Math.floor(this.next() * (user.careless ? 300 : 100))) / 1000).toFixed(3)
+  }
+
+  private place(user: User): Command {
+    const { next } = this
+    const market = next() < 0.25
+    let link: string | undefined
+    if (next() < 0.4) {
+      link = next() < 0.1 && user.links.length > 0 ? pick(next, user.links) : `l-${this.commands}`
+      user.links.push(link)
+      if (user.links.length > ORDERS_KEPT) user.links.shift()
+    }
+    const postOnly = !market && next() < 0.2
+    return this.command(user, {
+      $case: "place_order",
+      value: {
+        symbol: BTC,
+        side: next() < 0.5 ? Side.SIDE_BUY : Side.SIDE_SELL,
+        order_type: market ? OrderType.ORDER_TYPE_MARKET : OrderType.ORDER_TYPE_LIMIT,
+        qty: this.size(user),
+        price: market ? undefined : this.quote(60),
+        time_in_force:
+          market || postOnly
+            ? TimeInForce.TIME_IN_FORCE_UNSPECIFIED
+            : pick(next, [
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_IOC,
+                TimeInForce.TIME_IN_FORCE_FOK
+              ]),
+        post_only: postOnly,
+        reduce_only: !postOnly && next() < 0.15,
+        close_on_trigger: false,
+        order_link_id: link,
+        trigger: undefined,
+        tpsl: undefined,
+        smp_type: pick(next, [
+          SmpType.SMP_TYPE_CANCEL_TAKER,
+          SmpType.SMP_TYPE_CANCEL_MAKER,
+          SmpType.SMP_TYPE_CANCEL_BOTH
+        ])
+      }
+    })
+  }
+}

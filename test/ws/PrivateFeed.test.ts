@@ -1,0 +1,144 @@
+/** However subscriptions, interruptions and events fall together, each topic gets every event after its snapshot, once. */
+import * as fc from "fast-check"
+import { assert, describe, it } from "vitest"
+import type { PrivateTopic } from "../../src/domain/Topic.ts"
+import type { UserEvent } from "../../src/services/History.ts"
+import { frameOf } from "../../src/ws/Frame.ts"
+import { Flusher, Outbox, type Parcel } from "../../src/ws/Outbox.ts"
+import { PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
+
+const topics = ["order", "execution", "position"] as const satisfies ReadonlyArray<PrivateTopic>
+const topic = fc.constantFrom(...topics)
+
+/** What a connection's life is made of; operations that wait for something are two steps. */
+const step = fc.oneof(
+  { weight: 6, arbitrary: topic.map((of) => ({ type: "event" as const, of })) },
+  /** Events that were committed and not told, then the notice of it. */
+  {
+    weight: 2,
+    arbitrary: fc.array(topic, { maxLength: 3 }).map((missed) => ({ type: "interrupt" as const, missed }))
+  },
+  { weight: 2, arbitrary: fc.constant({ type: "subscribe" as const, since: false }) },
+  { weight: 1, arbitrary: fc.constant({ type: "subscribe" as const, since: true }) },
+  { weight: 3, arbitrary: fc.subarray([...topics], { minLength: 1 }).map((of) => ({ type: "choose" as const, of })) },
+  { weight: 4, arbitrary: fc.constant({ type: "proceed" as const }) }
+)
+type Step = typeof step extends fc.Arbitrary<infer A> ? A : never
+
+class Told extends Outbox {
+  readonly messages: Array<{ readonly topic: string; readonly seq: number; readonly type: string }> = []
+  constructor() {
+    const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
+    super(sink, new Flusher(() => 0, assert.isUndefined), { outbound_bytes: 1e9, outbound_age_ms: 1e9 }, () => {})
+  }
+  private note(bytes: Buffer): void {
+    const { data, topic } = JSON.parse(bytes.toString("utf8", bytes[1]! < 126 ? 2 : 4))
+    this.messages.push({ topic, seq: data.seq, type: data.type })
+  }
+  override offer(parcel: Parcel): void {
+    this.note(parcel.frame.plain)
+  }
+  override begin(...[frame]: Parameters<Outbox["begin"]>): void {
+    if (frame !== undefined) this.note(frame.plain)
+  }
+}
+
+const play = (steps: ReadonlyArray<Step>): void => {
+  const events: Array<UserEvent> = []
+  const told = new Told()
+  const feed = new PrivateFeed("u", told, assert.fail)
+  const pending: Array<() => void> = []
+  const from = new Map<PrivateTopic, number>()
+  let chosen: ReadonlyArray<PrivateTopic> = topics
+  const commit = (of: PrivateTopic): UserMessage => {
+    const prev_seq = events.findLast((event) => event.topic === of)?.seq ?? 0
+    const event = { seq: events.length + 1, topic: of, prev_seq, sub_account_address: "", mts: 0, record: "{}" }
+    events.push(event)
+    return new UserMessage(event, "s", 0)
+  }
+  const after = (seq: number) =>
+    events.filter((event) => event.seq > seq).map((event) => new UserMessage(event, "s", 0))
+
+  const subscribe = (of: ReadonlyArray<PrivateTopic>, since: boolean): void => {
+    feed.join()
+    // read now, told later: what happens in between is kept aside
+    const seq = since ? Math.floor(events.length / 2) : events.length
+    const replay = since ? after(seq) : []
+    pending.push(() => {
+      const snapshot = (name: PrivateTopic) => frameOf({ op: "event", topic: name, data: { type: "snapshot", seq } })
+      // the snapshot marks where a topic starts anew, with a resume too
+      for (const name of of) from.set(name, seq)
+      feed.begin(
+        "s",
+        of.map((name) => ({ topic: name, snapshot: snapshot(name), seq })),
+        replay,
+        0
+      )
+    })
+  }
+  const recover = (): void => {
+    const { position } = feed
+    if (position === undefined) {
+      feed.release()
+      return feed.abandon()
+    }
+    const replay = after(position.seq)
+    pending.unshift(() => {
+      feed.release()
+      feed.resume(replay, 0)
+    })
+  }
+  // one operation at a time, as a session does it
+  const waiting: Array<() => void> = []
+  const start = (operation: () => void): void => {
+    if (pending.length > 0 || waiting.length > 0) waiting.push(operation)
+    else operation()
+  }
+  const proceed = (): void => {
+    pending.shift()?.()
+    while (pending.length === 0 && waiting.length > 0) waiting.shift()!()
+  }
+
+  for (const one of steps) {
+    switch (one.type) {
+      case "event":
+        feed.take([commit(one.of)], 0)
+        break
+      case "interrupt":
+        for (const of of one.missed) commit(of)
+        feed.hold()
+        start(recover)
+        break
+      case "choose":
+        chosen = one.of
+        break
+      case "subscribe": {
+        const of = chosen
+        start(() => subscribe(of, one.since))
+        break
+      }
+      case "proceed":
+        proceed()
+        break
+    }
+  }
+  while (pending.length > 0 || waiting.length > 0) proceed()
+  feed.take([commit("order")], 0)
+
+  for (const [name, seq] of from) {
+    const own = told.messages.filter((message) => message.topic === name)
+    const last = own.findLastIndex(({ type }) => type === "snapshot")
+    assert.deepStrictEqual(
+      own.slice(last + 1).map((message) => message.seq),
+      events.filter((event) => event.topic === name && event.seq > seq).map((event) => event.seq),
+      name
+    )
+  }
+  for (const message of told.messages) assert.isTrue(from.has(message.topic as PrivateTopic))
+}
+
+describe("PrivateFeed", () => {
+  it("tells every event after a snapshot or a position, in order, once", () => {
+    fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
+  })
+})
