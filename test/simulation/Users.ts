@@ -4,7 +4,16 @@
  */
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import type { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
-import { OrderType, Side, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
+import {
+  MarginMode,
+  OrderType,
+  Side,
+  SmpType,
+  TimeInForce,
+  TpslMode,
+  TriggerBy,
+  TriggerDirection
+} from "../../src/proto/gateway/v1/types.ts"
 
 /** Uniform in [0, 1). */
 export type Random = () => number
@@ -38,6 +47,8 @@ interface User {
 const GRID = 10
 
 const ORDERS_KEPT = 20
+
+const NO_LEGS = { take_profit: undefined, stop_loss: undefined } as const
 
 export class Users {
   /** Unix ms; rises with every command. */
@@ -118,6 +129,7 @@ export class Users {
           source: "rail"
         }
       })
+    if (kind < 0.93) return this.command(user, this.riskier(user))
     // the index walks, and every now and then it falls or jumps
     this.price *= next() < 0.1 ? 0.93 + next() * 0.14 : 0.999 + next() * 0.002
     this.price = Math.min(80_000, Math.max(40_000, this.price))
@@ -125,6 +137,49 @@ export class Users {
       $case: "set_index_price",
       value: { symbol: BTC, price: this.price.toFixed(1) }
     })
+  }
+
+  /** Leverage, margin modes and exits of a position; most are refused to most. */
+  private riskier(user: User): NonNullable<Command["command"]> {
+    const { next } = this
+    const dice = next()
+    if (dice < 0.3)
+      return {
+        $case: "set_leverage",
+        value: { symbol: BTC, leverage: pick(next, ["5", "20", user.careless ? "50" : "10"]) }
+      }
+    if (dice < 0.45) {
+      const margin_mode = pick(next, [MarginMode.MARGIN_MODE_CROSS, MarginMode.MARGIN_MODE_ISOLATED])
+      return { $case: "set_margin_mode", value: { symbol: BTC, margin_mode, leverage: undefined } }
+    }
+    if (dice < 0.6)
+      return { $case: "add_margin", value: { symbol: BTC, margin: pick(next, ["50", "-20", "0.000001"]) } }
+    if (dice < 0.7)
+      return {
+        $case: "withdraw_funds",
+        value: { withdrawal_id: `w-${Math.floor(next() * 500)}`, asset: "USDC", amount: "5.5", destination: "rail" }
+      }
+    const leg = next() < 0.5 ? "take_profit" : "stop_loss"
+    return {
+      $case: "set_trading_stop",
+      value: { symbol: BTC, tpsl: { mode: this.mode(), ...NO_LEGS, [leg]: this.leg() } }
+    }
+  }
+
+  private mode(): TpslMode {
+    return pick(this.next, [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL])
+  }
+
+  private leg() {
+    return { trigger_by: this.reference(), trigger_price: this.quote(1500) }
+  }
+
+  private reference(): TriggerBy {
+    return pick(this.next, [
+      TriggerBy.TRIGGER_BY_LAST_PRICE,
+      TriggerBy.TRIGGER_BY_INDEX_PRICE,
+      TriggerBy.TRIGGER_BY_MARK_PRICE
+    ])
   }
 
   /** What the client of a command was told. */
@@ -158,6 +213,8 @@ export class Users {
       if (user.links.length > ORDERS_KEPT) user.links.shift()
     }
     const postOnly = !market && next() < 0.2
+    const expires = !market && !postOnly && next() < 0.1
+    const waits = next() < 0.1
     return this.command(user, {
       $case: "place_order",
       value: {
@@ -169,19 +226,24 @@ export class Users {
         time_in_force:
           market || postOnly
             ? TimeInForce.TIME_IN_FORCE_UNSPECIFIED
-            : pick(next, [
-                TimeInForce.TIME_IN_FORCE_GTC,
-                TimeInForce.TIME_IN_FORCE_GTC,
-                TimeInForce.TIME_IN_FORCE_GTC,
-                TimeInForce.TIME_IN_FORCE_IOC,
-                TimeInForce.TIME_IN_FORCE_FOK
-              ]),
+            : expires
+              ? TimeInForce.TIME_IN_FORCE_GTT
+              : pick(next, [
+                  TimeInForce.TIME_IN_FORCE_GTC,
+                  TimeInForce.TIME_IN_FORCE_GTC,
+                  TimeInForce.TIME_IN_FORCE_GTC,
+                  TimeInForce.TIME_IN_FORCE_IOC,
+                  TimeInForce.TIME_IN_FORCE_FOK
+                ]),
+        expire_time_ms: expires ? this.now + 100 + Math.floor(next() * 5000) : undefined,
         post_only: postOnly,
         reduce_only: !postOnly && next() < 0.15,
-        close_on_trigger: false,
+        close_on_trigger: waits && next() < 0.3,
         order_link_id: link,
-        trigger: undefined,
-        tpsl: undefined,
+        trigger: waits
+          ? { ...this.leg(), trigger_direction: TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED }
+          : undefined,
+        tpsl: next() < 0.1 ? { mode: this.mode(), ...NO_LEGS, stop_loss: this.leg() } : undefined,
         smp_type: pick(next, [
           SmpType.SMP_TYPE_CANCEL_TAKER,
           SmpType.SMP_TYPE_CANCEL_MAKER,
