@@ -1,5 +1,5 @@
 /** Checks that every acknowledged order is in its owner's history exactly once, by walking the whole list. */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Traders } from "./Traders.ts"
 
 export interface Found {
@@ -21,7 +21,9 @@ const walk = Effect.fnUntraced(function* (
   for (const { client } of Object.values(traders)) {
     let cursor = ""
     do {
-      const page = yield* client.order.history({ query: cursor === "" ? { limit: 200 } : { limit: 200, cursor } })
+      const query = cursor === "" ? { limit: 200 } : { limit: 200, cursor }
+      // a gateway that has just come back may still call its backend lagging
+      const page = yield* Effect.retry(client.order.history({ query }), { times: 200, schedule: Schedule.spaced(50) })
       for (const { order_id } of page.list) {
         orders++
         if (seen.has(order_id)) doubled.push(order_id)

@@ -5,7 +5,7 @@
  * know from the private feeds; where our market went another way, the difference is corrected by an order of its own, so that
  * the books stay comparable to the end.
  */
-import { Deferred, Effect, Result } from "effect"
+import { Deferred, Effect, Result, Schedule } from "effect"
 import type { Client, Feed } from "../../src/client/index.ts"
 import { isFinal, type Order } from "../../src/domain/Order.ts"
 import type { LocalBook } from "../../src/client/LocalBook.ts"
