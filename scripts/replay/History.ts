@@ -21,9 +21,11 @@ const walk = Effect.fnUntraced(function* (
   for (const { client } of Object.values(traders)) {
     let cursor = ""
     do {
-      const query = cursor === "" ? { limit: 200 } : { limit: 200, cursor }
-      // a gateway that has just come back may still call its backend lagging
-      const page = yield* Effect.retry(client.order.history({ query }), { times: 200, schedule: Schedule.spaced(50) })
+      const page: { readonly list: ReadonlyArray<{ readonly order_id: string }>; readonly next_page_cursor: string } =
+        yield* client.order.history({ query: cursor === "" ? { limit: 200 } : { limit: 200, cursor } }).pipe(
+          // a gateway that has just come back may still call its backend lagging
+          Effect.retry({ times: 200, schedule: Schedule.spaced(50) })
+        )
       for (const { order_id } of page.list) {
         orders++
         if (seen.has(order_id)) doubled.push(order_id)

@@ -364,9 +364,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     for (;;) {
       const rest = yield* Effect.retry(
         traders.taker.client.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
-        {
-          times: REPEATS_MAX
-        }
+        { times: REPEATS_MAX, schedule: Schedule.spaced(REPEAT_MS) }
       ).pipe(Effect.orDie)
       const book: LocalBook | undefined = watcher.book(SYMBOL, DEPTH)
       if (book?.sound === true && book.seq === rest.seq) {
