@@ -1,6 +1,7 @@
 /** One request as the gateway sees it, from its first byte to the headers of its answer. */
 import { Context, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { clientIpOf } from "../domain/ClientIp.ts"
 import type { Rate } from "../services/RateLimiter.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
@@ -27,20 +28,10 @@ export class RequestState {
   constructor(request: HttpServerRequest.HttpServerRequest, trustedProxies: number) {
     const asked = request.headers["x-request-id"]
     this.id = asked !== undefined && CLIENT_REQUEST_ID.test(asked) ? asked : crypto.randomUUID()
-    this.clientIp = clientIpOf(request, trustedProxies)
+    const socketAddress = Option.getOrElse(request.remoteAddress, () => "127.0.0.1")
+    this.clientIp = clientIpOf(socketAddress, request.headers["x-forwarded-for"], trustedProxies)
   }
 }
 
 /** The state of the request in hand. */
 export class CurrentRequest extends Context.Service<CurrentRequest, RequestState>()("gateway/http/CurrentRequest") {}
-
-const MAPPED = "::ffff:"
-
-/** The socket's address, or the `trustedProxies`-th X-Forwarded-For from the right. Source: contract 7. */
-const clientIpOf = (request: HttpServerRequest.HttpServerRequest, trustedProxies: number): string => {
-  const forwarded = trustedProxies === 0 ? undefined : request.headers["x-forwarded-for"]
-  const hops = forwarded?.split(",")
-  const address =
-    hops?.[hops.length - trustedProxies]?.trim() || Option.getOrElse(request.remoteAddress, () => "127.0.0.1")
-  return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
-}
