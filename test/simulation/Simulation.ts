@@ -74,7 +74,8 @@ class Simulation {
       simMaker: next() < 0.3,
       indexSource: next() < 0.5 ? "manual" : "simulated",
       faucetDailyLimit: "100000",
-      poolBaseEquity: "1000000"
+      // a small pool is emptied, and deleveraging follows
+      poolBaseEquity: next() < 0.3 ? "50" : "1000000"
     }
     this.disk = new Disk({
       origin: { epoch: "simulated", rules: this.machine.rules, config: JSON.stringify(config), created_at_ms: START },
@@ -97,6 +98,9 @@ class Simulation {
       ensure(i < 10, () => `${this.pending.size} commands are never answered`)
       await this.send([...this.pending.values()])
     }
+    // the last sending may have set a crash that nothing came to
+    this.disk.fuse = Number.POSITIVE_INFINITY
+    this.disk.space = Number.POSITIVE_INFINITY
     this.writer.stop()
     const state_hash = this.restarted()
     this.checks.end(this.state)
