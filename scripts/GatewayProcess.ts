@@ -22,6 +22,8 @@ export interface GatewayProcess {
   readonly output: () => string
   /** Stops it as an operator would; answers the exit code. */
   readonly stop: () => Promise<number | null>
+  /** Resolves when it has ended, with the exit code; null where a signal ended it. */
+  readonly ended: Promise<number | null>
   /** Kills it as a power switch would. */
   readonly kill: () => Promise<void>
 }
@@ -82,6 +84,7 @@ export const startGateway = async (options: {
     dataDir: options.dataDir,
     pid: child.pid!,
     output,
+    ended,
     stop: async () => {
       child.kill("SIGTERM")
       const late = setTimeout(() => child.kill("SIGKILL"), STOP_MS)

@@ -9,7 +9,7 @@ import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import * as Http from "./http/Http.ts"
-import { NodeServer } from "./layers/node/NodeServer.ts"
+import { drain, NodeServer } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { ApiKeys } from "./services/ApiKeys.ts"
 import { Authenticator } from "./services/Authenticator.ts"
@@ -115,8 +115,19 @@ const listening = (settings: Settings) =>
     )
   )
 
-/** From the first word of a shutdown on, /ready tells the load balancer to send nobody any more. */
-const announcing = Layer.effectDiscard(Effect.flatMap(Lifecycle, ({ stop }) => Effect.addFinalizer(() => stop)))
+/** From the first word of a shutdown on, /ready and every answer tell clients to go elsewhere. */
+const announcing = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { stop } = yield* Lifecycle
+    const server = yield* NodeServer
+    yield* Effect.addFinalizer(() =>
+      Effect.andThen(
+        stop,
+        Effect.sync(() => drain(server))
+      )
+    )
+  })
+)
 
 /** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
 export const layer = (settings: Settings) =>

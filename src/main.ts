@@ -51,7 +51,35 @@ const Main = Layer.unwrap(
   )
 )
 
-NodeRuntime.runMain(Layer.launch(Main), {
+/** Why it could not start, in one line that says what to change. */
+const explain = (error: { readonly _tag: string; readonly message: string; readonly cause?: unknown }): string => {
+  const cause = error.cause instanceof Error ? error.cause.message : undefined
+  if (error._tag === "ServeError") return `cannot listen: ${cause ?? error.message}; choose another PORT or HOST`
+  return error._tag === "SqlError" ? `DATA_DIR: ${cause ?? error.message}` : (cause ?? error.message)
+}
+
+const program = Layer.launch(Main).pipe(
+  Effect.tapError((error) =>
+    Effect.sync(() => process.stderr.write(`\nThe gateway did not start: ${explain(error)}\n`))
+  )
+)
+
+/** A signal that comes this soon after the first is its echo: npm passes Ctrl-C on to a process that got it already. */
+const ECHO_MS = 250
+
+/** The first signal stops the gateway in good order; a second one ends it at once. Source: contract 13. */
+const endAtSecondSignal = (): void => {
+  let first: number | undefined
+  const onSignal = (_: NodeJS.Signals, number: number): void => {
+    first ??= performance.now()
+    if (performance.now() - first > ECHO_MS) process.exit(128 + number)
+  }
+  process.on("SIGINT", onSignal).on("SIGTERM", onSignal)
+}
+endAtSecondSignal()
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
   // a stop that was asked for is a success
   teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
 })

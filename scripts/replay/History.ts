@@ -1,5 +1,5 @@
 /** Checks that every acknowledged order is in its owner's history exactly once, by walking the whole list. */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Traders } from "./Traders.ts"
 
 export interface Found {
@@ -21,7 +21,11 @@ const walk = Effect.fnUntraced(function* (
   for (const { client } of Object.values(traders)) {
     let cursor = ""
     do {
-      const page = yield* client.order.history({ query: cursor === "" ? { limit: 200 } : { limit: 200, cursor } })
+      const page: { readonly list: ReadonlyArray<{ readonly order_id: string }>; readonly next_page_cursor: string } =
+        yield* client.order.history({ query: cursor === "" ? { limit: 200 } : { limit: 200, cursor } }).pipe(
+          // a gateway that has just come back may still call its backend lagging
+          Effect.retry({ times: 200, schedule: Schedule.spaced(50) })
+        )
       for (const { order_id } of page.list) {
         orders++
         if (seen.has(order_id)) doubled.push(order_id)

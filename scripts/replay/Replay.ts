@@ -5,7 +5,7 @@
  * know from the private feeds; where our market went another way, the difference is corrected by an order of its own, so that
  * the books stay comparable to the end.
  */
-import { Deferred, Effect, Result } from "effect"
+import { Deferred, Effect, Result, Schedule } from "effect"
 import type { Client, Feed } from "../../src/client/index.ts"
 import { isFinal, type Order } from "../../src/domain/Order.ts"
 import type { LocalBook } from "../../src/client/LocalBook.ts"
@@ -364,9 +364,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     for (;;) {
       const rest = yield* Effect.retry(
         traders.taker.client.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
-        {
-          times: REPEATS_MAX
-        }
+        { times: REPEATS_MAX, schedule: Schedule.spaced(REPEAT_MS) }
       ).pipe(Effect.orDie)
       const book: LocalBook | undefined = watcher.book(SYMBOL, DEPTH)
       if (book?.sound === true && book.seq === rest.seq) {

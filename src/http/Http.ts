@@ -107,6 +107,11 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
+const noHost = new WireError("BAD_REQUEST", "HTTP/1.1 needs a Host header")
+/** RFC 9112, 3.2. */
+const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
+  headers["host"] === undefined && (source as { readonly httpVersion?: string }).httpVersion === "1.1"
+
 /** Gives a request its state and every answer its headers. */
 const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents: Documents.Documents) =>
   HttpRouter.middleware(
@@ -114,6 +119,7 @@ const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents:
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
+        if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         return app.pipe(
           Effect.provideService(CurrentRequest, state),

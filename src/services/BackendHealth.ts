@@ -13,7 +13,7 @@ export interface LinkState {
   readonly ill: boolean
   /** How long it has been ill, in ms; 0 when it is well. */
   readonly ill_for_ms: number
-  /** Age of the last frame, in ms. */
+  /** Age of the last frame, in ms; infinite before the first. */
   readonly age_ms: number
 }
 
@@ -22,6 +22,8 @@ export class BackendHealth extends Context.Service<
   {
     readonly sequencer: () => LinkState
     readonly referee: () => LinkState
+    /** Whether each has been well once; before, this is a start that is not over. */
+    readonly started: () => boolean
     /**
      * A frame of the event stream arrived: the head it tells, the seq applied here, and when the oldest event that is not
      * applied happened, by our clock.
@@ -45,6 +47,10 @@ export class BackendHealth extends Context.Service<
       return BackendHealth.of({
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
+        started: () => {
+          const at = now()
+          return sequencer.hasStarted(at) && referee.hasStarted(at)
+        },
         sawSequencer: ({ head_seq, applied_seq, oldest_unapplied_ms }) => {
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms)
           referee.moved(now(), head_seq)
@@ -75,11 +81,16 @@ class Link {
   private lastFrame: number | undefined
   private illSince: number | undefined
   private betterSince: number | undefined
+  private wasWell = false
   private readonly born: number
   constructor(born: number) {
     this.born = born
   }
 
+  hasStarted(now: number): boolean {
+    this.judge(now)
+    return this.wasWell
+  }
   saw(now: number, head: number, applied: number, oldest: number | undefined): void {
     const first = this.lastFrame === undefined
     // what the silence before this frame meant is judged first
@@ -115,7 +126,7 @@ class Link {
       lag_ms: this.lag(now),
       ill: this.lastFrame === undefined || this.illSince !== undefined,
       ill_for_ms: now - (this.lastFrame === undefined ? this.born : (this.illSince ?? now)),
-      age_ms: now - (this.lastFrame ?? this.born)
+      age_ms: this.lastFrame === undefined ? Infinity : now - this.lastFrame
     }
   }
 
@@ -134,7 +145,10 @@ class Link {
   private judge(now: number): void {
     if (this.lastFrame === undefined) return
     if (this.illSince === undefined) {
-      if (this.within(now, 1)) return
+      if (this.within(now, 1)) {
+        this.wasWell = true
+        return
+      }
       // silence made it ill when its time was up, not when somebody asked
       const silent = this.lastFrame + SILENCE_MAX_MS
       this.illSince = this.connected && now > silent ? silent : now
@@ -145,6 +159,7 @@ class Link {
       if (now - this.betterSince >= RECOVERY_MS) {
         this.illSince = undefined
         this.betterSince = undefined
+        this.wasWell = true
       }
     }
   }

@@ -44,6 +44,7 @@ export class Readiness extends Context.Service<
               !lifecycle.isStopping() &&
               connected &&
               // before the first frames there is nothing to serve from
+              health.started() &&
               markets.instruments().length > 0 &&
               sequencer.ill_for_ms <= ILL_MAX_MS &&
               referee.ill_for_ms <= ILL_MAX_MS,

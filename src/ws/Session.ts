@@ -388,7 +388,10 @@ export class Session {
     if (this.endpoint === "private") {
       return refuse("InvalidField", "a public topic: subscribe on /ws/public", { field: "args" })
     }
-    return this.house.view.instrument(topic.symbol) === undefined ? refuse("SymbolNotFound") : topic
+    const { view } = this.house
+    if (view.instrument(topic.symbol) !== undefined) return topic
+    // before the first word of the backend no market is known, and none unknown
+    return refuse(view.instruments().length === 0 ? "BackendUnavailable" : "SymbolNotFound")
   }
 
   /** The topics of a message, each once, and the errors of those that are refused. */

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { credentials } from "@grpc/grpc-js"
-import { ConfigProvider, Effect, Layer, Logger, Stream } from "effect"
+import { ConfigProvider, Effect, Layer, Logger, Schedule, Stream } from "effect"
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import * as Backend from "../../src/backend/Backend.ts"
 import * as Embedded from "../../src/backend/Embedded.ts"
@@ -328,7 +328,7 @@ describe("Embedded", () => {
         const sequencer = yield* Sequencer
         const before = yield* sequencer.head
         yield* Effect.promise(() => worker()!.terminate())
-        const after = yield* Effect.retry(sequencer.head, { times: 20 })
+        const after = yield* Effect.retry(sequencer.head, { times: 200, schedule: Schedule.spaced("50 millis") })
         assert.strictEqual(after.epoch, before.epoch)
         assert.isAtLeast(after.head_seq, before.head_seq)
       }).pipe(Effect.provide(GrpcSequencer.layer({ address, secret, tls: undefined })))

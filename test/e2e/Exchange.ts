@@ -1,10 +1,18 @@
 /** A whole exchange in this process, on free ports and an empty directory, and raw callers that know no client code. */
 import { Clock, ConfigProvider, Effect, Layer, ManagedRuntime, References } from "effect"
-import { generateKeyPairSync, type KeyObject, createPrivateKey, randomBytes, sign as edSign } from "node:crypto"
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign as edSign
+} from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { assert } from "vitest"
 import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
@@ -26,6 +34,34 @@ export const frozenClock = (at_ms: number): Layer.Layer<never> =>
     }))
   )
 
+/** Wall time that a test can move forward, so that it need not wait for minutes; sleeping takes real time. */
+export const movableClock = () => {
+  let ahead_ms = 0
+  return {
+    /** Moves wall time forward. */
+    skip: (ms: number): void => {
+      ahead_ms += ms
+    },
+    now: (): number => Date.now() + ahead_ms,
+    layer: Layer.effect(
+      Clock.Clock,
+      Effect.map(Clock.Clock, (real) => {
+        const millis = () => real.currentTimeMillisUnsafe() + ahead_ms
+        const nanos = () => real.currentTimeNanosUnsafe() + BigInt(ahead_ms) * 1_000_000n
+        return {
+          currentTimeMillisUnsafe: millis,
+          currentTimeMillis: Effect.sync(millis),
+          currentTimeNanosUnsafe: nanos,
+          currentTimeNanos: Effect.sync(nanos),
+          monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe(),
+          monotonicTimeNanos: real.monotonicTimeNanos,
+          sleep: (duration) => real.sleep(duration)
+        }
+      })
+    )
+  }
+}
+
 export interface Exchange {
   readonly url: string
   readonly wsUrl: string
@@ -41,6 +77,8 @@ export const startExchange = async (
     readonly env?: Record<string, string>
     readonly clock?: Layer.Layer<never>
     readonly dataDir?: string
+    /** `false`: answer as soon as it listens. */
+    readonly awaitReady?: false
   } = {}
 ): Promise<Exchange> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "gateway-e2e-"))
@@ -70,7 +108,7 @@ export const startExchange = async (
   const server = await runtime.runPromise(NodeServer)
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  for (let i = 0; (await fetch(`${url}/ready`)).status !== 200; i++) {
+  for (let i = 0; options.awaitReady !== false && (await fetch(`${url}/ready`)).status !== 200; i++) {
     if (i > 1_000) throw new Error(`not ready: ${await (await fetch(`${url}/ready`)).text()}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
@@ -94,7 +132,7 @@ export interface Answer {
 
 /** One request; `path` is below the host, `body` is sent as JSON unless it is text. */
 export const call = async (
-  exchange: Exchange,
+  exchange: Pick<Exchange, "url">,
   method: string,
   path: string,
   options: { readonly token?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {}
@@ -132,6 +170,26 @@ const keysOf = (privateKey: KeyObject, publicKey: string): Keys => ({
   sign: (message) => edSign(null, Buffer.from(message), privateKey).toString("hex")
 })
 
+/** The credentials of an API key for one request. */
+export const apiKeyHeaders = (
+  keys: Keys,
+  method: string,
+  uri: string,
+  options: { readonly at_ms?: number; readonly nonce?: string; readonly body?: string } = {}
+): Record<string, string> => {
+  const at_ms = options.at_ms ?? Date.now()
+  const fresh = options.nonce ?? nonce()
+  const hash = options.body === undefined ? undefined : createHash("sha256").update(options.body).digest("hex")
+  const message = `SERVICE_API|${method}|${uri}|${at_ms}|${fresh}${hash === undefined ? "" : `|${hash}`}`
+  return {
+    "x-api-key": keys.publicKey,
+    "x-signature": keys.sign(message),
+    "x-timestamp-ms": String(at_ms),
+    "x-nonce": fresh,
+    ...(hash === undefined ? {} : { "x-body-sha256": hash })
+  }
+}
+
 /** A fresh key pair, its public key as hex. */
 export const newKeys = (): Keys => {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519")
@@ -158,8 +216,19 @@ export interface Session {
   readonly vault: string
 }
 
+/** Logs a wallet in, gives its first sub-account money, and answers both. */
+export const funded = async (exchange: Pick<Exchange, "url">, amount = "10000", now = Date.now()): Promise<Session> => {
+  const session = await login(exchange, newKeys(), now)
+  const { status, body } = await call(exchange, "POST", "/api/v1/account/faucet", {
+    token: session.token,
+    body: { sub_account_address: session.vault, asset: "USDC", amount }
+  })
+  if (status !== 200) throw new Error(`faucet: ${status} ${JSON.stringify(body)}`)
+  return session
+}
+
 /** Logs a wallet in and answers its token and its first sub-account. */
-export const login = async (exchange: Exchange, keys: Keys, now = Date.now()): Promise<Session> => {
+export const login = async (exchange: Pick<Exchange, "url">, keys: Keys, now = Date.now()): Promise<Session> => {
   const fresh = nonce()
   const { status, body } = await call(exchange, "POST", "/api/v1/authorize", {
     body: {
@@ -181,6 +250,35 @@ export const login = async (exchange: Exchange, keys: Keys, now = Date.now()): P
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Frame = any
+
+/** Every record of a list, page after page. */
+export const listAll = async (exchange: Pick<Exchange, "url">, path: string, token: string): Promise<Array<Frame>> => {
+  const all: Array<Frame> = []
+  for (let cursor = ""; ;) {
+    const page = `${path}${path.includes("?") ? "&" : "?"}limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
+    const { body, status } = await call(exchange, "GET", page, { token })
+    if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
+    all.push(...body.list)
+    cursor = body.next_page_cursor
+    if (cursor === "") return all
+  }
+}
+
+/** Asks again until the answer is the wanted one; fails with the last one after `limit_ms`. */
+export const eventually = async <A>(
+  what: string,
+  ask: () => Promise<A>,
+  is: (answer: A) => boolean,
+  limit_ms = 10_000
+): Promise<A> => {
+  const deadline = Date.now() + limit_ms
+  for (;;) {
+    const answer = await ask()
+    if (is(answer)) return answer
+    if (Date.now() > deadline) throw new Error(`${what}: not in ${limit_ms} ms, but ${JSON.stringify(answer)}`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+}
 
 /** A WebSocket that keeps every frame, in order, and waits for the one that is asked for. */
 export class Socket {
@@ -205,8 +303,8 @@ export class Socket {
     this.waiting = []
     for (const resume of waiting) resume()
   }
-  static open(exchange: Exchange, path: string): Promise<Socket> {
-    const ws = new WebSocket(`${exchange.wsUrl}${path}`)
+  static open(exchange: Pick<Exchange, "url">, path: string): Promise<Socket> {
+    const ws = new WebSocket(`${exchange.url.replace("http", "ws")}${path}`)
     const socket = new Socket(ws)
     return new Promise((resolve, reject) => {
       ws.once("open", () => resolve(socket))
@@ -264,4 +362,41 @@ export class Socket {
   close(): void {
     this.ws.terminate()
   }
+}
+
+/** Creates an order of 0.001 BTC that rests far below the market. */
+export const create = (
+  exchange: Pick<Exchange, "url">,
+  { token, vault }: Session,
+  order_link_id: string,
+  fields: object = {}
+) =>
+  call(exchange, "POST", "/api/v1/order/create", {
+    token,
+    body: {
+      sub_account_address: vault,
+      symbol: "BTC-USDC",
+      side: "Buy",
+      order_type: "Limit",
+      qty: "0.001",
+      price: "58000",
+      order_link_id,
+      ...fields
+    }
+  })
+export const cancel = (exchange: Pick<Exchange, "url">, { token, vault }: Session, order_link_id: string) =>
+  call(exchange, "POST", "/api/v1/order/cancel", {
+    token,
+    body: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id }
+  })
+
+/** What a 503 says of a request: surely not sequenced, or perhaps. */
+export const UNSENT = ["SERVICE_UNAVAILABLE", "BackendUnavailable", undefined]
+export const UNKNOWN = ["SERVICE_UNAVAILABLE", "DeadlineExceeded", "unknown"]
+export const whatOf = ({ body }: Answer) => [body.code, body.details?.reason, body.details?.outcome]
+/** Asserts that it was answered 503, and what is known of it. */
+export const isUnavailable = (answer: Answer): void => {
+  assert.strictEqual(answer.status, 503, JSON.stringify(answer.body))
+  assert.deepInclude([UNSENT, UNKNOWN], whatOf(answer))
+  assert.strictEqual(answer.headers.get("retry-after"), "1")
 }

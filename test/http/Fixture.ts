@@ -180,7 +180,7 @@ export const ports = (doubles: Doubles) =>
       jwks: { keys: [] },
       ...doubles.authenticator
     }),
-    mock(BackendHealth)({ sequencer: () => well, referee: () => well, ...doubles.health }),
+    mock(BackendHealth)({ sequencer: () => well, referee: () => well, started: () => true, ...doubles.health }),
     mock(History)({
       position: Effect.undefined,
       subAccounts: () => Effect.succeed([subAccount(v0, 0), subAccount(v1, 1)]),

@@ -22,11 +22,31 @@ describe("BackendHealth", () => {
     it.effect(title, () => Effect.provide(body, BackendHealth.layer))
 
   test(
+    "has started when each has been well once",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      assert.isFalse(health.started(), "the referee has told nothing yet")
+      // it comes far behind, as after a crash
+      health.sawSequencer({ ...level, head_seq: 20_000 })
+      health.sawReferee({ applied_seq: 1 })
+      assert.isFalse(health.started())
+      for (let i = 0; i < 3; i++) {
+        health.sawReferee({ applied_seq: 20_000 })
+        yield* TestClock.adjust("1 second")
+      }
+      assert.isTrue(health.started())
+      health.lostReferee()
+      assert.isTrue(health.started())
+    })
+  )
+
+  test(
     "is ill before the first frame and well with it",
     Effect.gen(function* () {
       const health = yield* BackendHealth
       yield* TestClock.adjust("3 seconds")
-      assert.deepInclude(health.sequencer(), { connected: false, ill: true, ill_for_ms: 3_000, age_ms: 3_000 })
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true, ill_for_ms: 3_000, age_ms: Infinity })
       health.sawSequencer(level)
       assert.deepStrictEqual(health.sequencer(), {
         connected: true,

@@ -37,7 +37,8 @@ const live = (s: State) =>
         sawSequencer: () => {},
         sawReferee: () => {},
         lostSequencer: () => {},
-        lostReferee: () => {}
+        lostReferee: () => {},
+        started: () => true
       }),
       Layer.mock(History)({
         position: Effect.sync(() => ({ epoch: "e", seq: s.told, began: 0, ts_ms: 0 })),

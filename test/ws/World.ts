@@ -186,7 +186,8 @@ const servicesOf = (world: World) =>
       sawSequencer: () => {},
       sawReferee: () => {},
       lostSequencer: () => {},
-      lostReferee: () => {}
+      lostReferee: () => {},
+      started: () => true
     }),
     Layer.mock(Authenticator)({
       bearer: (token) => {

@@ -274,7 +274,11 @@ export class Writer<S, C> implements Submitter {
       })
     }
     const first = journal.find(command_id)
-    if (first !== undefined && this.at_ms - first.at_ms < REPETITION_MS) return this.repeat(command, first)
+    if (first !== undefined && this.at_ms - first.at_ms < REPETITION_MS) {
+      const original = Command.decode(first.command!)
+      // ids are derived from what a caller may know of others: what another user did is never told
+      if (original.user_id === command.user_id) return this.repeat(command, original, first)
+    }
 
     const step = machine.apply(state, { at_ms: this.at_ms, command })
     if (step.result === undefined) throw new Error("the engine gave a command no result")
@@ -287,10 +291,10 @@ export class Writer<S, C> implements Submitter {
   }
 
   /** Answers a command_id seen before: the first ack again, or ALREADY_EXISTS when the content is another one. */
-  private repeat(command: Command, first: Entry): Uint8Array {
+  private repeat(command: Command, original: Command, first: Entry): Uint8Array {
     const { command_id } = command
     const { outcome } = CommandResult.decode(first.result!)
-    if (Buffer.compare(content(Command.decode(first.command!)), content(command)) === 0) {
+    if (Buffer.compare(content(original), content(command)) === 0) {
       if (outcome?.$case !== "ack") return first.result!
       return CommandResult.encode({ outcome: { $case: "ack", value: { ...outcome.value, duplicate: true } } }).finish()
     }

@@ -23,12 +23,37 @@ const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   const [status, message] = refusals[error.code ?? ""] ?? malformed
   const body = JSON.stringify({ code: "BAD_REQUEST", message })
   socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    // a peer that goes on is not waited for
+    () => socket.destroy()
   )
+}
+
+/** An `Expect` other than 100-continue. */
+const answerExpectation = (_: Http.IncomingMessage, response: Http.ServerResponse): void => {
+  response.writeHead(417, { "content-type": "application/json", connection: "close" })
+  response.end(JSON.stringify({ code: "BAD_REQUEST", message: "this expectation cannot be met" }))
 }
 
 /** Headers of one request. */
 const HEADERS_MAX = 100
+
+/** How often connections that became idle are closed once nobody is accepted any more, in ms. */
+const IDLE_STEP_MS = 50
+
+/**
+ * From now on answers end their connections, so that clients go elsewhere; once the server stops to listen, connections
+ * that become idle are closed, which it would do only once.
+ */
+export const drain = (server: Http.Server): void => {
+  server.prependListener("request", (_, response) => {
+    response.shouldKeepAlive = false
+  })
+  const timer = setInterval(() => {
+    if (!server.listening) server.closeIdleConnections()
+  }, IDLE_STEP_MS)
+  server.once("close", () => clearInterval(timer))
+}
 
 export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
   static readonly layer = Layer.sync(NodeServer, () => {
@@ -36,10 +61,13 @@ export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gate
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: HEADERS_TIMEOUT_MS,
-      maxHeaderSize: HEADER_BYTES_MAX
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Node would answer without a body; the routes refuse it in the form of all errors
+      requireHostHeader: false
     })
     server.maxHeadersCount = HEADERS_MAX
     server.on("clientError", answerRefused)
+    server.on("checkExpectation", answerExpectation)
     return server
   })
 }

@@ -1,0 +1,76 @@
+/** The backend in a process of its own, as `npm run backend` runs it: started, stopped in its tracks, killed. */
+import { spawn } from "node:child_process"
+import { connect } from "node:net"
+import { fileURLToPath } from "node:url"
+
+const main = fileURLToPath(new URL("../../src/backend/main.ts", import.meta.url))
+
+/** Time a start may take, in ms. */
+const READY_MS = 20_000
+
+export interface BackendProcess {
+  /** Holds it still, its connections open. */
+  readonly freeze: () => void
+  readonly kill: () => Promise<void>
+}
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on("error", () => resolve(false))
+  })
+
+/** Starts the backend and waits until its port takes connections. */
+export const startBackend = async (options: {
+  readonly dataDir: string
+  readonly port: number
+  readonly env?: Readonly<Record<string, string>>
+}): Promise<BackendProcess> => {
+  const child = spawn(process.execPath, [main], {
+    env: {
+      ...process.env,
+      HOST: "127.0.0.1",
+      BACKEND_PORT: String(options.port),
+      DATA_DIR: options.dataDir,
+      SIM_MAKER: "off",
+      LOG_LEVEL: "error",
+      ...options.env
+    },
+    stdio: ["ignore", "ignore", "inherit"]
+  })
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+  for (const deadline = Date.now() + READY_MS; !(await listens(options.port));) {
+    if (child.exitCode !== null) throw new Error(`the backend ended with ${child.exitCode}`)
+    if (Date.now() > deadline) {
+      child.kill("SIGKILL")
+      throw new Error(`the backend did not listen in ${READY_MS} ms`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return {
+    freeze: () => void child.kill("SIGSTOP"),
+    kill: async () => {
+      child.kill("SIGKILL")
+      await ended
+    }
+  }
+}
+
+/** Runs `verify` over the journal in a directory: what it holds, found by replaying all of it. */
+export const verifyJournal = (
+  dataDir: string
+): Promise<{ readonly code: number | null; readonly text: string; readonly errors: string }> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, "verify"], {
+      env: { ...process.env, DATA_DIR: dataDir, SIM_MAKER: "off" },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let text = ""
+    let errors = ""
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => (errors += chunk))
+    child.once("close", (code) => resolve({ code, text, errors }))
+  })

@@ -1,0 +1,147 @@
+/** SIGTERM, as an operator or a supervisor sends it. Source: contract 13, 5.4. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, it } from "vitest"
+import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
+import { call, funded, listAll, type Session, Socket } from "./Exchange.ts"
+
+const DRAIN_MS = 500
+/** Requests have ten seconds, the machine may be slow. */
+const STOPPED_MS = DRAIN_MS + 10_000 + 5_000
+
+const inDirectory = async (
+  test: (start: (env?: Record<string, string>) => Promise<GatewayProcess>) => Promise<void>
+) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
+  const started: Array<GatewayProcess> = []
+  try {
+    await test(async (env = {}) => {
+      const gateway = await startGateway({
+        dataDir,
+        env: {
+          RATE_LIMIT_MODE: "off",
+          SIM_MAKER: "off",
+          INDEX_SOURCE: "manual",
+          LOG_LEVEL: "error",
+          DRAIN_MS: String(DRAIN_MS),
+          ...env
+        }
+      })
+      started.push(gateway)
+      return gateway
+    })
+  } finally {
+    for (const gateway of started) await gateway.kill()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+const stopped = async (gateway: GatewayProcess, limit_ms = STOPPED_MS): Promise<number | null> => {
+  const late = Symbol("late")
+  let timer: NodeJS.Timeout | undefined
+  const code = await Promise.race([
+    gateway.ended,
+    new Promise<typeof late>((resolve) => {
+      timer = setTimeout(() => resolve(late), limit_ms)
+    })
+  ])
+  clearTimeout(timer)
+  if (code === late) return assert.fail(`not stopped in ${limit_ms} ms:\n${gateway.output()}`)
+  return code
+}
+
+/** Creates orders one after the other until none is taken any more; answers those that were acknowledged. */
+const trade = async (
+  gateway: GatewayProcess,
+  { token, vault }: Session,
+  caller: number
+): Promise<Map<string, string>> => {
+  const acknowledged = new Map<string, string>()
+  for (let i = 0; ; i++) {
+    const order_link_id = `${caller}-${i}`
+    try {
+      const { body, status } = await call(gateway, "POST", "/api/v1/order/create", {
+        token,
+        body: {
+          sub_account_address: vault,
+          symbol: "BTC-USDC",
+          side: "Buy",
+          order_type: "Limit",
+          qty: "0.001",
+          price: "59000",
+          time_in_force: "IOC",
+          order_link_id
+        }
+      })
+      if (status === 200) acknowledged.set(order_link_id, body.order_id)
+      else assert.strictEqual(status, 503, JSON.stringify(body))
+    } catch (error) {
+      // refused: nobody listens any more. A connection that is cut within an answer would be told apart:
+      const code = ((error as Error).cause as { code?: string } | undefined)?.code
+      assert.include(["ECONNREFUSED", "UND_ERR_SOCKET", "ECONNRESET"], code, String(error))
+      return acknowledged
+    }
+  }
+}
+
+describe.concurrent("a signal to stop", () => {
+  it("under load: what is in flight ends, sockets are told, nothing acknowledged is lost", () =>
+    inDirectory(async (start) => {
+      const gateway = await start()
+      const user = await funded(gateway)
+      const sockets = await Promise.all(["/ws", "/ws/public", "/ws/private"].map((path) => Socket.open(gateway, path)))
+      const load = Array.from({ length: 4 }, (_, i) => trade(gateway, user, i))
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      process.kill(gateway.pid, "SIGTERM")
+      for (const socket of sockets) {
+        const going = await socket.next("going away", ({ op }) => op === "error")
+        assert.deepInclude(going, { code: "SERVICE_UNAVAILABLE", message: "going away" })
+        assert.strictEqual((await socket.closing()).code, 1001)
+      }
+      assert.strictEqual(await stopped(gateway), 0, gateway.output())
+      const acknowledged = new Map((await Promise.all(load)).flatMap((some) => [...some]))
+      assert.isAbove(acknowledged.size, 0)
+
+      const again = await start()
+      const history = await listAll(again, `/api/v1/order/history?sub_account_address=${user.vault}`, user.token)
+      const idOf = new Map(history.map((order) => [order.order_link_id, order.order_id]))
+      assert.strictEqual(idOf.size, history.length)
+      for (const [link, order_id] of acknowledged) assert.strictEqual(idOf.get(link), order_id, link)
+      process.kill(again.pid, "SIGINT")
+      assert.strictEqual(await stopped(again), 0, again.output())
+    }))
+
+  it("is not held up by a request that never ends", () =>
+    inDirectory(async (start) => {
+      const gateway = await start()
+      const socket = connect(gateway.port, "127.0.0.1")
+      socket.on("error", () => {})
+      socket.write(
+        "POST /api/v1/authorize HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+      )
+      const idle = connect(gateway.port, "127.0.0.1")
+      idle.on("error", () => {})
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      process.kill(gateway.pid, "SIGTERM")
+      assert.strictEqual(await stopped(gateway), 0, gateway.output())
+      socket.destroy()
+      idle.destroy()
+    }))
+
+  it("twice: ends at once", () =>
+    inDirectory(async (start) => {
+      const gateway = await start({ DRAIN_MS: "20000" })
+      const sockets = await Promise.all(Array.from({ length: 3 }, () => Socket.open(gateway, "/ws/public")))
+      process.kill(gateway.pid, "SIGTERM")
+      await sockets[0]!.next("going away", ({ op }) => op === "error")
+      const notReady = await call(gateway, "GET", "/ready")
+      assert.deepStrictEqual([notReady.status, notReady.headers.get("connection")], [503, "close"])
+      // later than an echo of the first
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      const from = performance.now()
+      process.kill(gateway.pid, "SIGTERM")
+      assert.strictEqual(await stopped(gateway), 143)
+      assert.isBelow(performance.now() - from, 3_000)
+    }))
+})

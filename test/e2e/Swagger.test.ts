@@ -1,0 +1,70 @@
+/** The API explorer in a real browser, without the internet: it opens, and "Try it out" gets an answer. */
+import { existsSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { chromium } from "playwright-core"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Exchange, startExchange } from "./Exchange.ts"
+
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
+/** Set to keep the picture of the docs: `PICTURE=1`. */
+const picture = fileURLToPath(new URL("../../docs/images/swagger-ui.png", import.meta.url))
+const SLOW = { timeout: 20_000 }
+
+describe.skipIf(!existsSync(executablePath))("the API explorer", () => {
+  let exchange: Exchange
+  beforeAll(async () => {
+    exchange = await startExchange()
+  })
+  afterAll(() => exchange?.close())
+
+  it("opens in a browser and asks the gateway", { timeout: 60_000 }, async () => {
+    const browser = await chromium.launch({
+      executablePath,
+      args: [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync"
+      ]
+    })
+    try {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+      const faults: Array<string> = []
+      page.on("pageerror", (error) => faults.push(String(error)))
+      page.on("response", (response) => {
+        // browsers ask for an icon of their own accord
+        if (response.status() >= 400 && !response.url().endsWith("/favicon.ico")) faults.push(response.url())
+      })
+      page.on("requestfailed", (request) => faults.push(`${request.url()}: ${request.failure()?.errorText}`))
+      page.on("request", (request) => {
+        if (!request.url().startsWith(exchange.url) && !/^(?:data|blob):/u.test(request.url())) {
+          faults.push(`it asks elsewhere: ${request.url()}`)
+        }
+      })
+      await page.goto(`${exchange.url}/swagger-ui`, SLOW)
+      const operation = page.locator(".opblock", { has: page.locator('[data-path="/api/v1/market/time"]') })
+      await operation.first().waitFor(SLOW)
+      if (process.env["PICTURE"] !== undefined) {
+        mkdirSync(dirname(picture), { recursive: true })
+        await page.screenshot({ path: picture })
+      }
+      await operation.locator(".opblock-summary-control").first().click(SLOW)
+      await operation.getByRole("button", { name: "Try it out" }).click(SLOW)
+      const answered = page.waitForResponse((response) => response.url().endsWith("/api/v1/market/time"), SLOW)
+      await operation.getByRole("button", { name: "Execute" }).click(SLOW)
+      const response = await answered
+      assert.strictEqual(response.status(), 200)
+      const shown = operation.locator(".live-responses-table tbody .response-col_status").first()
+      await shown.waitFor(SLOW)
+      assert.match((await shown.textContent()) ?? "", /^\s*200/u)
+      assert.deepStrictEqual(faults, [])
+    } finally {
+      await browser.close()
+    }
+  })
+})
