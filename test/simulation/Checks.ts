@@ -82,14 +82,6 @@ interface Resting {
 
 const RESTING: ReadonlySet<S> = new Set([S.ORDER_STATUS_NEW, S.ORDER_STATUS_PARTIALLY_FILLED])
 
-/** Where margin can be set apart, and where insurance pools hold positions of their own. */
-interface Isolated {
-  readonly isolatedMargin?: bigint
-}
-interface Insured {
-  readonly pools?: ReadonlyArray<{ readonly holding: Holding }>
-}
-
 /** One history of events, followed from its first. */
 export class Checks {
   fills = 0
@@ -171,21 +163,15 @@ export class Checks {
   }
 
   private fill(fill: Execution): void {
-    if (fill.exec_type === ExecType.EXEC_TYPE_FUNDING) return
-    this.fills++
-    this.hold(fill)
     if (fill.exec_type !== ExecType.EXEC_TYPE_TRADE) return
+    this.fills++
     const [price, qty, value] = [scaled(fill.exec_price), scaled(fill.exec_qty), scaled(fill.exec_value)]
     ensure(price * qty === value * ONE, () => `execution ${fill.exec_id}: value ${fill.exec_value} is not price × qty`)
     const fee = ceilDiv(value * scaled(fill.fee_rate), ONE)
     ensure(fee === scaled(fill.base_fee), () => `execution ${fill.exec_id}: fee ${fill.base_fee} should be ${fee}e-18`)
-  }
-
-  private hold({ sub_account_address, symbol, side, exec_qty }: Execution): void {
-    const key = `${sub_account_address} ${symbol}`
-    const qty = scaled(exec_qty)
+    const key = `${fill.sub_account_address} ${fill.symbol}`
     const held = this.positions.get(key) ?? 0n
-    this.positions.set(key, side === Side.SIDE_BUY ? held + qty : held - qty)
+    this.positions.set(key, fill.side === Side.SIDE_BUY ? held + qty : held - qty)
   }
 
   /** Recounts money, positions and books from the state. */
@@ -196,15 +182,11 @@ export class Checks {
       const { market, lots, entryValue } = holding
       net[market.index]! += lots
       const value = units(market.markTicks, Math.abs(lots)) * market.rules.unit
-      money += (lots < 0 ? entryValue - value : value - entryValue) + ((holding as Isolated).isolatedMargin ?? 0n)
+      money += lots < 0 ? entryValue - value : value - entryValue
     }
     for (const account of state.accounts) {
       money += account.wallet
       for (const holding of account.holdings) if (holding !== undefined) count(holding)
-    }
-    for (const { holding } of (state as Insured).pools ?? []) {
-      money += holding.account.wallet
-      count(holding)
     }
     ensure(money === 0n, () => `money is not conserved: ${money}e-18 too much`)
     ensure(
