@@ -4,7 +4,15 @@
  */
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import type { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
-import { OrderType, Side, SmpType, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
+import {
+  MarginMode,
+  OrderType,
+  Side,
+  SmpType,
+  TimeInForce,
+  TriggerBy,
+  TriggerDirection
+} from "../../src/proto/gateway/v1/types.ts"
 
 /** Uniform in [0, 1). */
 export type Random = () => number
@@ -64,6 +72,10 @@ export class Users {
         this.command(user, {
           $case: "deposit_funds",
           value: { deposit_id: `first-${root}`, asset: "USDC", amount, source: "rail" }
+        }),
+        this.command(user, {
+          $case: "set_leverage",
+          value: { symbol: BTC, leverage: user.careless ? "50" : "10" }
         })
       ]
     })
@@ -118,6 +130,7 @@ export class Users {
           source: "rail"
         }
       })
+    if (kind < 0.94) return this.command(user, this.risky())
     // the index walks, and every now and then it falls or jumps
     this.price *= next() < 0.1 ? 0.93 + next() * 0.14 : 0.999 + next() * 0.002
     this.price = Math.min(80_000, Math.max(40_000, this.price))
@@ -136,6 +149,33 @@ export class Users {
     for (const { order_id } of orders) {
       user.orders.push(order_id)
       if (user.orders.length > ORDERS_KEPT) user.orders.shift()
+    }
+  }
+
+  /** What a user does with money and margin; what the engine does not know it refuses. */
+  private risky(): NonNullable<Command["command"]> {
+    const { next } = this
+    const kind = next()
+    if (kind < 0.3)
+      return { $case: "set_leverage", value: { symbol: BTC, leverage: pick(next, ["1", "2.5", "10", "50"]) } }
+    if (kind < 0.55)
+      return {
+        $case: "set_margin_mode",
+        value: {
+          symbol: BTC,
+          margin_mode: pick(next, [MarginMode.MARGIN_MODE_CROSS, MarginMode.MARGIN_MODE_ISOLATED]),
+          leverage: undefined
+        }
+      }
+    if (kind < 0.8) return { $case: "add_margin", value: { symbol: BTC, margin: pick(next, ["10", "-5", "0.000001"]) } }
+    return {
+      $case: "withdraw_funds",
+      value: {
+        withdrawal_id: `w-${this.commands}`,
+        asset: "USDC",
+        amount: pick(next, ["1", "12.345678"]),
+        destination: "0x0"
+      }
     }
   }
 
@@ -158,6 +198,15 @@ export class Users {
       if (user.links.length > ORDERS_KEPT) user.links.shift()
     }
     const postOnly = !market && next() < 0.2
+    const trigger =
+      next() < 0.06
+        ? {
+            trigger_by: pick(next, [TriggerBy.TRIGGER_BY_LAST_PRICE, TriggerBy.TRIGGER_BY_MARK_PRICE]),
+            trigger_direction: TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED,
+            trigger_price: this.quote(100)
+          }
+        : undefined
+    const expires = !market && !postOnly && next() < 0.06
     return this.command(user, {
       $case: "place_order",
       value: {
@@ -166,8 +215,9 @@ export class Users {
         order_type: market ? OrderType.ORDER_TYPE_MARKET : OrderType.ORDER_TYPE_LIMIT,
         qty: this.size(user),
         price: market ? undefined : this.quote(60),
-        time_in_force:
-          market || postOnly
+        time_in_force: expires
+          ? TimeInForce.TIME_IN_FORCE_GTT
+          : market || postOnly
             ? TimeInForce.TIME_IN_FORCE_UNSPECIFIED
             : pick(next, [
                 TimeInForce.TIME_IN_FORCE_GTC,
@@ -176,11 +226,12 @@ export class Users {
                 TimeInForce.TIME_IN_FORCE_IOC,
                 TimeInForce.TIME_IN_FORCE_FOK
               ]),
+        expire_time_ms: expires ? this.now + 100 + Math.floor(next() * 10_000) : undefined,
         post_only: postOnly,
         reduce_only: !postOnly && next() < 0.15,
         close_on_trigger: false,
         order_link_id: link,
-        trigger: undefined,
+        trigger,
         tpsl: undefined,
         smp_type: pick(next, [
           SmpType.SMP_TYPE_CANCEL_TAKER,

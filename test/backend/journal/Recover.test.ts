@@ -209,7 +209,7 @@ describe("a start from a snapshot", () => {
       assert.match(warnings.join(), /position 200 .* is not used: its checksum/)
       writeFileSync(file, whole)
     }
-    truncateSync(file, whole.length / 2)
+    truncateSync(file, Math.floor(whole.length / 2))
     truncateSync(snapshotFile(100), 0)
     const recovered = recovering()
     assert.strictEqual(recovered.snapshot, 0)
