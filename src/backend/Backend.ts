@@ -8,14 +8,14 @@ import { Worker } from "node:worker_threads"
 import { Effect, Logger, Redacted, References, Schema, type Scope } from "effect"
 import type * as Engine from "./Engine.ts"
 import { Journal, JournalError } from "./journal/Journal.ts"
-import { replay, snapshot } from "./journal/Replay.ts"
+import { NewestEvents, replay, snapshot } from "./journal/Replay.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
 import { type Config, machine } from "./EngineMachine.ts"
 import * as Markets from "./Markets.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
 import * as Reads from "./Reads.ts"
 import * as Ids from "./sequencer/Ids.ts"
-import { defaultLimits, EventLog } from "./server/EventLog.ts"
+import { EventLog } from "./server/EventLog.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings } from "./Settings.ts"
@@ -185,10 +185,10 @@ const snapshotsOf = (journal: Journal): ReadonlyMap<number, Snapshots.SnapshotHe
 
 /** Replays all entries; compares every checksum, checkpoint, link and result, and the given snapshots on the way. */
 const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.SnapshotHead>) => {
-  const log = new EventLog(journal.origin.epoch, { ...defaultLimits, events_kept_max: 2 * Snapshots.SNAPSHOT_EVENTS })
+  const newest = new NewestEvents(Snapshots.SNAPSHOT_EVENTS)
   const replayed = replay(machine, journal, {
     results: true,
-    onEvents: (events) => log.append(events),
+    onEvents: (events) => newest.add(events),
     onEntry: (position, state) => {
       const head = snapshots.get(position)
       if (head === undefined) return
@@ -206,7 +206,7 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
     head_seq: machine.headSeq(replayed.state),
     state_hash: machine.hash(replayed.state)
   }
-  return { ...replayed, log, verified }
+  return { ...replayed, newest, verified }
 }
 
 /**
@@ -234,7 +234,9 @@ export const rebuild = (settings: Settings): Effect.Effect<Verified, JournalErro
     (journal) => {
       const directory = Snapshots.directoryOf(journal.path)
       const replayed = replayAll(journal, new Map())
-      const { position } = snapshot(machine, journal, replayed)
+      const log = new EventLog(journal.origin.epoch)
+      replayed.newest.into(log, undefined)
+      const { position } = snapshot(machine, journal, { ...replayed, log })
       for (const other of Snapshots.list(directory)) if (other !== position) Snapshots.remove(directory, other)
       return { ...replayed.verified, snapshots: [position] }
     }

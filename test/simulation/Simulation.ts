@@ -74,8 +74,7 @@ class Simulation {
       simMaker: next() < 0.3,
       indexSource: next() < 0.5 ? "manual" : "simulated",
       faucetDailyLimit: "100000",
-      // a small pool is emptied, and deleveraging follows
-      poolBaseEquity: next() < 0.3 ? "50" : "1000000"
+      poolBaseEquity: next() < 0.5 ? "1000000" : "50"
     }
     this.disk = new Disk({
       origin: { epoch: "simulated", rules: this.machine.rules, config: JSON.stringify(config), created_at_ms: START },

@@ -10,7 +10,6 @@ import {
   Side,
   SmpType,
   TimeInForce,
-  TpslMode,
   TriggerBy,
   TriggerDirection
 } from "../../src/proto/gateway/v1/types.ts"
@@ -48,8 +47,6 @@ const GRID = 10
 
 const ORDERS_KEPT = 20
 
-const NO_LEGS = { take_profit: undefined, stop_loss: undefined } as const
-
 export class Users {
   /** Unix ms; rises with every command. */
   now = START
@@ -75,6 +72,10 @@ export class Users {
         this.command(user, {
           $case: "deposit_funds",
           value: { deposit_id: `first-${root}`, asset: "USDC", amount, source: "rail" }
+        }),
+        this.command(user, {
+          $case: "set_leverage",
+          value: { symbol: BTC, leverage: user.careless ? "50" : "10" }
         })
       ]
     })
@@ -129,7 +130,7 @@ export class Users {
           source: "rail"
         }
       })
-    if (kind < 0.93) return this.command(user, this.riskier(user))
+    if (kind < 0.94) return this.command(user, this.risky())
     // the index walks, and every now and then it falls or jumps
     this.price *= next() < 0.1 ? 0.93 + next() * 0.14 : 0.999 + next() * 0.002
     this.price = Math.min(80_000, Math.max(40_000, this.price))
@@ -137,49 +138,6 @@ export class Users {
       $case: "set_index_price",
       value: { symbol: BTC, price: this.price.toFixed(1) }
     })
-  }
-
-  /** Leverage, margin modes and exits of a position; most are refused to most. */
-  private riskier(user: User): NonNullable<Command["command"]> {
-    const { next } = this
-    const dice = next()
-    if (dice < 0.3)
-      return {
-        $case: "set_leverage",
-        value: { symbol: BTC, leverage: pick(next, ["5", "20", user.careless ? "50" : "10"]) }
-      }
-    if (dice < 0.45) {
-      const margin_mode = pick(next, [MarginMode.MARGIN_MODE_CROSS, MarginMode.MARGIN_MODE_ISOLATED])
-      return { $case: "set_margin_mode", value: { symbol: BTC, margin_mode, leverage: undefined } }
-    }
-    if (dice < 0.6)
-      return { $case: "add_margin", value: { symbol: BTC, margin: pick(next, ["50", "-20", "0.000001"]) } }
-    if (dice < 0.7)
-      return {
-        $case: "withdraw_funds",
-        value: { withdrawal_id: `w-${Math.floor(next() * 500)}`, asset: "USDC", amount: "5.5", destination: "rail" }
-      }
-    const leg = next() < 0.5 ? "take_profit" : "stop_loss"
-    return {
-      $case: "set_trading_stop",
-      value: { symbol: BTC, tpsl: { mode: this.mode(), ...NO_LEGS, [leg]: this.leg() } }
-    }
-  }
-
-  private mode(): TpslMode {
-    return pick(this.next, [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL])
-  }
-
-  private leg() {
-    return { trigger_by: this.reference(), trigger_price: this.quote(1500) }
-  }
-
-  private reference(): TriggerBy {
-    return pick(this.next, [
-      TriggerBy.TRIGGER_BY_LAST_PRICE,
-      TriggerBy.TRIGGER_BY_INDEX_PRICE,
-      TriggerBy.TRIGGER_BY_MARK_PRICE
-    ])
   }
 
   /** What the client of a command was told. */
@@ -191,6 +149,33 @@ export class Users {
     for (const { order_id } of orders) {
       user.orders.push(order_id)
       if (user.orders.length > ORDERS_KEPT) user.orders.shift()
+    }
+  }
+
+  /** What a user does with money and margin; what the engine does not know it refuses. */
+  private risky(): NonNullable<Command["command"]> {
+    const { next } = this
+    const kind = next()
+    if (kind < 0.3)
+      return { $case: "set_leverage", value: { symbol: BTC, leverage: pick(next, ["1", "2.5", "10", "50"]) } }
+    if (kind < 0.55)
+      return {
+        $case: "set_margin_mode",
+        value: {
+          symbol: BTC,
+          margin_mode: pick(next, [MarginMode.MARGIN_MODE_CROSS, MarginMode.MARGIN_MODE_ISOLATED]),
+          leverage: undefined
+        }
+      }
+    if (kind < 0.8) return { $case: "add_margin", value: { symbol: BTC, margin: pick(next, ["10", "-5", "0.000001"]) } }
+    return {
+      $case: "withdraw_funds",
+      value: {
+        withdrawal_id: `w-${this.commands}`,
+        asset: "USDC",
+        amount: pick(next, ["1", "12.345678"]),
+        destination: "0x0"
+      }
     }
   }
 
@@ -213,8 +198,15 @@ export class Users {
       if (user.links.length > ORDERS_KEPT) user.links.shift()
     }
     const postOnly = !market && next() < 0.2
-    const expires = !market && !postOnly && next() < 0.1
-    const waits = next() < 0.1
+    const trigger =
+      next() < 0.06
+        ? {
+            trigger_by: pick(next, [TriggerBy.TRIGGER_BY_LAST_PRICE, TriggerBy.TRIGGER_BY_MARK_PRICE]),
+            trigger_direction: TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED,
+            trigger_price: this.quote(100)
+          }
+        : undefined
+    const expires = !market && !postOnly && next() < 0.06
     return this.command(user, {
       $case: "place_order",
       value: {
@@ -223,27 +215,24 @@ export class Users {
         order_type: market ? OrderType.ORDER_TYPE_MARKET : OrderType.ORDER_TYPE_LIMIT,
         qty: this.size(user),
         price: market ? undefined : this.quote(60),
-        time_in_force:
-          market || postOnly
+        time_in_force: expires
+          ? TimeInForce.TIME_IN_FORCE_GTT
+          : market || postOnly
             ? TimeInForce.TIME_IN_FORCE_UNSPECIFIED
-            : expires
-              ? TimeInForce.TIME_IN_FORCE_GTT
-              : pick(next, [
-                  TimeInForce.TIME_IN_FORCE_GTC,
-                  TimeInForce.TIME_IN_FORCE_GTC,
-                  TimeInForce.TIME_IN_FORCE_GTC,
-                  TimeInForce.TIME_IN_FORCE_IOC,
-                  TimeInForce.TIME_IN_FORCE_FOK
-                ]),
-        expire_time_ms: expires ? this.now + 100 + Math.floor(next() * 5000) : undefined,
+            : pick(next, [
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_GTC,
+                TimeInForce.TIME_IN_FORCE_IOC,
+                TimeInForce.TIME_IN_FORCE_FOK
+              ]),
+        expire_time_ms: expires ? this.now + 100 + Math.floor(next() * 10_000) : undefined,
         post_only: postOnly,
         reduce_only: !postOnly && next() < 0.15,
-        close_on_trigger: waits && next() < 0.3,
+        close_on_trigger: false,
         order_link_id: link,
-        trigger: waits
-          ? { ...this.leg(), trigger_direction: TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED }
-          : undefined,
-        tpsl: next() < 0.1 ? { mode: this.mode(), ...NO_LEGS, stop_loss: this.leg() } : undefined,
+        trigger,
+        tpsl: undefined,
         smp_type: pick(next, [
           SmpType.SMP_TYPE_CANCEL_TAKER,
           SmpType.SMP_TYPE_CANCEL_MAKER,

@@ -159,7 +159,7 @@ export interface RecoverOptions {
 }
 
 /** The newest events of a replay, whole steps: only what can still be asked for is worth encoding. */
-class Newest {
+export class NewestEvents {
   private readonly max: number
   private count = 0
   private start = 0
@@ -185,13 +185,11 @@ class Newest {
     }
   }
 
-  get steps(): ReadonlyArray<ReadonlyArray<Event>> {
-    return this.kept.slice(this.start)
-  }
-
-  /** Seq of the oldest; 1 where there are none. */
-  get first(): number {
-    return this.kept[this.start]?.[0]?.seq ?? 1
+  /** Puts them into an empty log, behind the tail that the replay went on from. */
+  into(log: EventLog, tail: EventTail | undefined): void {
+    if (tail !== undefined && !this.dropped) log.restore(tail)
+    else log.skipTo((this.kept[this.start]?.[0]?.seq ?? 1) - 1)
+    for (let i = this.start; i < this.kept.length; i++) log.append(this.kept[i]!)
   }
 }
 
@@ -265,14 +263,12 @@ const recovered = <S, C>(
     journal.beginEra(machine.rules)
     era = journal.era()
   }
-  const newest = new Newest(Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS))
+  const newest = new NewestEvents(Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS))
   const replayed = replay(machine, journal, {
     from: from === undefined ? undefined : { start: from.start, links },
     onEvents: (events) => newest.add(events)
   })
-  if (from !== undefined && !newest.dropped) log.restore(from.events)
-  else log.skipTo(newest.first - 1)
-  for (const events of newest.steps) log.append(events)
+  newest.into(log, from?.events)
   return { ...replayed, log, snapshot: from?.start.position ?? 0 }
 }
 

@@ -8,6 +8,7 @@
 import { createHash } from "node:crypto"
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -117,6 +118,12 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
   }
   syncDirectory(directory)
   for (const old of list(directory).slice(SNAPSHOTS_KEPT)) remove(directory, old)
+}
+
+/** Removes what was being written when its process died. Only for the journal's writer, before it takes snapshots. */
+export const clean = (directory: string): void => {
+  if (!existsSync(directory)) return
+  for (const name of readdirSync(directory)) if (name.endsWith(".tmp")) rmSync(join(directory, name), { force: true })
 }
 
 export const remove = (directory: string, position: number): void =>

@@ -8,7 +8,7 @@ import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
 import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
-import type { SnapshotHead } from "../journal/Snapshots.ts"
+import * as Snapshots from "../journal/Snapshots.ts"
 import type { Machine } from "../Machine.ts"
 import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
@@ -31,7 +31,7 @@ type Unary<Handlers> = { readonly [K in keyof Handlers]?: (request: never) => ob
 /** A snapshot that is being taken. */
 export interface Snapshotting {
   /** undefined: the newest one is up to date */
-  readonly done: Promise<SnapshotHead | undefined>
+  readonly done: Promise<Snapshots.SnapshotHead | undefined>
   readonly cancel: () => void
 }
 
@@ -62,10 +62,14 @@ export interface ServeOptions<S, C> {
   readonly space?: () => number
 }
 
-/** Free bytes of a path's file system, for this process. */
+/** Free bytes of a path's file system, for this process; where the system does not tell, the journal will. */
 const freeSpace = (path: string): number => {
-  const { bavail, bsize } = statfsSync(path)
-  return bavail * bsize
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
 /** A backend that serves. */
@@ -86,7 +90,7 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
 }
 
 /** After the turn that asked for it. */
-const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<SnapshotHead | undefined> =>
+const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<Snapshots.SnapshotHead | undefined> =>
   new Promise((resolve, reject) => {
     setImmediate(() => {
       try {
@@ -137,8 +141,14 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const limits = options.limits ?? defaultLimits
   const started = performance.now()
   const recovered = yield* Effect.try({
-    try: () =>
-      recover(machine, journal, { limits, warn: (message) => void run(Effect.logWarning(message)), upgrade: true }),
+    try: () => {
+      Snapshots.clean(Snapshots.directoryOf(path))
+      return recover(machine, journal, {
+        limits,
+        warn: (message) => void run(Effect.logWarning(message)),
+        upgrade: true
+      })
+    },
     catch: (cause) => cause as JournalError
   })
   const { state, log } = recovered

@@ -44,6 +44,7 @@ const open = () => {
   const replayed = replay(machine, journal)
   state = replayed.state
   log = new EventLog("e")
+  log.skipTo(machine.headSeq(state))
   writer = new Writer({
     machine,
     state,
@@ -170,6 +171,18 @@ describe("Writer", () => {
     assert.strictEqual(failures.length, 0)
   })
 
+  it("goes on without a checkpoint that could not be written", async () => {
+    journal.checkpoint = () => {
+      throw Object.assign(new Error("database or disk is full"), { errcode: 13 })
+    }
+    const many = caller()
+    for (let i = 0; i < CHECKPOINT_ENTRIES + TURN_COMMANDS_MAX; i++) submit(many, deposit(1, `k-${i}`))
+    while (writer.waiting > 0) await turn()
+    writer.stop()
+    assert.deepStrictEqual(new Set(codes(many.told)), new Set([0]))
+    assert.strictEqual(failures.length, 0)
+  })
+
   it("leaves a turn unanswered whose commit failed in a way that may have reached the disk", async () => {
     journal.commit = () => {
       throw Object.assign(new Error("disk I/O error"), { errcode: 1034 })
@@ -197,7 +210,7 @@ describe("Writer", () => {
     assert.deepStrictEqual(duplicates, [false, true, false])
   })
 
-  it("never lets engine time fall when the clock does", async () => {
+  it("never lets engine time fall when the clock does, over a restart too", async () => {
     const times: Array<number> = []
     const one = caller()
     for (const at of [5000, 4000, 6000]) {
@@ -207,5 +220,14 @@ describe("Writer", () => {
     }
     for (const { outcome } of one.told) if (outcome?.$case === "ack") times.push(outcome.value.accepted_at_ms)
     assert.deepStrictEqual(times, [5000, 5000, 6000])
+    writer.stop()
+    journal.close()
+    open()
+    now = 1000
+    const after = caller()
+    submit(after, deposit(1))
+    await turn()
+    const [result] = after.told
+    assert.strictEqual(result?.outcome?.$case === "ack" && result.outcome.value.accepted_at_ms, 6000)
   })
 })
