@@ -20,7 +20,7 @@ export interface Options {
   readonly requests_max: number
 }
 
-const freePort = () =>
+export const freePort = () =>
   new Promise<number>((resolve) => {
     const server = createServer()
     server.listen(0, "127.0.0.1", () => {
@@ -54,8 +54,19 @@ export const login = async (port: number): Promise<string> => {
   return answer.token
 }
 
+/** The gateway as it ships, but for limits, against a backend. */
+export const gatewayEnv = (port: number, dataDir: string, backend: string) => ({
+  PORT: String(port),
+  HOST: "127.0.0.1",
+  DATA_DIR: dataDir,
+  BACKEND: "grpc",
+  SEQUENCER_URL: backend,
+  RATE_LIMIT_MODE: "off",
+  LOG_LEVEL: "error"
+})
+
 let orders = 0
-const nextOrder = (token: string) => (): Buffer => {
+export const nextOrder = (token: string) => (): Buffer => {
   const body =
     `{"sub_account_address":"${SUB_ACCOUNT}","symbol":"BTC-USDC","side":"Buy","order_type":"Limit","qty":"0.5",` +
     `"price":"60000.1","time_in_force":"GTC","post_only":false,"reduce_only":false,"order_link_id":"bench-${orders++}"}`
@@ -76,15 +87,7 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
     servers.push(floor)
     const fastify = await start("fastify", "fastify.ts", 0, { BENCH_BACKEND: url })
     servers.push(fastify)
-    const gateway = await start("gateway", "gateway.ts", 0, {
-      PORT: String(await freePort()),
-      HOST: "127.0.0.1",
-      DATA_DIR: directory,
-      BACKEND: "grpc",
-      SEQUENCER_URL: url,
-      RATE_LIMIT_MODE: "off",
-      LOG_LEVEL: "error"
-    })
+    const gateway = await start("gateway", "gateway.ts", 0, gatewayEnv(await freePort(), directory, url))
     servers.push(gateway)
     const tokens = new Map([
       ["floor", hs256()],

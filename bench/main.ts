@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
-  "order-entry": () => import("./OrderEntry.bench.ts")
+  "order-entry": () => import("./OrderEntry.bench.ts"),
+  profile: () => import("./Profile.ts")
 }
 
 const name = process.argv[2] ?? ""
