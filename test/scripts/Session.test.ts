@@ -1,13 +1,16 @@
 import { existsSync } from "node:fs"
-import { assert, describe, it } from "vitest"
+import { assert, beforeAll, describe, it } from "vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
-import { read } from "../../scripts/replay/Session.ts"
+import { read, type Session } from "../../scripts/replay/Session.ts"
 
 const file = "../shared/data/es-mbo-2023-12-25.csv.gz"
 const OPENS_AT = 1_703_545_200_000_000_000n
 
 describe.skipIf(!existsSync(file))("the recorded session", () => {
-  const session = read(file, OPENS_AT)
+  let session: Session
+  beforeAll(() => {
+    session = read(file, OPENS_AT)
+  })
 
   it("opens with the book that stands after the auction", () => {
     assert.strictEqual(session.opening.length, 8_834)
