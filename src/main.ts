@@ -28,7 +28,7 @@ Trading gateway 0.1.1 is ready.
 Try next:
   curl "${url}/api/v1/market/tickers?symbol=BTC-USDC"
   curl "${url}/api/v1/market/orderbook?symbol=BTC-USDC&depth=5"
-  npm run demo
+  ${port === 3010 ? "" : `GATEWAY_URL=${url} `}npm run demo
 `
 }
 
