@@ -15,6 +15,8 @@ const here = dirname(fileURLToPath(import.meta.url))
 /** What a server tells of itself over IPC. */
 interface Usage {
   readonly cpu_us: number
+  /** Of the main thread alone. */
+  readonly main_us: number
   readonly rss_mb: number
   readonly gc_ms: number
 }
@@ -27,7 +29,8 @@ export interface Server {
   readonly stop: () => Promise<void>
 }
 
-const pin = (pid: number, core: number) => {
+/** Lets a process and its threads run on one core only. */
+export const pin = (pid: number, core: number) => {
   if (existsSync("/usr/bin/taskset")) execFileSync("taskset", ["-apc", String(core), String(pid)], { stdio: "ignore" })
 }
 
@@ -170,6 +173,8 @@ export interface Row {
   readonly cpu_us: Summary
   /** Against the floor, per round. */
   readonly ratio: Summary
+  /** CPU of the main thread against all of the floor's, per round; where the rest is left to other threads. */
+  readonly main_ratio?: Summary
   readonly rate: Summary
   readonly p50_us: number
   readonly p99_us: number
@@ -187,6 +192,7 @@ export const compare = async (options: {
 }): Promise<ReadonlyArray<Row>> => {
   const cpu = new Map(options.servers.map((server) => [server.name, [] as Array<number>]))
   const rate = new Map(options.servers.map((server) => [server.name, [] as Array<number>]))
+  const main = new Map(options.servers.map((server) => [server.name, [] as Array<number>]))
   const last = new Map<string, { result: LoadResult; usage: Usage }>()
   const errors = new Map<string, number>()
   for (let round = 0; round <= options.rounds; round++) {
@@ -198,6 +204,7 @@ export const compare = async (options: {
       errors.set(server.name, (errors.get(server.name) ?? 0) + result.errors)
       if (round === 0) continue // warm-up
       cpu.get(server.name)!.push((after.cpu_us - before.cpu_us) / result.completed)
+      main.get(server.name)!.push((after.main_us - before.main_us) / result.completed)
       rate.get(server.name)!.push(result.completed / result.seconds)
       last.set(server.name, { result, usage: { ...after, gc_ms: after.gc_ms - before.gc_ms } })
     }
@@ -209,6 +216,7 @@ export const compare = async (options: {
       name,
       cpu_us: summary(cpu.get(name)!),
       ratio: summary(cpu.get(name)!.map((value, round) => value / floor[round]!)),
+      main_ratio: summary(main.get(name)!.map((value, round) => value / floor[round]!)),
       rate: summary(rate.get(name)!),
       p50_us: percentile(result.latencies_us, 50),
       p99_us: percentile(result.latencies_us, 99),
@@ -254,12 +262,14 @@ export const print = (head: ReturnType<typeof header>, rows: ReadonlyArray<Row>)
   console.log(JSON.stringify({ ...head, load_after: loadavg()[0], steal_after: steal() }))
   for (const row of rows) console.log(JSON.stringify(row))
   const noisy = rows[0]!.cpu_us.max / rows[0]!.cpu_us.min > 1.35
-  console.log(`\n| variant | CPU µs | ratio to ${rows[0]!.name} | rate/s | p50 µs | p99 µs | RSS MB | GC ms | errors |`)
-  console.log("|---|---|---|---|---|---|---|---|---|")
+  console.log(
+    `\n| variant | CPU µs | ratio to ${rows[0]!.name} | main thread | rate/s | p50 µs | p99 µs | RSS MB | GC ms | errors |`
+  )
+  console.log("|---|---|---|---|---|---|---|---|---|---|")
   for (const row of rows) {
     console.log(
       `| ${row.name} | ${fixed(row.cpu_us.median, 1)} [${fixed(row.cpu_us.min, 1)}-${fixed(row.cpu_us.max, 1)}] | ` +
-        `${fixed(row.ratio.median, 2)} [${fixed(row.ratio.min, 2)}-${fixed(row.ratio.max, 2)}] | ${fixed(row.rate.median, 0)} | ` +
+        `${fixed(row.ratio.median, 2)} [${fixed(row.ratio.min, 2)}-${fixed(row.ratio.max, 2)}] | ${row.main_ratio === undefined ? "" : fixed(row.main_ratio.median, 2)} | ${fixed(row.rate.median, 0)} | ` +
         `${fixed(row.p50_us, 0)} | ${fixed(row.p99_us, 0)} | ${fixed(row.rss_mb, 0)} | ${fixed(row.gc_ms, 0)} | ${row.errors} |`
     )
   }

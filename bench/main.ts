@@ -3,7 +3,13 @@ import { execFileSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
+  journal: () => import("./Journal.bench.ts"),
+  list: () => import("./List.bench.ts"),
+  "rest-read": () => import("./RestRead.bench.ts"),
+  "signed-order": () => import("./SignedOrder.bench.ts"),
   "order-entry": () => import("./OrderEntry.bench.ts"),
+  decimal: () => import("./Decimal.bench.ts"),
+  matching: () => import("./Matching.bench.ts"),
   profile: () => import("./Profile.ts")
 }
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { createServer } from "node:net"
 import { dirname, join } from "node:path"
+import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -48,6 +49,8 @@ export const startGateway = async (options: {
   readonly dataDir: string
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
+  /** Is given every line that it prints, on both streams. */
+  readonly onLine?: (line: string) => void
 }): Promise<GatewayProcess> => {
   const port = options.port ?? (await freePort())
   const child: ChildProcess = spawn(process.execPath, [join(root, "src/main.ts")], {
@@ -57,8 +60,10 @@ export const startGateway = async (options: {
   })
   const lines: Array<string> = []
   for (const stream of [child.stdout!, child.stderr!]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      lines.push(...text.split("\n").filter((line) => line !== ""))
+    createInterface({ input: stream }).on("line", (line) => {
+      if (line === "") return
+      options.onLine?.(line)
+      lines.push(line)
       lines.splice(0, lines.length - LINES_MAX)
     })
   }

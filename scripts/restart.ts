@@ -76,7 +76,7 @@ const fill = (): void => {
       const began = performance.now()
       const head = takeSnapshot(machine, path)
       say(
-        `snapshot at ${head?.position}: ${Math.round(performance.now() - began)} ms; ${state.orders.size} open orders`
+        `snapshot at ${head?.position}: ${Math.round(performance.now() - began)} ms; ${state.orders.size()} open orders`
       )
     }
   }

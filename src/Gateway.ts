@@ -8,13 +8,23 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
+import { VERSION } from "./http/api/Api.ts"
+import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
-import { drain, NodeServer } from "./layers/node/NodeServer.ts"
+import { measure } from "./layers/node/Measure.ts"
+import { drain, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
+import { AccessCodeIssuer } from "./services/AccessCodeIssuer.ts"
+import { Activation } from "./services/Activation.ts"
+import { Admission } from "./services/Admission.ts"
 import { ApiKeys } from "./services/ApiKeys.ts"
 import { Authenticator } from "./services/Authenticator.ts"
 import { BackendHealth } from "./services/BackendHealth.ts"
+import { BanList } from "./services/BanList.ts"
+import { Bans } from "./services/Bans.ts"
+import { Competitions } from "./services/Competitions.ts"
 import { Cursors } from "./services/Cursors.ts"
+import { DeadMansSwitch } from "./services/DeadMansSwitch.ts"
 import { Funds } from "./services/Funds.ts"
 import { Gate } from "./services/Gate.ts"
 import { Holdings } from "./services/Holdings.ts"
@@ -22,22 +32,37 @@ import { IndexPrices } from "./services/IndexPrices.ts"
 import { Klines } from "./services/Klines.ts"
 import { Lifecycle } from "./services/Lifecycle.ts"
 import { Lists } from "./services/Lists.ts"
+import { MarketHistory } from "./services/MarketHistory.ts"
 import { Markets } from "./services/Markets.ts"
+import { Metrics } from "./services/Metrics.ts"
 import { Orders } from "./services/Orders.ts"
+import { Performance } from "./services/Performance.ts"
+import { Positions } from "./services/Positions.ts"
+import { Presence } from "./services/Presence.ts"
+import { OwnWrites } from "./services/OwnWrites.ts"
 import * as PriceFollower from "./services/PriceFollower.ts"
 import { Projector } from "./services/Projector.ts"
 import { RateLimiter } from "./services/RateLimiter.ts"
 import { Readiness } from "./services/Readiness.ts"
+import { ReferralFees } from "./services/ReferralFees.ts"
+import { Referrals } from "./services/Referrals.ts"
+import { Rewards } from "./services/Rewards.ts"
+import { Scorekeeper } from "./services/Scorekeeper.ts"
 import * as SettledSequencer from "./services/SettledSequencer.ts"
 import { SubAccounts } from "./services/SubAccounts.ts"
 import { Tokens } from "./services/Tokens.ts"
 import { UserSnapshots } from "./services/UserSnapshots.ts"
+import * as AsyncApi from "./ws/api/AsyncApi.ts"
 import { Hub } from "./ws/Hub.ts"
 import { defaults as wsDefaults, Limits } from "./ws/Limits.ts"
 import * as Ws from "./ws/Ws.ts"
 
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
+
+/** Where the WebSocket endpoints are described, beside their sister document. */
+const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
+const asyncApi = () => AsyncApi.asyncApi(VERSION)
 
 /** The embedded backend's own market maker: its orders are seen in books and trades, and nobody reads its history. */
 const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
@@ -48,9 +73,11 @@ const policies = (settings: Settings) => {
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
+    Presence.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment }),
     ApiKeys.layer(),
+    Admission.layer({ mode: settings.accessMode }),
     RateLimiter.layer({
       mode: settings.rateLimitMode,
       limits: { public: settings.ratePublic, token: settings.rateToken, "api-key": settings.rateApiKey }
@@ -63,20 +90,39 @@ const policies = (settings: Settings) => {
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
       admin: username === undefined || password === undefined ? undefined : { username, password }
     }),
+    Activation.layer({ window: Duration.seconds(settings.activationWindowS) }),
+    AccessCodeIssuer.layer,
     Klines.layer,
     Orders.layer,
+    Positions.layer,
     SubAccounts.layer,
     Funds.layer({ faucet: settings.environment !== "production" }),
     IndexPrices.layer({ embedded: settings.backend === "embedded" }),
     Readiness.layer,
-    UserSnapshots.layer
+    Metrics.layer,
+    UserSnapshots.layer,
+    Referrals.layer,
+    ReferralFees.layer,
+    Competitions.layer
   )
-  const readers = Layer.mergeAll(Markets.layer, Lists.layer, Holdings.layer)
-  return readers.pipe(
+  const readers = Layer.mergeAll(
+    Markets.layer,
+    Lists.layer,
+    Holdings.layer,
+    MarketHistory.layer,
+    Performance.layer,
+    Rewards.layer,
+    DeadMansSwitch.layer
+  )
+  return Bans.layer.pipe(
+    Layer.provideMerge(Scorekeeper.layer),
+    Layer.provideMerge(readers),
     Layer.provideMerge(desks),
     Layer.provideMerge(SettledSequencer.layer),
+    Layer.provideMerge(OwnWrites.layer),
     Layer.provideMerge(lanes),
-    Layer.provideMerge(ground)
+    Layer.provideMerge(ground),
+    Layer.provideMerge(BanList.layer)
   )
 }
 
@@ -97,12 +143,45 @@ const sockets = (settings: Settings) =>
     )
   )
 
+const httpOptions = (settings: Settings): Http.HttpOptions => ({
+  trustedProxies: settings.trustedProxies,
+  metricsPublic: settings.metricsPublic,
+  documents: { [ASYNCAPI_PATH]: asyncApi }
+})
+
 const requests = (settings: Settings) =>
-  HttpRouter.serve(Http.layer({ trustedProxies: settings.trustedProxies }), {
+  HttpRouter.serve(Http.layer(httpOptions(settings)), {
     disableLogger: true,
     disableListenLog: true,
     routerConfig: Http.routerConfig
   })
+
+/** What is asked most often is answered before the routes look. */
+const front = (settings: Settings) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const server = yield* NodeServer
+      const { offer } = yield* Hot
+      yield* Effect.acquireRelease(
+        Effect.sync(() => putBefore(server, offer)),
+        (takeAway) => Effect.sync(takeAway)
+      )
+    })
+  ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
+
+/** Counts beside the way that requests take. */
+const measuring = (settings: Settings) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const server = yield* NodeServer
+      const metrics = yield* Metrics
+      const { routeOf } = Http.tableOf(httpOptions(settings))
+      yield* Effect.acquireRelease(
+        Effect.sync(() => measure(server, metrics, routeOf)),
+        (stop) => Effect.sync(stop)
+      )
+    })
+  )
 
 const listening = (settings: Settings) =>
   Layer.unwrap(
@@ -132,7 +211,9 @@ const announcing = Layer.effectDiscard(
 /** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
 export const layer = (settings: Settings) =>
   announcing.pipe(
+    Layer.provideMerge(measuring(settings)),
     Layer.provideMerge(sockets(settings)),
+    Layer.provideMerge(front(settings)),
     Layer.provideMerge(requests(settings)),
     Layer.provideMerge(listening(settings)),
     Layer.provideMerge(policies(settings)),

@@ -77,6 +77,11 @@ const instrument: Instrument = {
   funding_cap: "0.005"
 }
 
+const levels = (from: number, step: number) =>
+  Array.from({ length: 20 }, (_, i) => ({ price: (from + i * step).toFixed(1), qty: "0.512" }))
+const bids = levels(60_000, -0.1)
+const asks = levels(60_000.1, 0.1)
+
 const server = new grpc.Server()
 server.addService(SequencerService, {
   submit: (call: grpc.ServerUnaryCall<{ command: Command }, unknown>, callback: grpc.sendUnaryData<unknown>) => {
@@ -98,7 +103,7 @@ server.addService(SequencerService, {
   getHead: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
     callback(null, { epoch: EPOCH, head_seq: 0, server_ts_ms: Date.now() }),
   getOrderBook: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
-    callback(null, { bids: [], asks: [], book_seq: 0, mts: 0, as_of_seq: 0 }),
+    callback(null, { bids, asks, book_seq: 0, mts: 0, as_of_seq: 0 }),
   getOpenOrders: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>
     callback(null, { orders: [], as_of_seq: 0, next_page_token: "" }),
   listInstruments: (_: unknown, callback: grpc.sendUnaryData<unknown>) =>

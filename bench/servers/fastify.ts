@@ -1,8 +1,9 @@
-/** A peer: Fastify with @fastify/jwt (HS256), its own JSON schema validation, one unary gRPC call. */
+/** A peer: Fastify with @fastify/jwt (HS256) or Ed25519 by node:crypto, its own JSON schema validation, one unary gRPC call. */
 import jwt from "@fastify/jwt"
 import Fastify from "fastify"
+import { verify } from "node:crypto"
 import type { AddressInfo } from "node:net"
-import { type Body, place, SECRET } from "./peer.ts"
+import { type Body, keyOf, place, SECRET, signedText } from "./peer.ts"
 import { serve } from "./usage.ts"
 
 const app = Fastify()
@@ -32,7 +33,13 @@ app.post<{ Body: Body }>(
         200: { type: "object", properties: { order_id: { type: "string" }, order_link_id: { type: "string" } } }
       }
     },
-    onRequest: (request) => request.jwtVerify().then(() => undefined)
+    onRequest: async (request) => {
+      const { headers, method, url } = request
+      if (headers["x-api-key"] === undefined) return void (await request.jwtVerify())
+      const text = signedText(method, url, String(headers["x-timestamp-ms"]), String(headers["x-nonce"]))
+      const signature = Buffer.from(String(headers["x-signature"]), "hex")
+      if (!verify(null, Buffer.from(text), keyOf(String(headers["x-api-key"])), signature)) throw new Error("signature")
+    }
   },
   (request) =>
     new Promise((resolve, reject) => {

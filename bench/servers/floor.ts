@@ -1,8 +1,8 @@
-/** The floor: node:http, JSON.parse, a check by hand, HS256 by node:crypto, one unary gRPC call. */
-import { createHmac, timingSafeEqual } from "node:crypto"
-import { createServer } from "node:http"
+/** The floor: node:http, JSON.parse, a check by hand, HS256 or Ed25519 by node:crypto, one unary gRPC call. */
+import { createHmac, timingSafeEqual, verify as verifyEd25519 } from "node:crypto"
+import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type Body, place, SECRET } from "./peer.ts"
+import { type Body, keyOf, place, SECRET, signedText } from "./peer.ts"
 import { serve } from "./usage.ts"
 
 const verify = (token: string): boolean => {
@@ -15,6 +15,22 @@ const verify = (token: string): boolean => {
   }
   return claims.exp * 1_000 > Date.now()
 }
+
+let known: ReturnType<typeof keyOf> | undefined
+const nonces = new Set<string>()
+const verifySigned = ({ headers, method, url }: IncomingMessage): boolean => {
+  const nonce = String(headers["x-nonce"])
+  known ??= keyOf(String(headers["x-api-key"]))
+  const text = signedText(method!, url!, String(headers["x-timestamp-ms"]), nonce)
+  if (!verifyEd25519(null, Buffer.from(text), known, Buffer.from(String(headers["x-signature"]), "hex"))) return false
+  if (nonces.has(nonce)) return false
+  nonces.add(nonce)
+  return true
+}
+const verifyAny = (request: IncomingMessage): boolean =>
+  request.headers["x-api-key"] === undefined
+    ? verify((request.headers.authorization ?? "").slice(7))
+    : verifySigned(request)
 
 const DECIMAL = /^(?:0|[1-9]\d{0,19})(?:\.\d{1,18})?$/u
 const sound = (body: Body): boolean =>
@@ -37,7 +53,7 @@ const server = createServer((request, response) => {
   const chunks: Array<Buffer> = []
   request.on("data", (chunk: Buffer) => chunks.push(chunk))
   request.on("end", () => {
-    if (!verify((request.headers.authorization ?? "").slice(7))) return answer(401, { code: "UNAUTHORIZED" })
+    if (!verifyAny(request)) return answer(401, { code: "UNAUTHORIZED" })
     const body = JSON.parse(Buffer.concat(chunks).toString()) as Body
     if (!sound(body)) return answer(400, { code: "BAD_REQUEST" })
     place(body, (error, reference) =>

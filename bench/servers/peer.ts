@@ -1,10 +1,18 @@
 /** What the floor and Fastify share: the unary call, the HS256 secret, the command they build. */
 import * as grpc from "@grpc/grpc-js"
-import { randomUUID } from "node:crypto"
+import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
 import { SequencerClient, type SubmitResponse } from "../../src/proto/gateway/v1/sequencer.ts"
 
 export const SECRET = "bench-secret-bench-secret-bench-secret"
 export const SUB_ACCOUNT = `0x${"ab".repeat(32)}`
+
+const SPKI = Buffer.from("302a300506032b6570032100", "hex")
+/** The platform's form of a key in hex. */
+export const keyOf = (hex: string): KeyObject =>
+  createPublicKey({ key: Buffer.concat([SPKI, Buffer.from(hex, "hex")]), format: "der", type: "spki" })
+/** What the signature of a request covers. */
+export const signedText = (method: string, target: string, timestamp_ms: string, nonce: string): string =>
+  `SERVICE_API|${method}|${target}|${timestamp_ms}|${nonce}`
 
 export interface Body {
   readonly sub_account_address: string

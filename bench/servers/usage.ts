@@ -10,7 +10,13 @@ export const serve = (port: number): void => {
   process.on("message", (message) => {
     if (message !== "usage") return
     const cpu = process.cpuUsage()
-    process.send!({ cpu_us: cpu.user + cpu.system, rss_mb: process.memoryUsage.rss() / 1_048_576, gc_ms: gcMs })
+    const main = process.threadCpuUsage()
+    process.send!({
+      cpu_us: cpu.user + cpu.system,
+      main_us: main.user + main.system,
+      rss_mb: process.memoryUsage.rss() / 1_048_576,
+      gc_ms: gcMs
+    })
   })
   process.on("disconnect", () => process.exit(0))
   process.send!({ port })

@@ -19,7 +19,13 @@ export interface Resting {
   readonly size: number
 }
 
-export type Step =
+/** Exchange time of a step, Unix ns: what happened in one event has one time. */
+interface Timed {
+  readonly at: bigint
+}
+
+export type Step = Timed & Change
+type Change =
   | ({ readonly type: "add" } & Resting)
   /** New price and remaining size of a resting order. */
   | { readonly type: "modify"; readonly id: string; readonly price: string; readonly size: number }
@@ -104,7 +110,10 @@ export const read = (file: string, opensAt: bigint): Session => {
         book.set(row.id, { side: row.side, price: row.price, size: row.size })
         break
       case "M":
-        if (known !== undefined) Object.assign(known, { price: row.price, size: row.size })
+        if (known === undefined) break
+        // a new price or more lots: behind all others
+        if (row.price !== known.price || row.size > known.size) book.delete(row.id)
+        book.set(row.id, { ...known, price: row.price, size: row.size })
         break
       case "C":
         if (known !== undefined && (known.size -= row.size) <= 0) book.delete(row.id)
@@ -122,7 +131,7 @@ export const read = (file: string, opensAt: bigint): Session => {
     const known = book.get(row.id)
     switch (row.action) {
       case "A":
-        steps.push({ type: "add", id: row.id, side: row.side, price: row.price, size: row.size })
+        steps.push({ at: row.at, type: "add", id: row.id, side: row.side, price: row.price, size: row.size })
         break
       case "T": {
         const hits: Array<{ id: string; size: number }> = []
@@ -132,6 +141,7 @@ export const read = (file: string, opensAt: bigint): Session => {
           if (fill.id !== row.id) hits.push({ id: fill.id, size: fill.size })
         }
         steps.push({
+          at: row.at,
           type: "aggress",
           id: row.id,
           side: row.side,
@@ -150,6 +160,7 @@ export const read = (file: string, opensAt: bigint): Session => {
           change(row)
           const left = book.get(row.id)
           steps.push({
+            at: row.at,
             type: "settle",
             id: row.id,
             side: row.side,
@@ -160,8 +171,8 @@ export const read = (file: string, opensAt: bigint): Session => {
         }
         steps.push(
           row.action === "M"
-            ? { type: "modify", id: row.id, price: row.price, size: row.size }
-            : { type: "cancel", id: row.id }
+            ? { at: row.at, type: "modify", id: row.id, price: row.price, size: row.size }
+            : { at: row.at, type: "cancel", id: row.id }
         )
         break
       }

@@ -13,6 +13,7 @@ import * as Snapshots from "./journal/Snapshots.ts"
 import { type Config, machine } from "./EngineMachine.ts"
 import * as Markets from "./Markets.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
+import * as Positions from "./referee/Positions.ts"
 import * as Reads from "./Reads.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import { EventLog } from "./server/EventLog.ts"
@@ -34,7 +35,7 @@ export const PAGE_ORDERS_MAX = 10_000
 /** Open orders behind a page token, which is the id of the last order of the page before; that order may be gone. */
 const openOrders = (state: Engine.State, request: GetOpenOrdersRequest): GetOpenOrdersResponse => {
   const all = Reads.openOrders(state, request)
-  const numberOf = (order_id: string) => Ids.read(state.orderSeed, order_id) ?? 0
+  const numberOf = (order_id: string) => Ids.read(state.orderSeed, order_id)?.number ?? 0
   const after = request.page_token === "" ? 0 : numberOf(request.page_token)
   const rest = after === 0 ? all : all.filter((order) => numberOf(order.order_id) > after)
   const orders = rest.slice(0, PAGE_ORDERS_MAX)
@@ -69,7 +70,13 @@ export const reads = (state: Engine.State): Serve.Reads => {
       getInsurancePool: ({ symbol }) => orNotFound(Reads.insurancePool(state, symbol), "market"),
       listInsurancePoolHistory: (request) => Reads.insurancePoolHistory(state, request),
       getAdlAlert: ({ symbol }) => orNotFound(Reads.adlAlert(state, symbol), "market"),
-      listAdlAlertHistory: (request) => Reads.adlAlertHistory(state, request)
+      listAdlAlertHistory: (request) => Reads.adlAlertHistory(state, request),
+      previewMargin: ({ leverage, sub_account_address, symbol }) => {
+        const asked = Positions.readLeverage(leverage)
+        return asked === undefined
+          ? { invalid: "leverage is a decimal from 1 with at most two places" }
+          : orNotFound(Reads.previewMargin(state, sub_account_address, symbol, asked), "sub-account or market")
+      }
     },
     prices: () => Reads.prices(state)
   }

@@ -30,7 +30,7 @@ import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Tu
 export { type EngineConfig, hash, initial, type State } from "./State.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
-export const RULES = "gateway-engine-2"
+export const RULES = "gateway-engine-3"
 
 /** One entry of the log. */
 export interface Input {
@@ -182,8 +182,8 @@ const publishBook = (turn: Turn, market: MarketState): void => {
 const assertUncrossed = (market: MarketState): void => {
   const bid = market.book.best(Side.SIDE_BUY)
   const ask = market.book.best(Side.SIDE_SELL)
-  if (bid !== undefined && ask !== undefined && bid.ticks >= ask.ticks)
-    throw new Error(`the book of ${market.market.symbol} is crossed at ${bid.ticks}`)
+  if (bid !== undefined && ask !== undefined && bid >= ask)
+    throw new Error(`the book of ${market.market.symbol} is crossed at ${bid}`)
 }
 
 /** Ends a step: tells margins, exits, tape and books, and asserts what must hold. */

@@ -29,6 +29,7 @@ import * as Accounts from "./referee/Accounts.ts"
 import * as Funding from "./referee/Funding.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Ids from "./sequencer/Ids.ts"
+import * as OrderBook from "./sequencer/OrderBook.ts"
 import { type Account, ASSET, findLink, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
 
 /** Seq of the last event; 0 before the first. */
@@ -40,9 +41,10 @@ export const orderBook = (state: State, symbol: string, depth: number): GetOrder
   if (market === undefined) return undefined
   const { price, qty } = market.rules
   const side = (side: Side) =>
-    market.book
-      .levels(side, depth)
-      .map(({ ticks, lots }) => ({ price: Grid.text(price, ticks), qty: Grid.text(qty, lots) }))
+    OrderBook.levels(market.book, side, depth).map(({ ticks, lots }) => ({
+      price: Grid.text(price, ticks),
+      qty: Grid.text(qty, lots)
+    }))
   return {
     bids: side(Side.SIDE_BUY),
     asks: side(Side.SIDE_SELL),
@@ -62,7 +64,7 @@ export const openOrders = (
   if (sub_account_address !== undefined && account === undefined) return []
   const source =
     account === undefined
-      ? [...state.orders.values()]
+      ? state.orders.all()
       : account.holdings.flatMap((holding) =>
           holding === undefined ? [] : [...holding.orders.values(), ...holding.conditional.values()]
         )
@@ -84,8 +86,8 @@ export const order = (
   const account = ref.sub_account_address ? state.accountOf.get(ref.sub_account_address) : undefined
   const link = ref.order_link_id ?? ""
   const id = ref.order_id ? ref.order_id : account === undefined ? undefined : findLink(state, account, link)
-  const number = id === undefined ? undefined : Ids.read(state.orderSeed, id)
-  const found = number === undefined ? undefined : state.orders.get(number)
+  const handle = id === undefined ? undefined : Ids.read(state.orderSeed, id)
+  const found = handle === undefined ? undefined : state.orders.find(handle)
   return found !== undefined && found.id === id && (account === undefined || found.account === account)
     ? Records.order(found)
     : undefined
@@ -102,10 +104,12 @@ export const subAccounts = (state: State, userId?: string): Array<SubAccount> =>
 const openHoldings = (account: Account) =>
   account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
 
+const living = (account: Account | undefined): account is Account => account !== undefined && !account.deleted
+
 /** Balances and open positions of a sub-account. */
 export const account = (state: State, address: string): GetAccountResponse | undefined => {
   const found = state.accountOf.get(address)
-  if (found === undefined) return undefined
+  if (!living(found)) return undefined
   const totals = Accounts.totalsOf(found)
   return {
     balances: [Records.balance(found, totals)],
@@ -119,7 +123,7 @@ const accountsOf = (
   filter: { user_id?: string | undefined; sub_account_address?: string | undefined }
 ) => {
   const { user_id, sub_account_address } = filter
-  const all = user_id ? (state.users.get(user_id)?.accounts ?? []) : state.accounts
+  const all = (user_id ? (state.users.get(user_id)?.accounts ?? []) : state.accounts).filter(living)
   return sub_account_address === undefined ? all : all.filter(({ address }) => address === sub_account_address)
 }
 
@@ -145,8 +149,14 @@ export const positions = (
 const flatOr = (account: Account, market: MarketState) =>
   account.holdings[market.index] ?? holdingOf({ ...account, holdings: [] }, market)
 
+/** Funding periods since Unix time 0 at the last settlement; before the first one, at the last that would have been. */
+const epochOf = (state: State, market: MarketState): number => {
+  const settled = market.fundings.at(-1)?.funding_time_ms ?? Math.max(0, state.second) * 1000
+  return Math.floor(settled / (market.market.funding_interval_minutes * 60_000))
+}
+
 export const portfolio = (state: State, userId: string): GetPortfolioResponse => {
-  const accounts = state.users.get(userId)?.accounts ?? []
+  const accounts = accountsOf(state, { user_id: userId })
   const list: Array<PortfolioPosition> = []
   let collateral = 0n
   let maintenance = 0n
@@ -168,7 +178,7 @@ export const portfolio = (state: State, userId: string): GetPortfolioResponse =>
       const size = Grid.scaled(market.rules.qty, lots)
       funding -= Funding.paymentOf(holding, market.predictedRate)
       list.push({
-        epoch: Math.floor(state.time / (market.market.funding_interval_minutes * 60_000)),
+        epoch: epochOf(state, market),
         funding_index: Decimal.format(market.fundingIndex),
         margin: Decimal.format(holding.isolated ? holding.isolatedMargin : Accounts.figuresOf(holding).initialMargin),
         price: Decimal.format(Margin.averagePrice(size, holding.entryValue)),
@@ -289,17 +299,20 @@ export const previewMargin = (
 ): PreviewMarginResponse | undefined => {
   const found = state.accountOf.get(address)
   const market = state.marketOf.get(symbol)
-  if (found === undefined || market === undefined) return undefined
+  if (!living(found) || market === undefined) return undefined
   const holding = flatOr(found, market)
+  const asked = { ...holding, leverage, figures: undefined }
   const before = Accounts.figuresOf(holding)
-  const after = Accounts.figuresOf({ ...holding, leverage, figures: undefined })
+  const after = Accounts.figuresOf(asked)
   const { free } = Accounts.totalsOf(found)
-  const bound = before.initialMargin + before.orderMargin
-  const required = after.initialMargin + after.orderMargin
-  const left = free + bound - required
+  // an Isolated position is carried by its own margin, which what is free does not count
+  const spare = holding.isolated && holding.lots !== 0 ? Accounts.spareOf(asked) : undefined
+  const bindable = free + before.orderMargin + (spare === undefined ? before.initialMargin : 0n)
+  const left = bindable - after.orderMargin - (spare === undefined ? after.initialMargin : 0n)
+  const carried = spare === undefined ? 0n : spare + after.initialMargin
   return {
-    required: Decimal.format(required),
-    available: Decimal.format(Decimal.max(0n, free + bound)),
-    ok: left >= 0n || left >= free
+    required: Decimal.format(after.initialMargin + after.orderMargin),
+    available: Decimal.format(Decimal.max(0n, bindable) + Decimal.max(0n, carried)),
+    ok: (left >= 0n || left >= free) && (spare === undefined || spare >= 0n)
   }
 }

@@ -23,6 +23,8 @@ import {
 } from "../proto/gateway/v1/types.ts"
 import { type Market, rulesOf } from "./Markets.ts"
 import * as Ids from "./sequencer/Ids.ts"
+import * as BookChanges from "./sequencer/BookChanges.ts"
+import * as OpenOrders from "./sequencer/OpenOrders.ts"
 import type { Order } from "./sequencer/Order.ts"
 import * as OrderBook from "./sequencer/OrderBook.ts"
 import * as Queues from "./sequencer/Queues.ts"
@@ -69,7 +71,7 @@ export interface MarketState {
   readonly band: Decimal.Scaled
   readonly defaultLeverage: Decimal.Scaled
   readonly indexBase: Decimal.Scaled
-  readonly book: OrderBook.OrderBook
+  readonly book: BookChanges.TrackedBook
   /** one more for each step that changed the book or traded in it */
   bookSeq: number
   /** engine time of that step */
@@ -111,7 +113,11 @@ export interface MarketState {
   readonly triggers: ReadonlyArray<Array<Order>>
   /** what the simulated maker quotes here */
   quoted:
-    { readonly index: Decimal.Scaled; readonly orders: Array<{ readonly order: number; leaves: number }> } | undefined
+    | {
+        readonly index: Decimal.Scaled
+        readonly orders: ReadonlyArray<{ readonly order: Order; readonly leaves: number }>
+      }
+    | undefined
 }
 
 /** The position and the open orders of one account in one market. */
@@ -207,21 +213,37 @@ export interface Account {
 }
 
 /**
- * Order ids by order_link_id, for ever: too many for memory, so that they may lie in an index beside the journal. It may
- * know ids that were given after the state of now: during a replay it does.
+ * What is known for ever by an id that a client gave: orders by order_link_id, transfers by their id. Too many for memory, so
+ * that they may lie in an index beside the journal. It may know what was given after the state of now: during a replay it
+ * does.
  */
 export interface Links {
   readonly find: (account: number, link: string) => string | undefined
   readonly add: (account: number, link: string, order_id: string) => void
+  /** A transfer of a user as it was last remembered before the event `seq`. */
+  readonly findTransfer: (user_id: string, transfer_id: string, seq: number) => Transfer | undefined
+  /** Remembers a transfer, or how it stands now, after the event `seq`. */
+  readonly addTransfer: (user_id: string, seq: number, transfer: Transfer) => void
 }
 
 /** Links in memory. */
 export const memoryLinks = (): Links => {
   const ids = new Map<string, string>()
-  const key = (account: number, link: string): string => `${account} ${link}`
+  const transfers = new Map<string, Map<number, Transfer>>()
+  const key = (owner: number | string, id: string): string => `${owner} ${id}`
   return {
     find: (account, link) => ids.get(key(account, link)),
-    add: (account, link, order_id) => void ids.set(key(account, link), order_id)
+    add: (account, link, order_id) => void ids.set(key(account, link), order_id),
+    findTransfer: (user_id, transfer_id, seq) => {
+      const stands = transfers.get(key(user_id, transfer_id)) ?? []
+      return [...stands].findLast(([after]) => after < seq)?.[1]
+    },
+    addTransfer: (user_id, seq, transfer) => {
+      const name = key(user_id, transfer.transfer_id)
+      const stands = transfers.get(name)
+      if (stands === undefined) transfers.set(name, new Map([[seq, transfer]]))
+      else stands.set(seq, transfer)
+    }
   }
 }
 
@@ -232,8 +254,6 @@ export interface User {
   /** what the faucet gave on this UTC day */
   faucetDay: number
   faucetGiven: Decimal.Scaled
-  /** transfers and deposits by the id that the client gave, for ever */
-  readonly transfers: Map<string, Transfer>
 }
 
 /** A closed order: its status and whose it was. Many are kept, so each is packed into one number. */
@@ -257,8 +277,8 @@ export interface State {
   readonly accounts: Array<Account>
   readonly accountOf: Map<string, Account>
   readonly users: Map<string, User>
-  /** open orders by number, resting and waiting */
-  readonly orders: Map<number, Order>
+  /** open orders, resting and waiting */
+  readonly orders: OpenOrders.OpenOrders
   /** open GTT orders, the next to end last; derived from the orders */
   readonly expiries: Array<Order>
   /** two generations of closed orders, packed; the older is dropped as a whole */
@@ -325,7 +345,7 @@ const marketState = (market: Market, index: number): MarketState => {
     band: n(market.price_band),
     defaultLeverage: Decimal.min(DEFAULT_LEVERAGE, maxLeverage),
     indexBase: base,
-    book: OrderBook.make(),
+    book: BookChanges.track(OrderBook.make()),
     bookSeq: 0,
     bookMs: 0,
     indexPrice: 0n,
@@ -418,7 +438,7 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
     accounts: [],
     accountOf: new Map(),
     users: new Map(),
-    orders: new Map(),
+    orders: OpenOrders.make(),
     expiries: [],
     closed: new Map(),
     closedBefore: new Map(),
@@ -537,12 +557,16 @@ export const rememberFunding = (state: State, market: MarketState, funding: Fund
 /** The order that an order_link_id of a sub-account was spent for. */
 export const findLink = (state: State, account: Account, link: string): string | undefined => {
   const id = state.links.find(account.index, link)
-  return id !== undefined && Ids.read(state.orderSeed, id)! <= state.orderNumber ? id : undefined
+  return id !== undefined && Ids.read(state.orderSeed, id)!.number <= state.orderNumber ? id : undefined
 }
 
-/** Spends the id of a transfer of a user, for ever. */
+/** A transfer or deposit of a user by the id that the client gave. */
+export const findTransfer = (state: State, user: User, transfer_id: string): Transfer | undefined =>
+  state.links.findTransfer(user.id, transfer_id, state.seq)
+
+/** Spends the id of a transfer of a user, for ever, or tells how it stands now. An event of it must follow. */
 export const rememberTransfer = (state: State, user: User, transfer: Transfer): void => {
-  user.transfers.set(transfer.transfer_id, transfer)
+  state.links.addTransfer(user.id, state.seq, transfer)
   fold(state.trail, `transfer ${user.id} ${JSON.stringify(transfer)}`)
 }
 
@@ -562,8 +586,18 @@ export const units = (ticks: number, lots: number): bigint => {
 export const valueOf = (market: MarketState, ticks: number, lots: number): Decimal.Scaled =>
   units(ticks, lots) * market.rules.unit
 
+/** What rests in a market: bids before asks, in the order of their priority. */
+export const restingOrders = (state: State, { book }: MarketState): ReadonlyArray<Order> => {
+  const orders: Array<Order> = []
+  for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
+    for (let slot = book.first(side); slot !== OrderBook.NONE; slot = book.after(slot))
+      orders.push(state.orders.at(slot))
+  return orders
+}
+
 const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.number,
+  order.slot,
   order.link,
   order.account.index,
   order.holding.market.index,
@@ -589,7 +623,7 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.stopType,
   order.expireMs,
   order.parent,
-  order.sibling,
+  order.sibling?.number,
   order.trigger,
   order.tpsl,
   order.attached,
@@ -597,7 +631,8 @@ const orderLine = (order: Order): ReadonlyArray<unknown> => [
   order.rejectReason,
   order.rejectMessage,
   order.version,
-  order.updatedMs
+  order.updatedMs,
+  order.resting
 ]
 
 const holdingLine = (holding: Holding): unknown => {
@@ -676,12 +711,9 @@ export const hash = (state: State): string => {
       netLots
     )
     for (const { second, value } of basis) line("basis", second, value)
-    if (quoted !== undefined) line("quoted", quoted.index, JSON.stringify(quoted.orders))
-    for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
-      for (const level of market.book.levels(side, 0)) {
-        line("level", side, level.ticks, level.lots)
-        for (let order = level.head; order !== undefined; order = order.next) line("order", ...orderLine(order))
-      }
+    if (quoted !== undefined)
+      line("quoted", quoted.index, ...quoted.orders.flatMap(({ order, leaves }) => [order.number, leaves]))
+    for (const order of restingOrders(state, market)) line("order", ...orderLine(order))
   }
   for (const pool of state.pools) {
     const { received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed } = pool

@@ -93,8 +93,8 @@ export const invalidField = (command: Command, field: string, message: string): 
 /** A refusal of an order that breaks a rule of its instrument. */
 export const invalid = (command: Command, violation: Violation): CommandResult => {
   const metadata: Record<string, string> = { field: violation.field }
-  if (violation.min !== undefined) metadata["min"] = violation.min
-  if (violation.max !== undefined) metadata["max"] = violation.max
+  if (violation.min !== undefined) metadata["min"] = String(violation.min)
+  if (violation.max !== undefined) metadata["max"] = String(violation.max)
   if (violation.step !== undefined) metadata["step"] = violation.step
   return refuse(command, Code.INVALID_ARGUMENT, violation.reason, violation.message, metadata)
 }

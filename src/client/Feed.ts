@@ -12,11 +12,15 @@ import type { Depth } from "../domain/Enumerations.ts"
 import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
 import { ARGS_MAX, type ErrorFrame, type Resume, type ServerFrame } from "../ws/api/Frames.ts"
 import type {
+  AggregatedTradeData,
+  AlertData,
   BalanceData,
   BookData,
   ExecutionData,
   KlineData,
+  LiquidationData,
   OrderData,
+  PoolData,
   PositionData,
   TickerData,
   TradeData
@@ -32,8 +36,12 @@ interface EventOf<K extends string, D> {
 export type FeedEvent =
   | (EventOf<"orderbook", BookData> & { readonly book: LocalBook })
   | EventOf<"trade", TradeData>
+  | EventOf<"trade/", AggregatedTradeData>
   | EventOf<"ticker", TickerData>
   | EventOf<"kline", KlineData>
+  | EventOf<"all_liquidations", LiquidationData>
+  | EventOf<"insurance_pool", PoolData>
+  | EventOf<"adl_alert", AlertData>
   | EventOf<"order", OrderData>
   | EventOf<"execution", ExecutionData>
   | EventOf<"position", PositionData>

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
-import { TransferStatus } from "./Enumerations.ts"
+import { Period, TransferStatus } from "./Enumerations.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
@@ -52,6 +52,18 @@ export const Deposit = Schema.Struct({
 }).annotate({ identifier: "Deposit" })
 export type Deposit = typeof Deposit.Type
 
+export const Withdrawal = Schema.Struct({
+  withdrawal_id: Uuid,
+  sub_account_address: Address,
+  asset: Asset,
+  amount: Decimal,
+  status: TransferStatus,
+  destination: Schema.String.annotate({ description: "Address or party id, as the user's rail has it" }),
+  created_time: Millis,
+  updated_time: Millis
+}).annotate({ identifier: "Withdrawal" })
+export type Withdrawal = typeof Withdrawal.Type
+
 export const Transfer = Schema.Struct({
   transfer_id: Uuid,
   from_sub_account_address: Address,
@@ -79,3 +91,23 @@ export interface Movement {
   readonly created_time: number
   readonly updated_time: number
 }
+
+export const Statistics = Schema.Struct({
+  volume: Decimal.annotate({ description: "Σ exec_value of all fills" }),
+  maker_volume: Decimal,
+  taker_volume: Decimal,
+  trade_count: Schema.Int.annotate({ description: "Fills" }),
+  fees_paid: SignedDecimal.annotate({ description: "Fees of fills; negative: more rebates than fees" }),
+  funding_paid: SignedDecimal.annotate({ description: "Negative: more received than paid" }),
+  realised_pnl: SignedDecimal.annotate({ description: "Exit less entry, before fees and funding" }),
+  win_count: Schema.Int.annotate({ description: "Closing orders in profit, fees in" }),
+  loss_count: Schema.Int.annotate({ description: "Closing orders in loss, fees in" }),
+  max_drawdown: Decimal.annotate({
+    description:
+      "Largest fall of the result (realised PnL less fees, funding and liquidation fees) from its peak within the period, in USDC; of several sub-accounts the largest of theirs"
+  }),
+  period: Period,
+  from_ms: Millis.annotate({ description: "Start of the period, at a full hour; 0 for all" }),
+  to_ms: Millis
+}).annotate({ identifier: "Statistics" })
+export type Statistics = typeof Statistics.Type

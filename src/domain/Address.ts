@@ -10,9 +10,11 @@ import { sha3_256 } from "@noble/hashes/sha3.js"
 import { bytesToHex, concatBytes, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
 
+const CANONICAL = /^0x[0-9a-f]{64}$/u
+
 /** Canonical address: `0x` and 64 lower-case hex digits. */
 export const Address = Schema.String.check(
-  Schema.isPattern(/^0x[0-9a-f]{64}$/u, { message: "expected a canonical address: 0x and 64 lower-case hex digits" })
+  Schema.isPattern(CANONICAL, { message: "expected a canonical address: 0x and 64 lower-case hex digits" })
 ).annotate({
   identifier: "Address",
   description: "Canonical address: 0x and 64 lower-case hex digits",
@@ -24,6 +26,7 @@ const SHORT = /^(?:0x)?[0-9a-fA-F]{1,64}$/u
 
 /** Reads a canonical or short address; `undefined` for anything else. Source: contract 1.5 (AIP-40 relaxed parsing). */
 export const parseAddress = (text: string): Address | undefined => {
+  if (CANONICAL.test(text)) return text
   if (!SHORT.test(text)) return undefined
   const digits = text.startsWith("0x") ? text.slice(2) : text
   return digits === "" ? undefined : `0x${digits.toLowerCase().padStart(64, "0")}`

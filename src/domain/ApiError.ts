@@ -5,7 +5,7 @@
  * `request_id`. Source: specification, Errors; contract 1.2.
  */
 import { ErrorReporter, Schema } from "effect"
-import { type Code, codeOf, type Details, type Reason, statusOf, textOf } from "./Reason.ts"
+import { type Code, codeOf, type Details, type Reason, textOf } from "./Reason.ts"
 
 const body = <const C extends Code>(code: C) => ({
   code: Schema.tag(code),
@@ -90,6 +90,3 @@ export const ofReason = (
     message: options?.message ?? textOf(reason),
     details: { reason, ...details }
   }) as ApiError
-
-/** HTTP status of a wire error. */
-export const httpStatusOf = (error: ApiError): number => statusOf[error.code]

@@ -178,6 +178,36 @@ export const BalanceReason = literals("BalanceReason", "Why a balance record was
   "mark"
 ])
 export type BalanceReason = typeof BalanceReason.Type
+export const CompetitionStatus = literals("CompetitionStatus", "Where a competition stands; its clock moves it on", [
+  "draft",
+  "scheduled",
+  "active",
+  "ended",
+  "finalized",
+  "cancelled"
+])
+export type CompetitionStatus = typeof CompetitionStatus.Type
+export const CompetitionMetric = literals("CompetitionMetric", "What a competition counts", [
+  "volume",
+  "realized_pnl",
+  "roi"
+])
+export type CompetitionMetric = typeof CompetitionMetric.Type
+export const IneligibleReason = literals("IneligibleReason", "Why an entry has no rank", [
+  "min_active_days",
+  "no_activity",
+  "excluded",
+  "not_started"
+])
+export type IneligibleReason = typeof IneligibleReason.Type
+export const RewardKind = literals("RewardKind", "Where a reward comes from", ["referral", "competition", "activation"])
+export type RewardKind = typeof RewardKind.Type
+export const RewardStatus = literals("RewardStatus", "Still growing, ready to be claimed, paid", [
+  "pending",
+  "claimable",
+  "claimed"
+])
+export type RewardStatus = typeof RewardStatus.Type
 export const Interval = literals("Interval", "Candle length: minutes, or D, W (from Monday), M; UTC", [
   "1",
   "3",
@@ -194,6 +224,10 @@ export const Interval = literals("Interval", "Candle length: minutes, or D, W (f
   "M"
 ])
 export type Interval = typeof Interval.Type
+export const OpenInterestInterval = literals("OpenInterestInterval", "Minutes, or D; UTC", ["5", "60", "D"])
+export type OpenInterestInterval = typeof OpenInterestInterval.Type
+export const Period = literals("Period", "How far a statistic reaches back", ["1d", "7d", "30d", "all"])
+export type Period = typeof Period.Type
 export const Scope = literals("Scope", "What an API key may do", ["read", "trade", "account", "transfer", "withdraw"])
 export type Scope = typeof Scope.Type
 /** Depths that the order book topic is offered in, in price levels a side. */

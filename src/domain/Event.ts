@@ -2,6 +2,8 @@
 import type { BalanceState, Movement } from "./Account.ts"
 import type { BalanceReason } from "./Enumerations.ts"
 import type { Closing, Execution } from "./Execution.ts"
+import type { FundingRate } from "./Funding.ts"
+import type { AdlAlert, InsurancePool } from "./InsurancePool.ts"
 import type { Instrument, Level, Prices, PublicTrade } from "./Market.ts"
 import type { Order } from "./Order.ts"
 import type { PositionState } from "./Position.ts"
@@ -30,17 +32,23 @@ export type EventBody =
       readonly type: "balance"
       readonly balance: BalanceState
       readonly reason: BalanceReason
+      /** Signed change of the wallet; of funding, what was received, from the isolated margin too. */
       readonly amount: string
       readonly fee: string
       readonly realised_pnl: string
       readonly order_id: string | undefined
       readonly exec_id: string | undefined
       readonly transfer_id: string | undefined
+      /** Market of a fill, a funding payment or a liquidation fee. */
+      readonly symbol?: string | undefined
     }
   | { readonly type: "prices"; readonly prices: ReadonlyArray<Prices> }
   | { readonly type: "sub_account"; readonly sub_account: SubAccountState }
   | { readonly type: "instrument"; readonly instrument: Instrument }
   | { readonly type: "movement"; readonly movement: Movement }
+  | { readonly type: "funding"; readonly funding: FundingRate }
+  | { readonly type: "pool"; readonly symbol: string; readonly pool: InsurancePool }
+  | { readonly type: "adl"; readonly alert: AdlAlert }
   /** An event that this version does not know, or has no use for yet; it keeps the numbering whole. */
   | { readonly type: "other"; readonly name: string }
 

@@ -18,6 +18,32 @@ export interface Grid {
 const POWERS: ReadonlyArray<number> = Array.from({ length: 16 }, (_, i) => 10 ** i)
 /** Text up to this long holds digits that a float64 carries exactly. */
 const EXACT_LENGTH = 15
+const POINT = 46
+const ZERO = 48
+const NINE = 57
+const NONE = -1
+
+/** Numbers up to this are printed from the tables below. */
+const UNITS_MAX = 2 ** 31 - 1
+/** What follows the point, by places and value, the point in front and no zeros at the end. */
+const FRACTIONS: ReadonlyArray<ReadonlyArray<string>> = [0, 1, 2, 3, 4].map((places) =>
+  Array.from({ length: POWERS[places]! }, (_, value) =>
+    value === 0 ? "" : `.${String(value).padStart(places, "0").replace(/0+$/u, "")}`
+  )
+)
+/** Whole parts whose text is at hand, each where its low bits say: the prices of a market share few of them. */
+const WHOLES = 4_096
+const wholes = new Int32Array(WHOLES)
+const wholeTexts: Array<string> = Array.from({ length: WHOLES }, () => "0")
+
+const wholeText = (whole: number): string => {
+  const place = whole & (WHOLES - 1)
+  if (wholes[place] !== whole) {
+    wholes[place] = whole
+    wholeTexts[place] = String(whole)
+  }
+  return wholeTexts[place]!
+}
 
 /** The grid of a positive step. */
 export const make = (step: Decimal.Scaled): Grid => {
@@ -40,10 +66,18 @@ export const fromText = (step: string): Grid => make(Decimal.parse(step))
  * safe integers.
  */
 export const read = (grid: Grid, text: string): number | undefined => {
-  const point = text.indexOf(".")
-  const places = point === -1 ? 0 : text.length - point - 1
-  if (text.length <= EXACT_LENGTH && places <= grid.places && grid.places - places < POWERS.length) {
-    const digits = point === -1 ? Number(text) : Number(text.slice(0, point) + text.slice(point + 1))
+  const { length } = text
+  let exact = length <= EXACT_LENGTH
+  let digits = 0
+  let point = NONE
+  for (let i = 0; exact && i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= ZERO && code <= NINE) digits = digits * 10 + (code - ZERO)
+    else if (code === POINT && point === NONE) point = i
+    else exact = false
+  }
+  const places = point === NONE ? 0 : length - 1 - point
+  if (exact && places <= grid.places && grid.places - places < POWERS.length) {
     const units = digits * POWERS[grid.places - places]!
     if (Number.isSafeInteger(units)) {
       const count = units / grid.factor
@@ -56,19 +90,14 @@ export const read = (grid: Grid, text: string): number | undefined => {
 
 /** Prints a count of steps as a canonical decimal. */
 export const text = (grid: Grid, count: number): Decimal.Decimal => {
-  let units = count * grid.factor
-  if (!Number.isSafeInteger(units)) return Decimal.format(BigInt(count) * grid.step)
-  if (units === 0) return "0"
-  let places = grid.places
-  while (places > 0 && units % 10 === 0) {
-    units /= 10
-    places--
+  const units = count * grid.factor
+  const fractions = FRACTIONS[grid.places]
+  if (fractions !== undefined && units >= 0 && units <= UNITS_MAX) {
+    const scale = POWERS[grid.places]!
+    const whole = Math.floor(units / scale)
+    return wholeText(whole) + fractions[units - whole * scale]!
   }
-  if (places === 0) return String(units)
-  const sign = units < 0 ? "-" : ""
-  const digits = String(Math.abs(units)).padStart(places + 1, "0")
-  const point = digits.length - places
-  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
+  return Decimal.format(BigInt(count) * grid.step)
 }
 
 /** A count of steps as a scaled decimal. */

@@ -1,5 +1,5 @@
 /** Markets and what can be seen of them: instruments, books, trades, tickers, candles. Source: contract 3.3, 5.5. */
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
 import { InstrumentStatus, Side } from "./Enumerations.ts"
@@ -120,6 +120,19 @@ export const Candle = Schema.Struct({
   confirm: Schema.Boolean.annotate({ description: "Whether the candle is closed" })
 }).annotate({ identifier: "Candle" })
 export type Candle = typeof Candle.Type
+
+/** A candle of a price that nobody traded at. */
+export const PriceCandle = Candle.mapFields(Struct.omit(["volume", "turnover", "trade_count"])).annotate({
+  identifier: "PriceCandle"
+})
+export type PriceCandle = typeof PriceCandle.Type
+
+export const OpenInterest = Schema.Struct({
+  symbol: MarketSymbol,
+  open_interest: Decimal.annotate({ description: "Σ of long positions, in the base asset" }),
+  timestamp: Millis.annotate({ description: "Start of the interval, whose first sample this is" })
+}).annotate({ identifier: "OpenInterest" })
+export type OpenInterest = typeof OpenInterest.Type
 
 /** Prices of a market at one moment; from PricesSampled and the Referee. */
 export interface Prices {

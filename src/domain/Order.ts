@@ -27,6 +27,26 @@ export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: Schema.op
 })
 export type OrderRef = typeof OrderRef.Type
 
+/** What a new order waits for; without a direction the sequencer derives it at the order's turn. */
+export interface NewTrigger {
+  readonly trigger_price: string
+  readonly trigger_by: TriggerBy
+  readonly trigger_direction: TriggerDirection | undefined
+}
+
+/** An exit that is asked for. In an amend and for a position a price of `0` removes it. */
+export interface Exit {
+  readonly trigger_price: string
+  readonly trigger_by: TriggerBy
+}
+
+/** Take-profit and stop-loss that are asked for; an absent mode is `Full`, or in an amend the one before. */
+export interface Exits {
+  readonly mode: TpslMode | undefined
+  readonly take_profit: Exit | undefined
+  readonly stop_loss: Exit | undefined
+}
+
 /** A new order, decoded and normalised: `PostOnly` is `GTC` with `post_only`, defaults are filled in. */
 export interface NewOrder {
   readonly symbol: string
@@ -35,10 +55,14 @@ export interface NewOrder {
   readonly qty: string
   readonly price: string | undefined
   readonly time_in_force: TimeInForce
+  /** Unix ms, with GTT only. */
+  readonly expire_time: number | undefined
   readonly post_only: boolean
   readonly reduce_only: boolean
   readonly close_on_trigger: boolean
   readonly order_link_id: string | undefined
+  readonly trigger: NewTrigger | undefined
+  readonly tpsl: Exits | undefined
   readonly smp_type: SmpType
 }
 
@@ -53,6 +77,8 @@ export interface AmendOrder {
   readonly order: OrderName
   readonly price: string | undefined
   readonly qty: string | undefined
+  readonly trigger_price: string | undefined
+  readonly tpsl: Exits | undefined
   /** Expected version; 0: no check. */
   readonly order_iv: number
 }

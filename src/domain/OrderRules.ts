@@ -21,8 +21,9 @@ export interface Violation {
   readonly reason: ViolationReason
   readonly field: string
   readonly message: string
-  readonly min?: Decimal.Decimal
-  readonly max?: Decimal.Decimal
+  /** Decimals as text; points in time as integers. */
+  readonly min?: Decimal.Decimal | number
+  readonly max?: Decimal.Decimal | number
   readonly step?: Decimal.Decimal
 }
 
@@ -125,8 +126,13 @@ const outOfPrices = (rules: OrderRules, field: string): Violation => {
 }
 
 /** Reads a quantity as lots; `zero` lets 0 stand for the whole position. */
-export const checkQty = (rules: OrderRules, text: string, market: boolean, zero: boolean): number | Violation => {
-  const field = "qty"
+export const checkQty = (
+  rules: OrderRules,
+  text: string,
+  market: boolean,
+  zero: boolean,
+  field = "qty"
+): number | Violation => {
   if (!DECIMAL.test(text)) return notDecimal(field, text)
   const lots = Grid.read(rules.qty, text)
   const limit = market ? rules.maxMarketLots : rules.maxLots
@@ -134,11 +140,11 @@ export const checkQty = (rules: OrderRules, text: string, market: boolean, zero:
   if (lots !== undefined && lots >= rules.minLots && lots <= limit) return lots
   if (lots === undefined && Decimal.parse(text) % rules.qty.step !== 0n) {
     const step = Grid.text(rules.qty, 1)
-    return { reason: "NotMultipleOfStep", field, message: `qty is not a multiple of the step ${step}`, step }
+    return { reason: "NotMultipleOfStep", field, message: `${field} is not a multiple of the step ${step}`, step }
   }
   const min = Grid.text(rules.qty, rules.minLots)
   const max = Grid.text(rules.qty, limit)
-  return { reason: "OutOfRange", field, message: `qty must lie between ${min} and ${max}`, min, max }
+  return { reason: "OutOfRange", field, message: `${field} must lie between ${min} and ${max}`, min, max }
 }
 
 /** Checks ticks × lots against the smallest notional; reduce-only orders have none. */

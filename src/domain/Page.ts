@@ -28,4 +28,20 @@ export interface RowKey {
 export interface Rows<A> {
   readonly rows: ReadonlyArray<A>
   readonly next: RowKey | undefined
+  /** JSON text of each row as it was encoded when its event came, where the port has it: a list is joined from it. */
+  readonly texts?: ReadonlyArray<string>
+}
+
+/** Rows that are kept as text: they are decoded once somebody looks into them. */
+export class TextRows<A> implements Rows<A> {
+  readonly texts: ReadonlyArray<string>
+  readonly next: RowKey | undefined
+  private decoded: ReadonlyArray<A> | undefined
+  constructor(texts: ReadonlyArray<string>, next: RowKey | undefined) {
+    this.texts = texts
+    this.next = next
+  }
+  get rows(): ReadonlyArray<A> {
+    return (this.decoded ??= this.texts.map((text) => JSON.parse(text) as A))
+  }
 }

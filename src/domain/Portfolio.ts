@@ -11,6 +11,7 @@ export interface Portfolio {
     readonly funding_index: string
     readonly margin: string
     readonly price: string
+    /** Of its last event: the referee counts all events, the API those of the user's stream, as /position/list does. */
     readonly seq: number
     readonly size: string
     readonly timestamp: number

@@ -5,10 +5,14 @@
  * and the same user-stream numbers, however the stream is cut into batches. Source: contract 5.8, 8.5.
  */
 import type { Movement } from "./Account.ts"
-import { Series, type IntervalCandle } from "./Candles.ts"
+import { bucketStart, Series, type IntervalCandle } from "./Candles.ts"
+import { OpenInterestInterval } from "./Enumerations.ts"
 import type { Event, StreamPosition } from "./Event.ts"
 import type { Closing, Execution } from "./Execution.ts"
-import type { Instrument, PublicTrade } from "./Market.ts"
+import type { FundingRate } from "./Funding.ts"
+import type { AdlAlert, InsurancePool } from "./InsurancePool.ts"
+import { Ledger, type LedgerChange, type LedgerStanding } from "./Ledger.ts"
+import type { Instrument, OpenInterest, Prices, PublicTrade } from "./Market.ts"
 import type { Order } from "./Order.ts"
 import * as Record from "./Record.ts"
 import type { PrivateTopic } from "./Topic.ts"
@@ -75,7 +79,16 @@ export interface ExecutionRow {
   readonly closing: Closing | undefined
 }
 
-export interface Projection {
+/** What a market tells now and then, with the seq of its event. */
+export interface MarketRows {
+  readonly fundings: ReadonlyArray<{ readonly seq: number; readonly funding: FundingRate }>
+  /** The first sample of an interval, under the time that the interval began. */
+  readonly openInterest: ReadonlyArray<{ readonly interval: OpenInterestInterval; readonly record: OpenInterest }>
+  readonly pools: ReadonlyArray<{ readonly seq: number; readonly symbol: string; readonly pool: InsurancePool }>
+  readonly alerts: ReadonlyArray<{ readonly seq: number; readonly alert: AdlAlert }>
+}
+
+export interface Projection extends LedgerChange, MarketRows {
   /** Position before the batch; `undefined`: the beginning. A commit on another position is refused. */
   readonly after: StreamPosition | undefined
   /** Position of the last event of the batch. */
@@ -100,6 +113,8 @@ export interface Standing {
   readonly position: ModelPosition | undefined
   readonly heads: ReadonlyArray<StreamHead>
   readonly candles: ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>
+  /** Absent: nothing was ever traded. */
+  readonly ledger?: LedgerStanding
 }
 
 interface Head {
@@ -120,6 +135,9 @@ export class Projecting {
     string,
     { readonly kind: CandleKind; readonly symbol: string; readonly of: Series }
   >()
+  private readonly ledger: Ledger
+  /** Start of the last interval whose open interest was sampled, by symbol and interval. */
+  private readonly sampled = new Map<string, number>()
   private readonly houseUsers: ReadonlySet<string>
 
   /**
@@ -130,8 +148,12 @@ export class Projecting {
     this.position = standing.position
     this.houseUsers = houseUsers
     for (const { user_id, seq, topics } of standing.heads) this.heads.set(user_id, { seq, ...topics })
+    this.ledger = new Ledger(standing.ledger)
     for (const { kind, symbol, last } of standing.candles) {
       this.series.set(keyOf(kind, symbol), { kind, symbol, of: Series.from(last) })
+      // mark price and open interest are sampled together
+      if (kind !== "mark") continue
+      for (const { interval, candle } of last) this.sampled.set(`${symbol}|${interval}`, candle.start_time)
     }
   }
 
@@ -145,6 +167,10 @@ export class Projecting {
     const instruments = new Map<string, Instrument>()
     const userEvents: Array<UserStreamEvent> = []
     const users = new Set<string>()
+    const fundings: Array<MarketRows["fundings"][number]> = []
+    const openInterest: Array<MarketRows["openInterest"][number]> = []
+    const pools: Array<MarketRows["pools"][number]> = []
+    const alerts: Array<MarketRows["alerts"][number]> = []
 
     const tell = (
       event: Event,
@@ -179,6 +205,7 @@ export class Projecting {
           const { order } = body
           const record = Record.order(order)
           orders.set(order.order_id, { user_id: owner, seq: orders.get(order.order_id)?.seq ?? seq, order, record })
+          this.ledger.order(body)
           tell(event, owner, "order", order.sub_account_address, undefined, () => record)
           break
         }
@@ -187,6 +214,7 @@ export class Projecting {
           const { closing, execution } = body
           const record = Record.execution(execution)
           executions.push({ user_id: owner, seq, execution, record, closing })
+          this.ledger.execution(owner, event, body)
           tell(event, owner, "execution", execution.sub_account_address, undefined, () => record)
           break
         }
@@ -201,6 +229,7 @@ export class Projecting {
         case "balance": {
           if (owner === undefined) break
           const { balance, reason } = body
+          this.ledger.balance(owner, epoch, event, body)
           tell(event, owner, "account_balance", balance.sub_account_address, balance.asset, (at) =>
             Record.balance(balance, at, reason)
           )
@@ -217,6 +246,7 @@ export class Projecting {
         }
         case "prices":
           for (const prices of body.prices) {
+            this.openInterest(prices, openInterest)
             this.candles("mark", prices.symbol).sample(prices.ts_ms, prices.mark_price)
             this.candles("index", prices.symbol).sample(prices.ts_ms, prices.index_price)
             this.candles("trade", prices.symbol).advance(prices.ts_ms)
@@ -232,6 +262,16 @@ export class Projecting {
           break
         case "instrument":
           instruments.set(body.instrument.symbol, body.instrument)
+          break
+        case "funding":
+          fundings.push({ seq, funding: body.funding })
+          this.ledger.funding(body)
+          break
+        case "pool":
+          pools.push({ seq, symbol: body.symbol, pool: body.pool })
+          break
+        case "adl":
+          alerts.push({ seq, alert: body.alert })
           break
         case "book":
         case "other":
@@ -252,6 +292,11 @@ export class Projecting {
       movements: [...movements.values()],
       subAccounts: [...subAccounts.values()],
       instruments: [...instruments.values()],
+      fundings,
+      openInterest,
+      pools,
+      alerts,
+      ...this.ledger.take(),
       userEvents,
       heads: [...users].map((user_id) => {
         const { seq, ...topics } = this.head(user_id)
@@ -276,6 +321,18 @@ export class Projecting {
       this.series.set(key, series)
     }
     return series.of
+  }
+  private openInterest(
+    { open_interest, symbol, ts_ms }: Prices,
+    into: Array<MarketRows["openInterest"][number]>
+  ): void {
+    for (const interval of OpenInterestInterval.literals) {
+      const timestamp = bucketStart(interval, ts_ms)
+      const key = `${symbol}|${interval}`
+      if (timestamp <= (this.sampled.get(key) ?? -1)) continue
+      this.sampled.set(key, timestamp)
+      into.push({ interval, record: { symbol, open_interest: Record.decimal(open_interest), timestamp } })
+    }
   }
   private movedCandles(): ReadonlyArray<CandleChange> {
     const moved: Array<CandleChange> = []

@@ -46,18 +46,22 @@ export const tightest = (rates: ReadonlyArray<Rate | undefined>): Rate | undefin
 }
 
 /**
- * Header fields of a limited answer, lower-case names; a refusal adds `retry-after`. Whole seconds, at least 1: a slot
- * that is free now is free in a second too.
+ * Adds the header fields of a limited answer: lower-case names, each with its value behind it; a refusal adds
+ * `retry-after`. Whole seconds, at least 1: a slot that is free now is free in a second too.
  */
-export const rateHeaders = (rate: Rate): Record<string, string> => {
+export const addRate = (fields: Array<string>, rate: Rate): void => {
   const reset = String(Math.max(1, rate.reset_s))
-  const headers: Record<string, string> = {
-    "ratelimit-limit": String(rate.limit),
-    "ratelimit-remaining": String(rate.remaining),
-    "ratelimit-reset": reset,
-    "ratelimit-policy": `"${rate.bucket}";q=${rate.limit};w=${rate.window_s}`,
-    ratelimit: `"${rate.bucket}";r=${rate.remaining};t=${reset}`
-  }
-  if (!rate.allowed) headers["retry-after"] = reset
-  return headers
+  fields.push(
+    "ratelimit-limit",
+    String(rate.limit),
+    "ratelimit-remaining",
+    String(rate.remaining),
+    "ratelimit-reset",
+    reset,
+    "ratelimit-policy",
+    `"${rate.bucket}";q=${rate.limit};w=${rate.window_s}`,
+    "ratelimit",
+    `"${rate.bucket}";r=${rate.remaining};t=${reset}`
+  )
+  if (!rate.allowed) fields.push("retry-after", reset)
 }

@@ -19,6 +19,14 @@ export const statusOf = {
 export type Code = keyof typeof statusOf
 
 const catalogue = {
+  MalformedRequest: ["BAD_REQUEST", "this is no HTTP/1.1 request"],
+  RequestTimeout: ["BAD_REQUEST", "the request did not arrive in time", 408],
+  MethodNotAllowed: ["BAD_REQUEST", "this path takes other methods", 405],
+  BodyTooLarge: ["BAD_REQUEST", "the body is larger than 256 KiB", 413],
+  WrongMediaType: ["BAD_REQUEST", "the body must be application/json in UTF-8", 415],
+  ExpectationFailed: ["BAD_REQUEST", "this expectation cannot be met", 417],
+  UpgradeRequired: ["BAD_REQUEST", "this path speaks WebSocket: ask for an upgrade", 426],
+  HeadersTooLarge: ["BAD_REQUEST", "request line and headers are too large", 431],
   MalformedJson: ["BAD_REQUEST", "the body is not one JSON object without duplicate keys"],
   UnknownField: ["BAD_REQUEST", "unknown field; field names are snake_case"],
   MissingField: ["BAD_REQUEST", "a required field is missing"],
@@ -56,6 +64,7 @@ const catalogue = {
   ReferralCodeNotFound: ["NOT_FOUND", "no such referral code"],
   RewardNotFound: ["NOT_FOUND", "no such reward"],
   PositionNotFound: ["NOT_FOUND", "no such position"],
+  WalletNotFound: ["NOT_FOUND", "no such wallet has logged in"],
   AccessCodeNotFound: ["NOT_FOUND", "no such access code"],
   ModuleDisabled: ["NOT_FOUND", "this function is switched off here"],
   NoSuchRoute: ["NOT_FOUND", "no such route"],
@@ -85,11 +94,14 @@ const catalogue = {
   CodeRevoked: ["BAD_REQUEST", "the access code was revoked"],
   FaucetLimit: ["BAD_REQUEST", "the faucet's limit for today is reached"],
   RewardPending: ["BAD_REQUEST", "the reward cannot be claimed yet"],
+  RateLimitExceeded: ["RateLimitExceeded", "rate limit exceeded"],
+  InternalError: ["INTERNAL", "internal error"],
+  DatabaseUnavailable: ["SERVICE_UNAVAILABLE", "the database does not answer"],
   BackendUnavailable: ["SERVICE_UNAVAILABLE", "the trading backend does not answer; nothing was sequenced"],
   BackendLagging: ["SERVICE_UNAVAILABLE", "the trading backend is lagging"],
   DeadlineExceeded: ["SERVICE_UNAVAILABLE", "the trading backend did not answer in time"],
   ShuttingDown: ["SERVICE_UNAVAILABLE", "the gateway is shutting down"]
-} as const satisfies Record<string, readonly [Code, string]>
+} as const satisfies Record<string, readonly [code: Code, text: string, status?: number]>
 
 /** A stable reason word. */
 export type Reason = keyof typeof catalogue
@@ -102,6 +114,8 @@ export const Reason = Schema.Literals(reasons as [Reason, ...Array<Reason>]).ann
 export const isReason = (text: string): text is Reason => Object.hasOwn(catalogue, text)
 export const codeOf = (reason: Reason): Code => catalogue[reason][0]
 export const textOf = (reason: Reason): string => catalogue[reason][1]
+/** HTTP status of a reason: that of its code but for those that HTTP itself names. */
+export const httpStatusOf = (reason: Reason): number => catalogue[reason][2] ?? statusOf[codeOf(reason)]
 
 /** Facts beside a reason: the offending `field`, limits (`min`, `max`, `step`), ids and states the caller may act on. */
 export type Details = { readonly [key: string]: string | number | boolean | ReadonlyArray<string> }

@@ -1,18 +1,26 @@
-/** Referral codes: 8 characters of Crockford base32. Source: contract 3.8. */
+/** Referrals and their codes: 8 characters of Crockford base32. Source: specification, Referral record; contract 3.8. */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { Schema } from "effect"
+import { crockford } from "./Crockford.ts"
 
-const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+export const Referral = Schema.Struct({
+  downline_count: Schema.Int.annotate({ description: "Users who named this one as their referrer" }),
+  referral_code: Schema.String.annotate({ description: "The caller's own code", examples: ["7Q2MX9KD"] }),
+  referrer_code: Schema.String.annotate({ description: '"" without a referrer' }),
+  referrer_user_id: Schema.String.annotate({ description: '"" without a referrer' })
+}).annotate({ identifier: "Referral" })
+export type Referral = typeof Referral.Type
 
 /**
  * The code of a user: the first 40 bits of a hash, so that the same wallet has the same code after any restore.
  * `attempt` counts up where another user holds the code already.
  */
-export const referralCodeOf = (user_id: string, attempt: number): string => {
-  const digest = sha256(utf8ToBytes(`referral:${user_id}:${attempt}`))
-  let bits = 0n
-  for (let i = 0; i < 5; i++) bits = (bits << 8n) | BigInt(digest[i]!)
-  let code = ""
-  for (let i = 7; i >= 0; i--) code += CROCKFORD[Number((bits >> BigInt(5 * i)) & 31n)]!
-  return code
+export const referralCodeOf = (user_id: string, attempt: number): string =>
+  crockford(sha256(utf8ToBytes(`referral:${user_id}:${attempt}`)), 8)
+
+/** A code as people write it: blanks around it and lower case are forgiven. `undefined`: it has not the form of a code. */
+export const parseReferralCode = (text: string): string | undefined => {
+  const code = text.trim().toUpperCase()
+  return /^[0-9A-HJKMNP-TV-Z]{8}$/u.test(code) ? code : undefined
 }

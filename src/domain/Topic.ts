@@ -1,26 +1,43 @@
 /** WebSocket topics: their grammar, parsed and printed. Source: specification, Topics; contract 5.5. */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
 import { type Depth, depths, Interval } from "./Enumerations.ts"
 
 export const privateTopics = ["order", "execution", "position", "account_balance"] as const
 export type PrivateTopic = (typeof privateTopics)[number]
 
+/** Topics that need nothing but a market. */
+const plainTopics = ["trade", "ticker", "all_liquidations", "insurance_pool", "adl_alert"] as const
+type PlainTopic = (typeof plainTopics)[number]
+
 export type Topic =
   | { readonly kind: "orderbook"; readonly depth: Depth; readonly symbol: string }
-  | { readonly kind: "trade"; readonly symbol: string }
-  | { readonly kind: "ticker"; readonly symbol: string }
+  | { readonly kind: PlainTopic; readonly symbol: string }
   | { readonly kind: "kline"; readonly interval: Interval; readonly symbol: string }
+  /** Aggregated trades, of a market named by its address. */
+  | { readonly kind: "trade/"; readonly market_addr: Address }
   | { readonly kind: "private"; readonly name: PrivateTopic }
 
 /** Why a text is no topic: the word a caller can act on. */
-export type TopicProblem = "unknown topic" | "unknown depth" | "unknown interval"
+export type TopicProblem =
+  "unknown topic" | "unknown depth" | "unknown interval" | "a market address is 0x and 64 lower-case hex digits"
 
+const AGGREGATED = "trade/"
+const isAddress = Schema.is(Address)
+const isPlain = (text: string): text is PlainTopic => (plainTopics as ReadonlyArray<string>).includes(text)
 const isPrivate = (text: string): text is PrivateTopic => (privateTopics as ReadonlyArray<string>).includes(text)
 
-/** Parses a topic such as `orderbook.50.BTC-USDC`; the symbol itself is not looked up. */
+/** Parses a topic such as `orderbook.50.BTC-USDC`; symbol and address are not looked up. */
 export const parseTopic = (text: string): Topic | TopicProblem => {
   if (isPrivate(text)) return { kind: "private", name: text }
+  if (text.startsWith(AGGREGATED)) {
+    const market_addr = text.slice(AGGREGATED.length)
+    return isAddress(market_addr)
+      ? { kind: AGGREGATED, market_addr }
+      : "a market address is 0x and 64 lower-case hex digits"
+  }
   const [kind, ...rest] = text.split(".")
-  if ((kind === "trade" || kind === "ticker") && rest.length === 1) return { kind, symbol: rest[0]! }
+  if (isPlain(kind!) && rest.length === 1) return { kind: kind as PlainTopic, symbol: rest[0]! }
   if (kind === "orderbook" && rest.length === 2) {
     const depth = depths.find((known) => String(known) === rest[0])
     return depth === undefined ? "unknown depth" : { kind, depth, symbol: rest[1]! }
@@ -41,6 +58,8 @@ export const printTopic = (topic: Topic): string => {
       return `orderbook.${topic.depth}.${topic.symbol}`
     case "kline":
       return `kline.${topic.interval}.${topic.symbol}`
+    case AGGREGATED:
+      return `${AGGREGATED}${topic.market_addr}`
     default:
       return `${topic.kind}.${topic.symbol}`
   }

@@ -11,9 +11,7 @@ import { internal, ofReason, WireError } from "./WireError.ts"
 /** Writes an error body. */
 export const write = (state: RequestState, error: WireError): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.jsonUnsafe(
-    error.details === undefined
-      ? { code: error.code, message: error.message, request_id: state.id }
-      : { code: error.code, message: error.message, details: error.details, request_id: state.id },
+    { code: error.code, message: error.message, details: error.details, request_id: state.id },
     { status: error.status, headers: headersOf(state, error.status) }
   )
 

@@ -8,7 +8,8 @@ export type Documents = (
   response: HttpServerResponse.HttpServerResponse
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
-const acceptsGzip = (header: string | undefined): boolean =>
+/** Whether a client takes gzip. */
+export const acceptsGzip = (header: string | undefined): boolean =>
   header !== undefined &&
   header.split(",").some((each) => {
     const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
@@ -33,9 +34,15 @@ export const make = (paths: ReadonlyArray<string>): Documents => {
       bytes = yield* gzip(Uint8Array.from(body.body))
       packed.set(path, bytes)
     }
+    const { etag, ...headers } = response.headers
     return HttpServerResponse.uint8Array(bytes, {
       contentType: body.contentType,
-      headers: { ...response.headers, "content-encoding": "gzip", vary: "Accept-Encoding" }
+      headers: {
+        ...headers,
+        ...(etag === undefined ? {} : { etag: `W/${etag}` }),
+        "content-encoding": "gzip",
+        vary: "Accept-Encoding"
+      }
     })
   })
 }

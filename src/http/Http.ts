@@ -6,35 +6,45 @@
 import { Context, Effect, identity, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
-import { rateHeaders } from "../domain/RateHeaders.ts"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
+import { taggedPaths } from "./api/Headers.ts"
+import * as AccessCodesHandlers from "./handlers/AccessCodesHandlers.ts"
+import * as AccessHandlers from "./handlers/AccessHandlers.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
 import * as AdminHandlers from "./handlers/AdminHandlers.ts"
 import * as AuthorizeHandlers from "./handlers/AuthorizeHandlers.ts"
+import * as CompetitionHandlers from "./handlers/CompetitionHandlers.ts"
 import * as ExecutionHandlers from "./handlers/ExecutionHandlers.ts"
 import * as MarketHandlers from "./handlers/MarketHandlers.ts"
+import * as MarketHistoryHandlers from "./handlers/MarketHistoryHandlers.ts"
 import * as OrderHandlers from "./handlers/OrderHandlers.ts"
 import * as PositionHandlers from "./handlers/PositionHandlers.ts"
+import * as RewardHandlers from "./handlers/RewardHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
+import * as StatementHandlers from "./handlers/StatementHandlers.ts"
 import * as UserHandlers from "./handlers/UserHandlers.ts"
 import * as Documents from "./Documents.ts"
+import { etagOf, isKnown } from "./Etag.ts"
+import { GZIP_BYTES_MIN, headersOf } from "./Headers.ts"
+import * as MetricsRoute from "./MetricsRoute.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
-import { ofReason, WireError } from "./WireError.ts"
+import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
   /** How many proxies in front are believed when they tell the client's address. */
   readonly trustedProxies: number
+  /** Documents that others derive, by path: given out as JSON. Each is derived once, when it is first asked for. */
+  readonly documents?: Readonly<Record<string, () => object>>
+  /** Whether /metrics is for clients that are not on this machine too. */
+  readonly metricsPublic?: boolean
 }
 
 const OPENAPI_PATH = "/api-docs/openapi.json"
 const SWAGGER_PATH = "/swagger-ui"
-const documentPaths: ReadonlySet<string> = new Set([OPENAPI_PATH, SWAGGER_PATH])
-/** Bodies above this are compressed when the client asks for it. */
-const GZIP_BYTES_MIN = 1025
 
 /** Paths match byte for byte: signatures cover them. Give it to `HttpRouter.serve`. */
 export const routerConfig = {
@@ -44,30 +54,6 @@ export const routerConfig = {
   // a party id of 255 characters, each of them percent-encoded
   maxParamLength: 765
 } as const
-
-const exposed = [
-  "RateLimit",
-  "RateLimit-Policy",
-  "RateLimit-Limit",
-  "RateLimit-Remaining",
-  "RateLimit-Reset",
-  "Retry-After",
-  "X-Request-Id",
-  "X-Data-Age-Ms"
-].join(", ")
-
-/** Headers that every answer carries. */
-const headersOf = (state: RequestState, status: number): Record<string, string> => {
-  const headers: Record<string, string> = {
-    "x-request-id": state.id,
-    "access-control-allow-origin": "*",
-    "access-control-expose-headers": exposed,
-    "cache-control": state.maxAge > 0 && status === 200 ? `max-age=${state.maxAge}` : "no-store"
-  }
-  if (state.dataAge !== undefined) headers["x-data-age-ms"] = String(state.dataAge)
-  if (state.rate !== undefined) Object.assign(headers, rateHeaders(state.rate))
-  return headers
-}
 
 /** Repeats what the preflight asks for: `*` does not cover `Authorization` in browsers. */
 const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
@@ -86,12 +72,11 @@ const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestS
 }
 
 const noSuchRoute = ofReason("NoSuchRoute")
-const upgrade = new WireError("BAD_REQUEST", "this path speaks WebSocket: ask for an upgrade", undefined, 426)
+const upgrade = ofReason("UpgradeRequired")
 
 /** What a request that no route took is answered. */
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState, table: RouteTable.RouteTable) => {
-  const at = request.url.indexOf("?")
-  const path = at === -1 ? request.url : request.url.slice(0, at)
+  const path = pathOf(request.url)
   const methods = table.methodsOf(path)
   if (methods === undefined) return Answer.write(state, noSuchRoute)
   if (RouteTable.isSocket(path) && request.method === "GET") {
@@ -100,20 +85,44 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
       connection: "upgrade"
     })
   }
-  const refused = new WireError("BAD_REQUEST", `this path takes ${methods}`, undefined, 405)
+  const refused = ofReason("MethodNotAllowed", {}, { message: `this path takes ${methods}` })
   return HttpServerResponse.setHeader(Answer.write(state, refused), "allow", methods)
 }
 
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
-const noHost = new WireError("BAD_REQUEST", "HTTP/1.1 needs a Host header")
+const noHost = ofReason("MalformedRequest", {}, { message: "HTTP/1.1 needs a Host header" })
 /** RFC 9112, 3.2. */
 const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
   headers["host"] === undefined && (source as { readonly httpVersion?: string }).httpVersion === "1.1"
 
+const etags = new WeakMap<Uint8Array, string>()
+/** Tags the answer of a path that rarely changes; who has it already is told so. */
+const tagged = (
+  request: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse
+): HttpServerResponse.HttpServerResponse => {
+  const { body, headers, status } = response
+  if (status !== 200 || body._tag !== "Uint8Array") return response
+  const etag = etags.get(body.body) ?? etagOf(body.body)
+  etags.set(body.body, etag)
+  if (!isKnown(request.headers["if-none-match"], etag)) return HttpServerResponse.setHeader(response, "etag", etag)
+  const { "content-type": _, "content-length": __, ...kept } = headers
+  return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
+}
+const pathOf = (url: string): string => {
+  const at = url.indexOf("?")
+  return at === -1 ? url : url.slice(0, at)
+}
+
 /** Gives a request its state and every answer its headers. */
-const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents: Documents.Documents) =>
+const envelope = (
+  options: HttpOptions,
+  table: RouteTable.RouteTable,
+  documentPaths: ReadonlySet<string>,
+  documents: Documents.Documents
+) =>
   HttpRouter.middleware(
     (app) =>
       Effect.withFiber((fiber) => {
@@ -130,6 +139,7 @@ const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents:
               : Answer.ofCause(cause, state)
           }),
           Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
+          taggedPaths.has(pathOf(request.url)) ? Effect.map((response) => tagged(request, response)) : identity,
           documentPaths.has(request.url)
             ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
             : identity
@@ -140,13 +150,20 @@ const envelope = (options: HttpOptions, table: RouteTable.RouteTable, documents:
 
 const handlers = Layer.mergeAll(
   AuthorizeHandlers.layer,
+  AccessHandlers.layer,
   MarketHandlers.layer,
+  MarketHistoryHandlers.layer,
   OrderHandlers.layer,
   ExecutionHandlers.layer,
+  ExecutionHandlers.offset,
   PositionHandlers.layer,
   AccountHandlers.layer,
+  StatementHandlers.layer,
   UserHandlers.layer,
+  RewardHandlers.layer,
+  CompetitionHandlers.layer,
   AdminHandlers.layer,
+  AccessCodesHandlers.layer,
   ServiceHandlers.layer
 )
 
@@ -154,14 +171,35 @@ const handlers = Layer.mergeAll(
 const discharged = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   routes as Layer.Layer<A, E, Exclude<R, HttpRouter.Request.From<"Requires", CurrentRequest>>>
 
+/** Gives out a document of others. */
+const given = (path: string, derive: () => object) => {
+  let response: HttpServerResponse.HttpServerResponse | undefined
+  return HttpRouter.add(
+    "GET",
+    path as HttpRouter.PathInput,
+    Effect.sync(() => (response ??= HttpServerResponse.jsonUnsafe(derive())))
+  )
+}
+
+const documentPathsOf = ({ documents = {} }: HttpOptions): ReadonlyArray<string> => [
+  OPENAPI_PATH,
+  SWAGGER_PATH,
+  ...Object.keys(documents)
+]
+
+/** Every path that exists. */
+export const tableOf = (options: HttpOptions): RouteTable.RouteTable =>
+  RouteTable.make([
+    ...RouteTable.ofApi(Api),
+    ...[...documentPathsOf(options), MetricsRoute.METRICS_PATH, ...RouteTable.socketPaths].map((path) => ({
+      method: "GET",
+      path
+    }))
+  ])
+
 /** The REST surface. */
 export const layer = (options: HttpOptions) => {
-  const table = RouteTable.make([
-    ...RouteTable.ofApi(Api),
-    { method: "GET", path: OPENAPI_PATH },
-    { method: "GET", path: SWAGGER_PATH },
-    ...RouteTable.socketPaths.map((path) => ({ method: "GET", path }))
-  ])
+  const documentPaths = documentPathsOf(options)
   return discharged(
     Layer.mergeAll(
       HttpApiBuilder.layer(Api, { openapiPath: OPENAPI_PATH }).pipe(
@@ -170,10 +208,12 @@ export const layer = (options: HttpOptions) => {
         Layer.provide(Door.layer)
       ),
       HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
+      ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
+      MetricsRoute.layer({ metricsPublic: false, ...options }),
       HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
         global: true
       }),
-      envelope(options, table, Documents.make([...documentPaths]))
+      envelope(options, tableOf(options), new Set(documentPaths), Documents.make([...documentPaths]))
     )
   )
 }

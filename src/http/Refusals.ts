@@ -11,9 +11,10 @@ import type { HistoryUnavailable } from "../services/History.ts"
 import type { Rate } from "../services/RateLimiter.ts"
 import type { RefereeUnavailable } from "../services/Referee.ts"
 import type { Refused } from "../services/Refused.ts"
+import type { Outpaced } from "../services/RewardStore.ts"
 import type { ReadError, SubmitError } from "../services/Sequencer.ts"
 import { CurrentRequest, type RequestState } from "./RequestState.ts"
-import { internal, ofReason, WireError } from "./WireError.ts"
+import { internal, ofReason, type WireError } from "./WireError.ts"
 
 export type Failure =
   | Refused
@@ -24,9 +25,10 @@ export type Failure =
   | AccountsUnavailable
   | ApiKeyRefused
   | AuthError
+  | Outpaced
 
-const tooMany = new WireError("RateLimitExceeded", "rate limit exceeded")
-const databaseLost = new WireError("SERVICE_UNAVAILABLE", "the database does not answer")
+const tooMany = ofReason("RateLimitExceeded")
+const databaseLost = ofReason("DatabaseUnavailable")
 const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
 const backendLost = ofReason("BackendUnavailable")
 
@@ -58,6 +60,7 @@ export const refusalOf = (failure: Failure, state: RequestState): WireError => {
       return backendLost
     case "OutcomeUnknown":
       return unknownOutcome
+    case "Outpaced":
     case "HistoryUnavailable":
     case "AccountsUnavailable":
     case "AuthUnavailable":

@@ -3,6 +3,7 @@ import { Context, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import type { Rate } from "../services/RateLimiter.ts"
+import { REQUEST_KEY } from "../services/RequestInHand.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
 
@@ -22,6 +23,8 @@ export class RequestState {
   challenge = "Bearer"
   /** Age of market data in ms, told while the backend is away. */
   dataAge: number | undefined = undefined
+  /** Since when the path is deprecated, Unix seconds; `undefined`: it is not. Source: RFC 9745. */
+  deprecatedSince: number | undefined = undefined
   /** Seconds that an answer may be cached; 0: not at all. */
   maxAge = 0
 
@@ -33,5 +36,5 @@ export class RequestState {
   }
 }
 
-/** The state of the request in hand. */
-export class CurrentRequest extends Context.Service<CurrentRequest, RequestState>()("gateway/http/CurrentRequest") {}
+/** The state of the request in hand; those further inside see its id, as `RequestInHand`. */
+export class CurrentRequest extends Context.Service<CurrentRequest, RequestState>()(REQUEST_KEY) {}

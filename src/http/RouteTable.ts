@@ -10,6 +10,8 @@ export interface Route {
 export interface RouteTable {
   /** Methods of a path as an `Allow` header tells them; `undefined`: no such path. */
   readonly methodsOf: (path: string) => string | undefined
+  /** The path of the endpoint that takes a path, parameters as `:name`; "": there is none. */
+  readonly routeOf: (path: string) => string
 }
 
 /** Paths that speak WebSocket; their upgrades are taken before a router sees them. */
@@ -31,20 +33,21 @@ export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>
 
 export const make = (routes: ReadonlyArray<Route>): RouteTable => {
   const exact = new Map<string, Set<string>>()
-  const patterns: Array<{ readonly pattern: RegExp; readonly methods: Set<string> }> = []
+  const patterns: Array<{ readonly path: string; readonly pattern: RegExp; readonly methods: Set<string> }> = []
   for (const path of new Set(routes.map((route) => route.path))) {
     const methods = new Set(routes.filter((route) => route.path === path).map((route) => route.method))
     // a path that answers GET answers HEAD
     if (methods.has("GET")) methods.add("HEAD")
     methods.add("OPTIONS")
     if (path.includes("/:")) {
-      patterns.push({ pattern: new RegExp(`^${path.replaceAll(/\/:[a-z_]+/gu, "/[^/]+")}$`, "u"), methods })
+      patterns.push({ path, pattern: new RegExp(`^${path.replaceAll(/\/:[a-z_]+/gu, "/[^/]+")}$`, "u"), methods })
     } else exact.set(path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path, methods)
   }
   return {
     methodsOf: (path) => {
       const methods = exact.get(path) ?? patterns.find(({ pattern }) => pattern.test(path))?.methods
       return methods === undefined ? undefined : [...methods].join(", ")
-    }
+    },
+    routeOf: (path) => (exact.has(path) ? path : (patterns.find(({ pattern }) => pattern.test(path))?.path ?? ""))
   }
 }

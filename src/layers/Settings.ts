@@ -98,6 +98,18 @@ export const table = {
   adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
   loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
   apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
+  accessMode: withDefault(
+    "ACCESS_MODE",
+    oneOf("off", "open", "closed"),
+    "open",
+    "open: access codes work, nobody is gated; closed: wallets that are not whitelisted only read; off: no access codes"
+  ),
+  activationWindowS: withDefault(
+    "ACTIVATION_WINDOW_S",
+    Config.Int,
+    300,
+    "accepted clock difference of an activation, s"
+  ),
   rateLimitMode: withDefault(
     "RATE_LIMIT_MODE",
     oneOf("enforce", "report", "off"),
@@ -117,6 +129,12 @@ export const table = {
   wsConnectionsPerIp: withDefault("WS_CONNECTIONS_PER_IP", Config.Int, 50, "sockets an address; 0: no limit"),
   wsConnectionsPerUser: withDefault("WS_CONNECTIONS_PER_USER", Config.Int, 20, "private sockets a user; 0: no limit"),
   trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
+  metricsPublic: withDefault(
+    "METRICS_PUBLIC",
+    Config.Boolean,
+    false,
+    "on: /metrics answers every client, not only those on this machine"
+  ),
   drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
   logLevel: withDefault(
     "LOG_LEVEL",

@@ -19,9 +19,15 @@ import * as NodeSignatures from "./node/NodeSignatures.ts"
 import * as NodeSigningKeys from "./node/NodeSigningKeys.ts"
 import type { Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
+import * as SqlAccessCodes from "./sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "./sql/SqlAccounts.ts"
+import * as SqlBanStore from "./sql/SqlBanStore.ts"
+import * as SqlCompetitionStore from "./sql/SqlCompetitionStore.ts"
 import * as SqlHistory from "./sql/SqlHistory.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
+import * as SqlReferralStore from "./sql/SqlReferralStore.ts"
+import * as SqlRewardStore from "./sql/SqlRewardStore.ts"
+import * as SqlSwitchStore from "./sql/SqlSwitchStore.ts"
 
 /** A setting names something that cannot be used. */
 export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
@@ -89,7 +95,14 @@ export const layer = (settings: Settings) => {
   const database = (name: string, synchronous: "FULL" | "NORMAL") =>
     NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
   const accountsDatabase = database("accounts.sqlite", "FULL")
-  const accounts = SqlAccounts.layer.pipe(Layer.provide(accountsDatabase))
+  // one connection, so that one transaction uses a code and admits a wallet
+  const accounts = Layer.mergeAll(
+    SqlAccessCodes.layer,
+    SqlBanStore.layer,
+    SqlCompetitionStore.layer,
+    SqlReferralStore.layer,
+    SqlRewardStore.layer
+  ).pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(accountsDatabase))
   return Layer.unwrap(
     Effect.as(
       dataDir(settings.dataDir),
@@ -97,6 +110,7 @@ export const layer = (settings: Settings) => {
         settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
         SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
         accounts,
+        SqlSwitchStore.layer.pipe(Layer.provide(accountsDatabase)),
         NonceStore.routed({
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
           // survives the end of the process; of a power loss the window is the limit

@@ -17,12 +17,19 @@ export class KeyRegistered extends Schema.TaggedError<KeyRegistered>()("KeyRegis
 /** The user holds as many keys as allowed. */
 export class TooManyKeys extends Schema.TaggedError<TooManyKeys>()("TooManyKeys", { max: Schema.Int }) {}
 
+/** What an access code gave a wallet. */
+export interface Activation {
+  readonly badge: boolean
+  readonly multiplier_bps: number
+}
+
 export interface User {
   readonly user_id: string
   readonly root_address: string
   readonly rail: Rail
   readonly party_id: string | undefined
   readonly referral_code: string
+  /** Whether an access code was used; it may have been before the first login. */
   readonly activated: boolean
   readonly badge: boolean
   readonly multiplier_bps: number
@@ -58,6 +65,8 @@ export class Accounts extends Context.Service<
       readonly party_id: string | undefined
     }) => Answer<{ readonly user: User; readonly created: boolean }>
     readonly user: (user_id: string) => Answer<User | undefined>
+    /** The user who holds a referral code. */
+    readonly userOfCode: (referral_code: string) => Answer<User | undefined>
     /** Marks that sub-account 0 exists, so that later logins need no backend. */
     readonly markReady: (user_id: string) => Answer<void>
     readonly isReady: (user_id: string) => Answer<boolean>
@@ -68,6 +77,13 @@ export class Accounts extends Context.Service<
 
     readonly isWhitelisted: (root_address: string) => Answer<boolean>
     readonly setWhitelisted: (root_address: string, whitelisted: boolean) => Answer<void>
+    /**
+     * Whitelists a wallet and stores what its access code gave, both or nothing; `false` where it is whitelisted or
+     * activated already. The wallet need not have logged in.
+     */
+    readonly activate: (root_address: string, activation: Activation) => Answer<boolean>
+    /** What an access code gave the wallet; `undefined` where none was used. */
+    readonly activation: (root_address: string) => Answer<Activation | undefined>
 
     /** Keys of a user, in no order; revoked ones are left out. */
     readonly apiKeys: (user_id: string) => Answer<ReadonlyArray<ApiKeyRecord>>

@@ -86,11 +86,13 @@ const recordOf = (key: ApiKeyRecord): ApiKey => ({
   ...(key.last_used_time === undefined ? {} : { last_used_time: key.last_used_time })
 })
 
-/** Whether a change takes something away that an open connection may be using. */
-const narrows = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
+const sameMembers = (a: ReadonlyArray<string> | undefined, b: ReadonlyArray<string> | undefined): boolean =>
+  a?.length === b?.length && (a?.every((one) => b!.includes(one)) ?? true)
+
+/** Whether an open connection would go on as the key was, seeing what it may not any more, or not what it may now. */
+const felt = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
   before.scopes.some((scope) => !after.scopes.includes(scope)) ||
-  (after.sub_account_addresses !== undefined &&
-    !(before.sub_account_addresses?.every((address) => after.sub_account_addresses!.includes(address)) ?? false)) ||
+  !sameMembers(before.sub_account_addresses, after.sub_account_addresses) ||
   (after.ip_allowlist.length > 0 && after.ip_allowlist.join() !== before.ip_allowlist.join()) ||
   (after.expires_time !== undefined && after.expires_time < (before.expires_time ?? Infinity))
 
@@ -106,7 +108,7 @@ export class ApiKeys extends Context.Service<
     readonly find: (public_key: string) => Effect.Effect<ActiveKey | undefined, AccountsUnavailable>
     /** Notes that a key was used; written later. */
     readonly touch: (api_key_id: string, at_ms: number) => void
-    /** Calls back with the `api_key_id` whenever a key is revoked, or may do less than before. */
+    /** Calls back with the `api_key_id` whenever a key is revoked, may do less, or sees other sub-accounts than before. */
     readonly onRevoked: (listener: (api_key_id: string) => void) => Effect.Effect<void>
   }
 >()("gateway/services/ApiKeys") {
@@ -201,7 +203,7 @@ export class ApiKeys extends Context.Service<
           yield* accounts.updateApiKey(after)
           writes++
           cache.delete(after.public_key)
-          if (after.revoked || narrows(before, after)) dropped(after)
+          if (after.revoked || felt(before, after)) dropped(after)
         }, Effect.uninterruptible)
 
         const withLastUse = (record: ApiKeyRecord): ApiKeyRecord => {

@@ -2,7 +2,7 @@
  * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of contract 3.2,
  * 4.4 and 4.8.
  */
-import { Clock, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Context, Duration, Effect, identity, Layer, Redacted, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
@@ -13,6 +13,7 @@ import { sameSecret } from "../domain/Secrets.ts"
 import type { Caller } from "../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
+import { BanList } from "./BanList.ts"
 import { commandIdOf } from "./Ids.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
 import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
@@ -91,17 +92,14 @@ interface Wallet {
 export class Authenticator extends Context.Service<
   Authenticator,
   {
-    /** Logs a wallet in, and makes its user and sub-account 0 the first time. Counts `authorize-ip` itself. */
-    readonly login: (
-      body: {
-        readonly public_key: string
-        readonly signature: string
-        readonly timestamp_ms: number
-        readonly nonce: string
-        readonly verifying_key: string | undefined
-      },
-      client_ip: string
-    ) => Effect.Effect<
+    /** Logs a wallet in, and makes its user and sub-account 0 the first time. The door counts the address. */
+    readonly login: (body: {
+      readonly public_key: string
+      readonly signature: string
+      readonly timestamp_ms: number
+      readonly nonce: string
+      readonly verifying_key: string | undefined
+    }) => Effect.Effect<
       {
         readonly token: string
         readonly user_id: string
@@ -114,6 +112,10 @@ export class Authenticator extends Context.Service<
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
     /** Whoever holds the token. Failures count against the client's address, as those of `signed` and `basic` do. */
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
+    /** The same at once, for a token that was verified before and stands; `undefined`: ask {@link bearer}. */
+    readonly bearerNow?: (token: string) => Caller | undefined
+    /** Whoever holds the token, at a socket: its failures are counted by the connection. Source: contract 5.2, 7. */
+    readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError>
     /** Whoever signed the request; the nonce is not claimed yet, so that the rate of the key can be checked first. */
     readonly signed: (
       request: SignedRequest
@@ -130,6 +132,8 @@ export class Authenticator extends Context.Service<
     readonly basic: (username: string, password: string, client_ip: string) => Effect.Effect<void, AuthError>
     /** Calls back whenever a credential (jti or api_key_id) is refused from now on. */
     readonly onRevoked: (listener: (credential: string) => void) => Effect.Effect<void>
+    /** Calls back whenever all credentials of a user are refused from now on. */
+    readonly onBanned: (listener: (user_id: string) => void) => Effect.Effect<void>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -139,13 +143,15 @@ export class Authenticator extends Context.Service<
   ): Layer.Layer<
     Authenticator,
     never,
-    Accounts | ApiKeys | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
+    Accounts | ApiKeys | BanList | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
   > => Layer.effect(Authenticator, make(options))
 }
 
 const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
+  const clock = yield* Clock.Clock
   const accounts = yield* Accounts
   const apiKeys = yield* ApiKeys
+  const bans = yield* BanList
   const nonces = yield* NonceStore
   const limiter = yield* RateLimiter
   const sequencer = yield* Sequencer
@@ -252,6 +258,9 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   /** A key that is known and not expired. */
   const activeKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
     const key = yield* orUnavailable(apiKeys.find(Hex.encode(publicKey)))
+    // a ban revokes the keys of its user, and says so
+    const owner = key?.caller.user_id ?? (yield* orUnavailable(accounts.apiKeyOf(Hex.encode(publicKey))))?.user_id
+    if (owner !== undefined && bans.isBanned(owner)) return yield* refuse("RevokedToken")
     if (key === undefined) return yield* refuse("UnknownApiKey")
     const { expires_at_ms } = key.caller
     if (expires_at_ms !== undefined && expires_at_ms <= (yield* Clock.currentTimeMillis)) {
@@ -269,8 +278,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       Effect.map(Clock.currentTimeMillis, (now) => apiKeys.touch(caller.credential, now))
     )
 
-  const login: Authenticator["Service"]["login"] = Effect.fnUntraced(function* (body, client_ip) {
-    yield* limit("authorize-ip", client_ip)
+  const login: Authenticator["Service"]["login"] = Effect.fnUntraced(function* (body) {
     const { public_key, timestamp_ms, nonce } = body
     if (!isNonce(nonce)) return yield* refuse("InvalidNonce", { field: "nonce" })
     const wallet = yield* walletOf(public_key, body.verifying_key)
@@ -294,7 +302,10 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     )
   const missing = Effect.suspend(() => Effect.fail(refuse("MissingToken")))
 
-  const bearer: Authenticator["Service"]["bearer"] = (token, client_ip) =>
+  const holderOf = (
+    token: string,
+    around: (check: Effect.Effect<Caller, AuthError>) => Effect.Effect<Caller, AuthError>
+  ): Effect.Effect<Caller, AuthError> =>
     Effect.clockWith((clock) => {
       const known = tokens.known(token, clock.currentTimeMillisUnsafe())
       if (typeof known === "object") return Effect.succeed(known)
@@ -304,7 +315,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
           : token === ""
             ? missing
             : verifyToken(token)
-      return guarded("auth-failures", client_ip)(check)
+      return around(check)
     })
 
   const checkRequest = Effect.fnUntraced(function* (request: SignedRequest) {
@@ -368,7 +379,12 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       yield* orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!))
       for (const listener of revocations) listener(caller.credential)
     }),
-    bearer,
+    bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
+    bearerNow: (token) => {
+      const known = tokens.known(token, clock.currentTimeMillisUnsafe())
+      return typeof known === "object" ? known : undefined
+    },
+    bearerSocket: (token) => holderOf(token, identity),
     signed: (request) => guarded("auth-failures", request.client_ip)(checkRequest(request)),
     signedSocket,
     basic: (username, password, client_ip) => guarded("basic-failures", client_ip)(checkAdmin(username, password)),
@@ -377,6 +393,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         Effect.sync(() => void revocations.add(listener)),
         apiKeys.onRevoked(listener)
       ),
+    onBanned: bans.onBanned,
     jwks: tokens.jwks
   })
 })

@@ -1,8 +1,10 @@
-/** Policy: test money and transfers between own sub-accounts. Source: contract 3.7. */
+/** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: contract 3.7. */
 import { Context, Effect, Layer } from "effect"
-import type { Deposit, Movement } from "../domain/Account.ts"
+import type { Deposit, Movement, Withdrawal } from "../domain/Account.ts"
+import { parseAddress } from "../domain/Address.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { TransferStatus } from "../domain/Enumerations.ts"
+import { parseParty } from "../domain/Identity.ts"
 import type { Caller } from "../domain/User.ts"
 import { Gate } from "./Gate.ts"
 import { commandIdOf, Ids } from "./Ids.ts"
@@ -21,6 +23,15 @@ const sameAccount = new Refused(
   { field: "to_sub_account_address" },
   "source and target are the same sub-account"
 )
+
+const noDestination = {
+  address: new Refused("InvalidField", { field: "destination" }, "destination is an address"),
+  party: new Refused("InvalidField", { field: "destination" }, "destination is a party id")
+}
+
+/** A destination of the user's own rail in its canonical form. */
+const destinationOf = (caller: Caller, text: string): string | undefined =>
+  caller.rail === "party" ? parseParty(text)?.id : parseAddress(text)
 
 const wrongAmount = (asset: string, amount: string): Refused | undefined => {
   if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `the only asset is ${ASSET}`)
@@ -53,6 +64,17 @@ export class Funds extends Context.Service<
         readonly amount: string
       }
     ) => Effect.Effect<{ readonly transfer_id: string; readonly status: TransferStatus }, FundsFailure>
+    /** Takes money out at once; it is `pending` until it has arrived. Its id makes it idempotent like a transfer. */
+    readonly withdraw: (
+      caller: Caller,
+      body: {
+        readonly withdrawal_id: string
+        readonly sub_account_address: string
+        readonly asset: string
+        readonly amount: string
+        readonly destination: string
+      }
+    ) => Effect.Effect<Withdrawal, FundsFailure>
   }
 >()("gateway/services/Funds") {
   static readonly layer = (options: {
@@ -113,6 +135,32 @@ export class Funds extends Context.Service<
             })
             const { status } = yield* movementOf(ack)
             return { transfer_id, status }
+          }),
+          withdraw: Effect.fnUntraced(function* (caller, body) {
+            const { withdrawal_id, sub_account_address, asset, amount } = body
+            const wrong = wrongAmount(asset, amount)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            const destination = destinationOf(caller, body.destination)
+            if (destination === undefined) return yield* Effect.fail(noDestination[caller.rail])
+            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const ack = yield* sequencer.submit({
+              command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),
+              user_id: caller.user_id,
+              sub_account_address,
+              body: { type: "withdraw", withdrawal_id, asset, amount: Decimal.canonical(amount), destination }
+            })
+            const movement = yield* movementOf(ack)
+            return {
+              withdrawal_id,
+              sub_account_address,
+              asset: movement.asset,
+              amount: movement.amount,
+              status: movement.status,
+              destination,
+              created_time: movement.created_time,
+              updated_time: movement.updated_time
+            }
           })
         })
       })

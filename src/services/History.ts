@@ -8,13 +8,19 @@
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
-import type { ExecType, Interval, OrderStatus } from "../domain/Enumerations.ts"
-import type { Execution } from "../domain/Execution.ts"
-import type { Candle, Instrument, PublicTrade } from "../domain/Market.ts"
+import type { AccountRow, MarketRow } from "../domain/Activity.ts"
+import type { ClosedPnl } from "../domain/ClosedPnl.ts"
+import type { ExecType, Interval, OpenInterestInterval, OrderStatus, TransactionType } from "../domain/Enumerations.ts"
+import type { Closing, Execution } from "../domain/Execution.ts"
+import type { FundingPayment, FundingRate } from "../domain/Funding.ts"
+import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
+import type { LedgerStanding } from "../domain/Ledger.ts"
+import type { Candle, Instrument, OpenInterest, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
 import type { RowKey, Rows } from "../domain/Page.ts"
 import type { CandleChange, CandleKind, ModelPosition, OrderRow, Projection, StreamHead } from "../domain/Projection.ts"
 import type { PrivateTopic } from "../domain/Topic.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import type { SubAccountState } from "../domain/User.ts"
 
 /** The database does not answer. */
@@ -55,6 +61,32 @@ export interface OrderQuery extends ListQuery {
 export interface ExecutionQuery extends ListQuery {
   readonly order_id: string | undefined
   readonly exec_type: ExecType | undefined
+}
+
+/** An execution as its row stands in the stream. */
+export interface PastExecution {
+  /** Grows with the stream, even where its numbering starts anew. */
+  readonly id: number
+  readonly user_id: string
+  readonly execution: Execution
+}
+
+/** Rows of a market, newest first, in [start_time, end_time). */
+export interface MarketQuery {
+  readonly symbol: string
+  readonly start_time: number | undefined
+  readonly end_time: number | undefined
+  readonly limit: number
+  readonly after: RowKey | undefined
+}
+/** The same, of one market or of all. */
+export type MarketsQuery = Omit<MarketQuery, "symbol" | "after"> & { readonly symbol: string | undefined }
+
+/** Hours that begin in [start, end), of a user or of everybody. */
+export interface HoursQuery {
+  readonly user_id: string | undefined
+  readonly start: number
+  readonly end: number
 }
 
 /** What is open at a position, read from the backend when the stream cannot be followed from where the model stood. */
@@ -100,6 +132,21 @@ export class History extends Context.Service<
       readonly order_link_id: string | undefined
     }) => Read<Order | undefined>
     readonly executions: (query: ExecutionQuery) => Read<Rows<Execution>>
+    /** Executions of all users in the order of the stream, from after a row on: for who counts every one of them once. */
+    readonly executionsAfter: (id: number, limit: number) => Read<ReadonlyArray<PastExecution>>
+    /** Id of the newest execution; 0 before the first. */
+    readonly lastExecution: Read<number>
+    /** Executions newest first behind the first `offset`, and how many there are. */
+    readonly executionsAt: (
+      query: Pick<ListQuery, "user_id" | "sub_accounts" | "symbol" | "limit"> & { readonly offset: number }
+    ) => Read<{ readonly rows: ReadonlyArray<Execution>; readonly total: number }>
+    /** By the first fill that closed. */
+    readonly closedPnls: (query: ListQuery) => Read<Rows<ClosedPnl>>
+    readonly transactions: (
+      query: ListQuery & { readonly type: TransactionType | undefined }
+    ) => Read<Rows<Transaction>>
+    /** By the time of settlement. */
+    readonly fundingPayments: (query: ListQuery) => Read<Rows<FundingPayment>>
     readonly movements: (query: ListQuery & { readonly kind: Movement["kind"] | undefined }) => Read<Rows<Movement>>
     readonly subAccounts: (user_id: string) => Read<ReadonlyArray<SubAccountState>>
     readonly instruments: Read<ReadonlyArray<Instrument>>
@@ -116,6 +163,31 @@ export class History extends Context.Service<
       readonly limit: number
     }) => Read<ReadonlyArray<Candle>>
 
+    /** Settlements, by their time. */
+    readonly fundingRates: (query: MarketQuery) => Read<Rows<FundingRate>>
+    readonly openInterest: (
+      query: MarketQuery & { readonly interval: OpenInterestInterval }
+    ) => Read<Rows<OpenInterest>>
+    readonly pools: (query: MarketsQuery) => Read<ReadonlyArray<InsurancePool>>
+    readonly adlAlerts: (query: MarketsQuery) => Read<ReadonlyArray<AdlAlert>>
+
+    /** Hours of sub-accounts in markets, and as a whole; the running one too. */
+    readonly marketHours: (query: HoursQuery) => Read<ReadonlyArray<MarketRow>>
+    readonly accountHours: (query: HoursQuery) => Read<ReadonlyArray<AccountRow>>
+    /** The last hour that began before `hour`, of every sub-account of a user in every market, and as a whole. */
+    readonly hoursBefore: (query: { readonly user_id: string; readonly hour: number }) => Read<{
+      readonly markets: ReadonlyArray<MarketRow>
+      readonly accounts: ReadonlyArray<AccountRow>
+    }>
+    /** Executions of a user in [start, end), with what they closed, oldest first; for spans within an hour. */
+    readonly fills: (query: {
+      readonly user_id: string
+      readonly start: number
+      readonly end: number
+    }) => Read<ReadonlyArray<{ readonly execution: Execution; readonly closing: Closing | undefined }>>
+
+    /** What the ledger of the projection goes on from after a start. */
+    readonly ledger: Read<LedgerStanding>
     /** The last candle of every interval, of every price of every market, to go on from after a start. */
     readonly lastCandles: Read<ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>>
     /** Head of every user's stream and of each of its topics, to count on from after a start. */

@@ -8,6 +8,7 @@ import { Context, Effect, Layer } from "effect"
 import type { Balance } from "../domain/Account.ts"
 import { marketAddress } from "../domain/Address.ts"
 import * as Decimal from "../domain/Decimal.ts"
+import type { FeeRate } from "../domain/Market.ts"
 import { LIMIT_DEFAULT } from "../domain/Page.ts"
 import type { Portfolio } from "../domain/Portfolio.ts"
 import type { Position } from "../domain/Position.ts"
@@ -46,6 +47,11 @@ export class Holdings extends Context.Service<
       caller: Caller,
       asked: ListAsked
     ) => Effect.Effect<Page<Position> & StreamMark, HoldingsFailure>
+    /** Fee rates of one market or of all. */
+    readonly feeRates: (
+      caller: Caller,
+      symbol: string | undefined
+    ) => Effect.Effect<ReadonlyArray<FeeRate>, HoldingsFailure>
     /** Sums leave out what a bound key does not see. */
     readonly portfolio: (caller: Caller) => Effect.Effect<Portfolio, HoldingsFailure>
   }
@@ -92,7 +98,10 @@ export class Holdings extends Context.Service<
       /** The portfolio of some sub-accounts only, put together from their accounts. */
       const narrowed = Effect.fnUntraced(function* (caller: Caller, whole: Portfolio) {
         const isUnseen = unseen(caller)
-        const accounts = yield* accountsOf([...caller.bound_to!])
+        const seen = whole.vault_balances.filter((balance) => !isUnseen(balance.id))
+        // a sub-account that the key names may have been deleted since
+        const addresses = new Set(seen.map((balance) => balance.id))
+        const accounts = yield* accountsOf([...addresses])
         const balances = accounts.flatMap((account) => account.balances)
         const positions = accounts.flatMap((account) => account.positions).filter((position) => position.size !== "0")
         const funding = positions.map((position) => {
@@ -106,7 +115,7 @@ export class Holdings extends Context.Service<
           positions: whole.positions.filter((position) => !isUnseen(position.sid)),
           summary: {
             collateral_notional: sum(balances.map((balance) => balance.wallet_balance)),
-            maintenance_margin_required: sum(balances.map((balance) => balance.maintenance_margin)),
+            maintenance_margin_required: sum(positions.map((position) => position.position_mm)),
             total_available_balance: sum(balances.map((balance) => balance.available_balance)),
             total_balance: sum(balances.map((balance) => balance.equity)),
             total_margin_used: sum([
@@ -114,11 +123,11 @@ export class Holdings extends Context.Service<
               ...margins
             ]),
             total_positions: positions.length,
-            total_vaults: accounts.length,
+            total_vaults: addresses.size,
             unrealized_funding_total: sum(funding),
             unrealized_pnl_total: sum(positions.map((position) => position.unrealised_pnl))
           },
-          vault_balances: whole.vault_balances.filter((balance) => !isUnseen(balance.id))
+          vault_balances: seen
         } satisfies Portfolio
       })
 
@@ -173,9 +182,26 @@ export class Holdings extends Context.Service<
             ...mark
           }
         }),
+        feeRates: Effect.fnUntraced(function* (caller, symbol) {
+          if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
+          yield* gate.referee
+          const rates = yield* referee.feeRates(caller.user_id)
+          return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)
+        }),
         portfolio: Effect.fnUntraced(function* (caller) {
           yield* gate.referee
-          const whole = yield* referee.portfolio(caller.user_id)
+          const seqs = yield* history.lastSeqs(caller.user_id, "position")
+          const { portfolio } = yield* level(referee.portfolio(caller.user_id))
+          const symbols = new Map(
+            markets.instruments().map(({ market_addr, symbol }) => [market_addr as string, symbol] as const)
+          )
+          const whole = {
+            ...portfolio,
+            positions: portfolio.positions.map((position) => ({
+              ...position,
+              seq: seqs.get(lastSeqKey(position.sid, symbols.get(position.market_addr) ?? "")) ?? 0
+            }))
+          }
           return caller.bound_to === undefined ? whole : yield* narrowed(caller, whole)
         })
       })

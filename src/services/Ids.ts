@@ -4,7 +4,8 @@
  * Guarantee: no two ids are equal, on all gateways; an id tells nothing of the next one.
  */
 import { Context, type Effect } from "effect"
-import { NAMESPACE, uuidV5 } from "../domain/Address.ts"
+import { hash } from "node:crypto"
+import { NAMESPACE } from "../domain/Address.ts"
 
 export class Ids extends Context.Service<
   Ids,
@@ -14,9 +15,15 @@ export class Ids extends Context.Service<
   }
 >()("gateway/services/Ids") {}
 
+const namespace = Buffer.from(NAMESPACE.replaceAll("-", ""), "hex")
+
 /**
- * Command id over kind, owner and id: whoever repeats the same act sends the same command.
+ * Command id over kind, owner and id: whoever repeats the same act sends the same command. A UUID version 5, as
+ * `domain/Address.ts` makes them, by the platform's SHA-1: every order needs one.
  * Source: contract 8, ground rules.
  */
-export const commandIdOf = (kind: string, owner: string, id: string | number): string =>
-  uuidV5(NAMESPACE, `${kind}:${owner}:${id}`)
+export const commandIdOf = (kind: string, owner: string, id: string | number): string => {
+  const hex = hash("sha1", Buffer.concat([namespace, Buffer.from(`${kind}:${owner}:${id}`)]))
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -1,20 +1,24 @@
 /**
- * Policy: the lists of a user's past: orders, executions, transfers, page by page.
+ * Policy: the lists of a user's past: orders, executions, closed PnL, movements of money, page by page.
  *
  * Source: contract 1.4 (spans), 1.7, 3.4, 3.5, 3.7.
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import type { Transfer } from "../domain/Account.ts"
-import { type ExecType, OrderStatus } from "../domain/Enumerations.ts"
+import type { Deposit, Movement, Transfer, Withdrawal } from "../domain/Account.ts"
+import type { ClosedPnl } from "../domain/ClosedPnl.ts"
+import { type ExecType, OrderStatus, type TransactionType } from "../domain/Enumerations.ts"
 import type { Execution } from "../domain/Execution.ts"
+import type { FundingPayment } from "../domain/Funding.ts"
 import { isOpen, type Order } from "../domain/Order.ts"
 import { LIMIT_DEFAULT, type Rows } from "../domain/Page.ts"
 import { DAY_MS } from "../domain/Time.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import type { Caller } from "../domain/User.ts"
 import { Cursors, type List, parseRowKey, printRowKey } from "./Cursors.ts"
 import { Gate } from "./Gate.ts"
-import { History, type ListQuery } from "./History.ts"
+import { History, type HistoryUnavailable, type ListQuery } from "./History.ts"
 import { MarketView } from "./MarketView.ts"
+import { OwnWrites } from "./OwnWrites.ts"
 import { Refused } from "./Refused.ts"
 import { type SubAccountFailure, SubAccounts } from "./SubAccounts.ts"
 import { UserStreams } from "./UserStreams.ts"
@@ -45,9 +49,34 @@ export interface ExecutionsAsked extends ListAsked, SpanAsked {
   readonly exec_type?: ExecType
 }
 
+export interface TransactionsAsked extends ListAsked, SpanAsked {
+  readonly type?: TransactionType
+}
+export interface OffsetAsked {
+  readonly sub_account_address?: string
+  readonly symbol?: string
+  readonly page?: number
+  readonly per_page?: number
+}
+
+/** Rows a page of the one list by offset, and how deep it can be read: each page walks over all before it. */
+const PER_PAGE_DEFAULT = 20
+export const OFFSET_MAX = 100_000
+
+/** A page of the one list by offset. */
+export interface OffsetPage<A> {
+  readonly list: ReadonlyArray<A>
+  readonly page: number
+  readonly per_page: number
+  readonly total: number
+  readonly total_pages: number
+}
+
 export interface Page<A> {
   readonly list: ReadonlyArray<A>
   readonly next_page_cursor: string
+  /** JSON text of each row of the list, where it is listed as the history keeps it. */
+  readonly texts?: ReadonlyArray<string> | undefined
 }
 
 /** What a list says of the user stream that it holds; contract 5.8. */
@@ -75,6 +104,43 @@ export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number
   return { start, end }
 }
 
+const tooDeep = new Refused(
+  "OutOfRange",
+  { field: "page" },
+  `at most the newest ${OFFSET_MAX} are listed here; /execution/list lists all`
+)
+
+const transferOf = (movement: Movement): Transfer => ({
+  transfer_id: movement.transfer_id,
+  from_sub_account_address: movement.from_sub_account_address!,
+  to_sub_account_address: movement.to_sub_account_address!,
+  asset: movement.asset,
+  amount: movement.amount,
+  status: movement.status,
+  created_time: movement.created_time,
+  updated_time: movement.updated_time
+})
+const depositOf = (movement: Movement): Deposit => ({
+  deposit_id: movement.transfer_id,
+  sub_account_address: movement.to_sub_account_address!,
+  asset: movement.asset,
+  amount: movement.amount,
+  status: movement.status,
+  source: movement.reference === "faucet" ? "faucet" : "rail",
+  created_time: movement.created_time,
+  updated_time: movement.updated_time
+})
+const withdrawalOf = (movement: Movement): Withdrawal => ({
+  withdrawal_id: movement.transfer_id,
+  sub_account_address: movement.from_sub_account_address!,
+  asset: movement.asset,
+  amount: movement.amount,
+  status: movement.status,
+  destination: movement.reference,
+  created_time: movement.created_time,
+  updated_time: movement.updated_time
+})
+
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const openStatuses = OrderStatus.literals.filter(isOpen)
 
@@ -87,132 +153,184 @@ export class Lists extends Context.Service<
     ) => Effect.Effect<Page<Order> & StreamMark, SubAccountFailure>
     readonly orders: (caller: Caller, asked: OrdersAsked) => Listed<Order>
     readonly executions: (caller: Caller, asked: ExecutionsAsked) => Listed<Execution>
+    /** By offset, as an earlier version of the API listed them. */
+    readonly executionsAt: (
+      caller: Caller,
+      asked: OffsetAsked
+    ) => Effect.Effect<OffsetPage<Execution>, SubAccountFailure>
+    readonly closedPnls: (caller: Caller, asked: ListAsked & SpanAsked) => Listed<ClosedPnl>
+    readonly fundingPayments: (caller: Caller, asked: ListAsked & SpanAsked) => Listed<FundingPayment>
+    readonly transactions: (caller: Caller, asked: TransactionsAsked) => Listed<Transaction>
     readonly transfers: (caller: Caller, asked: ListAsked) => Listed<Transfer>
+    readonly deposits: (caller: Caller, asked: ListAsked) => Listed<Deposit>
+    readonly withdrawals: (caller: Caller, asked: ListAsked) => Listed<Withdrawal>
   }
 >()("gateway/services/Lists") {
-  static readonly layer: Layer.Layer<Lists, never, Cursors | Gate | History | MarketView | SubAccounts | UserStreams> =
-    Layer.effect(
-      Lists,
-      Effect.gen(function* () {
-        const cursors = yield* Cursors
-        const gate = yield* Gate
-        const history = yield* History
-        const markets = yield* MarketView
-        const subAccounts = yield* SubAccounts
-        const streams = yield* UserStreams
+  static readonly layer: Layer.Layer<
+    Lists,
+    never,
+    Cursors | Gate | History | MarketView | OwnWrites | SubAccounts | UserStreams
+  > = Layer.effect(
+    Lists,
+    Effect.gen(function* () {
+      const cursors = yield* Cursors
+      const gate = yield* Gate
+      const history = yield* History
+      const markets = yield* MarketView
+      const ownWrites = yield* OwnWrites
+      const subAccounts = yield* SubAccounts
+      const streams = yield* UserStreams
 
-        /** What all lists have in common: whose rows, since when, after which. */
-        const queryOf = Effect.fnUntraced(function* (caller: Caller, asked: ListAsked & SpanAsked, list: List) {
-          if (
-            asked.symbol !== undefined &&
-            markets.instrument(asked.symbol) === undefined &&
-            markets.instruments().length > 0
-          ) {
-            return yield* Effect.fail(noSymbol)
-          }
-          const after = yield* cursors.read(list, asked.cursor)
-          const span = spanOf(asked, yield* Clock.currentTimeMillis)
-          if (span instanceof Refused) return yield* Effect.fail(span)
-          // every row of a user is on record with the user: only a narrower view needs the addresses
-          const narrow = asked.sub_account_address !== undefined || caller.bound_to !== undefined
-          const query: ListQuery = {
-            user_id: caller.user_id,
-            sub_accounts: narrow ? yield* subAccounts.resolve(caller, asked.sub_account_address) : undefined,
-            symbol: asked.symbol,
-            start_time: span.start,
-            end_time: span.end,
-            limit: asked.limit ?? LIMIT_DEFAULT,
-            after: parseRowKey(after)
-          }
-          return query
-        })
+      const known = (symbol: string | undefined): Effect.Effect<void, Refused> =>
+        symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0
+          ? Effect.fail(noSymbol)
+          : Effect.void
+      // every row of a user is on record with the user: only a narrower view needs the addresses
+      const addresses = (caller: Caller, asked: ListAsked) =>
+        asked.sub_account_address !== undefined || caller.bound_to !== undefined
+          ? subAccounts.resolve(caller, asked.sub_account_address)
+          : Effect.undefined
 
-        const pageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
-          list: rows.rows,
-          next_page_cursor: cursors.print(list, printRowKey(rows.next))
-        })
-
-        const listOf = (
-          caller: Caller,
-          endpoint: string,
-          asked: ListAsked & SpanAsked,
-          ...filters: List["filters"]
-        ): List => ({
-          endpoint,
-          filters: [
-            caller.user_id,
-            caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
-            asked.sub_account_address,
-            asked.symbol,
-            asked.start_time,
-            asked.end_time,
-            ...filters
-          ]
-        })
-
-        return Lists.of({
-          openOrders: Effect.fnUntraced(function* (caller, asked) {
-            const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id)
-            const query = yield* queryOf(caller, asked, list)
-            yield* gate.sequencer
-            // the mark is read first: the list then holds every event up to it, and perhaps later ones
-            const mark = { stream_id: streams.streamId(), seq: streams.head(caller.user_id) }
-            const rows = yield* history.orders({
-              ...query,
-              order_id: asked.order_id,
-              order_link_id: asked.order_link_id,
-              statuses: openStatuses
-            })
-            return { ...pageOf(list, rows), ...mark }
-          }),
-          orders: Effect.fnUntraced(function* (caller, asked) {
-            const statuses = asked.order_status
-            const list = listOf(
-              caller,
-              "order/history",
-              asked,
-              asked.order_id,
-              asked.order_link_id,
-              statuses?.toSorted().join()
-            )
-            const query = yield* queryOf(caller, asked, list)
-            yield* gate.sequencer
-            const rows = yield* history.orders({
-              ...query,
-              order_id: asked.order_id,
-              order_link_id: asked.order_link_id,
-              statuses
-            })
-            return pageOf(list, rows)
-          }),
-          executions: Effect.fnUntraced(function* (caller, asked) {
-            const list = listOf(caller, "execution/list", asked, asked.order_id, asked.exec_type)
-            const query = yield* queryOf(caller, asked, list)
-            yield* gate.sequencer
-            const rows = yield* history.executions({ ...query, order_id: asked.order_id, exec_type: asked.exec_type })
-            return pageOf(list, rows)
-          }),
-          transfers: Effect.fnUntraced(function* (caller, asked) {
-            const list = listOf(caller, "account/transfer", asked)
-            const query = yield* queryOf(caller, asked, list)
-            yield* gate.sequencer
-            const rows = yield* history.movements({ ...query, kind: "transfer" })
-            const page = pageOf(list, rows)
-            return {
-              ...page,
-              list: page.list.map((movement) => ({
-                transfer_id: movement.transfer_id,
-                from_sub_account_address: movement.from_sub_account_address!,
-                to_sub_account_address: movement.to_sub_account_address!,
-                asset: movement.asset,
-                amount: movement.amount,
-                status: movement.status,
-                created_time: movement.created_time,
-                updated_time: movement.updated_time
-              }))
-            }
-          })
-        })
+      /** What all lists have in common: whose rows, since when, after which. */
+      const queryOf = Effect.fnUntraced(function* (caller: Caller, asked: ListAsked & SpanAsked, list: List) {
+        yield* known(asked.symbol)
+        const after = yield* cursors.read(list, asked.cursor)
+        const span = spanOf(asked, yield* Clock.currentTimeMillis)
+        if (span instanceof Refused) return yield* Effect.fail(span)
+        const query: ListQuery = {
+          user_id: caller.user_id,
+          sub_accounts: yield* addresses(caller, asked),
+          symbol: asked.symbol,
+          start_time: span.start,
+          end_time: span.end,
+          limit: asked.limit ?? LIMIT_DEFAULT,
+          after: parseRowKey(after)
+        }
+        return query
       })
-    )
+
+      const pageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
+        list: rows.rows,
+        next_page_cursor: cursors.print(list, printRowKey(rows.next))
+      })
+      /** The same, with its rows left alone: a list that is joined from their texts is never decoded. */
+      const keptPageOf = <A>(list: List, rows: Rows<A>): Page<A> => ({
+        get list() {
+          return rows.rows
+        },
+        next_page_cursor: cursors.print(list, printRowKey(rows.next)),
+        texts: rows.texts
+      })
+
+      const listOf = (
+        caller: Caller,
+        endpoint: string,
+        asked: ListAsked & SpanAsked,
+        ...filters: List["filters"]
+      ): List => ({
+        endpoint,
+        filters: [
+          caller.user_id,
+          caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
+          asked.sub_account_address,
+          asked.symbol,
+          asked.start_time,
+          asked.end_time,
+          ...filters
+        ]
+      })
+
+      /** A page of a plain list. */
+      const read = Effect.fnUntraced(function* <A>(
+        caller: Caller,
+        endpoint: string,
+        asked: ListAsked & SpanAsked,
+        filter: string | undefined,
+        rows: (query: ListQuery) => Effect.Effect<Rows<A>, HistoryUnavailable>
+      ) {
+        const list = listOf(caller, endpoint, asked, filter)
+        const query = yield* queryOf(caller, asked, list)
+        yield* gate.sequencer
+        return pageOf(list, yield* rows(query))
+      })
+      /** A page of movements of one kind, as its records. */
+      const moved = <A>(
+        caller: Caller,
+        endpoint: string,
+        asked: ListAsked,
+        kind: Movement["kind"],
+        recordOf: (movement: Movement) => A
+      ) =>
+        Effect.map(
+          read(caller, endpoint, asked, undefined, (query) => history.movements({ ...query, kind })),
+          (page) => ({ ...page, list: page.list.map(recordOf) })
+        )
+
+      return Lists.of({
+        openOrders: Effect.fnUntraced(function* (caller, asked) {
+          const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id)
+          const query = yield* queryOf(caller, asked, list)
+          yield* gate.sequencer
+          yield* ownWrites.held(caller.user_id)
+          // the mark is read first: the list then holds every event up to it, and perhaps later ones
+          const mark = { stream_id: streams.streamId(), seq: streams.head(caller.user_id) }
+          const rows = yield* history.orders({
+            ...query,
+            order_id: asked.order_id,
+            order_link_id: asked.order_link_id,
+            statuses: openStatuses
+          })
+          return Object.assign(keptPageOf(list, rows), mark)
+        }),
+        orders: Effect.fnUntraced(function* (caller, asked) {
+          const statuses = asked.order_status
+          const list = listOf(
+            caller,
+            "order/history",
+            asked,
+            asked.order_id,
+            asked.order_link_id,
+            statuses?.toSorted().join()
+          )
+          const query = yield* queryOf(caller, asked, list)
+          yield* gate.sequencer
+          yield* ownWrites.held(caller.user_id)
+          const rows = yield* history.orders({
+            ...query,
+            order_id: asked.order_id,
+            order_link_id: asked.order_link_id,
+            statuses
+          })
+          return keptPageOf(list, rows)
+        }),
+        executions: Effect.fnUntraced(function* (caller, asked) {
+          const list = listOf(caller, "execution/list", asked, asked.order_id, asked.exec_type)
+          const query = yield* queryOf(caller, asked, list)
+          yield* gate.sequencer
+          const rows = yield* history.executions({ ...query, order_id: asked.order_id, exec_type: asked.exec_type })
+          return keptPageOf(list, rows)
+        }),
+        executionsAt: Effect.fnUntraced(function* (caller, asked) {
+          const { page = 1, per_page = PER_PAGE_DEFAULT, symbol } = asked
+          const offset = (page - 1) * per_page
+          yield* known(symbol)
+          if (offset + per_page > OFFSET_MAX) return yield* Effect.fail(tooDeep)
+          const sub_accounts = yield* addresses(caller, asked)
+          yield* gate.sequencer
+          const query = { user_id: caller.user_id, sub_accounts, symbol, limit: per_page, offset }
+          const { rows, total } = yield* history.executionsAt(query)
+          return { list: rows, page, per_page, total, total_pages: Math.ceil(total / per_page) }
+        }),
+        closedPnls: (caller, asked) => read(caller, "position/closed-pnl", asked, undefined, history.closedPnls),
+        fundingPayments: (caller, asked) => read(caller, "account/funding", asked, undefined, history.fundingPayments),
+        transactions: (caller, asked) =>
+          read(caller, "account/transactions", asked, asked.type, (query) =>
+            history.transactions({ ...query, type: asked.type })
+          ),
+        transfers: (caller, asked) => moved(caller, "account/transfer", asked, "transfer", transferOf),
+        deposits: (caller, asked) => moved(caller, "account/deposits", asked, "deposit", depositOf),
+        withdrawals: (caller, asked) => moved(caller, "account/withdrawals", asked, "withdrawal", withdrawalOf)
+      })
+    })
+  )
 }

@@ -1,6 +1,8 @@
 /** A bounded map that forgets what was used longest ago. */
 export class Lru<K, V> {
   private readonly entries = new Map<K, V>()
+  /** The key that is last in line already. */
+  private newest: K | undefined
   readonly max: number
   constructor(max: number) {
     this.max = max
@@ -10,17 +12,20 @@ export class Lru<K, V> {
   }
   get(key: K): V | undefined {
     const value = this.entries.get(key)
-    if (value === undefined) return undefined
+    if (value === undefined || key === this.newest) return value
+    this.newest = key
     this.entries.delete(key)
     this.entries.set(key, value)
     return value
   }
   set(key: K, value: V): void {
+    this.newest = key
     this.entries.delete(key)
     if (this.entries.size >= this.max) this.entries.delete(this.entries.keys().next().value!)
     this.entries.set(key, value)
   }
   delete(key: K): void {
+    if (key === this.newest) this.newest = undefined
     this.entries.delete(key)
   }
 }

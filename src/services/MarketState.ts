@@ -12,10 +12,12 @@ import { DayWindow } from "../domain/DayWindow.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { Interval } from "../domain/Enumerations.ts"
 import type { Event } from "../domain/Event.ts"
+import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
+import { type Liquidation, liquidationOf } from "../domain/Liquidation.ts"
 import type { Candle, Instrument, Level, Prices, PublicTrade, Ticker } from "../domain/Market.ts"
 import { type ModelPosition, type Projection, streamIdOf } from "../domain/Projection.ts"
 import * as Record from "../domain/Record.ts"
-import { iso } from "../domain/Time.ts"
+import { iso, MINUTE_MS } from "../domain/Time.ts"
 import { TRADES_KEPT } from "./History.ts"
 import type { BookView, MarketChange, MarketView } from "./MarketView.ts"
 
@@ -59,6 +61,8 @@ interface Market {
   candles: ReadonlyArray<IntervalCandle>
   readonly day: DayWindow
   prices: Prices | undefined
+  pool: InsurancePool | undefined
+  alert: AdlAlert | undefined
   /** The ticker without its time, until something moves it. */
   ticker: Omit<Ticker, "ts"> | undefined
 }
@@ -72,6 +76,8 @@ export interface MarketStart {
   readonly candles: ReadonlyArray<IntervalCandle>
   /** 1-minute candles of the last day and the one before them, newest first. */
   readonly minutes: ReadonlyArray<Candle>
+  readonly pool: InsurancePool | undefined
+  readonly alert: AdlAlert | undefined
 }
 
 /** What a batch has done to one market so far. */
@@ -85,6 +91,9 @@ class Draft {
   readonly trades: Array<PublicTrade> = []
   candles: ReadonlyArray<IntervalCandle> = []
   tickerChanged = false
+  readonly liquidations: Array<Liquidation> = []
+  poolChanged = false
+  readonly alerts: Array<AdlAlert> = []
   reset = false
 
   move(before: number, { book_seq, mts, bids, asks }: BookMove): void {
@@ -106,13 +115,17 @@ class Draft {
     this.tickerChanged = true
   }
   change(symbol: string): MarketChange {
-    const { asks, bids, candles, mts, prev_seq, reset, seq, tickerChanged, trades } = this
+    const { alerts, asks, bids, candles, liquidations, mts, poolChanged, prev_seq, reset, seq, tickerChanged, trades } =
+      this
     return {
       symbol,
       book: this.moves === 0 ? undefined : { prev_seq, seq, mts, bids, asks },
       trades,
       candles,
       tickerChanged,
+      liquidations,
+      poolChanged,
+      alerts,
       reset
     }
   }
@@ -133,6 +146,7 @@ type Listener = (changes: ReadonlyArray<MarketChange>) => void
 export class MarketState {
   private markets = new Map<string, Market>()
   private position: ModelPosition | undefined
+  private revision = 0
   private lost = false
   private readonly listeners = new Set<Listener>()
   private readonly clock: Clock.Clock
@@ -143,9 +157,12 @@ export class MarketState {
   /** Begins anew at a committed position; every book is to be read. */
   start(position: ModelPosition | undefined, starts: ReadonlyArray<MarketStart>): void {
     this.position = position
+    this.revision++
     this.markets = new Map()
-    for (const { symbol, instrument, trades, candles, minutes } of starts) {
+    for (const { symbol, instrument, trades, candles, minutes, pool, alert } of starts) {
       const market = this.market(symbol)
+      market.pool = pool
+      market.alert = alert
       market.instrument = instrument
       market.trades = trades.toReversed()
       market.candles = candles
@@ -157,11 +174,27 @@ export class MarketState {
   }
   /** Instruments that the stream has not told, because they did not change. */
   know(instruments: ReadonlyArray<Instrument>): void {
+    this.revision++
     for (const instrument of instruments) this.market(instrument.symbol).instrument = instrument
   }
   /** Prices that the stream has not told yet. */
   seed(prices: ReadonlyArray<Prices>): void {
+    this.revision++
     for (const each of prices) this.market(each.symbol).prices ??= each
+  }
+  /** A pool and its alert that the stream has not told yet. */
+  seedPool(symbol: string, pool: InsurancePool, alert: AdlAlert): void {
+    const market = this.market(symbol)
+    const draft = new Draft()
+    if (market.pool === undefined) {
+      market.pool = pool
+      draft.poolChanged = true
+    }
+    if (market.alert === undefined) {
+      market.alert = alert
+      draft.alerts.push(alert)
+    }
+    if (draft.poolChanged || draft.alerts.length > 0) this.tell([[symbol, draft]])
   }
   /** The connection to the sequencer is lost: books may have been cut off from their readers. */
   interrupted(): void {
@@ -177,7 +210,9 @@ export class MarketState {
 
   /** Takes a committed batch in and tells who follows. */
   apply(events: ReadonlyArray<Event>, projection: Projection): void {
+    const before = this.view.now()
     this.position = projection.position
+    if (Math.floor(before / MINUTE_MS) !== Math.floor(this.view.now() / MINUTE_MS)) this.revision++
     const drafts = new Map<string, Draft>()
     const draftOf = (symbol: string): Draft => {
       let draft = drafts.get(symbol)
@@ -187,6 +222,7 @@ export class MarketState {
     for (const instrument of projection.instruments) {
       const market = this.market(instrument.symbol)
       market.instrument = instrument
+      this.revision++
     }
     for (const { trade } of projection.trades) {
       const { trades } = this.market(trade.symbol)
@@ -223,6 +259,15 @@ export class MarketState {
           market.day.advance(prices.ts_ms)
           draftOf(prices.symbol).tickerChanged = true
         }
+      } else if (body.type === "execution") {
+        const liquidation = liquidationOf(body.execution)
+        if (liquidation !== undefined) draftOf(liquidation.symbol).liquidations.push(liquidation)
+      } else if (body.type === "pool") {
+        this.market(body.symbol).pool = body.pool
+        draftOf(body.symbol).poolChanged = true
+      } else if (body.type === "adl") {
+        this.market(body.alert.symbol).alert = body.alert
+        draftOf(body.alert.symbol).alerts.push(body.alert)
       }
     }
     for (const market of this.markets.values()) if (market.joining?.read !== undefined) this.join(market, draftOf)
@@ -271,7 +316,10 @@ export class MarketState {
       return trades.slice(Math.max(0, trades.length - Math.min(limit, TRADES_KEPT))).reverse()
     },
     openCandle: (symbol, interval) => this.openCandle(symbol, interval),
+    pool: (symbol) => this.markets.get(symbol)?.pool,
+    alert: (symbol) => this.markets.get(symbol)?.alert,
     now: () => this.position?.ts_ms ?? 0,
+    revision: () => this.revision,
     streamId: () => (this.position === undefined ? "" : streamIdOf(this.position)),
     follow: (listener) => {
       this.listeners.add(listener)
@@ -292,6 +340,8 @@ export class MarketState {
         candles: [],
         day: new DayWindow(),
         prices: undefined,
+        pool: undefined,
+        alert: undefined,
         ticker: undefined
       }
       this.markets.set(symbol, market)
@@ -313,6 +363,7 @@ export class MarketState {
       market.book = undefined
       market.ticker = undefined
       market.joining = this.unread()
+      this.revision++
       return
     }
     const bid = book.bids(1)[0]
@@ -344,6 +395,7 @@ export class MarketState {
   private tell(drafts: Iterable<readonly [string, Draft]>): void {
     const changes: Array<MarketChange> = []
     for (const [symbol, draft] of drafts) {
+      this.revision++
       if (draft.tickerChanged) this.markets.get(symbol)!.ticker = undefined
       changes.push(draft.change(symbol))
     }

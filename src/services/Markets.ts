@@ -21,6 +21,21 @@ type Read<A, E = never> = Effect.Effect<Aged<A>, Refused | E>
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const notLoaded = new Refused("BackendUnavailable")
 
+/** Reads after the symbol is found good and the data young enough. */
+export const agedReads = (gate: Gate["Service"], view: MarketView["Service"]) => {
+  const unknown = (symbol: string): Refused | undefined =>
+    view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
+  return <A, E = never>(
+    symbol: string | undefined,
+    read: () => Effect.Effect<A, E>
+  ): Effect.Effect<Aged<A>, Refused | E> =>
+    Effect.suspend((): Effect.Effect<Aged<A>, Refused | E> => {
+      const refused = symbol === undefined ? undefined : unknown(symbol)
+      if (refused !== undefined) return Effect.fail(refused)
+      return Effect.flatMap(gate.marketData, (age_ms) => Effect.map(read(), (value) => ({ value, age_ms })))
+    })
+}
+
 export class Markets extends Context.Service<
   Markets,
   {
@@ -51,19 +66,7 @@ export class Markets extends Context.Service<
       const klines = yield* Klines
       const view = yield* MarketView
 
-      const unknown = (symbol: string): Refused | undefined =>
-        view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
-
-      /** Reads after the symbol is found good and the data young enough. */
-      const aged = <A, E = never>(
-        symbol: string | undefined,
-        read: () => Effect.Effect<A, E>
-      ): Effect.Effect<Aged<A>, Refused | E> =>
-        Effect.suspend((): Effect.Effect<Aged<A>, Refused | E> => {
-          const refused = symbol === undefined ? undefined : unknown(symbol)
-          if (refused !== undefined) return Effect.fail(refused)
-          return Effect.flatMap(gate.marketData, (age_ms) => Effect.map(read(), (value) => ({ value, age_ms })))
-        })
+      const aged = agedReads(gate, view)
       const orNotLoaded = <A>(value: A | undefined): Effect.Effect<A, Refused> =>
         value === undefined ? Effect.fail(notLoaded) : Effect.succeed(value)
 

@@ -5,45 +5,20 @@
  * The read model may lag, so what it does not know is never refused here but forwarded; where the sequencer does not
  * know an order any more, the history still tells what became of it. Source: contract 2.1, 2.4, 3.4, 8.3, 8.4.
  */
-import { Context, Effect, Layer } from "effect"
-import type { OrderFilter, OrderType, Side, SmpType } from "../domain/Enumerations.ts"
-import type { Instrument } from "../domain/Market.ts"
+import { Clock, Context, Effect, Layer, Result } from "effect"
+import type { OrderFilter, Side } from "../domain/Enumerations.ts"
 import { isFinal, type OrderName, type OrderRef } from "../domain/Order.ts"
-import * as OrderRules from "../domain/OrderRules.ts"
+import * as OrderForm from "../domain/OrderForm.ts"
+import type { AmendAsked, NamedOrder, OrderAsked } from "../domain/OrderForm.ts"
 import type { Caller } from "../domain/User.ts"
 import { Gate } from "./Gate.ts"
 import { History, type HistoryUnavailable } from "./History.ts"
 import { commandIdOf, Ids } from "./Ids.ts"
 import { MarketView } from "./MarketView.ts"
+import { rules, violated } from "./InstrumentRules.ts"
 import { Refused } from "./Refused.ts"
 import { type CommandAck, type CommandBody, CommandRefused, Sequencer, type SubmitError } from "./Sequencer.ts"
 
-/** An order as it is asked for; absent fields have the defaults of contract 2.1. */
-export interface OrderAsked {
-  readonly sub_account_address: string
-  readonly symbol: string
-  readonly side: Side
-  readonly order_type: OrderType
-  readonly qty: string
-  readonly price?: string
-  readonly time_in_force?: "GTC" | "IOC" | "FOK" | "PostOnly"
-  readonly post_only?: boolean
-  readonly reduce_only?: boolean
-  readonly close_on_trigger?: boolean
-  readonly order_link_id?: string
-  readonly smp_type?: SmpType
-}
-export interface CancelAsked {
-  readonly sub_account_address: string
-  readonly symbol: string
-  readonly order_id?: string
-  readonly order_link_id?: string
-}
-export interface AmendAsked extends CancelAsked {
-  readonly price?: string
-  readonly qty?: string
-  readonly order_iv?: number
-}
 export interface CancelAllAsked {
   readonly sub_account_address: string
   readonly symbol?: string
@@ -52,47 +27,35 @@ export interface CancelAllAsked {
   readonly reduce_only?: boolean
 }
 
+/** What became of the orders of a batch, one by one. */
+export type BatchOutcome = ReadonlyArray<Result.Result<OrderRef, OrderFailure>>
+
 export type OrderFailure = Refused | SubmitError | HistoryUnavailable
 
 const noSubAccount = new Refused("SubAccountNotFound")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const notLoaded = new Refused("BackendUnavailable")
 const noOrderNamed = new Refused("MissingField", { field: "order_id" }, "order_id or order_link_id is required")
-const noChange = new Refused("MissingField", { field: "price" }, "at least one of price and qty is required")
+const noChange = new Refused(
+  "MissingField",
+  { field: "price" },
+  "at least one of price, qty, trigger and tpsl is required"
+)
 const otherOrder = new Refused(
   "InvalidField",
   { field: "order_link_id" },
   "order_id and order_link_id name different orders"
 )
 
-const rulesOf = new WeakMap<Instrument, OrderRules.OrderRules>()
-const rules = (instrument: Instrument): OrderRules.OrderRules => {
-  let made = rulesOf.get(instrument)
-  if (made === undefined) {
-    made = OrderRules.make({ ...instrument.price_filter, ...instrument.lot_size_filter })
-    rulesOf.set(instrument, made)
-  }
-  return made
-}
-
-const violated = ({ reason, field, message, min, max, step }: OrderRules.Violation): Refused =>
-  new Refused(
-    reason,
-    {
-      field,
-      ...(min === undefined ? {} : { min }),
-      ...(max === undefined ? {} : { max }),
-      ...(step === undefined ? {} : { step })
-    },
-    message
-  )
-
 export class Orders extends Context.Service<
   Orders,
   {
     readonly create: (caller: Caller, order: OrderAsked) => Effect.Effect<OrderRef, OrderFailure>
     readonly amend: (caller: Caller, amend: AmendAsked) => Effect.Effect<OrderRef, OrderFailure>
-    readonly cancel: (caller: Caller, cancel: CancelAsked) => Effect.Effect<OrderRef, OrderFailure>
+    readonly cancel: (caller: Caller, cancel: NamedOrder) => Effect.Effect<OrderRef, OrderFailure>
+    /** Each order as by itself, submitted in this order and at once; results in the same order. */
+    readonly createBatch: (caller: Caller, orders: ReadonlyArray<OrderAsked>) => Effect.Effect<BatchOutcome>
+    readonly cancelBatch: (caller: Caller, orders: ReadonlyArray<NamedOrder>) => Effect.Effect<BatchOutcome>
     /** Answers the orders taken into cancellation. */
     readonly cancelAll: (caller: Caller, cancel: CancelAllAsked) => Effect.Effect<ReadonlyArray<OrderRef>, OrderFailure>
   }
@@ -100,6 +63,8 @@ export class Orders extends Context.Service<
   static readonly layer: Layer.Layer<Orders, never, Gate | History | Ids | MarketView | Sequencer> = Layer.effect(
     Orders,
     Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const now = () => clock.currentTimeMillisUnsafe()
       const gate = yield* Gate
       const history = yield* History
       const ids = yield* Ids
@@ -123,26 +88,8 @@ export class Orders extends Context.Service<
         if (isForeign(caller, asked.sub_account_address)) return Effect.fail(noSubAccount)
         const instrument = markets.instrument(asked.symbol)
         if (instrument === undefined) return Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
-        const market = asked.order_type === "Market"
-        const postOnly = asked.time_in_force === "PostOnly"
-        const order = {
-          symbol: asked.symbol,
-          side: asked.side,
-          order_type: asked.order_type,
-          qty: asked.qty,
-          price: market ? undefined : asked.price,
-          time_in_force: postOnly
-            ? ("GTC" as const)
-            : ((asked.time_in_force as "GTC" | "IOC" | "FOK" | undefined) ?? (market ? "IOC" : "GTC")),
-          post_only: postOnly || asked.post_only === true,
-          reduce_only: asked.reduce_only === true,
-          close_on_trigger: asked.close_on_trigger === true,
-          order_link_id: asked.order_link_id,
-          smp_type: asked.smp_type ?? ("CancelTaker" as const)
-        }
-        // the least value of a Market order hangs on the mark at its turn: the sequencer decides
-        const counts = OrderRules.checkOrder(rules(instrument), { ...order, market })
-        if (OrderRules.isViolation(counts)) return Effect.fail(violated(counts))
+        const order = OrderForm.newOrder(rules(instrument), asked, now)
+        if (OrderForm.isViolation(order)) return Effect.fail(violated(order))
         const body = { type: "place" as const, order }
         const link = asked.order_link_id
         const submitted =
@@ -160,13 +107,13 @@ export class Orders extends Context.Service<
         )
       }
 
-      const nameOf = (asked: CancelAsked): OrderName => ({
+      const nameOf = (asked: NamedOrder): OrderName => ({
         order_id: asked.order_id,
         order_link_id: asked.order_link_id
       })
 
       /** An order that the sequencer has forgotten is still in the history, and final. */
-      const explain = (asked: CancelAsked) => (refusal: SubmitError) =>
+      const explain = (asked: NamedOrder) => (refusal: SubmitError) =>
         refusal instanceof CommandRefused && refusal.reason === "OrderNotFound"
           ? Effect.flatMap(
               history.order({
@@ -184,14 +131,14 @@ export class Orders extends Context.Service<
           : Effect.fail(refusal)
 
       /** Submits a command on a named order. */
-      const onOrder = (caller: Caller, asked: CancelAsked, body: CommandBody): Effect.Effect<OrderRef, OrderFailure> =>
+      const onOrder = (caller: Caller, asked: NamedOrder, body: CommandBody): Effect.Effect<OrderRef, OrderFailure> =>
         Effect.flatMap(ids.uuid, (id) => submit(caller, asked.sub_account_address, id, body)).pipe(
           Effect.map(refOf),
           Effect.catch(explain(asked))
         )
 
       /** What is wrong with the naming of an order, before anything is asked of it. */
-      const misnamed = (caller: Caller, asked: CancelAsked): Refused | undefined => {
+      const misnamed = (caller: Caller, asked: NamedOrder): Refused | undefined => {
         if (asked.order_id === undefined && asked.order_link_id === undefined) return noOrderNamed
         if (isForeign(caller, asked.sub_account_address)) return noSubAccount
         if (markets.instrument(asked.symbol) === undefined && markets.instruments().length > 0) return noSymbol
@@ -199,25 +146,18 @@ export class Orders extends Context.Service<
       }
 
       const amend = (caller: Caller, asked: AmendAsked): Effect.Effect<OrderRef, OrderFailure> => {
-        if (asked.price === undefined && asked.qty === undefined) return Effect.fail(noChange)
+        if ([asked.price, asked.qty, asked.trigger, asked.tpsl].every((part) => part === undefined))
+          return Effect.fail(noChange)
         const wrong = misnamed(caller, asked)
         if (wrong !== undefined) return Effect.fail(wrong)
         const instrument = markets.instrument(asked.symbol)
         if (instrument === undefined) return Effect.fail(notLoaded)
-        if (asked.price !== undefined) {
-          const ticks = OrderRules.checkPrice(rules(instrument), asked.price)
-          if (typeof ticks !== "number") return Effect.fail(violated(ticks))
-        }
-        if (asked.qty !== undefined) {
-          const lots = OrderRules.checkQty(rules(instrument), asked.qty, false, false)
-          if (typeof lots !== "number") return Effect.fail(violated(lots))
-        }
-        const { symbol, price, qty } = asked
-        const command = { symbol, order: nameOf(asked), price, qty, order_iv: asked.order_iv ?? 0 }
-        return Effect.andThen(gate.sequencer, onOrder(caller, asked, { type: "amend", amend: command }))
+        const made = OrderForm.amendment(rules(instrument), asked)
+        if (OrderForm.isViolation(made)) return Effect.fail(violated(made))
+        return Effect.andThen(gate.sequencer, onOrder(caller, asked, { type: "amend", amend: made }))
       }
 
-      const cancel = (caller: Caller, asked: CancelAsked): Effect.Effect<OrderRef, OrderFailure> => {
+      const cancel = (caller: Caller, asked: NamedOrder): Effect.Effect<OrderRef, OrderFailure> => {
         const wrong = misnamed(caller, asked)
         if (wrong !== undefined) return Effect.fail(wrong)
         return onOrder(caller, asked, { type: "cancel", cancel: { symbol: asked.symbol, order: nameOf(asked) } })
@@ -243,7 +183,18 @@ export class Orders extends Context.Service<
         ).pipe(Effect.map((ack) => ack.orders))
       }
 
-      return Orders.of({ create, amend, cancel, cancelAll })
+      // a fiber each, begun one after the other: none waits for anything before its command is submitted
+      const each = <A>(asked: ReadonlyArray<A>, act: (asked: A) => Effect.Effect<OrderRef, OrderFailure>) =>
+        Effect.forEach(asked, (one) => Effect.result(act(one)), { concurrency: "unbounded" })
+
+      return Orders.of({
+        create,
+        amend,
+        cancel,
+        createBatch: (caller, orders) => each(orders, (asked) => create(caller, asked)),
+        cancelBatch: (caller, orders) => each(orders, (asked) => cancel(caller, asked)),
+        cancelAll
+      })
     })
   )
 }

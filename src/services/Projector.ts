@@ -43,6 +43,12 @@ const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced
 /** Longest wait for the read model: it may lag, and nobody waits for ever. */
 const REACHED_WAIT = Duration.seconds(1)
 
+/** How often a pool is asked for at a start; after that the stream tells it at the latest when it changes. */
+const POOL_TRIES = 5
+
+/** The last record of a market. */
+const newest = (symbol: string) => ({ symbol, start_time: undefined, end_time: undefined, limit: 1 })
+
 const samePosition = (a: ModelPosition | undefined, b: ModelPosition): boolean =>
   a?.epoch === b.epoch && a.seq === b.seq
 
@@ -108,7 +114,23 @@ const make = Effect.fnUntraced(function* (options: Options) {
     "50 millis"
   )
 
-  /** Reads what the stream tells only when it changes: instruments, and prices before their first sample. */
+  /** Reads the pools that the stream has not told yet, each in a fiber of its own; a referee without pools has none. */
+  const readPools = (instruments: ReadonlyArray<Instrument>) =>
+    Effect.forEach(
+      instruments.filter(({ symbol }) => markets.view.pool(symbol) === undefined || !markets.view.alert(symbol)),
+      ({ symbol }) =>
+        FiberSet.run(
+          reads,
+          Effect.all([referee.pool(symbol), referee.adlAlert(symbol)]).pipe(
+            Effect.retry({ schedule: backOff, times: POOL_TRIES - 1 }),
+            Effect.flatMap(([pool, alert]) => Effect.sync(() => markets.seedPool(symbol, pool, alert))),
+            Effect.ignore
+          )
+        ),
+      { discard: true }
+    )
+
+  /** Reads what the stream tells only when it changes: instruments, pools, and prices before their first sample. */
   const readStatics = Effect.all(
     [
       FiberSet.run(
@@ -118,7 +140,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
           Effect.flatMap((instruments) => {
             told = instruments
             markets.know(instruments)
-            return readBooks
+            return Effect.andThen(readBooks, readPools(instruments))
           }),
           Effect.ignore
         )
@@ -137,11 +159,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   /** Loads what the history holds and begins there. */
   const load = Effect.gen(function* () {
-    const [standing, heads, candles, instruments] = yield* Effect.all([
+    const [standing, heads, candles, instruments, ledger] = yield* Effect.all([
       history.position,
       history.streamHeads,
       history.lastCandles,
-      history.instruments
+      history.instruments,
+      history.ledger
     ])
     const traded = candles.filter(({ kind }) => kind === "trade")
     const symbols = new Set([...instruments, ...traded].map(({ symbol }) => symbol))
@@ -163,12 +186,14 @@ const make = Effect.fnUntraced(function* (options: Options) {
           }),
           history.candles({ kind: "trade", symbol, interval: "1", start: 0, end: now - DAY_MS - MINUTE_MS, limit: 1 }),
           (day, before) => [...day, ...before]
-        )
+        ),
+        pool: Effect.map(history.pools(newest(symbol)), ([pool]) => pool),
+        alert: Effect.map(history.adlAlerts(newest(symbol)), ([alert]) => alert)
       })
     )
     position = standing
     headSeq = Math.max(headSeq, standing?.seq ?? 0)
-    projecting = new Projecting({ position: standing, heads, candles }, options.houseUsers)
+    projecting = new Projecting({ position: standing, heads, candles, ledger }, options.houseUsers)
     markets.start(standing, starts)
     streams.start(standing === undefined ? "" : streamIdOf(standing), heads)
     yield* readBooks

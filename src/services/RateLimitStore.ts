@@ -35,6 +35,8 @@ export class RateLimitStore extends Context.Service<
   {
     /** Passes, and counts, if fewer than `limit` passed within the window. */
     readonly take: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
+    /** The same as {@link take}, at once; a store that has to be asked over a wire has it not. */
+    readonly takeNow?: (log: Log) => Standing
     /** What {@link take} would say before it counted. */
     readonly peek: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
   }

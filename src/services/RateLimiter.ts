@@ -32,6 +32,11 @@ export interface RateLimiterOptions {
   readonly window?: Duration.Input
 }
 
+/** Is told of every count that is made while a request is served, so that its answer can show the tightest bucket. */
+export const RateWitness = Context.Reference<((rate: Rate) => void) | undefined>("gateway/services/RateWitness", {
+  defaultValue: () => undefined
+})
+
 /** Buckets whose key is the address of a client. */
 const byAddress: ReadonlySet<Bucket> = new Set([
   "public",
@@ -47,8 +52,16 @@ export class RateLimiter extends Context.Service<
     /**
      * Counts a request against a bucket. Keys that are IP addresses are counted by network (an IPv6 /64).
      * `undefined`: limits are off, or the store does not answer (orders do not stop because a counter is lost).
+     * {@link RateWitness} is told what the bucket says.
      */
     readonly take: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
+    /**
+     * The same as {@link take} at once, where the store can, and without telling {@link RateWitness}: for requests that are
+     * answered without a fiber.
+     */
+    readonly takeNow?: (bucket: Bucket, key: string) => Rate | undefined
+    /** Counts `count` requests at once, or none of them. */
+    readonly takeMany: (bucket: Bucket, key: string, count: number) => Effect.Effect<Rate | undefined>
     /** What `take` would say, without counting. */
     readonly peek: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
   }
@@ -59,31 +72,61 @@ export class RateLimiter extends Context.Service<
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const off = Effect.undefined
-        if (options.mode === "off") return RateLimiter.of({ take: () => off, peek: () => off })
+        if (options.mode === "off") {
+          return RateLimiter.of({ take: () => off, takeNow: () => undefined, takeMany: () => off, peek: () => off })
+        }
         const enforced = options.mode === "enforce"
         const limits: Limits = { ...defaultLimits, ...options.limits }
         const window_ms = Duration.toMillis(options.window ?? "1 minute")
         const window_s = Math.ceil(window_ms / 1000)
 
+        const logOf = (bucket: Bucket, key: string): Log => ({
+          bucket,
+          key: byAddress.has(bucket) ? networkOf(key) : key,
+          limit: limits[bucket],
+          window_ms
+        })
+        const rateOf = (bucket: Bucket, standing: Standing): Rate => ({
+          bucket,
+          allowed: standing.passed || !enforced,
+          limit: limits[bucket],
+          remaining: Math.max(0, limits[bucket] - standing.used),
+          reset_s: Math.ceil(standing.wait_ms / 1000),
+          window_s
+        })
+
         const ask =
           (question: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>) =>
-          (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> => {
-            const limit = limits[bucket]
-            const log = { bucket, key: byAddress.has(bucket) ? networkOf(key) : key, limit, window_ms }
-            return Effect.matchEffect(question(log), {
+          (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> =>
+            Effect.matchEffect(question(logOf(bucket, key)), {
               onFailure: (error) => Effect.as(Effect.logWarning("rate limit not counted", error), undefined),
-              onSuccess: (standing) =>
-                Effect.succeed<Rate>({
-                  bucket,
-                  allowed: standing.passed || !enforced,
-                  limit,
-                  remaining: Math.max(0, limit - standing.used),
-                  reset_s: Math.ceil(standing.wait_ms / 1000),
-                  window_s
-                })
+              onSuccess: (standing) => Effect.succeed(rateOf(bucket, standing))
             })
-          }
-        return RateLimiter.of({ take: ask(store.take), peek: ask(store.peek) })
+        const take = ask(store.take)
+        const peek = ask(store.peek)
+        const witnessed = (taken: Effect.Effect<Rate | undefined>): Effect.Effect<Rate | undefined> =>
+          Effect.withFiber((fiber) => {
+            const witness = Context.get(fiber.context, RateWitness)
+            if (witness === undefined) return taken
+            return Effect.tap(taken, (rate) => Effect.sync(() => rate === undefined || witness(rate)))
+          })
+        const { takeNow } = store
+        return RateLimiter.of({
+          ...(takeNow !== undefined && {
+            takeNow: (bucket, key) => rateOf(bucket, takeNow(logOf(bucket, key)))
+          }),
+          take: (bucket, key) => witnessed(take(bucket, key)),
+          peek,
+          takeMany: (bucket, key, count) =>
+            witnessed(
+              Effect.gen(function* () {
+                let rate = yield* peek(bucket, key)
+                if (rate !== undefined && enforced && rate.remaining < count) return { ...rate, allowed: false }
+                for (let i = 0; i < count && rate?.allowed === true; i++) rate = yield* take(bucket, key)
+                return rate
+              })
+            )
+        })
       })
     )
 }

@@ -1,9 +1,17 @@
 /** Port: the referee, which keeps accounts and judges risk. Only reads; all may be repeated. Source: contract 8.2. */
 import { Context, type Effect, Schema } from "effect"
 import type { BalanceState } from "../domain/Account.ts"
+import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
 import type { FeeRate, Prices, RiskTier } from "../domain/Market.ts"
 import type { Portfolio } from "../domain/Portfolio.ts"
 import type { PositionState } from "../domain/Position.ts"
+
+/** Whether a leverage can be afforded: what position and orders of the market would bind, and what may be bound. */
+export interface MarginPreview {
+  readonly required: string
+  readonly available: string
+  readonly ok: boolean
+}
 
 /** The referee does not answer, or answered what the contract does not allow. */
 export class RefereeUnavailable extends Schema.TaggedError<RefereeUnavailable>()("RefereeUnavailable", {
@@ -31,10 +39,21 @@ export class Referee extends Context.Service<
       { readonly positions: ReadonlyArray<PositionState>; readonly as_of_seq: number },
       RefereeUnavailable
     >
-    readonly portfolio: (user_id: string) => Effect.Effect<Portfolio, RefereeUnavailable>
+    readonly portfolio: (
+      user_id: string
+    ) => Effect.Effect<{ readonly portfolio: Portfolio; readonly as_of_seq: number }, RefereeUnavailable>
     /** Prices of the named markets; none named: all. */
     readonly prices: (symbols: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Prices>, RefereeUnavailable>
     readonly riskTiers: Effect.Effect<ReadonlyArray<RiskTier>, RefereeUnavailable>
+    /** What a leverage would ask for, if it were set now; it changes nothing. */
+    readonly previewMargin: (query: {
+      readonly sub_account_address: string
+      readonly symbol: string
+      readonly leverage: string
+    }) => Effect.Effect<MarginPreview, RefereeUnavailable>
+    /** The insurance pool of a market as it stands. */
+    readonly pool: (symbol: string) => Effect.Effect<InsurancePool, RefereeUnavailable>
+    readonly adlAlert: (symbol: string) => Effect.Effect<AdlAlert, RefereeUnavailable>
     readonly feeRates: (user_id: string) => Effect.Effect<ReadonlyArray<FeeRate>, RefereeUnavailable>
   }
 >()("gateway/services/Referee") {}

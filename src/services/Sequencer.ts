@@ -8,8 +8,10 @@
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
+import type { MarginMode } from "../domain/Enumerations.ts"
 import type { Instrument, Level, Prices } from "../domain/Market.ts"
-import type { AmendOrder, CancelAll, CancelOrder, NewOrder, Order, OrderRef } from "../domain/Order.ts"
+import type { AmendOrder, CancelAll, CancelOrder, Exits, NewOrder, Order, OrderRef } from "../domain/Order.ts"
+import type { PositionState } from "../domain/Position.ts"
 import { type Details, Reason } from "../domain/Reason.ts"
 import type { SubAccountState } from "../domain/User.ts"
 
@@ -21,6 +23,25 @@ export type CommandBody =
   /** `index` absent: the next one; 0 answers the existing one. */
   | { readonly type: "create_sub_account"; readonly root_address: string; readonly index: number | undefined }
   | { readonly type: "set_sub_account"; readonly frozen: boolean }
+  /** Only an empty one; index 0 stays. */
+  | { readonly type: "delete_sub_account" }
+  | { readonly type: "set_leverage"; readonly symbol: string; readonly leverage: string }
+  | {
+      readonly type: "set_margin_mode"
+      readonly symbol: string
+      readonly margin_mode: MarginMode
+      readonly leverage: string | undefined
+    }
+  /** `margin` signed: negative takes out. */
+  | { readonly type: "add_margin"; readonly symbol: string; readonly margin: string }
+  /** Sizes with mode `Partial`; absent: the whole position. */
+  | {
+      readonly type: "set_trading_stop"
+      readonly symbol: string
+      readonly tpsl: Exits
+      readonly take_profit_size: string | undefined
+      readonly stop_loss_size: string | undefined
+    }
   | {
       readonly type: "transfer"
       readonly transfer_id: string
@@ -35,6 +56,15 @@ export type CommandBody =
       readonly amount: string
       readonly source: "faucet" | "rail"
     }
+  | {
+      readonly type: "withdraw"
+      readonly withdrawal_id: string
+      readonly asset: string
+      readonly amount: string
+      readonly destination: string
+    }
+  /** Pays a reward; the same reward_id pays once, for ever. */
+  | { readonly type: "credit"; readonly reward_id: string; readonly asset: string; readonly amount: string }
   /** `price` absent: back to the index source. */
   | { readonly type: "set_index_price"; readonly symbol: string; readonly price: string | undefined }
 
@@ -58,6 +88,7 @@ export interface CommandAck {
   readonly result:
     | { readonly type: "sub_account"; readonly sub_account: SubAccountState }
     | { readonly type: "movement"; readonly movement: Movement }
+    | { readonly type: "position"; readonly position: PositionState }
     | { readonly type: "prices"; readonly prices: Prices }
     | undefined
 }

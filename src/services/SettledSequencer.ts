@@ -2,24 +2,30 @@
  * Policy: whoever was answered finds what was done.
  *
  * A sequencer whose answers to everything but orders wait until the read models hold the command's events, so that a list
- * read afterwards shows them. Orders are not waited for: they are asynchronous by specification, and speed is theirs.
+ * read afterwards shows them. Orders are not waited for: they are asynchronous by specification, and speed is theirs. Their
+ * acknowledgements are noted instead, and it is the lists that wait: {@link OwnWrites}.
  */
 import { Effect, Layer } from "effect"
+import { OwnWrites } from "./OwnWrites.ts"
 import { Projector } from "./Projector.ts"
 import { type CommandBody, Sequencer } from "./Sequencer.ts"
 
 const orders: ReadonlySet<CommandBody["type"]> = new Set(["place", "amend", "cancel", "cancel_all"])
 
-export const layer: Layer.Layer<Sequencer, never, Sequencer | Projector> = Layer.effect(
+export const layer: Layer.Layer<Sequencer, never, OwnWrites | Sequencer | Projector> = Layer.effect(
   Sequencer,
   Effect.gen(function* () {
     const sequencer = yield* Sequencer
+    const ownWrites = yield* OwnWrites
     const projector = yield* Projector
     return Sequencer.of({
       ...sequencer,
       submit: (command) =>
         orders.has(command.body.type)
-          ? sequencer.submit(command)
+          ? Effect.map(sequencer.submit(command), (ack) => {
+              ownWrites.noted(command.user_id, ack.seq)
+              return ack
+            })
           : Effect.tap(sequencer.submit(command), (ack) => projector.reached(ack.seq))
     })
   })

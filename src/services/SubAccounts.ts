@@ -11,6 +11,7 @@ import { type CommandAck, type ReadError, Sequencer, SequencerFault, type Submit
 export type SubAccountFailure = Refused | AccountsUnavailable | HistoryUnavailable | SubmitError | ReadError
 
 const notFound = new Refused("SubAccountNotFound")
+const first = new Refused("NotEmpty", { index: 0 }, "the first sub-account stays")
 const bound = new Refused(
   "InsufficientScope",
   { required: "account" },
@@ -28,6 +29,8 @@ export class SubAccounts extends Context.Service<
       address: string,
       change: { readonly label?: string; readonly frozen?: boolean }
     ) => Effect.Effect<SubAccount, SubAccountFailure>
+    /** Deletes an empty one for ever: its index and address are not used again. Index 0 stays. */
+    readonly remove: (caller: Caller, address: string) => Effect.Effect<void, SubAccountFailure>
     /**
      * Addresses that a read looks at: the named one, or all that the credential may see. One that is somebody else's, or
      * nobody's, is not found: existence is not revealed.
@@ -119,6 +122,17 @@ export class SubAccounts extends Context.Service<
           if (label !== undefined) yield* accounts.setLabel(caller.user_id, address, label)
           const labels = yield* accounts.labels(caller.user_id)
           return recordOf(state, labels.get(address) ?? "")
+        }),
+        remove: Effect.fnUntraced(function* (caller, address) {
+          const state = yield* find(caller, address)
+          if (state.index === 0) return yield* Effect.fail(first)
+          yield* gate.sequencer
+          yield* sequencer.submit({
+            command_id: yield* ids.uuid,
+            user_id: caller.user_id,
+            sub_account_address: address,
+            body: { type: "delete_sub_account" }
+          })
         }),
         resolve: (caller, address) =>
           address === undefined

@@ -11,6 +11,7 @@ import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
 import { isUuid, type Rail } from "../domain/Identity.ts"
 import { allScopes, type Caller } from "../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { BanList } from "./BanList.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
 import { Signatures } from "./Signatures.ts"
@@ -88,11 +89,12 @@ export class Tokens extends Context.Service<
 >()("gateway/services/Tokens") {
   static readonly layer = (
     options: TokensOptions
-  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | Ids | Signatures | SigningKeys> =>
+  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | BanList | Ids | Signatures | SigningKeys> =>
     Layer.effect(
       Tokens,
       Effect.gen(function* () {
         const accounts = yield* Accounts
+        const bans = yield* BanList
         const ids = yield* Ids
         const signatures = yield* Signatures
         const keys = yield* SigningKeys
@@ -112,10 +114,14 @@ export class Tokens extends Context.Service<
           sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
         }
 
-        /** What time and revocation say of a caller. */
+        /** Banned, or issued before a ban was lifted. */
+        const isBanned = ({ expires_at_ms, user_id }: Caller): boolean =>
+          bans.isBanned(user_id) || expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
+
+        /** What time, revocation and bans say of a caller. */
         const now = (caller: Caller, now_ms: number): Caller | TokenFault => {
           if (caller.expires_at_ms! <= now_ms) return "ExpiredToken"
-          return revoked.has(caller.credential) ? "RevokedToken" : caller
+          return revoked.has(caller.credential) || isBanned(caller) ? "RevokedToken" : caller
         }
 
         const callerOf = (payload: string, now_ms: number): Caller | undefined => {
@@ -174,7 +180,9 @@ export class Tokens extends Context.Service<
           issue: Effect.fnUntraced(function* (user) {
             const jti = yield* ids.uuid
             const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-            const iat = Math.floor(now_ms / 1000)
+            // seconds are coarse: the first token after a ban is dated behind it, within the leeway
+            const clean = bans.isBanned(user.user_id) ? 0 : Math.floor(bans.refusedThrough(user.user_id) / 1000) + 1
+            const iat = Math.max(Math.floor(now_ms / 1000), clean)
             const exp = iat + validity_s
             const payload = Base64Url.encode(
               JSON.stringify({

@@ -6,28 +6,84 @@
  * message. A topic exists while somebody listens. Source: contract 5.5, 5.6, 5.8, 6.
  */
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
+import type { Instrument } from "../domain/Market.ts"
 import type { Topic } from "../domain/Topic.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { type MarketChange, MarketView } from "../services/MarketView.ts"
 import { UserStreams } from "../services/UserStreams.ts"
+import { BookTopic } from "./BookTopic.ts"
+import { KlineTopic } from "./KlineTopic.ts"
 import { Flusher, type Outbox } from "./Outbox.ts"
 import * as Pacer from "./Pacer.ts"
 import { type PrivateFeed, UserMessage } from "./PrivateFeed.ts"
-import { BookTopic, KlineTopic, TICKER_SILENCE_MS, TickerTopic, TradeTopic } from "./PublicTopic.ts"
+import { PacedTopic, type PublicTopic, type View } from "./PublicTopic.ts"
+import { AlertTopic, PoolTopic, TickerTopic } from "./StateTopics.ts"
+import { AggregatedTradeTopic, LiquidationTopic, TradeTopic } from "./TradeTopics.ts"
 
-type MarketTopic = Exclude<Topic, { readonly kind: "private" }>
-type Listened = BookTopic | TradeTopic | TickerTopic | KlineTopic
+export type MarketTopic = Exclude<Topic, { readonly kind: "private" }>
 
-/** Topics of one market that somebody listens to. */
-class Market {
-  trade: TradeTopic | undefined
-  ticker: TickerTopic | undefined
-  readonly books = new Set<BookTopic>()
-  readonly klines = new Map<string, KlineTopic>()
+/** The market that a topic is about; `undefined`: nobody knows it. */
+export const marketOf = (view: View, topic: MarketTopic): Instrument | undefined =>
+  topic.kind === "trade/"
+    ? view.instruments().find(({ market_addr }) => market_addr === topic.market_addr)
+    : view.instrument(topic.symbol)
+
+const open = (name: string, topic: MarketTopic, symbol: string, view: View): PublicTopic => {
+  switch (topic.kind) {
+    case "trade":
+      return new TradeTopic(name, symbol, view)
+    case "trade/":
+      return new AggregatedTradeTopic(name, symbol, topic.market_addr, view)
+    case "all_liquidations":
+      return new LiquidationTopic(name, symbol, view)
+    case "orderbook":
+      return new BookTopic(name, symbol, topic.depth, view)
+    case "kline":
+      return new KlineTopic(name, symbol, topic.interval, view)
+    case "ticker":
+      return new TickerTopic(name, symbol, view)
+    case "insurance_pool":
+      return new PoolTopic(name, symbol, view)
+    case "adl_alert":
+      return new AlertTopic(name, symbol, view)
+  }
 }
 
-/** How often it is looked whether a ticker has been silent for too long. */
-const TICKER_CHECK_MS = 1_000
+/** The order within a change is that of contract 6: trades, then the book that shows them, then what follows from both. */
+const RANKS: ReadonlyArray<MarketTopic["kind"]> = [
+  "trade",
+  "trade/",
+  "all_liquidations",
+  "orderbook",
+  "kline",
+  "ticker",
+  "insurance_pool",
+  "adl_alert"
+]
+
+/** Topics of one market that somebody listens to, in the order in which they are told. */
+class Market {
+  private ranked: ReadonlyArray<{ readonly rank: number; readonly topic: PublicTopic }> = []
+
+  get isEmpty(): boolean {
+    return this.ranked.length === 0
+  }
+  add(topic: PublicTopic, kind: MarketTopic["kind"]): void {
+    this.ranked = [...this.ranked, { rank: RANKS.indexOf(kind), topic }].sort((a, b) => a.rank - b.rank)
+  }
+  remove(topic: PublicTopic): void {
+    this.ranked = this.ranked.filter((each) => each.topic !== topic)
+  }
+  tell(change: MarketChange, now: number, pacer: Pacer.Pacer): void {
+    for (const { topic } of this.ranked) {
+      const job = topic.take(change, now)
+      if (job !== undefined) pacer.request(job, now)
+    }
+  }
+}
+
+/** How often it is looked whether a topic has been silent for too long. */
+const SILENCE_CHECK_MS = 1_000
 
 export class Hub extends Context.Service<
   Hub,
@@ -36,7 +92,7 @@ export class Hub extends Context.Service<
     /** Takes note of what should never be thrown. */
     readonly report: (fault: unknown) => void
     readonly now: () => number
-    /** Sends the topic's snapshot to an outbox and adds it to the members; again: the topic starts anew. */
+    /** Sends the topic's snapshot to an outbox and adds it to the members; again: it starts anew. Its market is known. */
     readonly join: (name: string, topic: MarketTopic, outbox: Outbox) => void
     readonly leave: (name: string, outbox: Outbox) => void
     /** Gives a connection the events of its user; the returned function ends it. */
@@ -57,70 +113,32 @@ export class Hub extends Context.Service<
       const flusher = new Flusher(now, report)
       const pacer = yield* Pacer.make(clock)
 
-      const topics = new Map<string, Listened>()
+      const topics = new Map<string, PublicTopic>()
       const markets = new Map<string, Market>()
 
-      const open = (name: string, topic: MarketTopic): Listened => {
-        let market = markets.get(topic.symbol)
-        if (market === undefined) markets.set(topic.symbol, (market = new Market()))
-        switch (topic.kind) {
-          case "trade":
-            return (market.trade = new TradeTopic(name, topic.symbol, view))
-          case "ticker":
-            return (market.ticker = new TickerTopic(name, topic.symbol, view))
-          case "kline": {
-            const kline = new KlineTopic(name, topic.symbol, topic.interval, view)
-            market.klines.set(topic.interval, kline)
-            return kline
-          }
-          case "orderbook": {
-            const book = new BookTopic(name, topic.symbol, topic.depth, view)
-            market.books.add(book)
-            return book
-          }
-        }
+      const add = (name: string, kind: MarketTopic): PublicTopic => {
+        const symbol = marketOf(view, kind)!.symbol
+        const topic = open(name, kind, symbol, view)
+        let market = markets.get(symbol)
+        if (market === undefined) markets.set(symbol, (market = new Market()))
+        market.add(topic, kind.kind)
+        topics.set(name, topic)
+        return topic
+      }
+      const remove = (topic: PublicTopic): void => {
+        topics.delete(topic.name)
+        if (topic instanceof PacedTopic) pacer.cancel(topic)
+        const market = markets.get(topic.symbol)!
+        market.remove(topic)
+        if (market.isEmpty) markets.delete(topic.symbol)
       }
 
-      const close = (name: string, topic: Listened): void => {
-        topics.delete(name)
-        if (!(topic instanceof TradeTopic)) pacer.cancel(topic)
-        for (const [symbol, market] of markets) {
-          if (market.trade === topic) market.trade = undefined
-          if (market.ticker === topic) market.ticker = undefined
-          if (topic instanceof BookTopic) market.books.delete(topic)
-          for (const [interval, kline] of market.klines) if (kline === topic) market.klines.delete(interval)
-          if (
-            market.trade === undefined &&
-            market.ticker === undefined &&
-            market.books.size === 0 &&
-            market.klines.size === 0
-          ) {
-            markets.delete(symbol)
-          }
-        }
-      }
-
-      // the order within a change is that of contract 6: trades, then the book that shows them, then the ticker
-      const told = (change: MarketChange, at: number): void => {
-        const market = markets.get(change.symbol)
-        if (market === undefined) return
-        if (change.trades.length > 0) market.trade?.publish(change.trades, at)
-        if (change.reset) for (const book of market.books) book.reset(at)
-        else if (change.book !== undefined) for (const book of market.books) pacer.request(book, at)
-        if (market.klines.size > 0) {
-          for (const { candle, interval } of change.candles) {
-            const kline = market.klines.get(interval)
-            if (kline?.changed(candle, at) === true) pacer.request(kline, at)
-          }
-        }
-        if (change.tickerChanged && market.ticker !== undefined) pacer.request(market.ticker, at)
-      }
       const unfollow = view.follow((changes) => {
         if (markets.size === 0) return
         const at = now()
         for (const change of changes) {
           try {
-            told(change, at)
+            markets.get(change.symbol)?.tell(change, at, pacer)
           } catch (fault) {
             report(fault)
           }
@@ -128,14 +146,15 @@ export class Hub extends Context.Service<
       })
       yield* Effect.addFinalizer(() => Effect.sync(unfollow))
 
-      // a ticker comes at least every 10 s, as long as it can be true
+      // some topics come at least every so often, as long as they can be true
       yield* Effect.sync(() => {
         const at = now()
         if (health.sequencer().ill) return
-        for (const { ticker } of markets.values()) {
-          if (ticker !== undefined && at - ticker.lastRun >= TICKER_SILENCE_MS) pacer.request(ticker, at)
+        for (const topic of topics.values()) {
+          if (!(topic instanceof PacedTopic) || topic.silence_ms === undefined) continue
+          if (at - topic.lastRun >= topic.silence_ms) pacer.request(topic, at)
         }
-      }).pipe(Effect.repeat(Schedule.spaced(TICKER_CHECK_MS)), Effect.forkScoped)
+      }).pipe(Effect.repeat(Schedule.spaced(SILENCE_CHECK_MS)), Effect.forkScoped)
 
       interface Channel {
         readonly feeds: Map<PrivateFeed, () => void>
@@ -171,8 +190,7 @@ export class Hub extends Context.Service<
         report,
         now,
         join: (name, topic, outbox) => {
-          let joined = topics.get(name)
-          if (joined === undefined) topics.set(name, (joined = open(name, topic)))
+          const joined = topics.get(name) ?? add(name, topic)
           joined.members.add(outbox)
           const at = now()
           outbox.begin(joined.snapshot(at), joined, at)
@@ -181,7 +199,7 @@ export class Hub extends Context.Service<
           const topic = topics.get(name)
           if (topic === undefined || !topic.members.delete(outbox)) return
           outbox.forget(topic)
-          if (topic.members.size === 0) close(name, topic)
+          if (topic.members.size === 0) remove(topic)
         },
         attach: (feed, onRestart) => {
           const channel = channels.get(feed.user_id) ?? openChannel(feed.user_id)

@@ -16,7 +16,7 @@ import type { UserStreams } from "../services/UserStreams.ts"
 import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import type { Hub } from "./Hub.ts"
+import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
 import { type Misread, read } from "./Inbound.ts"
 import type { Limits } from "./Limits.ts"
 import { Outbox, parcel, type Sink } from "./Outbox.ts"
@@ -308,7 +308,7 @@ export class Session {
     const { api_key, bearer, nonce, signature, timestamp_ms } = frame
     if (bearer !== undefined) {
       if (api_key !== undefined) return refuse("AmbiguousAuth", "send either bearer or api_key, not both")
-      return this.house.authenticator.bearer(bearer, this.ip)
+      return this.house.authenticator.bearerSocket(bearer)
     }
     if (api_key === undefined) return refuse("MissingToken", "send bearer, or api_key with its signature")
     for (const [field, value] of Object.entries({ signature, timestamp_ms, nonce })) {
@@ -389,7 +389,7 @@ export class Session {
       return refuse("InvalidField", "a public topic: subscribe on /ws/public", { field: "args" })
     }
     const { view } = this.house
-    if (view.instrument(topic.symbol) !== undefined) return topic
+    if (marketOf(view, topic) !== undefined) return topic
     // before the first word of the backend no market is known, and none unknown
     return refuse(view.instruments().length === 0 ? "BackendUnavailable" : "SymbolNotFound")
   }
@@ -421,7 +421,7 @@ export class Session {
   }
 
   private subscribePublic(frame: Subscribe): void {
-    const { accepted, errors } = this.sort<Exclude<Topic, { kind: "private" }>>(
+    const { accepted, errors } = this.sort<MarketTopic>(
       frame,
       (name) => this.publicTopics.has(name),
       this.publicTopics.size

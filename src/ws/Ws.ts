@@ -10,10 +10,12 @@ import type { Duplex } from "node:stream"
 import { type WebSocket, WebSocketServer } from "ws"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import * as ApiError from "../domain/ApiError.ts"
+import { networkOf } from "../domain/Ip.ts"
 import type { Reason } from "../domain/Reason.ts"
 import { Authenticator } from "../services/Authenticator.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { MarketView } from "../services/MarketView.ts"
+import { Presence } from "../services/Presence.ts"
 import { UserSnapshots } from "../services/UserSnapshots.ts"
 import { UserStreams } from "../services/UserStreams.ts"
 import { Hub } from "./Hub.ts"
@@ -84,10 +86,12 @@ export const layer = Layer.effectDiscard(
     const health = yield* BackendHealth
     const authenticator = yield* Authenticator
     const limits = yield* Limits
+    const presence = yield* Presence
     const fork = yield* FiberSet.makeRuntime<never>()
 
     const sessions = new Map<Session, WebSocket>()
     const byCredential = new Map<string, Set<Session>>()
+    /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
     const users = new Tally()
 
@@ -109,6 +113,7 @@ export const layer = Layer.effectDiscard(
           const max = limits.connections_per_user
           if (max > 0 && users.of(caller.user_id) >= max) return false
           users.add(caller.user_id, 1)
+          presence.came(caller.user_id)
         }
         forgetCredential(session)
         const holders = byCredential.get(caller.credential)
@@ -136,9 +141,11 @@ export const layer = Layer.effectDiscard(
       ws.on("error", () => {}) // the close event follows
       ws.on("close", () => {
         sessions.delete(session)
-        ips.add(ip, -1)
         forgetCredential(session)
-        if (session.caller !== undefined) users.add(session.caller.user_id, -1)
+        if (session.caller !== undefined) {
+          users.add(session.caller.user_id, -1)
+          presence.went(session.caller.user_id)
+        }
         session.closed()
       })
     }
@@ -168,12 +175,18 @@ export const layer = Layer.effectDiscard(
         Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
         limits.trusted_proxies
       )
-      if (limits.connections_per_ip > 0 && ips.of(ip) >= limits.connections_per_ip) {
-        const body = { code: "RateLimitExceeded", message: "rate limit exceeded" }
+      const network = networkOf(ip)
+      if (limits.connections_per_ip > 0 && ips.of(network) >= limits.connections_per_ip) {
+        const body = {
+          code: "RateLimitExceeded",
+          message: "rate limit exceeded",
+          details: { reason: "RateLimitExceeded" }
+        }
         return refuseUpgrade(socket, "429 Too Many Requests", body)
       }
       wss.handleUpgrade(request, socket, head, (ws) => {
-        ips.add(ip, 1)
+        ips.add(network, 1)
+        ws.on("close", () => ips.add(network, -1))
         open(ws, socket, endpoint, ip)
       })
     }
@@ -181,6 +194,9 @@ export const layer = Layer.effectDiscard(
     yield* Keepalive.run(() => sessions.keys(), limits, health)
     yield* authenticator.onRevoked((credential) => {
       for (const session of byCredential.get(credential) ?? []) session.end("CredentialEnded")
+    })
+    yield* authenticator.onBanned((user_id) => {
+      for (const session of sessions.keys()) if (session.caller?.user_id === user_id) session.end("CredentialEnded")
     })
 
     server.removeAllListeners("upgrade")

@@ -10,6 +10,7 @@ import * as Embedded from "../../src/backend/Embedded.ts"
 import { settings } from "../../src/backend/Settings.ts"
 import * as GrpcFeed from "../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "../../src/layers/grpc/GrpcPriceFeed.ts"
+import * as Decimal from "../../src/domain/Decimal.ts"
 import * as GrpcReferee from "../../src/layers/grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
 import {
@@ -112,6 +113,9 @@ const limit = (by: Wallet, side: "Buy" | "Sell", price: string, qty: string, ord
       reduce_only: false,
       close_on_trigger: false,
       order_link_id,
+      expire_time: undefined,
+      trigger: undefined,
+      tpsl: undefined,
       smp_type: "CancelTaker"
     }
   })
@@ -165,11 +169,23 @@ describe("the exchange behind gRPC", () => {
       const account = yield* referee.account(taker.address)
       assert.strictEqual(account.balances[0]?.asset, "USDC")
       assert.isAtLeast(account.as_of_seq, ack.seq)
-      assert.strictEqual((yield* referee.portfolio(taker.user_id)).positions.length, 1)
+      assert.strictEqual((yield* referee.portfolio(taker.user_id)).portfolio.positions.length, 1)
       assert.strictEqual((yield* sequencer.instruments).length, 4)
       assert.strictEqual((yield* referee.prices([])).length, 4)
       assert.isAbove((yield* referee.riskTiers).length, 4)
       assert.strictEqual((yield* referee.feeRates(taker.user_id)).length, 4)
+      // 0.05 at a mark near 60000 binds a twentieth of its value at leverage 20; nothing changes by asking
+      const asked = { sub_account_address: taker.address, symbol: "BTC-USDC" }
+      const preview = yield* referee.previewMargin({ ...asked, leverage: "20" })
+      const [position] = (yield* referee.account(taker.address)).positions
+      assert.strictEqual(preview.required, Decimal.format(Decimal.parse(position!.position_im) / 2n))
+      assert.isTrue(preview.ok)
+      for (const leverage of ["0", "0.5", "1.001", "ten"])
+        assert.strictEqual(
+          (yield* Effect.flip(referee.previewMargin({ ...asked, leverage })))._tag,
+          "RefereeUnavailable",
+          leverage
+        )
       assert.strictEqual((yield* sequencer.subAccounts(taker.user_id))[0]?.sub_account_address, taker.address)
     }).pipe(Effect.provide(adapters()))
   )

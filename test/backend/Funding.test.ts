@@ -99,7 +99,14 @@ describe("funding in the engine", () => {
     bench.tick(0)
     assert.strictEqual(Reads.fundingRates(bench.state, { symbol: BTC, start_ms: 0, end_ms: 0 })!.rates.length, 0)
     const predicted = rateOf()
-    const step = bench.tick(1)
+    const epoch = () => Reads.portfolio(bench.state, alice.user_id).positions[0]!.epoch
+    const hour = (START + 8 * HOURS) / (8 * HOURS)
+    assert.strictEqual(epoch(), hour - 1)
+    // a command at the hour comes before its settlement
+    bench.cancelAll(alice)
+    assert.strictEqual(epoch(), hour - 1)
+    const step = bench.tick(0)
+    assert.strictEqual(epoch(), hour)
     assert.strictEqual(kinds(step)[0], "funding_settled")
     const [settled] = Reads.fundingRates(bench.state, { symbol: BTC, start_ms: 0, end_ms: 0 })!.rates
     // Σ i P_i stays 0.0155 while samples of an empty book follow: the fourth, and the fifth at the hour itself

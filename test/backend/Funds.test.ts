@@ -44,6 +44,24 @@ describe("sub-accounts", () => {
     assert.strictEqual(statusOf(create(bench, "0x1")).reason, "InvalidField")
   })
 
+  it("are gone from every read once they are deleted", () => {
+    const bench = new Bench()
+    for (const _ of [0, 1]) create(bench, alice.root)
+    // used in a market once: a flat position is on record
+    ackOf(bench.send(second, { $case: "set_leverage", value: { symbol: BTC, leverage: "5" } }))
+    const user_id = alice.user_id
+    const seen = () => ({
+      flat: Reads.positions(bench.state, { user_id, symbol: BTC }).length,
+      one: Reads.positions(bench.state, { user_id, symbol: BTC, sub_account_address: second.address }).length,
+      vaults: Reads.portfolio(bench.state, user_id).summary!.total_vaults,
+      balances: Reads.portfolio(bench.state, user_id).vault_balances.length,
+      account: Reads.account(bench.state, second.address) !== undefined
+    })
+    assert.deepStrictEqual(seen(), { flat: 2, one: 1, vaults: 2, balances: 2, account: true })
+    ackOf(bench.send(second, { $case: "delete_sub_account", value: {} }))
+    assert.deepStrictEqual(seen(), { flat: 1, one: 0, vaults: 1, balances: 1, account: false })
+  })
+
   it("are 20 a user at most", () => {
     const bench = new Bench()
     for (let i = 0; i < 20; i++) ackOf(create(bench, alice.root))

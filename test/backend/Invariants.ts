@@ -50,12 +50,13 @@ export const recount = (state: Engine.State): void => {
     holdings.flatMap((holding) => [...(holding?.conditional.values() ?? [])])
   )
   const resting = state.accounts.flatMap(({ holdings }) => holdings.flatMap((holding) => [...(holding?.orders ?? [])]))
-  assert.strictEqual(state.orders.size, waiting.length + resting.length)
+  for (const [, order] of resting) assert.strictEqual(order.holding.market.book.lotsOf(order.slot), order.leaves)
+  assert.strictEqual(state.orders.size(), waiting.length + resting.length)
   const queued = state.markets.flatMap(({ triggers }) => triggers.flat())
   const numbers = (orders: ReadonlyArray<Order>) => orders.map(({ number }) => number).sort((a, b) => a - b)
   assert.deepStrictEqual(numbers(queued), numbers(waiting))
   assert.strictEqual(nextMet(state), undefined, "a trigger that is met did not fire")
-  const timed = [...state.orders.values()].filter(({ expireMs }) => expireMs !== undefined)
+  const timed = state.orders.all().filter(({ expireMs }) => expireMs !== undefined)
   assert.deepStrictEqual(numbers(state.expiries), numbers(timed))
   let seeds = 0n
   for (const pool of state.pools) {

@@ -1,109 +1,66 @@
 /**
- * The book as one would explain it: a list of orders, searched anew for every fill. Slow and clear, the oracle of the fast
- * one. It knows price-time priority, times in force, post-only and self-trade rules, and nothing of money.
+ * The order book as one would explain it: objects in two lists, sorted by price and time, searched from the front. Slow
+ * and clear, the oracle of the fast one.
  */
-export interface NaiveOrder {
-  readonly id: string
-  readonly user: string
-  readonly buy: boolean
-  price: number
-  leaves: number
-  filled: number
-  /** when it took its place at its price */
-  rank: number
+import { NONE, type OrderBook } from "../../src/backend/sequencer/OrderBook.ts"
+import { Side } from "../../src/proto/gateway/v1/types.ts"
+
+export interface Resting {
+  readonly slot: number
+  readonly side: Side
+  readonly ticks: number
+  lots: number
 }
 
-export interface NaiveTrade {
-  readonly taker: string
-  readonly maker: string
-  readonly price: number
-  readonly qty: number
+export interface NaiveBook extends OrderBook {
+  /** What rests on a side, as it would be filled. */
+  readonly orders: (side: Side) => ReadonlyArray<Resting>
 }
 
-export interface NaiveIncoming {
-  readonly id: string
-  readonly user: string
-  readonly buy: boolean
-  readonly price: number
-  readonly qty: number
-  readonly tif: "GTC" | "IOC" | "FOK"
-  readonly postOnly: boolean
-  readonly smp: "taker" | "maker" | "both"
-}
-
-export class NaiveBook {
-  orders: Array<NaiveOrder> = []
-  ranks = 0
-
-  /** Orders an incoming one would meet, in the order it would meet them. */
-  opposite(buy: boolean, price: number): Array<NaiveOrder> {
-    return this.orders
-      .filter((order) => order.buy !== buy && (buy ? order.price <= price : order.price >= price))
-      .sort((a, b) => (a.price === b.price ? a.rank - b.rank : buy ? a.price - b.price : b.price - a.price))
+export const make = (): NaiveBook => {
+  const bids: Array<Resting> = []
+  const asks: Array<Resting> = []
+  const listOf = (side: Side) => (side === Side.SIDE_BUY ? bids : asks)
+  const isBetter = (side: Side, a: number, b: number) => (side === Side.SIDE_BUY ? a > b : a < b)
+  const seek = (slot: number) => bids.find((order) => order.slot === slot) ?? asks.find((order) => order.slot === slot)
+  const find = (slot: number): Resting => {
+    const order = seek(slot)
+    if (order === undefined) throw new Error(`order ${slot} is not in the book`)
+    return order
   }
-
-  remove(id: string): void {
-    this.orders = this.orders.filter((order) => order.id !== id)
-  }
-
-  place(incoming: NaiveIncoming): Array<NaiveTrade> {
-    const meets = this.opposite(incoming.buy, incoming.price)
-    if (incoming.postOnly && meets.length > 0) return []
-    if (incoming.tif === "FOK") {
-      let reachable = 0
-      for (const maker of meets) {
-        if (maker.user !== incoming.user) reachable += maker.leaves
-        else if (incoming.smp !== "maker") break
-      }
-      if (reachable < incoming.qty) return []
-    }
-    const order: NaiveOrder = { ...incoming, leaves: incoming.qty, filled: 0, rank: 0 }
-    const trades = this.matchUp(order, incoming.smp)
-    if (order.leaves > 0 && incoming.tif === "GTC") {
-      order.rank = ++this.ranks
-      this.orders.push(order)
-    }
-    return trades
-  }
-
-  private matchUp(order: NaiveOrder, smp: NaiveIncoming["smp"]): Array<NaiveTrade> {
-    const trades: Array<NaiveTrade> = []
-    for (const maker of this.opposite(order.buy, order.price)) {
-      if (order.leaves === 0) break
-      if (maker.user === order.user) {
-        if (smp !== "taker") this.remove(maker.id)
-        if (smp === "maker") continue
-        order.leaves = 0
-        break
-      }
-      const qty = Math.min(order.leaves, maker.leaves)
-      order.leaves -= qty
-      order.filled += qty
-      maker.leaves -= qty
-      maker.filled += qty
-      if (maker.leaves === 0) this.remove(maker.id)
-      trades.push({ taker: order.id, maker: maker.id, price: maker.price, qty })
-    }
-    return trades
-  }
-
-  amend(id: string, price: number, qty: number, smp: NaiveIncoming["smp"], postOnly: boolean): Array<NaiveTrade> {
-    const order = this.orders.find((order) => order.id === id)!
-    const total = order.leaves + order.filled
-    if (qty <= order.filled || (price === order.price && qty === total)) return []
-    if (postOnly && price !== order.price && this.opposite(order.buy, price).length > 0) return []
-    if (price === order.price && qty < total) {
-      order.leaves = qty - order.filled
-      return []
-    }
-    this.remove(id)
-    order.price = price
-    order.leaves = qty - order.filled
-    const trades = this.matchUp(order, smp)
-    if (order.leaves > 0) {
-      order.rank = ++this.ranks
-      this.orders.push(order)
-    }
-    return trades
+  return {
+    orders: listOf,
+    add: (slot, side, ticks, lots) => {
+      if (seek(slot) !== undefined) throw new Error(`order ${slot} is in the book`)
+      const list = listOf(side)
+      const behind = list.findIndex((order) => isBetter(side, ticks, order.ticks))
+      list.splice(behind === -1 ? list.length : behind, 0, { slot, side, ticks, lots })
+    },
+    reduce: (slot, lots) => {
+      const order = find(slot)
+      if (lots >= order.lots) throw new Error(`${lots} lots are too many`)
+      order.lots -= lots
+    },
+    remove: (slot) => {
+      const order = find(slot)
+      const list = listOf(order.side)
+      list.splice(list.indexOf(order), 1)
+    },
+    has: (slot) => seek(slot) !== undefined,
+    sideOf: (slot) => find(slot).side,
+    ticksOf: (slot) => find(slot).ticks,
+    lotsOf: (slot) => find(slot).lots,
+    first: (side) => listOf(side)[0]?.slot ?? NONE,
+    after: (slot) => {
+      const order = find(slot)
+      const list = listOf(order.side)
+      return list[list.indexOf(order) + 1]?.slot ?? NONE
+    },
+    best: (side) => listOf(side)[0]?.ticks,
+    worse: (side, ticks) => listOf(side).find((order) => isBetter(side, ticks, order.ticks))?.ticks,
+    total: (side, ticks) =>
+      listOf(side)
+        .filter((order) => order.ticks === ticks)
+        .reduce((sum, { lots }) => sum + lots, 0)
   }
 }

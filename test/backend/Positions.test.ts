@@ -90,7 +90,7 @@ describe("leverage", () => {
 
 describe("Isolated positions", () => {
   it("hold a margin of their own, as the examples of 9.4 tell", () => {
-    const { bench, alice, mode, trade, balance, position } = setup()
+    const { bench, alice, leverage, mode, trade, balance, position } = setup()
     const step = mode(ISOLATED)
     assert.deepStrictEqual(kinds(step), ["position_changed", "balance_changed"])
     assert.strictEqual(mode(ISOLATED).events.length, 0)
@@ -113,6 +113,12 @@ describe("Isolated positions", () => {
     const order = orders(bench.place(alice, { side: BUY, qty: "0.01", price: "50000" }), alice)[0]!
     assert.strictEqual(order.margin_mode, ISOLATED)
     assert.strictEqual(statusOf(mode(CROSS)).reason, "PositionExists")
+    // previewed as set-leverage would judge it: 60000 × 0.5 / 9.99 is above the position's margin, whatever is free
+    const preview = (leverage: string) => Reads.previewMargin(bench.state, alice.address, BTC, Decimal.parse(leverage))!
+    assert.isFalse(preview("9.99").ok)
+    assert.deepInclude(preview("10"), { ok: true })
+    assert.deepInclude(preview("20"), { ok: true, required: preview("20").required })
+    assert.strictEqual(statusOf(leverage("9.99")).reason, "InsufficientBalance")
     // a part of the margin comes back with a part of the position
     const sold = trade(SELL, "0.2", "61000")
     assert.strictEqual(position().isolated_margin, "1800")

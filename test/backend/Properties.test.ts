@@ -6,7 +6,7 @@ import { CancelType, SmpType, TimeInForce } from "../../src/proto/gateway/v1/typ
 import { Bench, BTC, BUY, config, executions, orders, SELL, type Trader, trader } from "./Bench.ts"
 import { pick, random, recount, replays } from "./Invariants.ts"
 import { Mirror } from "./Mirror.ts"
-import { NaiveBook } from "./NaiveBook.ts"
+import { NaiveExchange } from "./NaiveExchange.ts"
 
 const SMP = {
   taker: SmpType.SMP_TYPE_CANCEL_TAKER,
@@ -20,10 +20,10 @@ const TIF = {
 } as const
 
 describe("random commands", () => {
-  it.each([1, 2, 3])("match as the naive book does (seed %i)", (seed) => {
+  it.each([1, 2, 3])("match as the naive exchange does (seed %i)", (seed) => {
     const next = random(seed)
     const bench = new Bench()
-    const naive = new NaiveBook()
+    const naive = new NaiveExchange()
     const traders = ["a", "b", "c", "d"].map((name) => trader(name))
     bench.tick()
     bench.index(BTC, "60000")
@@ -78,7 +78,7 @@ describe("random commands", () => {
     }
     replays(bench)
 
-    function compare(step: Engine.Step, taker: string, trades: ReturnType<NaiveBook["place"]>): void {
+    function compare(step: Engine.Step, taker: string, trades: ReturnType<NaiveExchange["place"]>): void {
       const all = executions(step)
       assert.deepStrictEqual(
         all

@@ -106,7 +106,7 @@ describe("the state's hash", () => {
       })
       bench.place(alice, { side: BUY, qty: "0.01", price: "50000", link })
       bench.place(alice, { side: BUY, qty: "0.01", price: "50000" })
-      const [first, second] = [...bench.state.orders.values()].map(({ id }) => id)
+      const [first, second] = bench.state.orders.all().map(({ id }) => id)
       bench.cancel(alice, { id: cancel === "first" ? first! : second! })
       bench.cancel(alice, { id: cancel === "first" ? second! : first! })
       return Engine.hash(bench.state)

@@ -462,15 +462,21 @@ describe("exits", () => {
     bench.stop(v, { sl: "0" })
     assert.deepInclude(position(), { take_profit: "", stop_loss: "" })
     const partial = { tp: "64000", sl: "60000", by: MARK, mode: TpslMode.TPSL_MODE_PARTIAL }
-    assert.strictEqual(statusOf(bench.stop(v, partial, { tp: "0.2" })).reason, "OutOfRange")
+    const above = { reason: "OutOfRange", message: "the size is above the position's" }
+    assert.deepInclude(statusOf(bench.stop(v, partial, { tp: "0.2" })), { ...above, metadata: { field: "tp_size" } })
+    assert.deepInclude(statusOf(bench.stop(v, partial, { sl: "0.2" })), { ...above, metadata: { field: "sl_size" } })
     bench.stop(v, partial, { tp: "0.04", sl: "0.04" })
     bench.stop(v, partial, { tp: "0.06" })
     assert.deepStrictEqual(
       open().map(({ qty }) => qty),
       ["0.04", "0.04", "0.06", "0.1"]
     )
+    const frozen = (frozen: boolean) => bench.send(v, { $case: "set_sub_account", value: { frozen } })
+    frozen(true)
+    assert.strictEqual(statusOf(bench.stop(v, { tp: "64000" })).reason, "SubAccountFrozen")
     bench.stop(v, { tp: "0", mode: TpslMode.TPSL_MODE_PARTIAL })
     assert.strictEqual(open().length, 2)
+    frozen(false)
     replays(bench)
   })
 
@@ -478,14 +484,18 @@ describe("exits", () => {
     const { bench, v, m, open, position } = setup()
     const place = (tp: string, sl: string, side: Side = BUY) =>
       bench.place(v, { side, qty: "0.1", price: "60000", tpsl: { tp, sl } })
-    assert.deepInclude(statusOf(place("60000", "59000")), { metadata: { field: "take_profit" } })
-    assert.deepInclude(statusOf(place("61000", "60000")), { metadata: { field: "stop_loss" } })
-    assert.deepInclude(statusOf(place("61000", "59000", SELL)), { metadata: { field: "take_profit" } })
+    const field = (leg: string) => `tpsl.${leg}.market.trigger_price`
+    assert.deepInclude(statusOf(place("60000", "59000")), { metadata: { field: field("take_profit") } })
+    assert.deepInclude(statusOf(place("61000", "60000")), { metadata: { field: field("stop_loss") } })
+    assert.deepInclude(statusOf(place("61000", "59000", SELL)), { metadata: { field: field("take_profit") } })
     const id = orderId(place("61000", "59000"))
     const version = (change: object) => ackOf(bench.amend(v, { id }, change)).version
     assert.strictEqual(version({ tpsl: { tp: "61000" } }), 1)
     assert.strictEqual(version({ tpsl: { tp: "61500" } }), 2)
-    assert.strictEqual(statusOf(bench.amend(v, { id }, { tpsl: { tp: "59999" } })).reason, "OutOfRange")
+    assert.deepInclude(statusOf(bench.amend(v, { id }, { tpsl: { tp: "59999" } })), {
+      reason: "OutOfRange",
+      metadata: { field: field("take_profit") }
+    })
     bench.place(m, { side: SELL, qty: "0.04", price: "60000" })
     assert.deepInclude(position(), { take_profit: "61500", stop_loss: "59000" })
     // its priority is kept, its exits are replaced

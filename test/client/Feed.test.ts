@@ -3,7 +3,8 @@ import { Effect, type Scope } from "effect"
 import type { AddressInfo } from "node:net"
 import { type WebSocket, WebSocketServer } from "ws"
 import { Client, Feed } from "../../src/client/index.ts"
-import { start, SYMBOL, World } from "../ws/World.ts"
+import { alert, pool } from "../doubles/events.ts"
+import { MARKET, start, SYMBOL, World } from "../ws/World.ts"
 
 const topic = `orderbook.50.${SYMBOL}` as const
 
@@ -65,6 +66,24 @@ const update = (seq: number, prev_seq: number, stream_id = "s1") => ({
 })
 
 describe("Feed", () => {
+  it.live("tells every kind of public event as what it is", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.pool = pool()
+      world.market.alert = alert()
+      yield* start(world)
+      const client = yield* clientOf(world.url)
+      const seen: Array<Feed.FeedEvent> = []
+      const topics = [`trade/${MARKET}`, ...["insurance_pool", "adl_alert"].map((name) => `${name}.${SYMBOL}`)]
+      yield* client.feed({ topics, onEvent: (each) => seen.push(each) })
+      world.market.tell({ trades: world.market.trade(3, "60000", "60000") })
+      yield* until(() => seen.length === 3, "three events")
+      assert.deepStrictEqual(seen.map(({ kind }) => kind).toSorted(), ["adl_alert", "insurance_pool", "trade/"])
+      const trades = seen.find((each) => each.kind === "trade/")!
+      assert.deepStrictEqual([trades.data.list[0]!.count, trades.data.list[0]!.qty], [2, "2"])
+    })
+  )
+
   it.live("keeps a book equal to the market's", () =>
     Effect.gen(function* () {
       const world = new World()

@@ -47,6 +47,8 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         assert.deepStrictEqual(yield* accounts.ensureUser(user(1)), { user: first.user, created: false })
         assert.deepStrictEqual(yield* accounts.user(user(1).user_id), first.user)
         assert.isUndefined(yield* accounts.user("none"))
+        assert.deepStrictEqual(yield* accounts.userOfCode(first.user.referral_code), first.user)
+        assert.isUndefined(yield* accounts.userOfCode("00000000"))
       })
     )
 
@@ -72,6 +74,34 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         yield* accounts.markReady(user(3).user_id)
         assert.isTrue(yield* accounts.isReady(user(3).user_id))
         assert.isFalse(yield* accounts.isReady("none"))
+      })
+    )
+
+    it.effect("activates a wallet once, before its first login or after it", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const given = { badge: true, multiplier_bps: 12_500 }
+        const [early, late, listed] = [user(30), user(31), user(32)]
+        assert.isUndefined(yield* accounts.activation(early.root_address))
+        assert.isTrue(yield* accounts.activate(early.root_address, given))
+        assert.isFalse(yield* accounts.activate(early.root_address, { badge: false, multiplier_bps: 0 }))
+        assert.deepStrictEqual(yield* accounts.activation(early.root_address), given)
+        assert.isTrue(yield* accounts.isWhitelisted(early.root_address))
+        assert.deepInclude((yield* accounts.ensureUser(early)).user, { activated: true, ...given })
+
+        yield* accounts.ensureUser(late)
+        assert.isTrue(yield* accounts.activate(late.root_address, { badge: false, multiplier_bps: 0 }))
+        assert.deepInclude(yield* accounts.user(late.user_id), { activated: true, badge: false, multiplier_bps: 0 })
+
+        // whoever is whitelisted needs no code, and whoever used one is activated for ever
+        yield* accounts.setWhitelisted(listed.root_address, true)
+        assert.isFalse(yield* accounts.activate(listed.root_address, given))
+        assert.isUndefined(yield* accounts.activation(listed.root_address))
+        yield* accounts.setWhitelisted(early.root_address, false)
+        assert.isFalse(yield* accounts.activate(early.root_address, given))
+        assert.isFalse(yield* accounts.isWhitelisted(early.root_address))
+        yield* accounts.setWhitelisted(listed.root_address, false)
+        assert.isTrue(yield* accounts.activate(listed.root_address, given))
       })
     )
 

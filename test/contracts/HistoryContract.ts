@@ -14,6 +14,7 @@ import {
   TRADES_KEPT,
   USER_EVENTS_KEPT
 } from "../../src/services/History.ts"
+import { ledgerTests } from "./LedgerContract.ts"
 import { body, event, instrument, order, START, symbol, userOf, uuid } from "../doubles/events.ts"
 
 const alice = userOf(1)
@@ -52,10 +53,11 @@ const projecting = Effect.gen(function* () {
   return new Projecting({
     position: yield* history.position,
     heads: yield* history.streamHeads,
-    candles: yield* history.lastCandles
+    candles: yield* history.lastCandles,
+    ledger: yield* history.ledger
   })
 })
-const commit = (events: ReadonlyArray<Event>, epoch = EPOCH) =>
+export const commit = (events: ReadonlyArray<Event>, epoch = EPOCH) =>
   Effect.gen(function* () {
     const history = yield* History
     const projection = (yield* projecting).next(epoch, events)
@@ -87,6 +89,17 @@ const story = (): ReadonlyArray<Event> => [
   event(11, body.prices({ ts_ms: START + 1_000 }), { ts_ms: START + 1_000 })
 ]
 
+/** What happens then: what was bought is sold in two parts, funding is settled, the pool tells how it stands. */
+const sequel = (): ReadonlyArray<Event> => [
+  event(12, body.closing({ order_id: uuid(1), exec_id: uuid(1_001), closed_size: "0.1" }), { ts_ms: START + 1_001 }),
+  event(13, body.closing({ order_id: uuid(1), exec_id: uuid(1_002), closed_size: "0.1" }), { ts_ms: START + 1_002 }),
+  event(14, body.funding(), { ts_ms: START + 1_003 }),
+  event(15, body.funded({ exec_id: uuid(1_003) }), { ts_ms: START + 1_003 }),
+  event(16, body.money("funding", "9977.8", { amount: "-9" }), { ts_ms: START + 1_003 }),
+  event(17, body.pool(), { ts_ms: START + 1_004 }),
+  event(18, body.adl(), { ts_ms: START + 1_004 })
+]
+
 /** Everything a reader may see. */
 const everything = Effect.gen(function* () {
   const history = yield* History
@@ -100,7 +113,16 @@ const everything = Effect.gen(function* () {
     marks: yield* history.candles({ kind: "mark", symbol, interval: "D", start: 0, end: START * 2, limit: 10 }),
     heads: yield* history.streamHeads,
     events: yield* history.userEvents(alice.user_id, 0, 100),
-    balances: yield* history.lastSeqs(alice.user_id, "account_balance")
+    balances: yield* history.lastSeqs(alice.user_id, "account_balance"),
+    closed: yield* history.closedPnls(ordersOf()),
+    transactions: yield* history.transactions({ ...ordersOf(), type: undefined }),
+    payments: yield* history.fundingPayments(ordersOf()),
+    rates: yield* history.fundingRates({ ...ordersOf(), symbol }),
+    interest: yield* history.openInterest({ ...ordersOf(), symbol, interval: "5" }),
+    pools: yield* history.pools(ordersOf()),
+    alerts: yield* history.adlAlerts(ordersOf()),
+    hours: yield* history.marketHours({ user_id: undefined, start: 0, end: START * 2 }),
+    ledger: yield* history.ledger
   }
 })
 
@@ -108,6 +130,8 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
   describe(`History on ${name}`, () => {
     const test = <A, E2>(title: string, body: Effect.Effect<A, E2, History>) =>
       it.effect(title, () => body.pipe(Effect.provide(Layer.fresh(layer))))
+
+    ledgerTests(test)
 
     test(
       "stands nowhere before the first commit",
@@ -159,9 +183,9 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     test(
       "holds the same, however the stream is cut, with a crash at every boundary",
       Effect.gen(function* () {
-        yield* commit(story())
+        const events = [...story(), ...sequel()]
+        yield* commit(events)
         const whole = yield* everything
-        const events = story()
         for (let cut = 1; cut < events.length; cut++) {
           const parts = yield* Effect.gen(function* () {
             // every commit starts from what the history kept, as after a crash
@@ -266,6 +290,37 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         assert.strictEqual(yield* find(uuid(4), undefined, 1), uuid(4))
         assert.isUndefined(yield* find(uuid(4), undefined, 0))
         assert.isUndefined(yield* find(undefined, "a-2"))
+      })
+    )
+
+    test(
+      "hands executions of everybody to who counts them, in the order of the stream, each once",
+      Effect.gen(function* () {
+        const history = yield* History
+        assert.strictEqual(yield* history.lastExecution, 0)
+        assert.deepStrictEqual(yield* history.executionsAfter(0, 10), [])
+        const fills = [1, 2, 3, 4, 5].map((n) =>
+          event(n, body.execution({ exec_id: uuid(n), exec_time: String(START + n) }), {
+            user_id: (n % 2 === 0 ? bob : alice).user_id
+          })
+        )
+        yield* commit(fills.slice(0, 2))
+        yield* commit(fills.slice(2))
+        const seen: Array<string> = []
+        let after = 0
+        for (;;) {
+          const rows = yield* history.executionsAfter(after, 2)
+          if (rows.length === 0) break
+          for (const { execution, user_id } of rows) {
+            seen.push(`${execution.exec_id} ${user_id === bob.user_id ? "bob" : "alice"}`)
+          }
+          after = rows.at(-1)!.id
+        }
+        assert.deepStrictEqual(
+          seen,
+          [1, 2, 3, 4, 5].map((n) => `${uuid(n)} ${n % 2 === 0 ? "bob" : "alice"}`)
+        )
+        assert.strictEqual(yield* history.lastExecution, after)
       })
     )
 

@@ -24,6 +24,19 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
       })
     )
 
+    it.effect("counts at once, where it can, what it counts when it is asked", () =>
+      Effect.gen(function* () {
+        const { take, takeNow } = yield* RateLimitStore
+        if (takeNow === undefined) return
+        assert.deepStrictEqual(takeNow(log("now", 2)), { passed: true, used: 1, wait_ms: 0 })
+        yield* TestClock.adjust(1000)
+        assert.deepStrictEqual(yield* take(log("now", 2)), { passed: true, used: 2, wait_ms: 59_000 })
+        assert.deepStrictEqual(takeNow(log("now", 2)), { passed: false, used: 2, wait_ms: 59_000 })
+        yield* TestClock.adjust(59_000)
+        assert.deepStrictEqual(takeNow(log("now", 2)), { passed: true, used: 2, wait_ms: 1000 })
+      })
+    )
+
     it.effect("does not count what it refused", () =>
       Effect.gen(function* () {
         const store = yield* RateLimitStore

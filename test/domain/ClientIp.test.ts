@@ -16,4 +16,10 @@ describe("clientIpOf", () => {
     assert.strictEqual(clientIpOf("::1", undefined, 0), "::1")
     assert.strictEqual(clientIpOf(undefined, undefined, 0), "")
   })
+  it("leaves away the port that a proxy appends", () => {
+    assert.strictEqual(clientIpOf("10.0.0.1", "203.0.113.9:49152", 1), "203.0.113.9")
+    assert.strictEqual(clientIpOf("10.0.0.1", "[2001:db8::1]:49152", 1), "2001:db8::1")
+    assert.strictEqual(clientIpOf("10.0.0.1", "[::ffff:203.0.113.9]", 1), "203.0.113.9")
+    assert.strictEqual(clientIpOf("10.0.0.1", "2001:db8::1:80", 1), "2001:db8::1:80")
+  })
 })

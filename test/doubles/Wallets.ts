@@ -5,11 +5,13 @@ import { Effect, Layer, Ref } from "effect"
 import { Context, Redacted } from "effect"
 import { subAccountAddress } from "../../src/domain/Address.ts"
 import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryBanStore from "../../src/layers/memory/MemoryBanStore.ts"
 import * as MemoryNonceStore from "../../src/layers/memory/MemoryNonceStore.ts"
 import * as MemoryRateLimitStore from "../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
 import { ApiKeys, type ApiKeysOptions } from "../../src/services/ApiKeys.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
+import { BanList } from "../../src/services/BanList.ts"
 import { History } from "../../src/services/History.ts"
 import { RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
 import { type Command, Sequencer, type SubmitError } from "../../src/services/Sequencer.ts"
@@ -124,6 +126,7 @@ export const layer = (options: Options = {}) =>
   Authenticator.layer({ admin: { username: "admin", password: Redacted.make("correct horse battery") } }).pipe(
     Layer.provideMerge(Tokens.layer({ environment: "testnet" })),
     Layer.provideMerge(ApiKeys.layer(options.apiKeys)),
+    Layer.provideMerge(BanList.layer),
     Layer.provideMerge(RateLimiter.layer(options.rate ?? { mode: "off" })),
     Layer.provideMerge(
       Layer.mergeAll(
@@ -134,6 +137,7 @@ export const layer = (options: Options = {}) =>
         NodeSignatures.layer(),
         MemoryNonceStore.layer(),
         MemoryAccounts.layer,
+        MemoryBanStore.layer,
         MemoryRateLimitStore.layer()
       )
     )

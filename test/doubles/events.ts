@@ -1,10 +1,14 @@
 /** Events as a sequencer would tell them, with sound defaults; a test names only what it is about. */
 import type { BalanceState } from "../../src/domain/Account.ts"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
-import type { Execution } from "../../src/domain/Execution.ts"
+import type { BalanceReason } from "../../src/domain/Enumerations.ts"
+import type { Closing, Execution } from "../../src/domain/Execution.ts"
+import type { FundingRate } from "../../src/domain/Funding.ts"
+import type { AdlAlert, InsurancePool } from "../../src/domain/InsurancePool.ts"
 import type { Instrument, Level, Prices, PublicTrade } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
+import { iso } from "../../src/domain/Time.ts"
 import { marketAddress, assetAddress, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 
 export const START = 1_767_225_600_000
@@ -172,12 +176,108 @@ export const prices = (fields: Partial<Prices> = {}): Prices => ({
   ...fields
 })
 
+export const pool = (fields: Partial<InsurancePool> = {}): InsurancePool => ({
+  pool_id: `pool-${symbol}`,
+  pool_group_id: "group-USDC",
+  cash_balance: "1000000",
+  realized_pnl_cum: "0",
+  unrealized_pnl: "0",
+  base_equity: "1000000",
+  equity: "1000000",
+  group_redistribution_in: "0",
+  group_redistribution_out: "0",
+  group_adl_obligation: "0",
+  adl_mode: "Inactive",
+  adl_trigger_reason: "NoTrigger",
+  latest_pnl_ratio: "0",
+  updated_time: START,
+  inventory: [],
+  ...fields
+})
+
+export const alert = (fields: Partial<AdlAlert> = {}): AdlAlert => ({
+  pool_id: `pool-${symbol}`,
+  pool_group_id: "group-USDC",
+  symbol,
+  equity: "1000000",
+  adl_mode: "Warning",
+  adl_trigger_reason: "EquityDepleted",
+  latest_pnl_ratio: "0",
+  updated_time: START,
+  ...fields
+})
+
+interface Money {
+  readonly amount: string
+  readonly fee: string
+  readonly realised_pnl: string
+  readonly symbol: string
+  readonly balance: Partial<BalanceState>
+}
+
 export const body = {
   order: (fields?: Partial<Order>): EventBody => ({ type: "order", order: order(fields) }),
   execution: (fields?: Partial<Execution>): EventBody => ({
     type: "execution",
     execution: execution(fields),
     closing: undefined
+  }),
+  /** A fill that reduces a position: 0.2 that were bought at 60000 for a fee of 6.6. */
+  closing: (fields: Partial<Execution> = {}, closing: Partial<Closing> = {}): EventBody => ({
+    type: "execution",
+    execution: execution({
+      side: "Sell",
+      exec_price: "61000",
+      exec_value: "12200",
+      base_fee: "6.71",
+      closed_size: "0.2",
+      ...fields
+    }),
+    closing: { entry_value: "12000", open_fee: "6.6", realised_pnl: "200", leverage: "10", ...closing }
+  }),
+  /** A payment of funding: a long of 0.5 pays 9. */
+  funded: (fields: Partial<Execution> = {}): EventBody => ({
+    type: "execution",
+    execution: execution({
+      exec_type: "Funding",
+      exec_qty: "0.5",
+      exec_value: "30000",
+      base_fee: "9",
+      fee_rate: "0.0003",
+      order_id: "00000000-0000-0000-0000-000000000000",
+      ...fields
+    }),
+    closing: undefined
+  }),
+  funding: (fields: Partial<FundingRate> = {}): EventBody => ({
+    type: "funding",
+    funding: {
+      symbol,
+      funding_rate: "0.0003",
+      mark_price: "60000",
+      funding_time: iso(START),
+      funding_time_ms: START,
+      ...fields
+    }
+  }),
+  pool: (fields: Partial<InsurancePool> = {}, of = symbol): EventBody => ({
+    type: "pool",
+    symbol: of,
+    pool: pool(fields)
+  }),
+  adl: (fields: Partial<AdlAlert> = {}): EventBody => ({ type: "adl", alert: alert(fields) }),
+  /** A change of a wallet, for what reason. */
+  money: (reason: BalanceReason, wallet: string, parts: Partial<Money> = {}): EventBody => ({
+    type: "balance",
+    balance: balance({ wallet_balance: wallet, ...parts.balance }),
+    reason,
+    amount: parts.amount ?? "0",
+    fee: parts.fee ?? "0",
+    realised_pnl: parts.realised_pnl ?? "0",
+    order_id: undefined,
+    exec_id: undefined,
+    transfer_id: undefined,
+    symbol: parts.symbol
   }),
   position: (fields?: Partial<PositionState>): EventBody => ({ type: "position", position: position(fields) }),
   balance: (fields?: Partial<BalanceState>): EventBody => ({

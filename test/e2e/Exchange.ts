@@ -18,6 +18,7 @@ import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
+import { messageOf } from "../ws/Document.ts"
 
 /** Wall time stands still at `at_ms`; sleeping takes real time. */
 export const frozenClock = (at_ms: number): Layer.Layer<never> =>
@@ -280,17 +281,25 @@ export const eventually = async <A>(
   }
 }
 
-/** A WebSocket that keeps every frame, in order, and waits for the one that is asked for. */
+/** A WebSocket that keeps every frame, in order, and waits for the one that is asked for. Each is held against the document. */
 export class Socket {
   readonly frames: Array<Frame> = []
   readonly ws: WebSocket
   closed: { readonly code: number; readonly reason: string } | undefined
   private waiting: Array<() => void> = []
+  private fault: unknown
 
   private constructor(ws: WebSocket) {
     this.ws = ws
+    const path = new URL(ws.url).pathname
     ws.on("message", (data: Buffer) => {
-      this.frames.push(JSON.parse(data.toString()))
+      const frame = JSON.parse(data.toString())
+      this.frames.push(frame)
+      try {
+        messageOf(path, frame)
+      } catch (fault) {
+        this.fault ??= fault
+      }
       this.wake()
     })
     ws.on("close", (code, reason) => {
@@ -318,6 +327,7 @@ export class Socket {
   private async until<A>(what: string, read: () => A | undefined, limit_ms: number): Promise<A> {
     const deadline = Date.now() + limit_ms
     for (;;) {
+      if (this.fault !== undefined) throw this.fault
       const found = read()
       if (found !== undefined) return found
       const left = deadline - Date.now()
@@ -361,6 +371,7 @@ export class Socket {
   }
   close(): void {
     this.ws.terminate()
+    if (this.fault !== undefined) throw this.fault
   }
 }
 

@@ -66,7 +66,8 @@ describe("rates", () => {
     await exhausts("api-key", 600, 0, () => call(exchange, "GET", uri, { headers: apiKeyHeaders(keys, "GET", uri) }))
     // three logins were counted with the address
     await exhausts("public", 60, 3, () => call(exchange, "GET", "/api/v1/market/time"))
-    for (const path of ["/health", "/ready", "/.well-known/jwks.json", "/swagger-ui", "/api-docs/openapi.json"]) {
+    const documents = ["/swagger-ui", "/api-docs/openapi.json", "/api-docs/asyncapi.json"]
+    for (const path of ["/health", "/ready", "/.well-known/jwks.json", ...documents]) {
       const { headers, status } = await call(exchange, "GET", path)
       assert.strictEqual(status, 200, path)
       assert.isNull(headers.get("ratelimit-limit"), path)

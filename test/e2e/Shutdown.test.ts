@@ -85,7 +85,7 @@ const trade = async (
   }
 }
 
-describe.concurrent("a signal to stop", () => {
+describe.concurrent("a signal to stop", { timeout: 60_000 }, () => {
   it("under load: what is in flight ends, sockets are told, nothing acknowledged is lost", () =>
     inDirectory(async (start) => {
       const gateway = await start()

@@ -31,7 +31,7 @@ const reasonOf = async (method: string, path: string, ask?: Ask) => {
 
 describe("routes", () => {
   it("answer unknown paths with 404 and the one error body", async () => {
-    for (const path of ["/", "/nope", "/api/v1", "/api/v1/order", "/api/v2/market/time", "/api/v1/access/activate"]) {
+    for (const path of ["/", "/nope", "/api/v1", "/api/v1/order", "/api/v2/market/time", "/api/v1/access"]) {
       const response = await plain.fetch("GET", path)
       assert.strictEqual(response.status, 404, path)
       const { code, message, details, request_id } = await refusal(response)
@@ -280,7 +280,7 @@ describe("answers", () => {
       const { code, message, details } = await refusal(response)
       assert.deepStrictEqual(
         { code, message, details },
-        { code: "INTERNAL", message: "internal error", details: undefined }
+        { code: "INTERNAL", message: "internal error", details: { reason: "InternalError" } }
       )
     }
     await dispose()
@@ -346,19 +346,22 @@ describe("answers", () => {
       referee: {
         portfolio: () =>
           Effect.succeed({
-            positions: [],
-            summary: {
-              collateral_notional: "9007199254740993.000000000000000001",
-              maintenance_margin_required: "0",
-              total_available_balance: "0.1",
-              total_balance: "-12.5",
-              total_margin_used: "0",
-              total_positions: 0,
-              total_vaults: 1,
-              unrealized_funding_total: "0",
-              unrealized_pnl_total: "0"
-            },
-            vault_balances: [{ asset_addr: v1, balance: "0.000000000000000001", id: v1 }]
+            as_of_seq: 1,
+            portfolio: {
+              positions: [],
+              summary: {
+                collateral_notional: "9007199254740993.000000000000000001",
+                maintenance_margin_required: "0",
+                total_available_balance: "0.1",
+                total_balance: "-12.5",
+                total_margin_used: "0",
+                total_positions: 0,
+                total_vaults: 1,
+                unrealized_funding_total: "0",
+                unrealized_pnl_total: "0"
+              },
+              vault_balances: [{ asset_addr: v1, balance: "0.000000000000000001", id: v1 }]
+            }
           })
       }
     })
@@ -389,10 +392,10 @@ describe("a refused field", () => {
   }
   it("is told by reason and name, and what would be right", async () => {
     assert.deepStrictEqual(await told({ side: "buy" }), ["InvalidField", "side", "side: expected one of Buy, Sell"])
-    assert.deepStrictEqual(await told({ time_in_force: "GTT" }), [
+    assert.deepStrictEqual(await told({ time_in_force: "GTX" }), [
       "InvalidField",
       "time_in_force",
-      "time_in_force: expected one of GTC, IOC, FOK, PostOnly"
+      "time_in_force: expected one of GTC, GTT, IOC, FOK, PostOnly"
     ])
     assert.deepStrictEqual(await told({ post_only: "true" }), [
       "InvalidField",
@@ -412,9 +415,21 @@ describe("a refused field", () => {
       "InvalidField",
       "sub_account_address"
     ])
-    for (const later of [{ trigger: {} }, { tpsl: { mode: "Full" } }, { expire_time: 1 }]) {
-      assert.deepStrictEqual((await told(later)).slice(0, 2), ["InvalidField", Object.keys(later)[0]])
-    }
+    const inside = [
+      [{ trigger: {} }, "MissingField", "trigger.trigger_price"],
+      [{ trigger: { trigger_price: "1.0", trigger_by: "Mark" } }, "InvalidField", "trigger.trigger_by"],
+      [{ trigger: "60000" }, "InvalidField", "trigger"],
+      [{ tpsl: { mode: "Full" } }, "MissingField", "tpsl.take_profit"],
+      [{ tpsl: { take_profit: { trigger_price: "1" } } }, "MissingField", "tpsl.take_profit.market"],
+      [
+        { tpsl: { stop_loss: { market: { trigger_price: 1 } } } },
+        "InvalidDecimal",
+        "tpsl.stop_loss.market.trigger_price"
+      ],
+      [{ expire_time: 1 }, "InvalidField", "expire_time"],
+      [{ time_in_force: "GTT", expire_time: 1 }, "OutOfRange", "expire_time"]
+    ] as const
+    for (const [more, ...expected] of inside) assert.deepStrictEqual((await told(more)).slice(0, 2), [...expected])
   })
 })
 

@@ -2,18 +2,29 @@
  * The REST surface over doubles of every service below it, driven by raw requests: what is tested is the surface itself
  * (routes, checks, envelope, shapes), not the policies behind the ports.
  */
-import { Context, Effect, Layer, Logger, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { marketAddress, rootOfKey, subAccountAddress } from "../../src/domain/Address.ts"
+import type { AdlAlert, InsurancePool } from "../../src/domain/InsurancePool.ts"
 import type { Instrument } from "../../src/domain/Market.ts"
 import type { Portfolio } from "../../src/domain/Portfolio.ts"
+import type { PositionState } from "../../src/domain/Position.ts"
 import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
+import { AccessCodeIssuer } from "../../src/services/AccessCodeIssuer.ts"
+import { AccessCodes } from "../../src/services/AccessCodes.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
+import { Activation } from "../../src/services/Activation.ts"
+import { type AccessMode, Admission } from "../../src/services/Admission.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
 import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
+import { BanList } from "../../src/services/BanList.ts"
+import { Bans } from "../../src/services/Bans.ts"
+import { Competitions } from "../../src/services/Competitions.ts"
+import { type CompetitionRecord, CompetitionStore } from "../../src/services/CompetitionStore.ts"
 import { Cursors } from "../../src/services/Cursors.ts"
+import { DeadMansSwitch } from "../../src/services/DeadMansSwitch.ts"
 import { Funds } from "../../src/services/Funds.ts"
 import { Gate } from "../../src/services/Gate.ts"
 import { History } from "../../src/services/History.ts"
@@ -23,15 +34,27 @@ import { IndexPrices } from "../../src/services/IndexPrices.ts"
 import { Lifecycle } from "../../src/services/Lifecycle.ts"
 import { Lists } from "../../src/services/Lists.ts"
 import { Klines } from "../../src/services/Klines.ts"
+import { MarketHistory } from "../../src/services/MarketHistory.ts"
 import { Markets } from "../../src/services/Markets.ts"
 import { MarketView } from "../../src/services/MarketView.ts"
+import { Metrics } from "../../src/services/Metrics.ts"
 import { Orders } from "../../src/services/Orders.ts"
+import { OwnWrites } from "../../src/services/OwnWrites.ts"
+import { Positions } from "../../src/services/Positions.ts"
+import { Presence } from "../../src/services/Presence.ts"
+import { Performance } from "../../src/services/Performance.ts"
 import { type Rate, RateLimiter } from "../../src/services/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Referee } from "../../src/services/Referee.ts"
+import { Referrals } from "../../src/services/Referrals.ts"
+import { ReferralStore } from "../../src/services/ReferralStore.ts"
+import { Rewards } from "../../src/services/Rewards.ts"
+import { type RewardRecord, RewardStore } from "../../src/services/RewardStore.ts"
+import { Scorekeeper } from "../../src/services/Scorekeeper.ts"
 import { Sequencer } from "../../src/services/Sequencer.ts"
 import { SigningKeys } from "../../src/services/SigningKeys.ts"
 import { SubAccounts } from "../../src/services/SubAccounts.ts"
+import { SwitchStore } from "../../src/services/SwitchStore.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
 
 export const root = rootOfKey(new Uint8Array(32).fill(7))
@@ -84,18 +107,31 @@ const now = 1767225600000
 
 /** What a test may replace; everything else answers like a gateway with one user, one market and no rows. */
 export interface Doubles {
+  readonly accessCodes?: Partial<AccessCodes["Service"]>
+  readonly accessMode?: AccessMode
+  readonly activation?: Partial<Activation["Service"]>
   readonly accounts?: Partial<Accounts["Service"]>
   readonly apiKeys?: Partial<ApiKeys["Service"]>
   readonly authenticator?: Partial<Authenticator["Service"]>
+  readonly competitions?: Partial<CompetitionStore["Service"]>
   readonly health?: Partial<BackendHealth["Service"]>
   readonly history?: Partial<History["Service"]>
   readonly limiter?: Partial<RateLimiter["Service"]>
   readonly markets?: Partial<MarketView["Service"]>
   readonly referee?: Partial<Referee["Service"]>
+  readonly referrals?: Partial<ReferralStore["Service"]>
+  readonly rewards?: Partial<RewardStore["Service"]>
   readonly sequencer?: Partial<Sequencer["Service"]>
+  readonly ownWrites?: Partial<OwnWrites["Service"]>
+  readonly switches?: Partial<SwitchStore["Service"]>
   readonly embedded?: boolean
   readonly faucet?: boolean
   readonly trustedProxies?: number
+  readonly metricsPublic?: boolean
+  /** The time in which requests are served; default: the real one. */
+  readonly clock?: Clock.Clock
+  /** Takes every log line; by default what a test breaks on purpose is logged for nobody. */
+  readonly logged?: (line: string) => void
 }
 
 const apiKey: ApiKey = {
@@ -122,6 +158,94 @@ export const emptyPortfolio: Portfolio = {
   },
   vault_balances: []
 }
+/** A competition of the user's, and a reward. */
+export const draft: CompetitionRecord = {
+  id: orderId,
+  slug: "winter",
+  title: "Winter",
+  description_md: "",
+  start_time_ms: now + 10 ** 12,
+  end_time_ms: now + 10 ** 12 + 10 ** 9,
+  prize_usdc: 10_000,
+  symbol: btc.symbol,
+  scoring: {
+    metric: "volume",
+    start_weight_bps: 10_000,
+    end_weight_bps: 5_000,
+    max_daily_contribution_bps: 3_500,
+    min_active_days: 2,
+    min_daily_activity_units: 500,
+    consistency_max_bonus_bps: 2_000,
+    consistency_target_days: 5,
+    use_consistency_multiplier: true
+  },
+  state: "draft",
+  created_time: now,
+  finalized_time: undefined
+}
+export const reward: RewardRecord = {
+  reward_id: orderId,
+  user_id: userId,
+  kind: "referral",
+  asset: "USDC",
+  amount: "0.66",
+  status: "claimable",
+  source_id: "2026-01-01",
+  created_time: now,
+  due_time: now,
+  claimed_time: undefined,
+  paid_to: undefined
+}
+/** The position that commands on positions answer. */
+export const flat: PositionState = {
+  symbol: "BTC-USDC",
+  sub_account_address: v1,
+  side: "",
+  size: "0",
+  avg_price: "0",
+  position_value: "0",
+  mark_price: "60000",
+  leverage: "10",
+  margin_mode: "Cross",
+  position_mode: "OneWay",
+  position_status: "Normal",
+  position_im: "0",
+  position_mm: "0",
+  liq_price: "",
+  bust_price: "",
+  unrealised_pnl: "0",
+  cur_realised_pnl: "0",
+  cum_realised_pnl: "0",
+  take_profit: "",
+  stop_loss: "",
+  tpsl_mode: "Full",
+  adl_rank_indicator: 0,
+  risk_tier: 1,
+  break_even_price: "0",
+  created_time: now,
+  updated_time: now
+}
+const judged = {
+  pool_id: "pool-BTC-USDC",
+  pool_group_id: "group-USDC",
+  equity: "1000000",
+  adl_mode: "Inactive" as const,
+  adl_trigger_reason: "NoTrigger" as const,
+  latest_pnl_ratio: "0",
+  updated_time: now
+}
+const alert: AdlAlert = { ...judged, symbol: btc.symbol }
+const pool: InsurancePool = {
+  ...judged,
+  cash_balance: "1000000",
+  realized_pnl_cum: "0",
+  unrealized_pnl: "0",
+  base_equity: "1000000",
+  group_redistribution_in: "0",
+  group_redistribution_out: "0",
+  group_adl_obligation: "0",
+  inventory: []
+}
 const none = { rows: [], next: undefined }
 const subAccount = (address: string, index: number) => ({
   sub_account_address: address,
@@ -136,7 +260,7 @@ const subAccount = (address: string, index: number) => ({
 /** A double that answers what it is given; any other member is a defect, whatever its shape. */
 const mock =
   <I, S extends object>(tag: Context.Service<I, S>) =>
-  (members: Partial<S>): Layer.Layer<I> =>
+  (members: { readonly [K in keyof S]?: S[K] | undefined }): Layer.Layer<I> =>
     Layer.mock(tag)(members as never)
 
 export const ports = (doubles: Doubles) =>
@@ -154,11 +278,33 @@ export const ports = (doubles: Doubles) =>
           multiplier_bps: 10000,
           created_time: now
         }),
+      userOfCode: (referral_code) =>
+        Effect.succeed({
+          user_id: orderId,
+          root_address: foreign,
+          rail: "address",
+          party_id: undefined,
+          referral_code,
+          activated: false,
+          badge: false,
+          multiplier_bps: 10000,
+          created_time: now
+        }),
       isWhitelisted: () => Effect.succeed(false),
       setWhitelisted: () => Effect.void,
       labels: () => Effect.succeed(new Map()),
       setLabel: () => Effect.void,
       ...doubles.accounts
+    }),
+    mock(AccessCodes)({
+      create: () => Effect.void,
+      list: () => Effect.succeed([]),
+      revoke: () => Effect.succeed(true),
+      ...doubles.accessCodes
+    }),
+    mock(Activation)({
+      activate: () => Effect.succeed({ badge: true, multiplier_bps: 12500 }),
+      ...doubles.activation
     }),
     mock(ApiKeys)({
       list: () => Effect.succeed([apiKey]),
@@ -168,6 +314,7 @@ export const ports = (doubles: Doubles) =>
       ...doubles.apiKeys
     }),
     mock(Authenticator)({
+      bearerNow: undefined,
       bearer: (token) =>
         token === "good"
           ? Effect.succeed(tokenCaller)
@@ -180,6 +327,33 @@ export const ports = (doubles: Doubles) =>
       jwks: { keys: [] },
       ...doubles.authenticator
     }),
+    mock(BanList)({ of: () => undefined, put: () => Effect.void }),
+    mock(CompetitionStore)({
+      create: () => Effect.void,
+      update: () => Effect.void,
+      get: () => Effect.succeed(draft),
+      list: () => Effect.succeed([]),
+      tally: () => Effect.succeed({ revision: 1, counted_to: 0, eligible_total: "0" }),
+      entriesOf: () => Effect.succeed([]),
+      ranked: () => Effect.succeed([]),
+      advance: () => Effect.void,
+      ...doubles.competitions
+    }),
+    mock(ReferralStore)({
+      referrer: () => Effect.undefined,
+      refer: () => Effect.void,
+      downline: () => Effect.succeed(0),
+      ...doubles.referrals
+    }),
+    mock(RewardStore)({
+      get: () => Effect.succeed(reward),
+      list: () => Effect.succeed([reward]),
+      direct: (_, sub_account_address) => Effect.succeed(sub_account_address),
+      undirect: () => Effect.void,
+      claim: () => Effect.succeed(true),
+      ...doubles.rewards
+    }),
+    mock(Scorekeeper)({ judge: () => Effect.void }),
     mock(BackendHealth)({ sequencer: () => well, referee: () => well, started: () => true, ...doubles.health }),
     mock(History)({
       position: Effect.undefined,
@@ -187,12 +361,30 @@ export const ports = (doubles: Doubles) =>
       orders: () => Effect.succeed(none),
       order: () => Effect.undefined,
       executions: () => Effect.succeed(none),
+      lastExecution: Effect.succeed(0),
       movements: () => Effect.succeed(none),
+      executionsAt: () => Effect.succeed({ rows: [], total: 0 }),
+      closedPnls: () => Effect.succeed(none),
+      transactions: () => Effect.succeed(none),
+      fundingPayments: () => Effect.succeed(none),
+      fundingRates: () => Effect.succeed(none),
+      openInterest: () => Effect.succeed(none),
+      pools: () => Effect.succeed([]),
+      adlAlerts: () => Effect.succeed([]),
+      marketHours: () => Effect.succeed([]),
+      accountHours: () => Effect.succeed([]),
       candles: () => Effect.succeed([]),
       lastSeqs: () => Effect.succeed(new Map()),
       ...doubles.history
     }),
-    mock(RateLimiter)({ take: () => Effect.undefined, peek: () => Effect.undefined, ...doubles.limiter }),
+    mock(RateLimiter)({
+      take: () => Effect.undefined,
+      // as over a wire, so that a double of `take` is all that a test needs
+      takeNow: undefined,
+      takeMany: () => Effect.undefined,
+      peek: () => Effect.undefined,
+      ...doubles.limiter
+    }),
     mock(MarketView)({
       instruments: () => [btc],
       instrument: (symbol) => (symbol === btc.symbol ? btc : undefined),
@@ -216,7 +408,11 @@ export const ports = (doubles: Doubles) =>
     mock(Referee)({
       account: () => Effect.succeed({ balances: [], positions: [], as_of_seq: 1 }),
       positions: () => Effect.succeed({ positions: [], as_of_seq: 1 }),
-      portfolio: () => Effect.succeed(emptyPortfolio),
+      portfolio: () => Effect.succeed({ portfolio: emptyPortfolio, as_of_seq: 1 }),
+      riskTiers: Effect.succeed([]),
+      feeRates: () => Effect.succeed([]),
+      pool: () => Effect.succeed(pool),
+      adlAlert: () => Effect.succeed(alert),
       ...doubles.referee
     }),
     mock(Sequencer)({
@@ -230,47 +426,71 @@ export const ports = (doubles: Doubles) =>
           result:
             body.type === "create_sub_account" || body.type === "set_sub_account"
               ? { type: "sub_account", sub_account: subAccount(v1, 1) }
-              : body.type === "deposit" || body.type === "transfer"
-                ? {
-                    type: "movement",
-                    movement: {
-                      transfer_id: orderId,
-                      user_id: userId,
-                      kind: body.type,
-                      from_sub_account_address: undefined,
-                      to_sub_account_address: v1,
-                      asset: "USDC",
-                      amount: body.amount,
-                      status: "completed",
-                      reference: "faucet",
-                      created_time: now,
-                      updated_time: now
+              : "symbol" in body && body.type !== "set_index_price"
+                ? { type: "position", position: flat }
+                : body.type === "deposit" || body.type === "transfer" || body.type === "withdraw"
+                  ? {
+                      type: "movement",
+                      movement: {
+                        transfer_id: orderId,
+                        user_id: userId,
+                        kind: body.type === "withdraw" ? "withdrawal" : body.type,
+                        from_sub_account_address: undefined,
+                        to_sub_account_address: v1,
+                        asset: "USDC",
+                        amount: body.amount,
+                        status: "completed",
+                        reference: "faucet",
+                        created_time: now,
+                        updated_time: now
+                      }
                     }
-                  }
-                : undefined
+                  : undefined
         }),
-      subAccounts: () => Effect.succeed([]),
+      // that of the examples
+      subAccounts: () =>
+        Effect.succeed([subAccount("0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd", 2)]),
       ...doubles.sequencer
     }),
     mock(UserStreams)({ streamId: () => "s1", head: () => 7 }),
     mock(SigningKeys)({ cursorKey: Redacted.make(new Uint8Array(32).fill(1)) }),
     mock(Ids)({ uuid: Effect.sync(() => crypto.randomUUID()) }),
-    Lifecycle.layer
+    Lifecycle.layer,
+    Presence.layer,
+    mock(OwnWrites)({ noted: () => {}, held: () => Effect.void, ...doubles.ownWrites }),
+    mock(SwitchStore)({
+      of: () => Effect.succeed([]),
+      set: () => Effect.void,
+      users: Effect.succeed([]),
+      ...doubles.switches
+    })
   )
 
 /** The policies that handlers call, over the doubles. */
 export const policies = (doubles: Doubles) =>
   Layer.mergeAll(
     Orders.layer,
+    Positions.layer,
+    DeadMansSwitch.layer,
     Lists.layer,
     Holdings.layer,
     Markets.layer,
+    MarketHistory.layer,
+    Performance.layer,
     Readiness.layer,
+    Metrics.layer,
     Funds.layer({ faucet: doubles.faucet ?? true }),
+    Referrals.layer,
+    Rewards.layer,
+    Competitions.layer,
+    Bans.layer,
     IndexPrices.layer({ embedded: doubles.embedded ?? true })
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(SubAccounts.layer, Klines.layer)),
-    Layer.provideMerge(Layer.mergeAll(Cursors.layer, Gate.layer)),
+    Layer.provideMerge(AccessCodeIssuer.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(Cursors.layer, Gate.layer, Admission.layer({ mode: doubles.accessMode ?? "open" }))
+    ),
     Layer.provideMerge(ports(doubles))
   )
 
@@ -291,11 +511,18 @@ export const ADMIN = `Basic ${btoa("admin:secret")}`
 
 /** A gateway in this process; its answers are those of the socket but for what the transport adds. */
 export const gateway = (doubles: Doubles = {}): Gateway => {
-  const app = Http.layer({ trustedProxies: doubles.trustedProxies ?? 0 }).pipe(
+  const app = Http.layer({
+    trustedProxies: doubles.trustedProxies ?? 0,
+    metricsPublic: doubles.metricsPublic ?? false
+  }).pipe(
     Layer.provide(policies(doubles)),
     Layer.provideMerge(HttpServer.layerServices),
-    // what a test breaks on purpose is logged, as it should be; nobody reads it here
-    Layer.provideMerge(Logger.layer([]))
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Logger.layer(doubles.logged === undefined ? [] : [Logger.map(Logger.formatJson, doubles.logged)]),
+        Layer.succeed(References.MinimumLogLevel, "All")
+      )
+    )
   )
   const { handler, dispose } = HttpRouter.toWebHandler(app, { disableLogger: true, routerConfig: Http.routerConfig })
   return {
@@ -314,7 +541,10 @@ export const gateway = (doubles: Doubles = {}): Gateway => {
         headers,
         ...(body === undefined ? {} : { body: body as string })
       })
-      return handler(request, Context.empty() as never)
+      return handler(
+        request,
+        (doubles.clock === undefined ? Context.empty() : Context.make(Clock.Clock, doubles.clock)) as never
+      )
     }
   }
 }

@@ -5,9 +5,11 @@ import { afterAll, assert, describe, it } from "vitest"
 import { isCurrent } from "../../scripts/generate-openapi.ts"
 import { Api } from "../../src/http/api/Api.ts"
 import { AdminAccess, BearerOnly, BearerOrApiKey, PublicAccess, RequiredScope } from "../../src/http/api/Security.ts"
+import { CodeExists } from "../../src/services/AccessCodes.ts"
 import { AccountsUnavailable } from "../../src/services/Accounts.ts"
 import { HistoryUnavailable } from "../../src/services/History.ts"
 import { RefereeUnavailable } from "../../src/services/Referee.ts"
+import { Refused } from "../../src/services/Refused.ts"
 import { CommandRefused, OutcomeUnknown, SequencerFault, SequencerUnavailable } from "../../src/services/Sequencer.ts"
 import { AuthUnavailable } from "../../src/services/Authenticator.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
@@ -40,11 +42,16 @@ const asked = ({ method, path, op, endpoint }: Operation) => {
     .replace("{root_address}", v1)
     .replace("{sub_account_address}", v1)
     .replace("{api_key_id}", orderId)
+    .replace("{reward_id}", orderId)
+    .replace("{competition_id}", orderId)
+    .replace("{code_id}", orderId)
   const query = (op.parameters as ReadonlyArray<Json>)
     .filter((parameter) => parameter.in === "query" && parameter.required)
     .map((parameter) => `${parameter.name}=${parameter.name === "symbol" ? "BTC-USDC" : "1"}`)
     .join("&")
-  const example = op.requestBody?.content["application/json"].example
+  const written = op.requestBody?.content["application/json"].example
+  // the fixture's user has sub-accounts of its own
+  const example = written?.sub_account_address === undefined ? written : { ...written, sub_account_address: v1 }
   const authorization = endpoint.middlewares.has(AdminAccess as never)
     ? ADMIN
     : endpoint.middlewares.has(PublicAccess as never)
@@ -116,6 +123,7 @@ const refusedBy = (reason: Reason): Doubles => ({
   sequencer: { submit: fail(new CommandRefused({ reason, message: "", details: {} })) }
 })
 const lost = new HistoryUnavailable({})
+const lostStore = new AccountsUnavailable({})
 const ill = () => ({ ...well, ill: true, connected: false, age_ms: 120_000, ill_for_ms: 120_000 })
 
 /** Everything that can go wrong below the surface. */
@@ -148,10 +156,33 @@ const troubles: Record<string, Doubles> = {
       isWhitelisted: fail(new AccountsUnavailable({})),
       labels: fail(new AccountsUnavailable({}))
     },
+    accessCodes: {
+      create: fail(new AccountsUnavailable({})),
+      list: fail(new AccountsUnavailable({})),
+      revoke: fail(new AccountsUnavailable({}))
+    },
+    activation: { activate: fail(new AccountsUnavailable({})) },
+    switches: { of: fail(new AccountsUnavailable({})), set: fail(new AccountsUnavailable({})) },
     apiKeys: { list: fail(new AccountsUnavailable({})), create: fail(new AccountsUnavailable({})) },
     authenticator: { login: fail(new AuthUnavailable({})), logout: fail(new AuthUnavailable({})) }
   },
+  "lost stores of users": {
+    competitions: { get: fail(lostStore), list: fail(lostStore), create: fail(lostStore), tally: fail(lostStore) },
+    referrals: { referrer: fail(lostStore), refer: fail(lostStore) },
+    rewards: { get: fail(lostStore), list: fail(lostStore) }
+  },
+  "nothing to be found": { competitions: { get: () => Effect.undefined }, rewards: { get: () => Effect.undefined } },
   "a full bucket": { limiter: { take: () => Effect.succeed(rate(false)) } },
+  "a closed launch": { accessMode: "closed" },
+  "no access module": { accessMode: "off" },
+  "access codes that are there, or not": {
+    accessCodes: { create: fail(new CodeExists({ index: 0 })), revoke: () => Effect.succeed(false) }
+  },
+  ...Object.fromEntries(
+    (["InvalidCode", "CodeAlreadyUsed", "WalletAlreadyActivated", "NonceReused", "InvalidSignature"] as const).map(
+      (reason) => [`an activation that ends in ${reason}`, { activation: { activate: fail(new Refused(reason)) } }]
+    )
+  ),
   "no markets": { markets: { instrument: () => undefined } },
   "no embedded backend, no faucet": { embedded: false, faucet: false },
   ...Object.fromEntries(
@@ -165,10 +196,19 @@ const troubles: Record<string, Doubles> = {
         "OrderVersionMismatch",
         "DuplicateOrderLinkId",
         "DuplicateRequestId",
+        "LeverageUnchanged",
+        "NotIsolated",
+        "OpenOrdersExist",
+        "PositionExists",
+        "PositionNotFound",
+        "PositionInLiquidation",
         "InsufficientBalance",
         "LimitReached",
         "FaucetLimit",
-        "OutOfRange"
+        "OutOfRange",
+        "NotEmpty",
+        "OpenOrdersExist",
+        "PositionExists"
       ] as const
     ).map((reason) => [`a sequencer that says ${reason}`, refusedBy(reason)])
   )
@@ -180,9 +220,16 @@ const commands: Record<string, RegExp> = {
   OrderAlreadyClosed: /amendOrder|cancelOrder/u,
   OrderVersionMismatch: /amendOrder/u,
   DuplicateOrderLinkId: /createOrder/u,
-  DuplicateRequestId: /askFaucet|transferFunds/u,
-  SubAccountNotFound: /Order|askFaucet|transferFunds|changeSubAccount/u,
-  SymbolNotFound: /Order|setIndexPrice/u
+  DuplicateRequestId: /transferFunds|withdrawFunds|claimReward/u,
+  LeverageUnchanged: /setLeverage/u,
+  NotIsolated: /addMargin/u,
+  NotEmpty: /deleteSubAccount/u,
+  OpenOrdersExist: /switchMarginMode|deleteSubAccount/u,
+  PositionExists: /switchMarginMode|deleteSubAccount/u,
+  PositionInLiquidation: /setLeverage/u,
+  PositionNotFound: /addMargin|setTradingStop/u,
+  SubAccountNotFound: /Order|everage|argin|TradingStop|askFaucet|Funds|(?:change|delete)SubAccount|claimReward/u,
+  SymbolNotFound: /Order|everage|argin|TradingStop|setIndexPrice/u
 }
 
 describe("an answer", () => {
@@ -225,11 +272,9 @@ describe("an answer", () => {
       const scope = Context.get(endpoint.annotations, RequiredScope)
       const expected = id.startsWith("get")
         ? "read"
-        : /Order/u.test(id)
+        : /Order|TradingStop|Disconnect/u.test(id)
           ? "trade"
-          : id === "transferFunds"
-            ? "transfer"
-            : "account"
+          : ({ transferFunds: "transfer", withdrawFunds: "withdraw" }[id] ?? "account")
       assert.strictEqual(scope, expected, id)
     }
   })

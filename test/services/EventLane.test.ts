@@ -95,6 +95,9 @@ const buy = (order_link_id: string): CommandBody => ({
     reduce_only: false,
     close_on_trigger: false,
     order_link_id,
+    expire_time: undefined,
+    trigger: undefined,
+    tpsl: undefined,
     smp_type: "CancelTaker"
   }
 })

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import type { BalanceState } from "../../src/domain/Account.ts"
+import { marketAddress } from "../../src/domain/Address.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
 import type { Caller } from "../../src/domain/User.ts"
 import { lastSeqKey } from "../../src/services/History.ts"
@@ -28,8 +29,21 @@ const position = (sub_account_address: string, symbol: string, created_time: num
     size: "0.2",
     side: "Buy",
     position_value: "12000",
+    position_mm: "0.75",
     unrealised_pnl: "-0.25"
   }) as PositionState
+
+const held = {
+  epoch: 61_362,
+  funding_index: "1.5",
+  margin: "1200",
+  price: "60000",
+  seq: 4_711,
+  size: "0.2",
+  timestamp: 5,
+  timestamp_ms: 5,
+  market_addr: marketAddress("BTC-USDC")
+}
 
 const world = (more: Doubles = {}): Doubles => ({
   ...more,
@@ -47,8 +61,12 @@ const world = (more: Doubles = {}): Doubles => ({
       }),
     portfolio: () =>
       Effect.succeed({
-        ...emptyPortfolio,
-        vault_balances: [v0, v1].map((id) => ({ asset_addr: id, balance: "1", id }))
+        as_of_seq: 9,
+        portfolio: {
+          ...emptyPortfolio,
+          positions: [v0, v1].map((sid) => ({ ...held, sid })),
+          vault_balances: [v0, v1].map((id) => ({ asset_addr: id, balance: "1", id }))
+        }
       }),
     ...more.referee
   },
@@ -101,14 +119,17 @@ describe("holdings", () => {
   it.effect("leave out of a bound key's portfolio what it does not see, sums too", () =>
     Effect.gen(function* () {
       const holdings = yield* Holdings
-      const { summary, vault_balances } = yield* holdings.portfolio(bound)
+      const { positions, summary, vault_balances } = yield* holdings.portfolio(bound)
+      // counted as /position/list counts: by the events of the user, not by those of the exchange
+      assert.deepStrictEqual(positions, [{ ...held, sid: v1, seq: 3 }])
       assert.deepStrictEqual(
         vault_balances.map(({ id }) => id),
         [v1]
       )
       assert.deepStrictEqual(summary, {
         collateral_notional: "0.000000000000000001",
-        maintenance_margin_required: "0.5",
+        // of the positions: the balance does not count Isolated ones
+        maintenance_margin_required: "0.75",
         total_available_balance: "1",
         total_balance: "0.000000000000000001",
         total_margin_used: "5",
@@ -117,7 +138,14 @@ describe("holdings", () => {
         unrealized_funding_total: "0",
         unrealized_pnl_total: "-0.25"
       })
-      assert.lengthOf((yield* holdings.portfolio(tokenCaller)).vault_balances, 2)
+      const all = yield* holdings.portfolio(tokenCaller)
+      assert.lengthOf(all.vault_balances, 2)
+      assert.deepStrictEqual(
+        all.positions.map(({ seq }) => seq),
+        [0, 3]
+      )
+      const late: Caller = { ...tokenCaller, bound_to: new Set([v1, foreign]) }
+      assert.strictEqual((yield* holdings.portfolio(late)).summary.total_vaults, 1, "one named by the key is gone")
     }).pipe(Effect.provide(policies(world())))
   )
 

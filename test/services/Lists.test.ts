@@ -5,9 +5,10 @@ import * as Cursor from "../../src/domain/Cursor.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import { DAY_MS } from "../../src/domain/Time.ts"
 import type { Caller } from "../../src/domain/User.ts"
-import type { OrderQuery } from "../../src/services/History.ts"
-import { Lists, spanOf } from "../../src/services/Lists.ts"
+import type { ListQuery, OrderQuery } from "../../src/services/History.ts"
+import { type ListAsked, Lists, OFFSET_MAX, type Page, type SpanAsked, spanOf } from "../../src/services/Lists.ts"
 import { Refused } from "../../src/services/Refused.ts"
+import type { SubAccountFailure } from "../../src/services/SubAccounts.ts"
 import { foreign, policies, tokenCaller, v0, v1 } from "../http/Fixture.ts"
 
 const now = 1_767_225_600_000
@@ -127,6 +128,84 @@ describe("the lists", () => {
       }
       const somebody = yield* Effect.flip(lists.orders(tokenCaller, { sub_account_address: foreign }))
       assert.deepInclude(somebody, { reason: "SubAccountNotFound" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("page what moved money and results by the same rules", () => {
+    const asked: Array<ListQuery> = []
+    const read = (query: ListQuery) => {
+      asked.push(query)
+      return Effect.succeed({ rows: [], next: query.after === undefined ? { time: 9, id: 4 } : undefined })
+    }
+    const layer = policies({
+      history: { closedPnls: read, fundingPayments: read, transactions: read, movements: read }
+    })
+    const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const lists = yield* Lists
+      type Plain = (caller: Caller, asked: ListAsked & SpanAsked) => Effect.Effect<Page<unknown>, SubAccountFailure>
+      const all: ReadonlyArray<Plain> = [
+        lists.closedPnls,
+        lists.fundingPayments,
+        lists.transactions,
+        lists.transfers,
+        lists.deposits,
+        lists.withdrawals
+      ]
+      const cursors = new Set<string>()
+      for (const list of all) {
+        asked.length = 0
+        const first = yield* list(tokenCaller, { limit: 1 })
+        const second = yield* list(tokenCaller, { limit: 1, cursor: first.next_page_cursor })
+        assert.strictEqual(second.next_page_cursor, "")
+        assert.deepStrictEqual(asked[1]?.after, { time: 9, id: 4 })
+        cursors.add(first.next_page_cursor)
+        const other = yield* Effect.flip(list(bound, { cursor: first.next_page_cursor }))
+        assert.deepInclude(other, { reason: "InvalidCursor" })
+        yield* list(bound, {})
+        assert.deepStrictEqual(asked.at(-1)!.sub_accounts, [v1])
+        const hidden = yield* Effect.flip(list(bound, { sub_account_address: v0 }))
+        assert.deepInclude(hidden, { reason: "SubAccountNotFound" })
+        const somebody = yield* Effect.flip(list(tokenCaller, { sub_account_address: foreign }))
+        assert.deepInclude(somebody, { reason: "SubAccountNotFound" })
+      }
+      assert.strictEqual(cursors.size, all.length, "a cursor belongs to its endpoint")
+      for (const list of all.slice(0, 3)) {
+        const long = yield* Effect.flip(list(tokenCaller, { start_time: now - 91 * DAY_MS }))
+        assert.deepInclude(long, { reason: "OutOfRange" })
+      }
+      const first = yield* lists.transactions(tokenCaller, { type: "fee" })
+      const typed = yield* Effect.flip(lists.transactions(tokenCaller, { cursor: first.next_page_cursor }))
+      assert.deepInclude(typed, { reason: "InvalidCursor" })
+      const unlisted = yield* Effect.flip(lists.closedPnls(tokenCaller, { symbol: "NO-PE" }))
+      assert.deepInclude(unlisted, { reason: "SymbolNotFound" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("page the executions by offset, as deep as they may be read", () => {
+    const asked: Array<number> = []
+    const layer = policies({
+      history: {
+        executionsAt: ({ offset }) => {
+          asked.push(offset)
+          return Effect.succeed({ rows: [], total: 41 })
+        }
+      }
+    })
+    return Effect.gen(function* () {
+      const lists = yield* Lists
+      assert.deepInclude(yield* lists.executionsAt(tokenCaller, {}), {
+        page: 1,
+        per_page: 20,
+        total: 41,
+        total_pages: 3
+      })
+      yield* lists.executionsAt(tokenCaller, { page: 3, per_page: 10 })
+      yield* lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100, per_page: 100 })
+      const deep = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100 + 1, per_page: 100 }))
+      assert.deepInclude(deep, { reason: "OutOfRange" })
+      assert.deepStrictEqual(asked, [0, 20, OFFSET_MAX - 100])
     }).pipe(Effect.provide(layer))
   })
 })

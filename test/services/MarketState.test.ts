@@ -8,7 +8,7 @@ import { Projecting } from "../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import { type BookRead, MarketState } from "../../src/services/MarketState.ts"
 import type { MarketChange } from "../../src/services/MarketView.ts"
-import { body, event, START, symbol } from "../doubles/events.ts"
+import { alert, body, event, pool, START, symbol } from "../doubles/events.ts"
 
 const NOW = 1_800_000_000_000
 const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => NOW } as Clock.Clock
@@ -35,6 +35,25 @@ const setting = () => {
       for (const { done } of wanted) done({ bids: [], asks: [], book_seq: 0, mts: START, as_of_seq: 0, ...answer })
       return wanted.length
     }
+  }
+}
+/** Fails if an answer changed while the revision stood; to be called after every step. */
+const revisionCheck = (view: MarketState["view"]) => {
+  const answers = () =>
+    JSON.stringify([
+      view.instruments(),
+      view.book(symbol),
+      { ...view.ticker(symbol), ts: 0 },
+      view.recentTrades(symbol, 1_000),
+      Math.floor(view.now() / MINUTE_MS)
+    ])
+  let revision = view.revision()
+  let before = answers()
+  return () => {
+    const after = answers()
+    if (view.revision() === revision) assert.strictEqual(after, before)
+    revision = view.revision()
+    before = after
   }
 }
 const bid = (price: number, qty: number | string = 1): Level => [String(price), String(qty)]
@@ -109,7 +128,9 @@ describe("MarketState, books", () => {
         let done: ((read: BookRead) => void) | undefined
         let answer: BookRead | undefined
         let head = 1
+        const checkRevision = revisionCheck(view)
         const check = () => {
+          checkRevision()
           const book = view.book(symbol)
           if (book !== undefined) assert.deepStrictEqual([book.bids, book.asks], at.get(book.seq))
         }
@@ -265,5 +286,78 @@ describe("MarketState, tickers and trades", () => {
       closing().map(({ interval }) => interval),
       ["1", "3"]
     )
+  })
+})
+
+describe("MarketState, revision", () => {
+  it("moves with every change of an answer, and with every minute", () => {
+    const { apply, markets, view } = setting()
+    const check = revisionCheck(view)
+    const moved = (change: () => void) => {
+      const before = view.revision()
+      change()
+      check()
+      return view.revision() !== before
+    }
+    assert.isTrue(moved(() => apply(body.instrument())))
+    assert.isTrue(moved(() => markets.start(undefined, [])))
+    assert.isTrue(moved(() => apply(body.instrument())))
+    assert.isTrue(moved(() => apply(body.prices({}))))
+    const before = view.revision()
+    assert.deepStrictEqual([view.instruments().length, view.revision()], [1, before], "reading moves nothing")
+  })
+})
+
+describe("MarketState, risk", () => {
+  it("tells the fills of liquidations, from executions whose order took a position over", () => {
+    const { apply, told } = setting()
+    const taken = { side: "Sell", order_price: "40033", exec_time: String(START), seq: 9 } as const
+    apply(
+      body.execution({ create_type: "CreateByUser" }),
+      body.execution({ ...taken, exec_price: "40390.0", exec_qty: "0.20", create_type: "CreateByLiq" }),
+      body.execution({
+        ...taken,
+        exec_price: "40033",
+        exec_type: "BustTrade",
+        create_type: "CreateByTakeOverPassThrough"
+      }),
+      body.execution({ ...taken, exec_type: "AdlTrade", create_type: "CreateByAdlPassThrough" })
+    )
+    const common = { symbol, side: "Buy", qty: "0.2", bust_price: "40033", timestamp: START, seq: 9 }
+    assert.deepStrictEqual(
+      told.flatMap(({ liquidations }) => liquidations),
+      [
+        { ...common, price: "40390", exec_type: "Trade" },
+        { ...common, price: "40033", exec_type: "BustTrade" }
+      ]
+    )
+  })
+
+  it("keeps pool and alert of a market as told last, and tells each change", () => {
+    const { apply, told, view } = setting()
+    assert.deepStrictEqual([view.pool(symbol), view.alert(symbol)], [undefined, undefined])
+    apply(
+      body.pool({ cash_balance: "5" }),
+      body.adl(),
+      body.adl({ adl_mode: "Active" }),
+      body.pool({ cash_balance: "6" })
+    )
+    assert.deepStrictEqual(view.pool(symbol), pool({ cash_balance: "6" }))
+    assert.deepStrictEqual(view.alert(symbol), alert({ adl_mode: "Active" }))
+    assert.isTrue(told.at(-1)!.poolChanged)
+    assert.deepStrictEqual(told.at(-1)!.alerts, [alert(), alert({ adl_mode: "Active" })])
+    apply(body.prices({}))
+    assert.deepStrictEqual([told.at(-1)!.poolChanged, told.at(-1)!.alerts], [false, []])
+  })
+
+  it("takes from the referee what the stream has not told, and nothing else", () => {
+    const { apply, markets, told, view } = setting()
+    apply(body.pool({ cash_balance: "7" }))
+    markets.seedPool(symbol, pool({ cash_balance: "0" }), alert())
+    assert.deepStrictEqual([view.pool(symbol)!.cash_balance, view.alert(symbol)], ["7", alert()])
+    assert.deepStrictEqual([told.at(-1)!.poolChanged, told.at(-1)!.alerts], [false, [alert()]])
+    const count = told.length
+    markets.seedPool(symbol, pool(), alert({ adl_mode: "Active" }))
+    assert.deepStrictEqual([told.length, view.alert(symbol)], [count, alert()])
   })
 })

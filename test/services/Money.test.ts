@@ -37,13 +37,13 @@ const world = (more: Doubles = {}) => {
           duplicate: false,
           version: undefined,
           result:
-            body.type === "deposit" || body.type === "transfer"
+            body.type === "deposit" || body.type === "transfer" || body.type === "withdraw"
               ? {
                   type: "movement",
                   movement: {
                     transfer_id: orderId,
                     user_id: userId,
-                    kind: body.type,
+                    kind: body.type === "withdraw" ? "withdrawal" : body.type,
                     from_sub_account_address: undefined,
                     to_sub_account_address: v1,
                     asset: "USDC",
@@ -93,6 +93,43 @@ describe("the faucet", () => {
       assert.strictEqual(reasonOf(yield* Effect.flip(funds.faucet(tokenCaller, ask)))[0], "ModuleDisabled")
     }).pipe(Effect.provide(world({ faucet: false }).layer))
   )
+})
+
+describe("a withdrawal", () => {
+  const ask = { withdrawal_id: orderId, sub_account_address: v1, asset: "USDC", amount: "1.0", destination: "0xB" }
+  const party = `alice::1220${"ab".repeat(32)}`
+  it.effect("is one command for its user and id, and goes to an address in canonical form", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const funds = yield* Funds
+      const destination = `0x${"b".padStart(64, "0")}`
+      const record = yield* funds.withdraw(tokenCaller, ask)
+      assert.deepInclude(record, { withdrawal_id: orderId, destination, amount: "1", sub_account_address: v1 })
+      yield* funds.withdraw(tokenCaller, { ...ask, amount: "1", destination })
+      yield* funds.withdraw({ ...tokenCaller, user_id: "other" }, ask)
+      assert.deepStrictEqual(commands[0], commands[1])
+      assert.notStrictEqual(commands[0]?.command_id, commands[2]?.command_id)
+    }).pipe(Effect.provide(layer))
+  })
+  it.effect("stays on the user's own rail", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const funds = yield* Funds
+      const refused = (caller: Caller, destination: string) =>
+        Effect.map(Effect.flip(funds.withdraw(caller, { ...ask, destination })), reasonOf)
+      const onParty: Caller = { ...tokenCaller, rail: "party" }
+      for (const destination of [party, "0x", "nowhere"])
+        assert.deepStrictEqual(yield* refused(tokenCaller, destination), ["InvalidField", "destination"])
+      for (const destination of ["0xb", "alice::1220", "alice"])
+        assert.deepStrictEqual(yield* refused(onParty, destination), ["InvalidField", "destination"])
+      assert.deepStrictEqual(commands, [])
+      assert.strictEqual((yield* funds.withdraw(onParty, { ...ask, destination: party })).destination, party)
+      assert.strictEqual(
+        reasonOf(yield* Effect.flip(funds.withdraw(bound, { ...ask, sub_account_address: v0 })))[0],
+        "SubAccountNotFound"
+      )
+    }).pipe(Effect.provide(layer))
+  })
 })
 
 describe("a transfer", () => {

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import type { Order } from "../../src/domain/Order.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
 import type { Caller } from "../../src/domain/User.ts"
-import { type OrderAsked, Orders } from "../../src/services/Orders.ts"
+import type { OrderAsked } from "../../src/domain/OrderForm.ts"
+import { Orders } from "../../src/services/Orders.ts"
 import { type Command, type CommandAck, CommandRefused } from "../../src/services/Sequencer.ts"
 import { type Doubles, foreign, orderId, policies, tokenCaller, v0, v1, well } from "../http/Fixture.ts"
 
@@ -73,6 +74,9 @@ describe("placing an order", () => {
         reduce_only: false,
         close_on_trigger: false,
         order_link_id: undefined,
+        expire_time: undefined,
+        trigger: undefined,
+        tpsl: undefined,
         smp_type: "CancelTaker"
       })
       assert.deepInclude(orders[1], { time_in_force: "IOC", price: undefined })
@@ -196,6 +200,8 @@ describe("amending and canceling", () => {
           order: { order_id: orderId, order_link_id: undefined },
           price: undefined,
           qty: "0.3",
+          trigger_price: undefined,
+          tpsl: undefined,
           order_iv: 2
         }
       })
@@ -241,6 +247,42 @@ describe("amending and canceling", () => {
         commands.map(({ body }) => body.type),
         ["cancel", "cancel_all"]
       )
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("a batch", () => {
+  it.effect("submits each order by itself, in the order of the request, and tells what became of each", () => {
+    const { commands, layer } = desk((command) =>
+      command.body.type === "place" && command.body.order.qty === "0.3"
+        ? Effect.fail(new CommandRefused({ reason: "SubAccountFrozen", message: "", details: {} }))
+        : Effect.succeed(ack())
+    )
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const asked = Array.from({ length: 20 }, (_, i) => ({ ...limit, qty: i === 7 ? "0.0001" : `0.${i + 1}` }))
+      const results = yield* orders.createBatch(tokenCaller, asked)
+      assert.deepStrictEqual(
+        results.map(({ _tag }, i) => (_tag === "Failure" ? i : undefined)).filter((i) => i !== undefined),
+        [2, 7]
+      )
+      assert.deepStrictEqual(
+        commands.map(({ body }) => (body.type === "place" ? body.order.qty : "")),
+        asked.map(({ qty }) => qty).filter((qty) => qty !== "0.0001")
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels while the sequencer is ill", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true }) } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const results = yield* orders.cancelBatch(tokenCaller, [named, { ...named, symbol: "NO-USDC" }])
+      assert.deepStrictEqual(
+        results.map(({ _tag }) => _tag),
+        ["Success", "Failure"]
+      )
+      assert.lengthOf(commands, 1)
     }).pipe(Effect.provide(layer))
   })
 })

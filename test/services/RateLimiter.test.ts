@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { rateHeaders, tightest } from "../../src/domain/RateHeaders.ts"
+import { addRate, type Rate, tightest } from "../../src/domain/RateHeaders.ts"
 import * as MemoryRateLimitStore from "../../src/layers/memory/MemoryRateLimitStore.ts"
 import { type Bucket, RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
 import { RateLimitStore, RateLimitStoreUnavailable } from "../../src/services/RateLimitStore.ts"
@@ -47,6 +47,26 @@ describe("RateLimiter", () => {
       }).pipe(Effect.provide(limiter({ mode: "enforce" })))
     )
   }
+
+  it.effect("counts many at once, or none of them", () =>
+    Effect.gen(function* () {
+      const { take, takeMany } = yield* RateLimiter
+      assert.deepInclude(yield* takeMany("token", "a", 28), { allowed: true, remaining: 2 })
+      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: false, remaining: 2 })
+      assert.deepInclude(yield* takeMany("token", "a", 2), { allowed: true, remaining: 0 })
+      assert.isFalse((yield* take("token", "a"))?.allowed)
+      yield* TestClock.adjust("1 minute")
+      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: true, remaining: 27 })
+    }).pipe(Effect.provide(limiter({ mode: "enforce" })))
+  )
+
+  it.effect("counts many and refuses none where limits are only reported", () =>
+    Effect.gen(function* () {
+      const { takeMany } = yield* RateLimiter
+      assert.deepInclude(yield* takeMany("token", "a", 31), { allowed: true, remaining: 0 })
+      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: true, remaining: 0 })
+    }).pipe(Effect.provide(limiter({ mode: "report" })))
+  )
 
   it.effect("counts an IPv6 network as one client, and an IPv4 client the same in both spellings", () =>
     Effect.gen(function* () {
@@ -102,6 +122,11 @@ describe("RateLimiter", () => {
 })
 
 describe("rate headers", () => {
+  const rateHeaders = (rate: Rate) => {
+    const fields: Array<string> = []
+    addRate(fields, rate)
+    return Object.fromEntries(fields.flatMap((field, i) => (i % 2 === 0 ? [[field, fields[i + 1]!]] : [])))
+  }
   const rate = { bucket: "public", allowed: true, limit: 60, remaining: 59, reset_s: 0, window_s: 60 } as const
 
   it("are those of the contract", () => {

@@ -5,6 +5,7 @@ import { createHmac } from "node:crypto"
 import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
+import { BanList } from "../../src/services/BanList.ts"
 import { Signatures } from "../../src/services/Signatures.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import * as Ids from "../doubles/Ids.ts"
@@ -17,8 +18,10 @@ const stranger = walletNo(3)
 const NOW = 1_767_225_600_250
 const SECOND = Math.floor(NOW / 1000)
 
+const noBans = Layer.mock(BanList)({ isBanned: () => false, of: () => undefined, refusedThrough: () => 0 })
 const stores = Layer.mergeAll(
   Ids.layer,
+  noBans,
   MemoryAccounts.layer,
   NodeSignatures.layer(),
   signingKeys(1, [{ kid: "key-2", publicKey: older.publicKey }])
@@ -109,7 +112,13 @@ describe("a token", () => {
         Effect.provide(
           Layer.fresh(Tokens.layer({ environment: "testnet" })).pipe(
             Layer.provide(
-              Layer.mergeAll(Ids.layer, Layer.succeed(Accounts, accounts), NodeSignatures.layer(), signingKeys(1))
+              Layer.mergeAll(
+                Ids.layer,
+                Layer.succeed(Accounts, accounts),
+                noBans,
+                NodeSignatures.layer(),
+                signingKeys(1)
+              )
             )
           )
         )
@@ -133,7 +142,7 @@ describe("a token", () => {
         )
       ).pipe(Layer.provide(NodeSignatures.layer()))
       const layer = Tokens.layer({ environment: "testnet", known_max: 2 }).pipe(
-        Layer.provide(Layer.mergeAll(Ids.layer, MemoryAccounts.layer, signingKeys(1), counting))
+        Layer.provide(Layer.mergeAll(Ids.layer, MemoryAccounts.layer, noBans, signingKeys(1), counting))
       )
       yield* Effect.gen(function* () {
         const service = yield* Tokens

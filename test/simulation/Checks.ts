@@ -1,30 +1,14 @@
 /**
  * What must hold after every step, found from the events and from a recount of the state, independently of how the engine
- * came to it: price-time priority, fees to the last digit, the status table, money, positions, books.
+ * came to it: price-time priority, fees to the last digit, the status table, money, positions, books, the order of
+ * deleveraging.
  */
 import type { State, Step } from "../../src/backend/Engine.ts"
+import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
 import { type Holding, units } from "../../src/backend/State.ts"
 import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
-
-export class Violation extends Error {
-  override readonly name = "Violation"
-}
-
-const ensure = (holds: boolean, what: () => string): void => {
-  if (!holds) throw new Violation(what())
-}
-
-const ONE = 10n ** 18n
-
-/** Decimal text, scaled by 10^18. */
-const scaled = (text: string): bigint => {
-  const negative = text.startsWith("-")
-  const [whole, fraction = ""] = (negative ? text.slice(1) : text).split(".")
-  const value = BigInt(whole!) * ONE + BigInt(fraction.padEnd(18, "0"))
-  return negative ? -value : value
-}
-
-const ceilDiv = (a: bigint, b: bigint): bigint => (a > 0n ? (a + b - 1n) / b : a / b)
+import { Deleveraging } from "./Deleveraging.ts"
+import { ceilDiv, ensure, ONE, scaled } from "./Exact.ts"
 
 /** Rows 1 to 19 of contract 2.3: what may follow a status; undefined: what an order may begin with. */
 const NEXT = new Map<S | undefined, ReadonlyArray<S>>([
@@ -88,7 +72,25 @@ export class Checks {
   private readonly statuses = new Map<string, S>()
   private readonly resting = new Map<string, Resting>()
   private readonly positions = new Map<string, bigint>()
+  private deleveraging = new Deleveraging()
   private seq = 0
+
+  /** Fills of deleveraging. */
+  get deleveraged(): number {
+    return this.deleveraging.fills
+  }
+
+  /** The same knowledge, to go on from on its own. */
+  copy(): Checks {
+    const other = new Checks()
+    other.fills = this.fills
+    other.seq = this.seq
+    for (const [id, status] of this.statuses) other.statuses.set(id, status)
+    for (const [id, order] of this.resting) other.resting.set(id, { ...order })
+    for (const [key, qty] of this.positions) other.positions.set(key, qty)
+    other.deleveraging = this.deleveraging.copy()
+    return other
+  }
 
   step(state: State, { events }: Step): void {
     // an input makes a step of its own and one more for each trigger that it met
@@ -96,7 +98,9 @@ export class Checks {
       const { step } = events[start]!
       let end = start
       while (end < events.length && events[end]!.step === step) end++
-      this.one(events.slice(start, end))
+      const one = events.slice(start, end)
+      this.one(one)
+      this.deleveraging.step(one, scaled(state.config.markets[0]!.qty_step))
       start = end
     }
     if (events.length > 0) this.recount(state)
@@ -213,19 +217,22 @@ export class Checks {
     for (const { book, market } of state.markets) {
       const bid = book.best(Side.SIDE_BUY)
       const ask = book.best(Side.SIDE_SELL)
-      ensure(bid === undefined || ask === undefined || bid.ticks < ask.ticks, () => `${market.symbol} is crossed`)
-      for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
-        for (const level of book.levels(side, 0)) {
-          let lots = 0
-          for (let order = level.head; order !== undefined; order = order.next) {
-            lots += order.leaves
-            resting++
-          }
-          ensure(
-            lots === level.lots,
-            () => `${market.symbol}: level ${level.ticks} counts ${level.lots}, holds ${lots}`
-          )
+      ensure(bid === undefined || ask === undefined || bid < ask, () => `${market.symbol} is crossed`)
+      for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const) {
+        const held = new Map<number, number>()
+        for (let slot = book.first(side); slot !== OrderBook.NONE; slot = book.after(slot)) {
+          const { leaves, ticks } = state.orders.at(slot)
+          held.set(ticks, (held.get(ticks) ?? 0) + leaves)
+          resting++
         }
+        const levels = OrderBook.levels(book, side, 0)
+        ensure(levels.length === held.size, () => `${market.symbol}: ${levels.length} levels, ${held.size} prices`)
+        for (const { lots, ticks } of levels)
+          ensure(
+            lots === held.get(ticks),
+            () => `${market.symbol}: level ${ticks} counts ${lots}, holds ${held.get(ticks)}`
+          )
+      }
     }
     ensure(resting === this.resting.size, () => `${resting} orders rest, the events tell of ${this.resting.size}`)
   }

@@ -12,10 +12,17 @@ interface Durable {
   readonly entries: Array<Entry>
   readonly commands: Map<string, Entry>
   readonly links: Map<string, string>
+  readonly transfers: Map<string, Array<{ readonly seq: number; readonly transfer: string }>>
   readonly checkpoints: Array<Checkpoint>
 }
 
-const nothing = (): Durable => ({ entries: [], commands: new Map(), links: new Map(), checkpoints: [] })
+const nothing = (): Durable => ({
+  entries: [],
+  commands: new Map(),
+  links: new Map(),
+  transfers: new Map(),
+  checkpoints: []
+})
 
 export interface DiskOptions {
   readonly origin: Origin
@@ -62,6 +69,8 @@ export class Disk {
         durable.entries.push({ ...entry, position: durable.entries.length + 1 })
       for (const [id, entry] of saved.commands) durable.commands.set(id, entry)
       for (const [key, id] of saved.links) durable.links.set(key, id)
+      for (const [key, stands] of saved.transfers)
+        durable.transfers.set(key, [...(durable.transfers.get(key) ?? []), ...stands])
     }
     return {
       path: "simulated",
@@ -106,6 +115,17 @@ export class Disk {
       addLink: (account, link, order_id) => {
         die()
         transaction!.links.set(`${account} ${link}`, order_id)
+      },
+      findTransfer: (user_id, transfer_id, seq) => {
+        const key = `${user_id} ${transfer_id}`
+        const stands = [...(durable.transfers.get(key) ?? []), ...(transaction?.transfers.get(key) ?? [])]
+        return stands.findLast((stand) => stand.seq < seq)
+      },
+      addTransfer: (user_id, transfer_id, seq, transfer) => {
+        die()
+        const key = `${user_id} ${transfer_id}`
+        const { transfers } = transaction!
+        transfers.set(key, [...(transfers.get(key) ?? []), { seq, transfer }])
       },
       checkpoint: (head_seq, state_hash) => {
         die()

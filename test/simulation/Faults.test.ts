@@ -1,7 +1,11 @@
 /** Faults planted through the seams of the simulation: each must be found, or the checks prove nothing. */
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import type { State, Step } from "../../src/backend/Engine.ts"
+import { NONE } from "../../src/backend/sequencer/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
+import type { Mutant } from "./Mutant.ts"
 import type { Faults } from "./Simulation.ts"
 import { simulate } from "./Simulation.ts"
 
@@ -20,15 +24,31 @@ const found = async (faults: Faults): Promise<string> => {
   return assert.fail(`the fault stayed unseen for ${SEEDS} seeds`)
 }
 
+/** What the simulation says, seeds and all, when a line of the source is another one. */
+const foundInSource = (mutant: Mutant): string => {
+  const root = join(import.meta.dirname, "../..")
+  const run = ["--import", join(import.meta.dirname, "Mutant.ts"), join(root, "scripts/simulate.ts")]
+  const { status, stderr } = spawnSync(process.execPath, [...run, String(2 * SEEDS), String(COMMANDS), "1"], {
+    env: { ...process.env, MUTANT: JSON.stringify(mutant) },
+    encoding: "utf8"
+  })
+  assert.strictEqual(status, 1, `the fault stayed unseen for ${2 * SEEDS} seeds: ${stderr}`)
+  return stderr
+}
+
 /** Puts the oldest order of a level behind all others of it; once done, it stays so, hence a replay does the same. */
 const reorder = (state: State): void => {
   for (const { book } of state.markets)
-    for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const)
-      for (const { head, tail } of book.levels(side, 1)) {
-        if (head === undefined || head.number >= tail!.number) continue
-        book.remove(head)
-        book.add(head)
-      }
+    for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const) {
+      const first = book.first(side)
+      if (first === NONE) continue
+      const { leaves, number, ticks } = state.orders.at(first)
+      let last = first
+      for (let slot = first; slot !== NONE && book.ticksOf(slot) === ticks; slot = book.after(slot)) last = slot
+      if (number >= state.orders.at(last).number) continue
+      book.remove(first)
+      book.add(first, side, ticks, leaves)
+    }
 }
 
 /** Moves one unit of the last place from the fee account back to who paid, as rounding the other way would. */
@@ -86,6 +106,15 @@ describe("a planted fault is found:", () => {
   it("a command applied twice", async () => {
     const message = await found({ forgets: (_id, next) => next() < 0.5 })
     assert.match(message, /is in the journal twice|twice and differently|later refused/)
+  })
+
+  it("deleveraging in the wrong order", { timeout: 120_000 }, () => {
+    const message = foundInSource({
+      module: "/referee/Adl.ts",
+      right: "const gap = b.near - a.near",
+      wrong: "const gap = a.near - b.near"
+    })
+    assert.match(message, /seed \d+: deleveraging: 0x[0-9a-f]+ came before 0x/)
   })
 
   it("money made from nothing", async () => {

@@ -6,16 +6,32 @@ const COMMANDS = 150
 
 describe("a simulated exchange on a machine that dies", () => {
   it(`loses, invents and repeats nothing (${SEEDS} seeds of ${COMMANDS} commands)`, { timeout: 120_000 }, async () => {
-    let [crashes, fills, entries] = [0, 0, 0]
+    let [crashes, fills, deleveraged, entries] = [0, 0, 0, 0]
     for (let seed = 1; seed <= SEEDS; seed++) {
       const outcome = await simulate({ seed, commands: COMMANDS })
       crashes += outcome.crashes
       fills += outcome.fills
+      deleveraged += outcome.deleveraged
       entries += outcome.entries
     }
     assert.isAbove(crashes, SEEDS)
     assert.isAbove(fills, 10 * SEEDS)
+    assert.isAbove(deleveraged, 0)
     assert.isAbove(entries, 50 * SEEDS)
+  })
+
+  it("fails the same for the same seed, and says which", async () => {
+    const failure = async () => {
+      try {
+        await simulate({ seed: 3, commands: 300, faults: { keep: (entries, next) => (next() < 0.1 ? [] : entries) } })
+      } catch (error) {
+        return (error as Error).message
+      }
+      return assert.fail("the fault stayed unseen")
+    }
+    const first = await failure()
+    assert.match(first, /^seed 3: /)
+    assert.strictEqual(await failure(), first)
   })
 
   it("runs the same for the same seed", async () => {

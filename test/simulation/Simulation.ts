@@ -8,15 +8,16 @@
 import type { State } from "../../src/backend/Engine.ts"
 import { type Config, machine as engine } from "../../src/backend/EngineMachine.ts"
 import type { Entry, JournalPort } from "../../src/backend/journal/Journal.ts"
-import { linksOf, replay } from "../../src/backend/journal/Replay.ts"
+import { linksOf, replay, type ReplayLinks, type Start } from "../../src/backend/journal/Replay.ts"
 import type { Machine } from "../../src/backend/Machine.ts"
 import { EventLog } from "../../src/backend/server/EventLog.ts"
 import { Code, Writer } from "../../src/backend/server/Writer.ts"
 import { shippedMarkets } from "../../src/backend/Markets.ts"
 import { Command, type CommandAck, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
-import { Checks, Violation } from "./Checks.ts"
+import { Checks } from "./Checks.ts"
 import { Crash, Disk } from "./Disk.ts"
-import { pick, type Random, random, START, Users } from "./Users.ts"
+import { ensure } from "./Exact.ts"
+import { pick, type Random, random, START, Users, WILD } from "./Users.ts"
 
 /** Seams for faults that are planted to see whether they are found. */
 export interface Faults {
@@ -34,13 +35,21 @@ export interface SimulationOptions {
 export interface Outcome {
   readonly crashes: number
   readonly fills: number
+  /** fills of deleveraging */
+  readonly deleveraged: number
   readonly entries: number
   readonly state_hash: string
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const ensure = (holds: boolean, what: () => string): void => {
-  if (!holds) throw new Violation(what())
+
+/** A replay that follows the disk from its first entry, and how far it has come. */
+interface Audit {
+  start: Start<State>
+  readonly links: ReplayLinks
+  readonly checks: Checks
+  /** results by command of the entries so far */
+  readonly results: Map<string, CommandResult>
 }
 
 class Simulation {
@@ -54,6 +63,7 @@ class Simulation {
   private checks = new Checks()
   private violation: unknown
   private snapshot: { readonly position: number; readonly at_ms: number; readonly bytes: Uint8Array } | undefined
+  private audit: Audit | undefined
   /** sent and not answered yet */
   private readonly pending = new Map<string, Command>()
   private readonly acks = new Map<string, CommandAck>()
@@ -68,7 +78,7 @@ class Simulation {
     const dice = random(~seed)
     this.commands = commands
     this.machine = faults.machine?.(engine, dice) ?? engine
-    this.users = new Users(next)
+    this.users = new Users(next, undefined, WILD)
     const config: Config = {
       markets: shippedMarkets.slice(0, 1),
       simMaker: next() < 0.3,
@@ -101,10 +111,13 @@ class Simulation {
     this.disk.fuse = Number.POSITIVE_INFINITY
     this.disk.space = Number.POSITIVE_INFINITY
     this.writer.stop()
+    // the last time the whole journal is replayed at once
+    this.audit = undefined
     const state_hash = this.restarted()
     this.checks.end(this.state)
     const { entries } = this.disk.durable
-    return { crashes: this.crashes, fills: this.checks.fills, entries: entries.length, state_hash }
+    const { deleveraged, fills } = this.checks
+    return { crashes: this.crashes, fills, deleveraged, entries: entries.length, state_hash }
   }
 
   /** New commands, repetitions of what was not answered and of what was, in any order. */
@@ -216,7 +229,7 @@ class Simulation {
     const log = new EventLog("simulated")
     const life = ++this.lives
     this.writer = new Writer({
-      machine: this.watched(),
+      machine: this.watched(this.checks),
       state: recovered.state,
       journal,
       log: Object.assign(log, { append: () => {} }),
@@ -237,8 +250,7 @@ class Simulation {
   }
 
   /** The machine with its steps checked. */
-  private watched(): Machine<State, Config> {
-    const { checks } = this
+  private watched(checks: Checks): Machine<State, Config> {
     return {
       ...this.machine,
       apply: (state, input) => {
@@ -254,36 +266,53 @@ class Simulation {
     this.snapshot = { position: disk.durable.entries.length, at_ms: writer.time, bytes: machine.dump(state) }
   }
 
-  /** Replays the disk from its first entry, starts anew, and compares. Answers the hash. */
+  /** Compares with a replay of the disk from its first entry, and starts anew. Answers the hash. */
   private restarted(): string {
     const { machine, disk } = this
     const alive = this.writer.failed ? undefined : machine.hash(this.state)
     this.writer["halt"]()
     disk.fuse = Number.POSITIVE_INFINITY
     disk.space = Number.POSITIVE_INFINITY
-    this.exactlyOnce(disk.durable.entries)
-    this.checks = new Checks()
-    const journal: JournalPort = disk.open()
-    const replayed = replay(this.watched(), journal, { results: true })
-    const hash = machine.hash(replayed.state)
+    const { start, checks } = this.audited()
+    const hash = machine.hash(start.state)
     ensure(alive === undefined || alive === hash, () => `the state before the stop is not the state of a replay`)
+    // the dead process may have seen steps that never reached the disk
+    this.checks = checks.copy()
     this.start()
     ensure(machine.hash(this.state) === hash, () => `the state from a snapshot is not the state of a replay`)
     return hash
   }
 
-  private exactlyOnce(entries: ReadonlyArray<Entry>): void {
-    const results = new Map<string, Uint8Array>()
+  /** Brings the audit to the end of the disk. What it has replayed once is there for ever, so it only goes on. */
+  private audited(): Audit {
+    const { machine, disk } = this
+    const journal: JournalPort = disk.open()
+    if (this.audit === undefined) {
+      const { config, epoch, created_at_ms } = journal.origin
+      const links = linksOf(journal)
+      const state = machine.initial(JSON.parse(config) as Config, epoch, links)
+      const start = { state, position: 0, at_ms: created_at_ms }
+      this.audit = { start, links, checks: new Checks(), results: new Map() }
+    }
+    const { audit } = this
+    const { checks, links, start } = audit
+    this.exactlyOnce(disk.durable.entries.slice(start.position), audit.results)
+    const { at_ms } = replay(this.watched(checks), journal, { from: { start, links }, results: true })
+    audit.start = { state: start.state, position: journal.position, at_ms }
+    return audit
+  }
+
+  /** New entries hold no command of before, and all entries hold what was acknowledged, as it was. */
+  private exactlyOnce(entries: ReadonlyArray<Entry>, results: Map<string, CommandResult>): void {
     for (const { command, result } of entries) {
       if (command === undefined) continue
       const { command_id } = Command.decode(command)
       ensure(!results.has(command_id), () => `command ${command_id} is in the journal twice`)
-      results.set(command_id, result!)
+      results.set(command_id, CommandResult.decode(result!))
     }
     for (const [command_id, ack] of this.acks) {
-      const result = results.get(command_id)
-      ensure(result !== undefined, () => `command ${command_id} was acknowledged and is not in the journal`)
-      const { outcome } = CommandResult.decode(result!)
+      const outcome = results.get(command_id)?.outcome
+      ensure(outcome !== undefined, () => `command ${command_id} was acknowledged and is not in the journal`)
       ensure(
         outcome?.$case === "ack" && outcome.value.seq === ack.seq,
         () => `command ${command_id} was acknowledged otherwise than the journal says`

@@ -47,18 +47,31 @@ const GRID = 10
 
 const ORDERS_KEPT = 20
 
+/** How an index moves: the share of its moves that are jumps, and how far apart the ends of a jump may be. */
+export interface Index {
+  readonly jumps: number
+  readonly width: number
+}
+
+const CALM: Index = { jumps: 0.1, width: 0.14 }
+
+/** Falls far enough for deleveraging. */
+export const WILD: Index = { jumps: 0.15, width: 0.24 }
+
 export class Users {
   /** Unix ms; rises with every command. */
   now = START
   private readonly next: Random
+  private readonly index: Index
   private readonly users: ReadonlyArray<User>
   private readonly opening: Array<Command>
   private commands = 0
   private price = 60_000
   private readonly asked = new Map<string, User>()
 
-  constructor(next: Random, count = 6) {
+  constructor(next: Random, count = 6, index = CALM) {
     this.next = next
+    this.index = index
     this.users = Array.from({ length: count }, (_, i) => {
       const root = rootOfService(`user-${i}`)
       const user_id = userIdOf(root)
@@ -126,13 +139,14 @@ export class Users {
         value: {
           deposit_id: `d-${Math.floor(next() * 1000)}`,
           asset: "USDC",
-          amount: pick(next, ["10", "0.000001", "333.333333"]),
+          amount: pick(next, ["10", "0.000001", "333.333333", "900"]),
           source: "rail"
         }
       })
     if (kind < 0.94) return this.command(user, this.risky())
     // the index walks, and every now and then it falls or jumps
-    this.price *= next() < 0.1 ? 0.93 + next() * 0.14 : 0.999 + next() * 0.002
+    const { jumps, width } = this.index
+    this.price *= next() < jumps ? 1 + (next() - 0.5) * width : 0.999 + next() * 0.002
     this.price = Math.min(80_000, Math.max(40_000, this.price))
     return this.command(user, {
       $case: "set_index_price",

@@ -3,6 +3,8 @@ import { Effect, Exit, Fiber, Schema, Scope } from "effect"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
+import type { Candle } from "../../src/domain/Market.ts"
+import { balance, order, position, uuid } from "../doubles/events.ts"
 import { connect, type Message, OTHER_USER, start, SYMBOL, USER, VAULT, VAULT_1, World } from "./World.ts"
 
 const book = `orderbook.50.${SYMBOL}`
@@ -320,13 +322,24 @@ describe("public topics", () => {
   it.live("paces tickers and candles, and sends a closed candle once", () =>
     Effect.gen(function* () {
       const world = new World()
-      const candle = (close: string, confirm = false) => ({ start_time: 60_000, close, confirm }) as never
+      const candle = (close: string, confirm = false): Candle => ({
+        start_time: 60_000,
+        end_time: 120_000,
+        open: "1",
+        high: "9",
+        low: "1",
+        close,
+        volume: "1",
+        turnover: "5",
+        trade_count: 1,
+        confirm
+      })
       world.market.candle = candle("1")
       yield* start(world)
       const peer = yield* connect(world, "/ws/public")
       peer.send({ op: "subscribe", args: [`kline.1.${SYMBOL}`] })
       const [, snapshot] = yield* peer.take(2)
-      assert.deepStrictEqual(snapshot.data.list, [{ start_time: 60_000, close: "1", confirm: false }])
+      assert.deepStrictEqual(snapshot.data.list, [candle("1")])
       const tell = (close: string, confirm = false) =>
         world.market.tell({ candles: [{ interval: "1", candle: candle(close, confirm) }] })
       const at = Date.now()
@@ -384,6 +397,22 @@ describe("authentication", () => {
       assert.deepStrictEqual([accepted.success, accepted.user_id, accepted.req_id], [true, USER, 2])
       assert.notProperty(accepted, "expires_at_ms")
       assert.isTrue(isServerFrame(accepted))
+    })
+  )
+
+  it.live("makes a user present once a connection, until it is gone", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/private")
+      yield* peer.ask({ op: "auth", bearer: "BAD" })
+      yield* peer.ask({ op: "auth", bearer: "TK" })
+      yield* peer.ask({ op: "auth", bearer: "TK2" })
+      assert.deepStrictEqual(world.comings, [`+${USER}`])
+      yield* connect(world, "/ws/private")
+      peer.socket.close()
+      yield* Effect.sleep("10 millis").pipe(Effect.repeat({ until: () => world.comings.length > 1, times: 200 }))
+      assert.deepStrictEqual(world.comings, [`+${USER}`, `-${USER}`])
     })
   )
 
@@ -493,7 +522,10 @@ describe("authentication", () => {
       const headers = { "x-forwarded-for": "9.9.9.9, 203.0.113.7" }
       for (let i = 0; i < 3; i++) yield* connect(world, "/ws", { headers })
       const refused = yield* Effect.flip(connect(world, "/ws", { headers }))
-      assert.strictEqual(refused.message, '429 {"code":"RateLimitExceeded","message":"rate limit exceeded"}')
+      assert.strictEqual(
+        refused.message,
+        '429 {"code":"RateLimitExceeded","message":"rate limit exceeded","details":{"reason":"RateLimitExceeded"}}'
+      )
       yield* connect(world, "/ws", { headers: { "x-forwarded-for": "203.0.113.7, 203.0.113.8" } })
     })
   )
@@ -520,20 +552,19 @@ describe("private topics", () => {
       assert.strictEqual(update.topic, "order")
       assert.deepStrictEqual(
         { ...update.data, ts: 0 },
-        { type: "update", stream_id: "s1", seq: 1, prev_seq: 0, ts: 0, mts: 5, list: [{ order_status: "New" }] }
+        { type: "update", stream_id: "s1", seq: 1, prev_seq: 0, ts: 0, mts: 5, list: [order({ order_status: "New" })] }
       )
       peer.socket.terminate()
-      for (const topic of ["execution", "order", "position", "account_balance"] as const)
-        world.users.emit(topic, { topic })
+      for (const topic of ["execution", "order", "position", "account_balance"] as const) world.users.emit(topic, {})
 
       const back = yield* authenticated(world)
       const since = { stream_id: "s1", seq: 1 }
       back.send({ op: "subscribe", args: ["order", "execution"], req_id: "3", since })
-      const [resumed, fill, order] = yield* back.take(3)
+      const [resumed, fill, filled] = yield* back.take(3)
       assert.deepStrictEqual(resumed.resume, { recovered: true, stream_id: "s1", head_seq: 6 })
       assert.deepStrictEqual([fill.topic, fill.data.seq, fill.data.prev_seq], ["execution", 3, 0])
-      assert.deepStrictEqual([order.topic, order.data.seq, order.data.prev_seq], ["order", 4, 1])
-      world.users.emit("order", { live: true })
+      assert.deepStrictEqual([filled.topic, filled.data.seq, filled.data.prev_seq], ["order", 4, 1])
+      world.users.emit("order", {})
       const live = yield* back.next
       assert.deepStrictEqual([live.data.seq, live.data.prev_seq], [7, 4])
 
@@ -560,20 +591,20 @@ describe("private topics", () => {
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
-      world.users.emit("order", { n: 1 })
+      world.users.emit("order", { version: 1 })
       const peer = yield* authenticated(world)
-      world.users.orders = [{ order_id: "a" } as never]
+      world.users.orders = [order()]
       world.users.meanwhile = () => {
-        world.users.emit("order", { n: 2 })
-        world.users.orders = [{ order_id: "a" } as never, { order_id: "b" } as never]
+        world.users.emit("order", { version: 2 })
+        world.users.orders = [order(), order({ order_id: uuid(2) })]
       }
       peer.send({ op: "subscribe", args: ["order"] })
       const [, snapshot] = yield* peer.take(2)
       // the list was read again, so that it is that of its position
       assert.deepStrictEqual([snapshot.data.seq, snapshot.data.list.length], [2, 2])
-      world.users.emit("order", { n: 3 })
+      world.users.emit("order", { version: 3 })
       const update = yield* peer.next
-      assert.deepStrictEqual([update.data.seq, update.data.list], [3, [{ n: 3 }]])
+      assert.deepStrictEqual([update.data.seq, update.data.list], [3, [order({ version: 3 })]])
     })
   )
 
@@ -581,32 +612,29 @@ describe("private topics", () => {
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
-      world.users.positions = [{ sub_account_address: VAULT, symbol: SYMBOL, size: "1" } as never]
-      world.users.balances = [{ sub_account_address: VAULT, asset: "USDC" } as never]
+      world.users.positions = [position({ sub_account_address: VAULT, size: "1" })]
+      world.users.balances = [balance({ sub_account_address: VAULT })]
       const peer = yield* authenticated(world)
       peer.send({ op: "subscribe", args: ["position", "account_balance"] })
       const [, positions, balances] = yield* peer.take(3)
-      assert.deepStrictEqual(positions.data.list, [{ sub_account_address: VAULT, symbol: SYMBOL, size: "1", seq: 3 }])
-      assert.deepStrictEqual(balances.data.list, [{ sub_account_address: VAULT, asset: "USDC", seq: 0 }])
+      assert.deepStrictEqual(positions.data.list, [{ ...world.users.positions[0], seq: 3 }])
+      assert.deepStrictEqual(balances.data.list, [{ ...world.users.balances[0], seq: 0 }])
     })
   )
 
   it.live("shows a bound key the numbers of all events and the records of its own sub-accounts", () =>
     Effect.gen(function* () {
       const world = new World()
-      world.users.positions = [
-        { sub_account_address: VAULT, symbol: SYMBOL } as never,
-        { sub_account_address: VAULT_1, symbol: SYMBOL } as never
-      ]
+      world.users.positions = [position({ sub_account_address: VAULT }), position({ sub_account_address: VAULT_1 })]
       yield* start(world)
       const bound = yield* authenticated(world, "BOUND")
       const whole = yield* authenticated(world)
       for (const peer of [bound, whole]) peer.send({ op: "subscribe", args: ["position"] })
       assert.lengthOf((yield* bound.take(2))[1].data.list, 1)
       assert.lengthOf((yield* whole.take(2))[1].data.list, 2)
-      world.users.emit("position", { mine: true }, { vault: VAULT })
-      world.users.emit("position", { mine: false }, { vault: VAULT_1 })
-      world.users.emit("position", { mine: false }, { user: OTHER_USER })
+      world.users.emit("position", {}, { vault: VAULT })
+      world.users.emit("position", {}, { vault: VAULT_1 })
+      world.users.emit("position", {}, { user: OTHER_USER })
       const lists = (messages: ReadonlyArray<Message>) => messages.map(({ data }) => [data.seq, data.list.length])
       assert.deepStrictEqual(lists(yield* bound.take(2)), [
         [1, 1],
@@ -644,11 +672,11 @@ describe("private topics", () => {
       const idle = yield* authenticated(world)
       peer.send({ op: "subscribe", args: ["order"] })
       yield* peer.take(2)
-      world.users.emit("order", { n: 1 })
-      world.users.emit("order", { n: 2 }, { untold: true })
-      world.users.emit("execution", { n: 3 }, { untold: true })
+      world.users.emit("order", { version: 1 })
+      world.users.emit("order", { version: 2 }, { untold: true })
+      world.users.emit("execution", {}, { untold: true })
       world.users.restart("s1")
-      world.users.emit("order", { n: 4 })
+      world.users.emit("order", { version: 4 })
       const seqs = (yield* peer.take(3)).map(({ data }) => [data.type, data.seq, data.prev_seq])
       assert.deepStrictEqual(seqs, [
         ["update", 1, 0],

@@ -1,6 +1,7 @@
 /** What becomes of sockets that do not read, on real sockets. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { trade } from "../doubles/events.ts"
 import { connect, start, SYMBOL, World } from "./World.ts"
 
 const book = `orderbook.1000.${SYMBOL}`
@@ -58,8 +59,8 @@ describe("a socket that does not read", () => {
       trades.socket.pause()
       const text = "x".repeat(10_000)
       for (let i = 1; i <= 2_000; i++) {
-        world.users.emit("order", { text })
-        world.market.tell({ trades: world.market.trade(i, text) })
+        world.users.emit("order", { reject_message: text })
+        world.market.tell({ trades: [trade({ seq: i, trade_id: text })] })
         if (i % 50 === 0) yield* Effect.sleep(1)
       }
       orders.socket.resume()

@@ -4,9 +4,11 @@ import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { type ClientOptions, WebSocket } from "ws"
 import type { BalanceState } from "../../src/domain/Account.ts"
+import { marketAddress } from "../../src/domain/Address.ts"
 import { Book } from "../../src/domain/Book.ts"
 import type { Scope as KeyScope } from "../../src/domain/Enumerations.ts"
-import type { Candle, Instrument, Level, PublicTrade, Ticker } from "../../src/domain/Market.ts"
+import type { AdlAlert, InsurancePool } from "../../src/domain/InsurancePool.ts"
+import type { Candle, Level, PublicTrade, Ticker } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
 import type { UserStreamEvent } from "../../src/domain/Projection.ts"
@@ -16,10 +18,13 @@ import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
 import { History, type UserEvent } from "../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../src/services/MarketView.ts"
+import { Presence } from "../../src/services/Presence.ts"
 import { Referee } from "../../src/services/Referee.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
+import * as sound from "../doubles/events.ts"
 import { defaults, Limits } from "../../src/ws/Limits.ts"
 import * as Ws from "../../src/ws/Ws.ts"
+import * as Document from "./Document.ts"
 
 export const SYMBOL = "BTC-USDC"
 export const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
@@ -27,17 +32,53 @@ export const OTHER_USER = "018f3f1e-5d5b-5a00-8000-000000000009"
 export const VAULT = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
 export const VAULT_1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
 
+export const MARKET = marketAddress(SYMBOL)
+const instrument = sound.instrument()
+const ticker: Ticker = {
+  symbol: SYMBOL,
+  last_price: "60000",
+  mark_price: "60000.1",
+  index_price: "60000",
+  prev_price_24h: "59000",
+  price_24h_pcnt: "0.0169",
+  high_price_24h: "61000",
+  low_price_24h: "59000",
+  volume_24h: "12.5",
+  turnover_24h: "750000",
+  open_interest: "2",
+  open_interest_value: "120000.2",
+  funding_rate: "-0.0001",
+  next_funding_time: "2026-01-01T08:00:00.000Z",
+  next_funding_time_ms: 1767254400000,
+  ts: 1
+}
+/** A record of a private topic, with the fields that a test is about. */
+const recordOf = (topic: PrivateTopic, seq: number, fields: object): object => {
+  switch (topic) {
+    case "order":
+      return sound.order(fields)
+    case "execution":
+      return sound.execution(fields)
+    case "position":
+      return { ...sound.position(), seq, ...fields }
+    case "account_balance":
+      return { ...sound.balance(), seq, reason: "trade", ...fields }
+  }
+}
+
 export class FakeMarket {
   readonly book = new Book()
   stream_id = "b1"
-  ticker: Ticker | undefined = { symbol: SYMBOL, last_price: "60000", ts: 1 } as Ticker
+  ticker: Ticker | undefined = ticker
   trades: Array<PublicTrade> = []
   candle: Candle | undefined
+  pool: InsurancePool | undefined
+  alert: AdlAlert | undefined
   private readonly listeners = new Set<(changes: ReadonlyArray<MarketChange>) => void>()
 
   readonly service: typeof MarketView.Service = {
-    instruments: () => [{ symbol: SYMBOL } as Instrument],
-    instrument: (symbol) => (symbol === SYMBOL ? ({ symbol } as Instrument) : undefined),
+    instruments: () => [instrument],
+    instrument: (symbol) => (symbol === SYMBOL ? instrument : undefined),
     book: (symbol, depth) =>
       symbol === SYMBOL
         ? { symbol, bids: this.book.bids(depth), asks: this.book.asks(depth), seq: this.book.seq, mts: 7 }
@@ -45,7 +86,10 @@ export class FakeMarket {
     ticker: () => this.ticker,
     recentTrades: (_, limit) => this.trades.slice(0, limit),
     openCandle: () => this.candle,
+    pool: () => this.pool,
+    alert: () => this.alert,
     now: () => 0,
+    revision: () => 0,
     streamId: () => this.stream_id,
     follow: (listener) => {
       this.listeners.add(listener)
@@ -62,6 +106,9 @@ export class FakeMarket {
       trades: [],
       candles: [],
       tickerChanged: false,
+      liquidations: [],
+      poolChanged: false,
+      alerts: [],
       reset: false,
       ...change
     }
@@ -74,8 +121,8 @@ export class FakeMarket {
     this.tell({ book: { prev_seq, seq: this.book.seq, mts: 7, bids, asks } })
   }
   trade(seq: number, ...prices: ReadonlyArray<string>): ReadonlyArray<PublicTrade> {
-    const trades = prices.map(
-      (price, i) => ({ trade_id: `${seq}-${i}`, symbol: SYMBOL, price, qty: "1", side: "Buy", seq }) as PublicTrade
+    const trades = prices.map((price, i) =>
+      sound.trade({ trade_id: `${seq}-${i}`, price, qty: "1", seq, agg_id: `${seq}-${price}` })
     )
     this.trades.unshift(...trades.toReversed())
     return trades
@@ -112,10 +159,10 @@ export class FakeUsers {
   get followers(): number {
     return [...this.listeners.values()].reduce((sum, all) => sum + all.size, 0)
   }
-  /** Commits an event; unless `untold`, followers are told. */
+  /** Commits an event, of a sound record with these fields; unless `untold`, followers are told. */
   emit(
     topic: PrivateTopic,
-    record: object,
+    fields: object,
     options: { readonly user?: string; readonly vault?: string; readonly untold?: boolean } = {}
   ): void {
     const user_id = options.user ?? USER
@@ -128,7 +175,7 @@ export class FakeUsers {
       sub_account_address: options.vault ?? VAULT,
       subject: undefined,
       mts: 5,
-      record: JSON.stringify(record)
+      record: JSON.stringify(recordOf(topic, own.length + 1, fields))
     }
     this.events.push(event)
     if (options.untold === true) return
@@ -161,6 +208,7 @@ export class World {
   sequencer: LinkState = well
   referee: LinkState = well
   revoke: (credential: string) => void = () => {}
+  ban: (user_id: string) => void = () => {}
   readonly callers = new Map<string, Caller>([
     ["TK", caller(USER, "token-1")],
     ["TK2", caller(USER, "token-2")],
@@ -169,6 +217,14 @@ export class World {
     ["BOUND", caller(USER, "key-2", { bound_to: new Set([VAULT]) })]
   ])
   url = ""
+  /** Who came and went, in order. */
+  readonly comings: Array<string> = []
+  readonly presence: typeof Presence.Service = {
+    came: (user_id) => void this.comings.push(`+${user_id}`),
+    went: (user_id) => void this.comings.push(`-${user_id}`),
+    isHere: () => false,
+    watch: () => Effect.void
+  }
   readonly server = Http.createServer((_, response) => response.writeHead(426).end())
 
   lose(link: "sequencer" | "referee", ill_for_ms: number): void {
@@ -189,8 +245,9 @@ const servicesOf = (world: World) =>
       lostReferee: () => {},
       started: () => true
     }),
+    Layer.succeed(Presence, world.presence),
     Layer.mock(Authenticator)({
-      bearer: (token) => {
+      bearerSocket: (token) => {
         const found = world.callers.get(token)
         return found === undefined
           ? Effect.fail(new AuthRefused({ reason: "InvalidToken", details: {} }))
@@ -201,6 +258,7 @@ const servicesOf = (world: World) =>
           ? Effect.succeed(world.callers.get("TK")!)
           : Effect.fail(new AuthRefused({ reason: "StaleTimestamp", details: { server_time_ms: 1 } })),
       onRevoked: (listener) => Effect.sync(() => void (world.revoke = listener)),
+      onBanned: (listener) => Effect.sync(() => void (world.ban = listener)),
       jwks: { keys: [] }
     }),
     Layer.mock(History)({
@@ -259,7 +317,7 @@ export const start = (
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Message = any
 
-/** A plain client that notes all it gets. */
+/** A plain client that notes all it gets; each frame is held against the document. */
 export class Peer {
   readonly socket: WebSocket
   readonly messages: Array<Message> = []
@@ -267,12 +325,21 @@ export class Peer {
   pings = 0
   private waiting: Array<() => void> = []
   close: { readonly code: number; readonly text: string } | undefined
+  /** The first frame that the document does not know. */
+  fault: unknown
 
   constructor(url: string, options: ClientOptions = {}) {
+    const path = new URL(url).pathname
     this.socket = new WebSocket(url, { perMessageDeflate: false, ...options })
     this.socket.on("message", (data) => {
       this.raw.push(String(data))
-      this.messages.push(JSON.parse(String(data)))
+      const message = JSON.parse(String(data))
+      this.messages.push(message)
+      try {
+        Document.messageOf(path, message)
+      } catch (fault) {
+        this.fault ??= fault
+      }
       this.wake()
     })
     this.socket.on("ping", () => {
@@ -349,5 +416,9 @@ export class Peer {
 export const connect = (world: World, path: string, options?: ClientOptions) =>
   Effect.acquireRelease(
     Effect.sync(() => new Peer(`${world.url}${path}`, options)),
-    (peer) => Effect.sync(() => peer.socket.terminate())
+    (peer) =>
+      Effect.sync(() => {
+        peer.socket.terminate()
+        if (peer.fault !== undefined) throw peer.fault
+      })
   ).pipe(Effect.tap((peer) => peer.opened))

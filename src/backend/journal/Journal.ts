@@ -5,16 +5,31 @@
  * `append`, `commit`. What is committed survives the loss of power; what is not has never happened. An exclusive lock
  * on a file beside it keeps a second writer out for as long as this process lives.
  *
- * Tables: `meta` (what the journal was made with), `eras` (the rules that the entries after a position obey), `entries`
- * (position, time, command, result, and a checksum of all entries so far, so that what was altered or lost is found at its
- * position), `links` (order ids by order_link_id, for ever), `checkpoints` (state hash at a position, against which a
- * replay is judged).
+ * Tables: `meta` (what the journal was made with), `eras` (the rules that the entries after a position obey), `blocks` (the
+ * entries of a turn in rows of some 64 KiB: {@link Block}, with a checksum of all entries so far, so that what was altered or
+ * lost is found at its position), `command_ids` (where the ids of the last 24 h stand, {@link CommandIds}), `links` (order
+ * ids by order_link_id, for ever), `transfers` (by their id, for ever, as they stood after an event), `checkpoints` (state hash
+ * at a position, against which a replay is judged).
  */
-import { existsSync, mkdirSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import { Schema } from "effect"
+import { Command } from "../../proto/gateway/v1/sequencer.ts"
+import { Block, type BlockEntry, entriesOf } from "./Block.ts"
+import {
+  CommandIds,
+  emptyPortion,
+  hashOf,
+  PORTION,
+  PORTION_BYTES,
+  type Portion,
+  portionOf,
+  PORTIONS_MAX,
+  put
+} from "./CommandIds.ts"
+import * as Directory from "./Directory.ts"
 
 /** The journal cannot be opened, read or trusted. `message` says what the operator can do. */
 export class JournalError extends Schema.TaggedError<JournalError>()("JournalError", {
@@ -29,7 +44,7 @@ export const REPETITION_MS = 24 * 60 * 60 * 1000
 const WAL_PAGES = 4096
 
 /** Layout of the file. A file of another layout is refused. */
-const LAYOUT = "2"
+const LAYOUT = "4"
 
 /** Recent links kept in memory, two generations of so many; the rest is looked up in the file. */
 const RECENT_LINKS_MAX = 50_000
@@ -54,13 +69,17 @@ export interface Era {
   readonly rules: string
 }
 
-export interface Entry {
+/** An entry by itself. */
+export interface FoundEntry {
   readonly position: number
   readonly at_ms: number
   /** Encoded proto Command; undefined for a Tick. */
   readonly command: Uint8Array | undefined
   /** Encoded proto CommandResult; undefined for a Tick. */
   readonly result: Uint8Array | undefined
+}
+
+export interface Entry extends FoundEntry {
   /** Checksum over this entry and all before it. */
   readonly chain: number
 }
@@ -73,13 +92,19 @@ export interface Checkpoint {
 
 const TABLES = `
   CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS entries (
-    position INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, command_id TEXT, command BLOB, result BLOB,
-    chain INTEGER NOT NULL
+  CREATE TABLE IF NOT EXISTS blocks (
+    position INTEGER PRIMARY KEY, first INTEGER NOT NULL, entries BLOB NOT NULL, chain INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX IF NOT EXISTS entries_by_command ON entries (command_id, position) WHERE command_id IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS command_ids (
+    portion INTEGER PRIMARY KEY, until_ms INTEGER NOT NULL, ids BLOB NOT NULL, checksum INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS links (
     account INTEGER NOT NULL, link TEXT NOT NULL, order_id TEXT NOT NULL, PRIMARY KEY (account, link)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS transfers (
+    user_id TEXT NOT NULL, transfer_id TEXT NOT NULL, seq INTEGER NOT NULL, transfer TEXT NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (user_id, transfer_id, seq)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS eras (position INTEGER PRIMARY KEY, rules TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS checkpoints (
@@ -89,37 +114,39 @@ const TABLES = `
 
 type Row = Record<string, null | number | bigint | string | Uint8Array>
 
-const toEntry = (row: Row): Entry => ({
-  position: row["position"] as number,
-  at_ms: row["at_ms"] as number,
-  command: (row["command"] as Uint8Array | null) ?? undefined,
-  result: (row["result"] as Uint8Array | null) ?? undefined,
-  chain: row["chain"] as number
+const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => ({
+  position,
+  at_ms: entry.at_ms,
+  command: entry.command,
+  result: entry.result,
+  chain
 })
 
-const NOTHING = new Uint8Array()
-const frame = Buffer.alloc(24)
+/** The checksum of a portion of ids. */
+const portionChecksum = (portion: number, until_ms: number, ids: Uint8Array): number =>
+  crc32(ids, crc32(`${portion} ${until_ms}`))
 
-/** The checksum after one more entry. */
-const chainOf = (
-  chain: number,
-  position: number,
-  at_ms: number,
-  command: Uint8Array | null | undefined,
-  result: Uint8Array | null | undefined
-): number => {
-  frame.writeDoubleLE(position, 0)
-  frame.writeDoubleLE(at_ms, 8)
-  frame.writeInt32LE(command?.length ?? -1, 16)
-  frame.writeInt32LE(result?.length ?? -1, 20)
-  return crc32(result ?? NOTHING, crc32(command ?? NOTHING, crc32(frame, chain)))
+/** A portion as it was written down; undefined where it was not, or is damaged. */
+const readPortion = (number: number, row: Row | undefined): Portion | undefined => {
+  if (row === undefined) return undefined
+  const [ids, until_ms] = [row["ids"] as Uint8Array, row["until_ms"] as number]
+  if (ids.length !== PORTION_BYTES || portionChecksum(number, until_ms, ids) !== row["checksum"]) return undefined
+  return { number, table: new Uint32Array(ids.slice().buffer), until_ms }
 }
+
+/** The checksum of a transfer in the index. */
+const checksumOf = (user_id: string, transfer_id: string, seq: number, transfer: string): number =>
+  crc32(JSON.stringify([user_id, transfer_id, seq, transfer]))
 
 const toCheckpoint = (row: Row): Checkpoint => ({
   position: row["position"] as number,
   head_seq: row["head_seq"] as number,
   state_hash: row["state_hash"] as string
 })
+
+/** The checksum of what a journal was made with. */
+const originChecksum = ({ epoch, rules, config, created_at_ms }: Origin): string =>
+  String(crc32(JSON.stringify([epoch, rules, config, created_at_ms])))
 
 const readMeta = (db: DatabaseSync): ReadonlyMap<string, string> => {
   const rows = db.prepare("SELECT key, value FROM meta").all() as ReadonlyArray<Row>
@@ -131,14 +158,21 @@ const readOrigin = (db: DatabaseSync, path: string): Origin | undefined => {
   if (meta.size === 0) return undefined
   const layout = meta.get("layout")
   if (layout !== LAYOUT) {
-    throw new JournalError({ message: `${path} has layout ${layout}, this program reads layout ${LAYOUT}` })
+    throw new JournalError({
+      message:
+        `${path} has layout ${layout}, this program reads layout ${LAYOUT}; run the program that wrote it, or start ` +
+        `with an empty DATA_DIR`
+    })
   }
-  return {
+  const origin: Origin = {
     epoch: meta.get("epoch")!,
     rules: meta.get("rules")!,
     config: meta.get("config")!,
     created_at_ms: Number(meta.get("created_at_ms"))
   }
+  if (meta.get("checksum") !== originChecksum(origin))
+    throw new JournalError({ message: `${path} is damaged: what it was made with is not what was written. ${CURE}` })
+  return origin
 }
 
 /** An error as what it is here: a file that cannot be read, unless it says so itself. */
@@ -194,7 +228,7 @@ const wrap = (path: string, cause: unknown): JournalError =>
     : new JournalError({ message: `cannot open the journal ${path}: ${(cause as Error).message}`, cause })
 
 /** What the writer and a replay use of a journal. */
-export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close">>
+export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close" | "readIds">>
 
 export class Journal {
   readonly path: string
@@ -205,12 +239,19 @@ export class Journal {
   private readonly commitStatement: StatementSync
   private readonly rollbackStatement: StatementSync
   private readonly insertStatement: StatementSync
-  private readonly findStatement: StatementSync
+  private readonly blockStatement: StatementSync
   private readonly chainStatement: StatementSync
   private readonly findLinkStatement: StatementSync
   private readonly insertLinkStatement: StatementSync
+  private readonly findTransferStatement: StatementSync
+  private readonly insertTransferStatement: StatementSync
+  private readonly insertPortionStatement: StatementSync
   private readonly recentLinks = new RecentLinks()
+  private readonly block = new Block()
+  /** Read when it is first asked for: only a writer needs it. */
+  private commandIds: CommandIds | undefined
   private last: number
+  /** Checksum of the entries that are in rows. */
   private chain: number
   private committed: number
   private committedChain: number
@@ -223,16 +264,21 @@ export class Journal {
     this.beginStatement = db.prepare("BEGIN IMMEDIATE")
     this.commitStatement = db.prepare("COMMIT")
     this.rollbackStatement = db.prepare("ROLLBACK")
-    this.insertStatement = db.prepare(
-      "INSERT INTO entries (position, at_ms, command_id, command, result, chain) VALUES (?, ?, ?, ?, ?, ?)"
-    )
-    this.findStatement = db.prepare(
-      "SELECT position, at_ms, command, result, chain FROM entries WHERE command_id = ? ORDER BY position DESC LIMIT 1"
-    )
-    this.chainStatement = db.prepare("SELECT chain FROM entries WHERE position = ?")
+    this.insertStatement = db.prepare("INSERT INTO blocks (position, first, entries, chain) VALUES (?, ?, ?, ?)")
+    this.blockStatement = db.prepare("SELECT first, entries FROM blocks WHERE position >= ? ORDER BY position LIMIT 1")
+    this.chainStatement = db.prepare("SELECT chain FROM blocks WHERE position = ?")
     this.findLinkStatement = db.prepare("SELECT order_id FROM links WHERE account = ? AND link = ?")
     this.insertLinkStatement = db.prepare("INSERT INTO links (account, link, order_id) VALUES (?, ?, ?)")
-    const last = db.prepare("SELECT position, chain FROM entries ORDER BY position DESC LIMIT 1").get() as
+    this.findTransferStatement = db.prepare(
+      "SELECT seq, transfer, checksum FROM transfers WHERE user_id = ? AND transfer_id = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
+    )
+    this.insertTransferStatement = db.prepare(
+      "INSERT INTO transfers (user_id, transfer_id, seq, transfer, checksum) VALUES (?, ?, ?, ?, ?)"
+    )
+    this.insertPortionStatement = db.prepare(
+      "INSERT OR REPLACE INTO command_ids (portion, until_ms, ids, checksum) VALUES (?, ?, ?, ?)"
+    )
+    const last = db.prepare("SELECT position, chain FROM blocks ORDER BY position DESC LIMIT 1").get() as
       Row | undefined
     this.last = (last?.["position"] as number | undefined) ?? 0
     this.chain = (last?.["chain"] as number | undefined) ?? 0
@@ -245,7 +291,7 @@ export class Journal {
     let release = () => {}
     let db: DatabaseSync | undefined
     try {
-      mkdirSync(dirname(path), { recursive: true })
+      Directory.make(dirname(path))
       release = lock(`${path}.lock`)
       db = new DatabaseSync(path)
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000")
@@ -257,7 +303,8 @@ export class Journal {
         origin = made()
         const insert = db.prepare("INSERT INTO meta (key, value) VALUES (?, ?)")
         db.exec("BEGIN IMMEDIATE")
-        for (const [key, value] of Object.entries({ layout: LAYOUT, ...origin })) insert.run(key, String(value))
+        const meta = { layout: LAYOUT, ...origin, checksum: originChecksum(origin) }
+        for (const [key, value] of Object.entries(meta)) insert.run(key, String(value))
         db.prepare("INSERT INTO eras (position, rules) VALUES (0, ?)").run(origin.rules)
         db.exec("COMMIT")
       }
@@ -299,35 +346,41 @@ export class Journal {
   }
 
   /**
-   * The entries after a position in order, read as they are asked for, each held against the checksum. Throws
-   * {@link JournalError} at the first that is missing, altered or cannot be read.
+   * The entries after a position, which is 0 or the end of a turn, in order, read as they are asked for and held against the
+   * checksum. Throws {@link JournalError} at the first that is missing, altered or cannot be read.
    */
   *entries(after = 0): Generator<Entry> {
     let position = after
-    let chain = this.chainAt(after) ?? 0
     const damaged = (what: string, cause?: unknown) =>
       new JournalError({ message: `${this.path} is damaged: ${what}. ${CURE}`, cause })
+    let chain = this.chainAt(after) ?? 0
     const rows = this.db
-      .prepare("SELECT position, at_ms, command, result, chain FROM entries WHERE position > ? ORDER BY position")
+      .prepare("SELECT position, first, entries, chain FROM blocks WHERE position > ? ORDER BY position")
       .iterate(after)
     while (true) {
-      let row: IteratorResult<unknown>
+      let next: IteratorResult<unknown>
       try {
-        row = rows.next()
+        next = rows.next()
       } catch (cause) {
         throw damaged(`after position ${position} it cannot be read (${(cause as Error).message})`, cause)
       }
-      if (row.done === true) break
-      const entry = toEntry(row.value as Row)
-      if (entry.position !== position + 1) throw damaged(`there is a gap before position ${entry.position}`)
-      chain = chainOf(chain, entry.position, entry.at_ms, entry.command, entry.result)
-      if (chain !== entry.chain) throw damaged(`the entry at position ${entry.position} is not what was written`)
-      position = entry.position
-      yield entry
+      if (next.done === true) break
+      const row = next.value as Row
+      const [first, last, bytes] = [row["first"], row["position"] as number, row["entries"] as Uint8Array]
+      if (first !== position + 1) throw damaged(`there is a gap before position ${first}`)
+      const altered = () => damaged(`what stands from position ${first} to position ${last} is not what was written`)
+      if (crc32(bytes, chain) !== row["chain"]) throw altered()
+      let begin = 0
+      for (const entry of entriesOf(bytes)) {
+        chain = crc32(bytes.subarray(begin, entry.end), chain)
+        begin = entry.end
+        yield toEntry(++position, entry, chain)
+      }
+      if (position !== last) throw altered()
     }
   }
 
-  /** Checksum of the entries up to a position; undefined where there is no such entry. */
+  /** Checksum of the entries up to a position; undefined where no turn ends there. */
   chainAt(position: number): number | undefined {
     if (position === 0) return 0
     return (this.chainStatement.get(position) as Row | undefined)?.["chain"] as number | undefined
@@ -359,15 +412,99 @@ export class Journal {
     this.recentLinks.set(`${account} ${link}`, order_id)
   }
 
+  /** How a transfer of a user last stood before the event `seq`: its JSON, and the event after which it was written. */
+  findTransfer(user_id: string, transfer_id: string, seq: number): { seq: number; transfer: string } | undefined {
+    const row = this.findTransferStatement.get(user_id, transfer_id, seq) as Row | undefined
+    if (row === undefined) return undefined
+    const found = { seq: row["seq"] as number, transfer: row["transfer"] as string }
+    // a row in the wrong place would pass for a repetition, and no entry would tell
+    if (row["checksum"] !== checksumOf(user_id, transfer_id, found.seq, found.transfer))
+      throw new JournalError({
+        message: `${this.path} is damaged: transfer ${transfer_id} in its index is not what was written. ${CURE}`
+      })
+    return found
+  }
+
+  /** Writes down how a transfer stands after the event `seq`, in the open transaction. */
+  addTransfer(user_id: string, transfer_id: string, seq: number, transfer: string): void {
+    const checksum = checksumOf(user_id, transfer_id, seq, transfer)
+    this.insertTransferStatement.run(user_id, transfer_id, seq, transfer, checksum)
+  }
+
   checkpoints(): ReadonlyArray<Checkpoint> {
     const rows = this.db.prepare("SELECT position, head_seq, state_hash FROM checkpoints ORDER BY position").all()
     return (rows as ReadonlyArray<Row>).map(toCheckpoint)
   }
 
-  /** The last entry of a command_id, also one of the open transaction. */
-  find(command_id: string): Entry | undefined {
-    const row = this.findStatement.get(command_id) as Row | undefined
-    return row === undefined ? undefined : toEntry(row)
+  /** The last entry of a command_id of the last 24 h, also one of the open transaction. */
+  find(command_id: string): FoundEntry | undefined {
+    for (const position of this.ids().find(hashOf(command_id))) {
+      const { at_ms, command, result } = this.entryAt(position)
+      if (command !== undefined && Command.decode(command).command_id === command_id)
+        return { position, at_ms, command, result }
+    }
+    return undefined
+  }
+
+  private entryAt(position: number): BlockEntry {
+    const inRows = this.last - this.block.count
+    const row = position > inRows ? undefined : (this.blockStatement.get(position) as Row | undefined)
+    const first = row === undefined ? inRows + 1 : (row["first"] as number)
+    let at = first
+    // a block that is still being filled is used again
+    const bytes = row === undefined ? new Uint8Array(this.block.bytes) : (row["entries"] as Uint8Array)
+    for (const entry of entriesOf(bytes)) if (at++ === position) return entry
+    throw new JournalError({ message: `${this.path} is damaged: there is no entry at position ${position}. ${CURE}` })
+  }
+
+  /** Reads the ids of the last 24 h, so that the first command need not wait for them. Throws {@link JournalError}. */
+  readIds(): void {
+    this.ids()
+  }
+
+  private ids(): CommandIds {
+    return (this.commandIds ??= new CommandIds(this.readPortions()))
+  }
+
+  /** The portions of the last 24 h, newest first: as they were written down, or else from the entries. */
+  private readPortions(): ReadonlyArray<Portion> {
+    const statement = this.db.prepare("SELECT until_ms, ids, checksum FROM command_ids WHERE portion = ?")
+    const portions: Array<Portion> = []
+    for (let number = portionOf(this.last); number >= 0 && portions.length < PORTIONS_MAX; number--) {
+      const portion = readPortion(number, statement.get(number) as Row | undefined) ?? this.scanPortion(number)
+      if (portions.length > 0 && portion.until_ms < portions[0]!.until_ms - REPETITION_MS) break
+      portions.push(portion)
+    }
+    return portions
+  }
+
+  private scanPortion(number: number): Portion {
+    const portion = emptyPortion(number)
+    const begin = number * PORTION
+    const rows = this.db
+      .prepare("SELECT first, entries, chain FROM blocks WHERE position >= ? AND first < ? ORDER BY position")
+      .iterate(begin, begin + PORTION)
+    let chain: number | undefined
+    try {
+      for (const row of rows as Iterable<Row>) {
+        const bytes = row["entries"] as Uint8Array
+        let position = row["first"] as number
+        chain = crc32(bytes, chain ?? this.chainAt(position - 1) ?? 0)
+        if (chain !== row["chain"]) throw new Error(`what stands from position ${position} on is not what was written`)
+        for (const { at_ms, hash } of entriesOf(bytes)) {
+          if (portionOf(position) === number) put(portion, position, at_ms, hash)
+          position++
+        }
+      }
+    } catch (cause) {
+      throw new JournalError({ message: `${this.path} is damaged: ${(cause as Error).message}. ${CURE}`, cause })
+    }
+    return portion
+  }
+
+  private writePortion({ number, table, until_ms }: Portion): void {
+    const ids = new Uint8Array(table.buffer)
+    this.insertPortionStatement.run(number, until_ms, ids, portionChecksum(number, until_ms, ids))
   }
 
   begin(): void {
@@ -375,15 +512,26 @@ export class Journal {
   }
 
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
-    const position = this.last + 1
-    const chain = chainOf(this.chain, position, at_ms, command, result)
-    this.insertStatement.run(position, at_ms, command_id, command, result, chain)
-    this.last = position
-    this.chain = chain
+    const hash = command_id === null ? 0 : hashOf(command_id)
+    if (this.block.isFullFor(command, result)) this.flush()
+    const full = this.ids().add(this.last + 1, at_ms, hash, REPETITION_MS)
+    if (full !== undefined) this.writePortion(full)
+    this.block.add(at_ms, hash, command, result)
+    this.last++
+  }
+
+  /** Makes a row of the entries that are in none yet. */
+  private flush(): void {
+    const { block, last } = this
+    if (block.count === 0) return
+    this.chain = crc32(block.bytes, this.chain)
+    this.insertStatement.run(last, last - block.count + 1, block.bytes, this.chain)
+    block.clear()
   }
 
   /** Makes the open transaction durable. When it throws, nothing of it may be acknowledged. */
   commit(): void {
+    this.flush()
     this.commitStatement.run()
     this.committed = this.last
     this.committedChain = this.chain
@@ -392,6 +540,8 @@ export class Journal {
   rollback(): void {
     this.last = this.committed
     this.chain = this.committedChain
+    this.block.clear()
+    this.commandIds = undefined
     this.recentLinks.clear()
     if (this.db.isTransaction) this.rollbackStatement.run()
   }

@@ -6,6 +6,7 @@
  * name, and going on would serve balances that nobody acknowledged.
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
+import type { Transfer } from "../../proto/gateway/v1/types.ts"
 import type { Input, Machine, Step } from "../Machine.ts"
 import { EventLog, type EventLogLimits, type EventTail } from "../server/EventLog.ts"
 import type { Links } from "../State.ts"
@@ -40,25 +41,35 @@ export interface ReplayOptions<S> {
   readonly results?: boolean | undefined
 }
 
-/** The journal's links for an engine: while it replays, each must be in the file already. */
+/** The journal's index for an engine: while it replays, what it remembers must be in the file already. */
 export interface ReplayLinks extends Links {
   replaying: boolean
 }
 
 /** The links of a journal. */
 export const linksOf = (journal: JournalPort): ReplayLinks => {
+  const damaged = (found: string | undefined, what: string) =>
+    new JournalError({
+      message: `${journal.path} is damaged: its index gives ${found ?? "nothing"} for ${what}. ${CURE}`
+    })
   const links: ReplayLinks = {
     replaying: true,
     find: (account, link) => journal.findLink(account, link),
     add: (account, link, order_id) => {
       if (!links.replaying) return journal.addLink(account, link, order_id)
       const found = journal.findLink(account, link)
-      if (found !== order_id)
-        throw new JournalError({
-          message:
-            `${journal.path} is damaged: its index gives ${found ?? "nothing"} for order_link_id ${link} of order ` +
-            `${order_id}. ${CURE}`
-        })
+      if (found !== order_id) throw damaged(found, `order_link_id ${link} of order ${order_id}`)
+    },
+    findTransfer: (user_id, transfer_id, seq) => {
+      const found = journal.findTransfer(user_id, transfer_id, seq)
+      return found === undefined ? undefined : (JSON.parse(found.transfer) as Transfer)
+    },
+    addTransfer: (user_id, seq, transfer) => {
+      const { transfer_id } = transfer
+      const text = JSON.stringify(transfer)
+      if (!links.replaying) return journal.addTransfer(user_id, transfer_id, seq, text)
+      const found = journal.findTransfer(user_id, transfer_id, seq + 1)
+      if (found?.seq !== seq || found.transfer !== text) throw damaged(found?.transfer, `transfer ${transfer_id}`)
     }
   }
   return links

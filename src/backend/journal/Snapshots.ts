@@ -10,7 +10,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -20,6 +19,7 @@ import {
 } from "node:fs"
 import { dirname, join } from "node:path"
 import type { EventTail } from "../server/EventLog.ts"
+import * as Directory from "./Directory.ts"
 
 /** Snapshots kept: one is enough until it turns out to be damaged. */
 export const SNAPSHOTS_KEPT = 2
@@ -77,18 +77,9 @@ export const list = (directory: string): ReadonlyArray<number> => {
     .sort((a, b) => b - a)
 }
 
-const syncDirectory = (directory: string): void => {
-  const file = openSync(directory, "r")
-  try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
 /** Writes a snapshot and removes those that are older than the last {@link SNAPSHOTS_KEPT}. */
 export const write = (directory: string, { head, events, state }: Snapshot): void => {
-  mkdirSync(directory, { recursive: true })
+  Directory.make(directory)
   const line: FirstLine = {
     format: FORMAT,
     head,
@@ -116,7 +107,7 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
     rmSync(aside, { force: true })
     throw cause
   }
-  syncDirectory(directory)
+  Directory.sync(directory)
   for (const old of list(directory).slice(SNAPSHOTS_KEPT)) remove(directory, old)
 }
 

@@ -88,6 +88,12 @@ export const totalsOf = (account: Account): AccountTotals => {
 export const withdrawableOf = (account: Account): Decimal.Scaled =>
   Margin.withdrawable(account.wallet, totalsOf(account))
 
+/** What an Isolated position has above the margin that its leverage asks for; unrealised profit does not count. */
+export const spareOf = (holding: Holding): Decimal.Scaled => {
+  const { initialMargin, unrealisedPnl } = figuresOf(holding)
+  return holding.isolatedMargin + Decimal.min(0n, unrealisedPnl) - initialMargin
+}
+
 /** E_i, the equity that stands behind a position. Source: contract 9.4. */
 export const equityOf = (holding: Holding, totals: AccountTotals): Margin.Fraction => {
   const figures = figuresOf(holding)

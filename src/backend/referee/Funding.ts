@@ -83,7 +83,9 @@ export const paymentOf = (holding: Holding, rate: Decimal.Scaled): Decimal.Scale
 
 const depthOf = function* (market: MarketState, side: Side): Generator<Depth> {
   const { price, qty } = market.rules
-  for (const level of market.book.levels(side, 0)) yield [Grid.scaled(price, level.ticks), Grid.scaled(qty, level.lots)]
+  const { book } = market
+  for (let ticks = book.best(side); ticks !== undefined; ticks = book.worse(side, ticks))
+    yield [Grid.scaled(price, ticks), Grid.scaled(qty, book.total(side, ticks))]
 }
 
 const predict = (market: MarketState): void => {
@@ -106,7 +108,6 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   const { state, at } = turn
   const { account, market, lots } = holding
   const amount = paymentOf(holding, rate)
-  const wallet = account.wallet
   Accounts.payFunding(state, holding, amount, at)
   const totals = Accounts.totalsOf(account)
   const figures = Accounts.figuresOf(holding)
@@ -147,12 +148,12 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
     $case: "position_changed",
     value: { position: Records.position(holding, totals) }
   })
-  emit(turn, account, undefined, {
+  emit(turn, account, market, {
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
       reason: BalanceReason.BALANCE_REASON_FUNDING,
-      amount: format(account.wallet - wallet),
+      amount: format(-amount),
       fee: "0",
       realised_pnl: "0",
       exec_id: execId

@@ -14,7 +14,15 @@ import type {
 import { BalanceReason, type Transfer, TransferStatus } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import { noAccount, ownAccount } from "../sequencer/Orders.ts"
-import { type Account, ASSET, rememberTransfer, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
+import {
+  type Account,
+  ASSET,
+  findTransfer,
+  rememberTransfer,
+  type State,
+  SUB_ACCOUNTS_MAX,
+  type User
+} from "../State.ts"
 import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 
@@ -25,7 +33,7 @@ const WITHDRAWAL_MS = 5000
 const userOf = (state: State, id: string): User => {
   let user = state.users.get(id)
   if (user === undefined) {
-    user = { id, accounts: [], nextIndex: 0, faucetDay: 0, faucetGiven: 0n, transfers: new Map() }
+    user = { id, accounts: [], nextIndex: 0, faucetDay: 0, faucetGiven: 0n }
     state.users.set(id, user)
   }
   return user
@@ -225,7 +233,7 @@ export const depositFunds = (turn: Turn, command: Command, request: DepositFunds
   if (request.source !== "faucet" && request.source !== "rail" && request.source !== "maker")
     return invalidField(command, "source", "source is faucet or rail")
   const user = userOf(state, account.userId)
-  const first = user.transfers.get(request.deposit_id)
+  const first = findTransfer(state, user, request.deposit_id)
   if (first !== undefined)
     return repeated(turn, command, first, {
       kind: BalanceReason.BALANCE_REASON_DEPOSIT,
@@ -278,7 +286,7 @@ export const withdrawFunds = (turn: Turn, command: Command, request: WithdrawFun
     amount: Decimal.format(amount),
     reference: request.destination
   } as const
-  const first = user.transfers.get(request.withdrawal_id)
+  const first = findTransfer(state, user, request.withdrawal_id)
   if (first !== undefined) return repeated(turn, command, first, content)
   const short = beyondFree(command, account, amount)
   if (short !== undefined) return short
@@ -310,7 +318,7 @@ export const completeWithdrawals = (turn: Turn): void => {
     const { account, transferId } = state.withdrawals.shift()!
     const user = userOf(state, account.userId)
     const transfer: Transfer = {
-      ...user.transfers.get(transferId)!,
+      ...findTransfer(state, user, transferId)!,
       status: TransferStatus.TRANSFER_STATUS_COMPLETED,
       updated_time_ms: at
     }
@@ -336,7 +344,7 @@ export const creditReward = (turn: Turn, command: Command, request: CreditReward
     amount: Decimal.format(amount),
     reference: ""
   } as const
-  const first = user.transfers.get(request.reward_id)
+  const first = findTransfer(state, user, request.reward_id)
   if (first !== undefined) return repeated(turn, command, first, content)
   const transfer: Transfer = {
     ...content,
@@ -373,7 +381,7 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
     amount: Decimal.format(amount),
     reference: ""
   } as const
-  const first = user.transfers.get(request.transfer_id)
+  const first = findTransfer(state, user, request.transfer_id)
   if (first !== undefined) return repeated(turn, command, first, content)
   const short = beyondFree(command, from, amount)
   if (short !== undefined) return short

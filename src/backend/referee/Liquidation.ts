@@ -54,8 +54,8 @@ export const bustTicks = (holding: Holding, share: Margin.Fraction): number => {
   return Grid.floor(rules.price, Decimal.max(limits.min, Decimal.min(limits.max, price)))
 }
 
-const announceBalance = (turn: Turn, account: Account, amount: Decimal.Scaled): void => {
-  emit(turn, account, undefined, {
+const announceBalance = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
+  emit(turn, account, market, {
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, Accounts.totalsOf(account)),
@@ -74,7 +74,7 @@ const payPool = (turn: Turn, account: Account, market: MarketState, amount: Deci
   Accounts.credit(turn.state, account, -amount, turn.at)
   Accounts.credit(turn.state, pool.holding.account, amount, turn.at)
   pool.changed = true
-  announceBalance(turn, account, -amount)
+  announceBalance(turn, account, market, -amount)
 }
 
 /** Announces a position that the engine takes hold of. */

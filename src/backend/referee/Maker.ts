@@ -12,7 +12,7 @@ import { CancelType, OrderType, Side, TimeInForce } from "../../proto/gateway/v1
 import type { Order } from "../sequencer/Order.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
 import * as Orders from "../sequencer/Orders.ts"
-import { type Account, holdingOf, type MarketState, type State, valueOf } from "../State.ts"
+import { type Account, holdingOf, type MarketState, valueOf } from "../State.ts"
 import type { Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 import * as Funds from "./Funds.ts"
@@ -61,11 +61,11 @@ const fits = (market: MarketState, position: number, side: Side, quotes: Readonl
   return valueOf(market, market.markTicks, Math.abs(after)) <= POSITION_VALUE_MAX
 }
 
-const isStale = (state: State, market: MarketState): boolean => {
+const isStale = (market: MarketState): boolean => {
   const { quoted, indexPrice } = market
   if (quoted === undefined) return true
   if (Decimal.abs(indexPrice - quoted.index) * BPS >= quoted.index) return true
-  return quoted.orders.some(({ order, leaves }) => state.orders.get(order)?.leaves !== leaves)
+  return quoted.orders.some(({ order, leaves }) => order.leaves !== leaves)
 }
 
 const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side, standing: Array<Order>): void => {
@@ -107,7 +107,7 @@ const requote = (turn: Turn, account: Account, market: MarketState): void => {
   for (const side of sides) quoteSide(turn, account, market, side, standingOf(account, market, side))
   market.quoted = {
     index: market.indexPrice,
-    orders: [...holdingOf(account, market).orders.values()].map(({ number, leaves }) => ({ order: number, leaves }))
+    orders: [...holdingOf(account, market).orders.values()].map((order) => ({ order, leaves: order.leaves }))
   }
 }
 
@@ -120,5 +120,5 @@ export const act = (turn: Turn): void => {
   if (Accounts.totalsOf(account).free < DEPOSIT_BELOW)
     Funds.deposit(turn, account, uuidV5(NAMESPACE, `sim-maker-deposit:${++state.depositNumber}`), DEPOSIT, "maker")
   for (const market of state.markets)
-    if (market.market.status === "Trading" && isStale(state, market)) requote(turn, account, market)
+    if (market.market.status === "Trading" && isStale(market)) requote(turn, account, market)
 }

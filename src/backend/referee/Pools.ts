@@ -284,5 +284,6 @@ export const unwind = (turn: Turn): void => {
       smp: SmpType.SMP_TYPE_CANCEL_MAKER
     })
     Matching.emitCanceled(turn, Matching.match(turn, order))
+    if (order.leaves > 0) Matching.forget(turn, order)
   }
 }

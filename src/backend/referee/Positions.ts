@@ -9,6 +9,12 @@ import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Tur
 import * as Accounts from "./Accounts.ts"
 
 const LEVERAGE = /^(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,2}0{0,16})?$/u
+/** A leverage of 1 or more with at most two decimal places. */
+export const readLeverage = (text: string): Decimal.Scaled | undefined => {
+  const leverage = LEVERAGE.test(text) ? Decimal.parse(text) : undefined
+  return leverage === undefined || leverage < Decimal.ONE ? undefined : leverage
+}
+
 const AMOUNT = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 
 interface Found {
@@ -82,12 +88,6 @@ const leverageOf = (command: Command, { holding, market }: Found, text: string):
   )
 }
 
-/** What an Isolated position has above the margin that its leverage asks for; unrealised profit does not count. */
-const spare = (holding: Holding): Decimal.Scaled => {
-  const { initialMargin, unrealisedPnl } = Accounts.figuresOf(holding)
-  return holding.isolatedMargin + Decimal.min(0n, unrealisedPnl) - initialMargin
-}
-
 export const setLeverage = (turn: Turn, command: Command, request: SetLeverage): CommandResult => {
   const found = find(turn, command, request.symbol)
   if (isRefusal(found)) return found
@@ -106,7 +106,7 @@ export const setLeverage = (turn: Turn, command: Command, request: SetLeverage):
   set(leverage)
   const left = Accounts.totalsOf(account).free
   const short = left < 0n && left < free
-  if (short || (holding.isolated && holding.lots !== 0 && spare(holding) < 0n)) {
+  if (short || (holding.isolated && holding.lots !== 0 && Accounts.spareOf(holding) < 0n)) {
     set(before)
     return insufficient(command, "the margin does not cover the position at this leverage")
   }
@@ -157,7 +157,7 @@ export const addMargin = (turn: Turn, command: Command, request: AddMargin): Com
   if (holding === undefined || holding.lots === 0)
     return refuse(command, Code.NOT_FOUND, "PositionNotFound", "there is no position")
   if (!holding.isolated) return refuse(command, Code.FAILED_PRECONDITION, "NotIsolated", "the position is not isolated")
-  const most = amount > 0n ? Accounts.withdrawableOf(account) : Decimal.max(0n, spare(holding))
+  const most = amount > 0n ? Accounts.withdrawableOf(account) : Decimal.max(0n, Accounts.spareOf(holding))
   if (Decimal.abs(amount) > most) return insufficient(command, `only ${Decimal.format(most)} can be moved`, most)
   Accounts.credit(turn.state, account, -amount, turn.at)
   Accounts.creditIsolated(turn.state, holding, amount)

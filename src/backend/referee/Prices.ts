@@ -96,7 +96,7 @@ const sample = (market: MarketState): Decimal.Scaled => {
   const bid = market.book.best(Side.SIDE_BUY)
   const ask = market.book.best(Side.SIDE_SELL)
   if (bid === undefined || ask === undefined) return 0n
-  return (Grid.scaled(market.rules.price, bid.ticks + ask.ticks) - 2n * market.indexPrice) / 2n
+  return (Grid.scaled(market.rules.price, bid + ask) - 2n * market.indexPrice) / 2n
 }
 
 /** Whether a Tick at this time would move a mark or begin a second. */

@@ -69,16 +69,25 @@ const readLeg = (
   return typeof ticks === "number" ? { by: Queues.triggerBy(leg.trigger_by), ticks } : ticks
 }
 
+/** What a request calls the price of each exit: those of an order, and those of a position. */
+type Paths = Readonly<Record<Kind, string>>
+const OF_ORDER: Paths = {
+  takeProfit: "tpsl.take_profit.market.trigger_price",
+  stopLoss: "tpsl.stop_loss.market.trigger_price"
+}
+const OF_POSITION: Paths = { takeProfit: "take_profit", stopLoss: "stop_loss" }
+const SIZES: Paths = { takeProfit: "tp_size", stopLoss: "sl_size" }
+
 const modeOf = (mode: TpslMode): TpslMode => (mode === PARTIAL ? PARTIAL : FULL)
 
 /** Reads the exits of a new order. */
 export const read = (market: MarketState, request: TpslRequest): Tpsl | OrderRules.Violation => {
-  const takeProfit = readLeg(market, request.take_profit, "take_profit")
+  const takeProfit = readLeg(market, request.take_profit, OF_ORDER.takeProfit)
   if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
-  const stopLoss = readLeg(market, request.stop_loss, "stop_loss")
+  const stopLoss = readLeg(market, request.stop_loss, OF_ORDER.stopLoss)
   if (stopLoss !== undefined && "reason" in stopLoss) return stopLoss
   if (takeProfit === undefined && stopLoss === undefined)
-    return { reason: "MissingField", field: "tpsl", message: "take_profit or stop_loss must be given" }
+    return { reason: "MissingField", field: "tpsl.take_profit", message: "take_profit or stop_loss must be given" }
   return { mode: modeOf(request.mode), takeProfit, stopLoss }
 }
 
@@ -94,9 +103,9 @@ export const amended = (
 ): Tpsl | OrderRules.Violation | undefined => {
   const leg = (asked: TpslLeg | undefined, had: Leg | undefined, field: string) =>
     asked === undefined ? had : isRemoval(asked) ? undefined : readLeg(market, asked, field)
-  const takeProfit = leg(request.take_profit, before?.takeProfit, "take_profit")
+  const takeProfit = leg(request.take_profit, before?.takeProfit, OF_ORDER.takeProfit)
   if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
-  const stopLoss = leg(request.stop_loss, before?.stopLoss, "stop_loss")
+  const stopLoss = leg(request.stop_loss, before?.stopLoss, OF_ORDER.stopLoss)
   if (stopLoss !== undefined && "reason" in stopLoss) return stopLoss
   const mode = request.mode > 0 || before === undefined ? modeOf(request.mode) : before.mode
   if (takeProfit === undefined && stopLoss === undefined) return undefined
@@ -113,24 +122,24 @@ export const checkSides = (
   { stopLoss, takeProfit }: Pick<Tpsl, "stopLoss" | "takeProfit">,
   side: Side,
   ticks: number,
-  of: string
+  of: string,
+  paths: Paths = OF_ORDER
 ): OrderRules.Violation | undefined => {
   const sign = side === Side.SIDE_BUY ? 1 : -1
-  const wrong = (field: string, word: string): OrderRules.Violation => ({
+  const wrong = (kind: Kind, word: string): OrderRules.Violation => ({
     reason: "OutOfRange",
-    field,
-    message: `${field} must lie ${word} ${of}`
+    field: paths[kind],
+    message: `${OF_POSITION[kind]} must lie ${word} ${of}`
   })
   const [gain, loss] = side === Side.SIDE_BUY ? (["above", "below"] as const) : (["below", "above"] as const)
-  if (takeProfit !== undefined && sign * (takeProfit.ticks - ticks) <= 0) return wrong("take_profit", gain)
-  if (stopLoss !== undefined && sign * (stopLoss.ticks - ticks) >= 0) return wrong("stop_loss", loss)
+  if (takeProfit !== undefined && sign * (takeProfit.ticks - ticks) <= 0) return wrong("takeProfit", gain)
+  if (stopLoss !== undefined && sign * (stopLoss.ticks - ticks) >= 0) return wrong("stopLoss", loss)
   return undefined
 }
 
 /** Lets an order wait for its trigger, and tells of it. */
 export const wait = (turn: Turn, order: Order): void => {
   order.status = OrderStatus.ORDER_STATUS_UNTRIGGERED
-  turn.state.orders.set(order.number, order)
   order.holding.conditional.set(order.number, order)
   Queues.join(order)
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
@@ -159,8 +168,8 @@ export const deactivate = (turn: Turn, order: Order, type: CancelType): void => 
 
 /** One exit of a pair has triggered: the other ends. */
 export const endSibling = (turn: Turn, order: Order): void => {
-  const sibling = order.sibling === undefined ? undefined : turn.state.orders.get(order.sibling)
-  if (sibling === undefined) return
+  const { sibling } = order
+  if (sibling === undefined || !turn.state.orders.has(sibling)) return
   deactivate(
     turn,
     sibling,
@@ -208,8 +217,8 @@ const create = (
 
 const pair = (orders: ReadonlyArray<Order>): void => {
   const [one, other] = orders
-  if (one !== undefined) one.sibling = other?.number
-  if (other !== undefined) other.sibling = one!.number
+  if (one !== undefined) one.sibling = other
+  if (other !== undefined) other.sibling = one!
 }
 
 const isFull = ({ stopType }: Order): boolean =>
@@ -302,13 +311,16 @@ export const setTradingStop = (turn: Turn, command: Command, request: SetTrading
   const wanted: { [K in Kind]?: Leg } = {}
   for (const kind of KINDS) {
     if (isRemoval(legs[kind])) continue
-    const leg = readLeg(market, legs[kind], kind === "takeProfit" ? "take_profit" : "stop_loss")
+    const leg = readLeg(market, legs[kind], OF_POSITION[kind])
     if (leg !== undefined && "reason" in leg) return invalid(command, leg)
     if (leg !== undefined) wanted[kind] = leg
   }
   const { stopLoss, takeProfit } = wanted
+  // exits are orders: a frozen sub-account takes no new ones, and lets go of those that it has
+  if (account.frozen && (takeProfit !== undefined || stopLoss !== undefined))
+    return refuse(command, Code.FAILED_PRECONDITION, "SubAccountFrozen", "the sub-account is frozen")
   const opened = holding.lots > 0 ? Side.SIDE_BUY : Side.SIDE_SELL
-  const wrong = checkSides({ stopLoss, takeProfit }, opened, market.markTicks, "the mark price")
+  const wrong = checkSides({ stopLoss, takeProfit }, opened, market.markTicks, "the mark price", OF_POSITION)
   if (wrong !== undefined) return invalid(command, wrong)
   const sizes = { takeProfit: request.take_profit_size, stopLoss: request.stop_loss_size }
   const lots = { takeProfit: 0, stopLoss: 0 }
@@ -316,10 +328,14 @@ export const setTradingStop = (turn: Turn, command: Command, request: SetTrading
     for (const kind of KINDS) {
       const size = sizes[kind]
       const held = Math.abs(holding.lots)
-      const counted = size === undefined ? held : OrderRules.checkQty(market.rules, size, false, false)
+      const counted = size === undefined ? held : OrderRules.checkQty(market.rules, size, false, false, SIZES[kind])
       if (typeof counted !== "number") return invalid(command, counted)
       if (counted > held)
-        return invalid(command, { reason: "OutOfRange", field: "qty", message: "the size is above the position's" })
+        return invalid(command, {
+          reason: "OutOfRange",
+          field: SIZES[kind],
+          message: "the size is above the position's"
+        })
       lots[kind] = counted
     }
   for (const kind of KINDS) {

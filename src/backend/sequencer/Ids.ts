@@ -1,38 +1,99 @@
 /**
- * Ids that the engine gives: UUIDs of version 7 from engine time and a counter, without randomness.
+ * Ids that the engine gives: UUIDs of version 7 from engine time and a count, without randomness.
  *
- * The 62 low bits hold the number that was counted; the 12 bits after the version hold a check over time, number and a
- * seed of the installation, so that an id which was never given does not pass for one. Orders, executions and trades
- * count apart and have seeds of their own.
+ * The 62 low bits hold the count and a slot, the place of an order among the open ones, so that an order is found by its
+ * id without a table of ids; a slot is used again, a count never. The two are scrambled by a permutation that the seed of
+ * the installation chooses, so that an id does not read as a counter. That is no secret and no protection: whose an order
+ * is, is checked. The 12 bits after the version are a check over all of it, so that an id which was never given does not
+ * pass for one. Orders, executions and trades count apart and have seeds of their own; the latter two have no slot.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
+import { SLOT_BITS } from "./Slots.ts"
+
+/** What an id says. */
+export interface Handle {
+  /** counts what was given under the seed */
+  readonly number: number
+  readonly slot: number
+}
+
+/** Bits of a half of count and slot. */
+const HALF_BITS = 31
+const HALF = 2 ** HALF_BITS
+const SLOTS = 2 ** SLOT_BITS
+/** Bits of the count that stand beside the slot in the low half, as a factor. */
+const BESIDE = HALF / SLOTS
+/** Counts end here: at 10,000 orders a second in three years. */
+const NUMBERS = HALF * BESIDE
+const ROUNDS = 4
 
 /** A 32-bit seed: ids of another installation or kind do not pass the check. */
 export const seedOf = (epoch: string, kind: "order" | "execution" | "trade"): number =>
   new DataView(sha256(utf8ToBytes(`${kind}:${epoch}`)).buffer).getUint32(0)
 
-const check = (seed: number, at_ms: number, number: number): number => {
-  let h = seed ^ Math.imul(at_ms >>> 0, 0x9e3779b1) ^ Math.imul(number >>> 0, 0x85ebca6b)
-  h = Math.imul(h ^ (h >>> 16), 0xc2b2ae35)
-  h ^= h >>> 13
-  return (h >>> 8) & 0xfff
+const mix = (seed: number, value: number): number => {
+  let h = Math.imul(value ^ seed, 0x9e3779b1)
+  h = Math.imul(h ^ (h >>> 15), 0x85ebca6b)
+  return h ^ (h >>> 13)
 }
 
-/** Prints the id of a number given at a time. */
-export const print = (seed: number, at_ms: number, number: number): string => {
-  const time = at_ms.toString(16).padStart(12, "0")
-  const salt = check(seed, at_ms, number).toString(16).padStart(3, "0")
-  const low = number.toString(16).padStart(12, "0")
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${salt}-8000-${low}`
+const check = (seed: number, at_ms: number, high: number, low: number): number =>
+  mix(mix(mix(mix(seed, at_ms / 2 ** 32), at_ms), high), low) & 0xfff
+
+// rounds of a Feistel network: whatever `mix` gives, they can be taken back
+const round = (seed: number, i: number, half: number): number => mix(seed + i, half) >>> 1
+
+const HEX: ReadonlyArray<string> = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+/** The two digits of a byte of a word, the first from the left. */
+const two = (word: number, byte: 0 | 1 | 2 | 3): string => HEX[(word >>> (24 - 8 * byte)) & 0xff]!
+
+/** Prints the id of a count given at a time. */
+export const print = (seed: number, at_ms: number, number: number, slot = 0): string => {
+  if (number >= NUMBERS) throw new RangeError(`no ids are left after ${number}`)
+  let high = Math.floor(number / BESIDE)
+  let low = (number % BESIDE) * SLOTS + slot
+  for (let i = 0; i < ROUNDS; i++) {
+    const swapped = high ^ round(seed, i, low)
+    high = low
+    low = swapped
+  }
+  // four words: time; time, version and check; variant and the upper 30 of the 62 bits; the lower 32
+  const w0 = Math.floor(at_ms / 2 ** 16)
+  const w1 = ((at_ms % 2 ** 16) << 16) | 0x7000 | check(seed, at_ms, high, low)
+  const w2 = 0x80000000 | (high >>> 1)
+  const w3 = ((high & 1) << 31) | low
+  return (
+    `${two(w0, 0)}${two(w0, 1)}${two(w0, 2)}${two(w0, 3)}-${two(w1, 0)}${two(w1, 1)}-${two(w1, 2)}${two(w1, 3)}-` +
+    `${two(w2, 0)}${two(w2, 1)}-${two(w2, 2)}${two(w2, 3)}${two(w3, 0)}${two(w3, 1)}${two(w3, 2)}${two(w3, 3)}`
+  )
 }
 
-const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-8000-[0-9a-f]{12}$/u
+const FORM = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/u
 
-/** The number in an id; `undefined` for an id that was not given here. */
-export const read = (seed: number, id: string): number | undefined => {
+/** The number that the lower-case hex digits from one place to another write. */
+const digits = (id: string, from: number, to: number): number => {
+  let value = 0
+  for (let i = from; i < to; i++) {
+    const code = id.charCodeAt(i)
+    value = value * 16 + (code < 58 ? code - 48 : code - 87)
+  }
+  return value
+}
+
+/** What an id holds; `undefined` for an id that was not given here. */
+export const read = (seed: number, id: string): Handle | undefined => {
   if (!FORM.test(id)) return undefined
-  const at_ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
-  const number = Number.parseInt(id.slice(24), 16)
-  return Number.parseInt(id.slice(15, 18), 16) === check(seed, at_ms, number) ? number : undefined
+  const at_ms = digits(id, 0, 8) * 2 ** 16 + digits(id, 9, 13)
+  const w2 = digits(id, 19, 23) * 2 ** 16 + digits(id, 24, 28)
+  const w3 = digits(id, 28, 36)
+  let high = ((w2 << 1) & (HALF - 1)) | (w3 >>> 31)
+  let low = w3 & (HALF - 1)
+  if (digits(id, 15, 18) !== check(seed, at_ms, high, low)) return undefined
+  for (let i = ROUNDS - 1; i >= 0; i--) {
+    const swapped = low ^ round(seed, i, high)
+    low = high
+    high = swapped
+  }
+  return { number: high * BESIDE + Math.floor(low / SLOTS), slot: low % SLOTS }
 }

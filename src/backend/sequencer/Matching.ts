@@ -27,6 +27,7 @@ import { type Account, type Holding, isHouse, rememberClosed, units, valueOf } f
 import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import type { Order } from "./Order.ts"
+import { NONE as NO_ORDER } from "./OrderBook.ts"
 import * as Queues from "./Queues.ts"
 import { rowOf } from "./Status.ts"
 
@@ -37,7 +38,7 @@ export const opposite = (side: Side): Side => (side === Side.SIDE_BUY ? Side.SID
 /** Whether an order of this side and price would trade with the best price opposite. */
 export const crosses = (holding: Holding, side: Side, ticks: number): boolean => {
   const best = holding.market.book.best(opposite(side))
-  return best !== undefined && (side === Side.SIDE_BUY ? best.ticks <= ticks : best.ticks >= ticks)
+  return best !== undefined && (side === Side.SIDE_BUY ? best <= ticks : best >= ticks)
 }
 
 /** Announces an order as it stands. Throws where its change is not in the table of contract 2.3. */
@@ -76,28 +77,29 @@ export const emitMargins = (turn: Turn): void => {
 /** Puts an order into the book and counts it among the account's open ones. */
 export const rest = (turn: Turn, order: Order): void => {
   const { holding } = order
-  holding.market.book.add(order)
+  holding.market.book.add(order.slot, order.side, order.ticks, order.leaves)
+  order.resting = true
   turn.markets.add(holding.market)
   if (order.reduceOnly) {
     Accounts.bindReduceOnly(holding, order.side, order.leaves)
     turn.holdings.add(holding)
   }
-  turn.state.orders.set(order.number, order)
   holding.orders.set(order.number, order)
 }
 
 /** Takes an order out of the book; it stays open. */
 export const lift = (turn: Turn, order: Order): void => {
-  if (order.level === undefined) return
+  if (!order.resting) return
   if (order.reduceOnly) Accounts.bindReduceOnly(order.holding, order.side, -order.leaves)
-  order.holding.market.book.remove(order)
+  order.holding.market.book.remove(order.slot)
+  order.resting = false
   turn.markets.add(order.holding.market)
 }
 
 /** Takes lots off the quantity of a resting order, which keeps its place. What an opening order binds is the caller's. */
 export const shrink = (turn: Turn, order: Order, lots: number): void => {
   const { holding } = order
-  holding.market.book.reduce(order, lots)
+  holding.market.book.reduce(order.slot, lots)
   turn.markets.add(holding.market)
   if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
   order.lots -= lots
@@ -106,7 +108,7 @@ export const shrink = (turn: Turn, order: Order, lots: number): void => {
 
 /** Drops a closed order; its status is remembered. */
 export const forget = (turn: Turn, order: Order): void => {
-  turn.state.orders.delete(order.number)
+  turn.state.orders.drop(order)
   order.holding.orders.delete(order.number)
   if (order.expireMs !== undefined) Queues.forgetExpiry(turn.state, order)
   if (isHouse(order.holding)) return
@@ -175,8 +177,12 @@ const CANNOT_AFFORD = "the fill would leave the account below its maintenance ma
 const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void => {
   const { holding } = order
   const { settlement, fee, value } = settled
-  if (order.level !== undefined) {
-    holding.market.book.reduce(order, lots)
+  if (order.resting) {
+    if (lots < order.leaves) holding.market.book.reduce(order.slot, lots)
+    else {
+      holding.market.book.remove(order.slot)
+      order.resting = false
+    }
     if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
   }
   if (!order.reduceOnly) Accounts.bindOrder(holding, order.side, order.ticks, -lots)
@@ -194,10 +200,7 @@ const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void =
   order.rejectMessage = undefined
   order.updatedMs = turn.at
   if (isHouse(holding)) turn.state.pools[holding.market.index]!.changed = true
-  if (order.leaves === 0) {
-    if (order.level !== undefined) holding.market.book.remove(order)
-    forget(turn, order)
-  }
+  if (order.leaves === 0) forget(turn, order)
 }
 
 const announce = (
@@ -262,7 +265,7 @@ const announce = (
     $case: "position_changed",
     value: { position: Records.position(holding, totals) }
   })
-  emit(turn, account, undefined, {
+  emit(turn, account, market, {
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
@@ -309,9 +312,11 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
       "it would have traded with an order of the same user"
     )
   while (taker.leaves > 0) {
-    const level = book.best(against)
-    if (level === undefined || (buys ? level.ticks > taker.ticks : level.ticks < taker.ticks)) break
-    const maker = level.head!
+    const slot = book.first(against)
+    if (slot === NO_ORDER) break
+    const maker = state.orders.at(slot)
+    const { ticks } = maker
+    if (buys ? ticks > taker.ticks : ticks < taker.ticks) break
     if (isSelf(taker, maker)) {
       if (taker.smp !== SmpType.SMP_TYPE_CANCEL_TAKER) selfMatch(maker)
       if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
@@ -333,7 +338,6 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
         continue
       }
     }
-    const { ticks } = level
     const made = settle(maker, ticks, lots, true)
     if (!covered(maker, made)) {
       end(
@@ -410,8 +414,9 @@ export interface Refusal {
  * Judges a fill-or-kill order as a whole: runs the match over copies of the positions it would touch. `undefined`: all of
  * it would be filled.
  */
-export const judgeWhole = (taker: Order): Refusal | undefined => {
+export const judgeWhole = ({ state }: Turn, taker: Order): Refusal | undefined => {
   const { market } = taker.holding
+  const { book } = market
   const stands = new Map<Account, Stand>()
   const standOf = (order: Order): Stand =>
     stands.get(order.account) ?? {
@@ -438,30 +443,30 @@ export const judgeWhole = (taker: Order): Refusal | undefined => {
     return { wallet, lots: Number(position), entryValue, openFee, isolatedMargin }
   }
   let leaves = taker.leaves
-  for (const level of market.book.levels(opposite(taker.side), 0)) {
-    if (taker.side === Side.SIDE_BUY ? level.ticks > taker.ticks : level.ticks < taker.ticks) break
-    for (let maker = level.head; maker !== undefined && leaves > 0; maker = maker.next) {
-      if (isSelf(taker, maker)) {
-        if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
-        return notEnough
-      }
-      let lots = Math.min(leaves, maker.leaves)
-      if (maker.reduceOnly) lots = Math.min(lots, Accounts.closable(standOf(maker).lots, maker.side))
-      if (lots === 0) continue
-      if (taker.reduceOnly && Accounts.closable(standOf(taker).lots, taker.side) < lots) return notEnough
-      const made = after(maker, level.ticks, lots, true)
-      if (made === undefined) continue
-      const taken = after(taker, level.ticks, lots, false)
-      if (taken === undefined)
-        return {
-          cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
-          reason: RejectReason.REJECT_REASON_EC_NO_ERROR,
-          message: CANNOT_AFFORD
-        }
-      stands.set(maker.account, made)
-      stands.set(taker.account, taken)
-      leaves -= lots
+  for (let slot = book.first(opposite(taker.side)); slot !== NO_ORDER; slot = book.after(slot)) {
+    const maker = state.orders.at(slot)
+    const { ticks } = maker
+    if (taker.side === Side.SIDE_BUY ? ticks > taker.ticks : ticks < taker.ticks) break
+    if (isSelf(taker, maker)) {
+      if (taker.smp === SmpType.SMP_TYPE_CANCEL_MAKER) continue
+      return notEnough
     }
+    let lots = Math.min(leaves, maker.leaves)
+    if (maker.reduceOnly) lots = Math.min(lots, Accounts.closable(standOf(maker).lots, maker.side))
+    if (lots === 0) continue
+    if (taker.reduceOnly && Accounts.closable(standOf(taker).lots, taker.side) < lots) return notEnough
+    const made = after(maker, ticks, lots, true)
+    if (made === undefined) continue
+    const taken = after(taker, ticks, lots, false)
+    if (taken === undefined)
+      return {
+        cancelType: CancelType.CANCEL_TYPE_CANCEL_BY_CANNOT_AFFORD_ORDER_COST,
+        reason: RejectReason.REJECT_REASON_EC_NO_ERROR,
+        message: CANNOT_AFFORD
+      }
+    stands.set(maker.account, made)
+    stands.set(taker.account, taken)
+    leaves -= lots
     if (leaves === 0) return undefined
   }
   return notEnough

@@ -36,15 +36,17 @@ export interface Shape {
   readonly tpsl?: Tpsl | undefined
 }
 
-/** Gives an accepted shape a number and an id. */
+/** Gives an accepted shape a number, a slot and an id. */
 export const newOrder = (turn: Turn, holding: Holding, shape: Shape): Order => {
   const { state, at } = turn
   const number = ++state.orderNumber
-  const id = Ids.print(state.orderSeed, at, number)
+  const slot = state.orders.takeSlot()
+  const id = Ids.print(state.orderSeed, at, number, slot)
   const { account, market } = holding
   if (shape.link !== undefined) rememberLink(state, account, shape.link, id)
-  return {
+  const order: Order = {
     number,
+    slot,
     id,
     link: shape.link,
     account,
@@ -80,8 +82,8 @@ export const newOrder = (turn: Turn, holding: Holding, shape: Shape): Order => {
     rejectMessage: undefined,
     version: 1,
     updatedMs: at,
-    level: undefined,
-    previous: undefined,
-    next: undefined
+    resting: false
   }
+  state.orders.keep(order)
+  return order
 }

@@ -15,7 +15,6 @@ import type {
   TriggerDirection
 } from "../../proto/gateway/v1/types.ts"
 import type { Account, Holding } from "../State.ts"
-import type { PriceLevel } from "./PriceLevel.ts"
 
 /** What a conditional order waits for. */
 export interface Trigger {
@@ -38,8 +37,10 @@ export interface Tpsl {
 }
 
 export interface Order {
-  /** counts orders; the id is made of it */
+  /** counts orders; the id is made of it and of the slot */
   readonly number: number
+  /** place among the open orders and in the book; another order's once this one has ended */
+  readonly slot: number
   readonly id: string
   readonly link: string | undefined
   readonly account: Account
@@ -61,8 +62,8 @@ export interface Order {
   readonly expireMs: number | undefined
   /** exits: id of the order that brought it along */
   readonly parent: string | undefined
-  /** exits: number of the other exit of the pair, which this one's trigger ends */
-  sibling: number | undefined
+  /** exits: the other exit of the pair, which this one's trigger ends; it may have ended before */
+  sibling: Order | undefined
   trigger: Trigger | undefined
   tpsl: Tpsl | undefined
   /** lots of its fills that its exits have taken up */
@@ -83,8 +84,6 @@ export interface Order {
   rejectMessage: string | undefined
   version: number
   updatedMs: number
-  /** place in the book; `undefined` while it does not rest */
-  level: PriceLevel | undefined
-  previous: Order | undefined
-  next: Order | undefined
+  /** whether it is in the book */
+  resting: boolean
 }

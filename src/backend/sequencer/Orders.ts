@@ -33,6 +33,7 @@ import * as Ids from "./Ids.ts"
 import * as Matching from "./Matching.ts"
 import * as Exits from "./Exits.ts"
 import { newOrder } from "./NewOrder.ts"
+import { OPEN_ORDERS_MAX } from "./OpenOrders.ts"
 import type { Order, Tpsl, Trigger } from "./Order.ts"
 import * as Queues from "./Queues.ts"
 
@@ -87,6 +88,13 @@ const crossing: Refused = {
   message: "a post-only order would take liquidity"
 }
 
+const isFull = ({ orders }: State): boolean => orders.size() > OPEN_ORDERS_MAX
+
+const noRoom: Refused = {
+  reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
+  message: "the exchange holds as many open orders as it can"
+}
+
 /**
  * Binds what `change` opens, or refuses and undoes it: free must stay at or above 0, or not fall; the exposure must not
  * grow beyond the last risk limit. Source: contract 9.1, 9.4.
@@ -116,7 +124,7 @@ const bind = (holding: Holding, change: (sign: 1 | -1) => void): Refused | undef
 }
 
 /** The checks at the order's turn, in order; binds the order's margin if all pass. */
-const admit = (order: Order): Refused | undefined => {
+const admit = (turn: Turn, order: Order): Refused | undefined => {
   const { holding, side } = order
   const { market } = holding
   if (market.market.status === "ReduceOnly" && !order.reduceOnly)
@@ -146,6 +154,7 @@ const admit = (order: Order): Refused | undefined => {
       reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
       message: `at most ${market.market.max_open_orders} orders may be open`
     }
+  if (mayRest(order) && isFull(turn.state)) return noRoom
   if (order.reduceOnly) return undefined
   return bind(holding, (sign) => Accounts.bindOrder(holding, side, order.ticks, sign * order.leaves))
 }
@@ -211,6 +220,7 @@ const wait = (turn: Turn, order: Order): void => {
       reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
       message: `at most ${most} conditional orders may wait`
     })
+  if (isFull(turn.state)) return reject(turn, order, noRoom)
   if (order.expireMs !== undefined) Queues.awaitExpiry(turn.state, order)
   Exits.wait(turn, order)
 }
@@ -257,13 +267,13 @@ export const expire = (turn: Turn): void => {
 
 /** Runs an order through its checks and the book. It has its number; whatever happens is an event. */
 export const run = (turn: Turn, order: Order): void => {
-  const refused = admit(order)
+  const refused = admit(turn, order)
   if (refused !== undefined) return reject(turn, order, refused)
   if (order.expireMs !== undefined && order.told === OrderStatus.ORDER_STATUS_UNSPECIFIED)
     Queues.awaitExpiry(turn.state, order)
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
   if (order.timeInForce === TimeInForce.TIME_IN_FORCE_FOK) {
-    const refusal = Matching.judgeWhole(order)
+    const refusal = Matching.judgeWhole(turn, order)
     if (refusal !== undefined) {
       Matching.cancel(turn, order, refusal.cancelType, refusal.reason, refusal.message)
       Matching.emitCanceled(turn, [order])
@@ -272,7 +282,7 @@ export const run = (turn: Turn, order: Order): void => {
   }
   const ended = Matching.match(turn, order)
   conclude(turn, order, ended)
-  if (order.level !== undefined && order.filled === 0) Matching.touchMargins(turn, order)
+  if (order.resting && order.filled === 0) Matching.touchMargins(turn, order)
 }
 
 const checkExpiry = (
@@ -296,7 +306,7 @@ const checkExpiry = (
 }
 
 const readTrigger = (market: MarketState, request: TriggerRequest): Trigger | OrderRules.Violation => {
-  const ticks = OrderRules.checkPrice(market.rules, request.trigger_price, "trigger_price")
+  const ticks = OrderRules.checkPrice(market.rules, request.trigger_price, "trigger.trigger_price")
   if (typeof ticks !== "number") return ticks
   return { by: Queues.triggerBy(request.trigger_by), direction: request.trigger_direction, ticks }
 }
@@ -403,11 +413,11 @@ const find = (
         : findLink(state, account, link)
       : ref.order_id
   if (id === undefined) return missing
-  const number = Ids.read(state.orderSeed, id)
-  if (number === undefined) return missing
-  const order = state.orders.get(number)
+  const handle = Ids.read(state.orderSeed, id)
+  if (handle === undefined) return missing
+  const order = state.orders.find(handle)
   if (order === undefined) {
-    const closed = closedOrder(state, number)
+    const closed = closedOrder(state, handle.number)
     if (closed === undefined || closed.account !== account.index) return missing
     const status = FINAL[closed.status] ?? "Canceled"
     return {
@@ -467,7 +477,7 @@ const amendTo = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tp
   const before = order.filled
   const ended = Matching.match(turn, order)
   conclude(turn, order, ended)
-  if (order.level !== undefined && order.filled === before) Matching.touchMargins(turn, order)
+  if (order.resting && order.filled === before) Matching.touchMargins(turn, order)
 }
 
 const accept = (turn: Turn, order: Order): void => {
@@ -550,7 +560,7 @@ export const amend = (turn: Turn, command: Command, request: AmendOrder): Comman
     const trigger =
       request.trigger_price === undefined
         ? order.trigger!.ticks
-        : OrderRules.checkPrice(market.rules, request.trigger_price, "trigger_price")
+        : OrderRules.checkPrice(market.rules, request.trigger_price, "trigger.trigger_price")
     if (typeof trigger !== "number") return invalid(command, trigger)
     amendWaiting(turn, order, ticks, lots, tpsl, trigger)
   } else {

@@ -60,23 +60,37 @@ export interface NotFound {
   readonly notFound: string
 }
 
+/** What a read answers when it is asked what cannot be. */
+export interface Invalid {
+  readonly invalid: string
+}
+
 export interface ReadOptions {
   /** Whether the state is that of the journal; if not, nothing is told of it. */
   readonly sound: () => boolean
-  readonly onDefect: (cause: unknown) => void
+  /** `request_id`: that of the request for which the gateway reads. */
+  readonly onDefect: (cause: unknown, request_id: string) => void
 }
 
-/** A read as a handler: a value, NOT_FOUND, or INTERNAL without its text. */
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
+/** Whatever a peer sends must not break a log line. */
+const requestIdOf = (metadata: Metadata): string => {
+  const sent = String(metadata.get("x-request-id")[0] ?? "")
+  return REQUEST_ID.test(sent) ? sent : "none"
+}
+
+/** A read as a handler: a value, NOT_FOUND, INVALID_ARGUMENT, or INTERNAL without its text. */
 export const read =
-  <Req, Res extends object>(answer: (request: Req) => Res | NotFound, { sound, onDefect }: ReadOptions) =>
+  <Req, Res extends object>(answer: (request: Req) => Res | NotFound | Invalid, { sound, onDefect }: ReadOptions) =>
   (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void => {
     if (!sound()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
     try {
       const value = answer(call.request)
       if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })
+      else if ("invalid" in value) callback({ code: status.INVALID_ARGUMENT, details: value.invalid })
       else callback(null, value)
     } catch (cause) {
-      onDefect(cause)
+      onDefect(cause, requestIdOf(call.metadata))
       callback({ code: status.INTERNAL, details: "internal error" })
     }
   }

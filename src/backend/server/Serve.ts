@@ -5,6 +5,8 @@ import type { UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
 import { RefereeService, type RefereeServer } from "../../proto/gateway/v1/referee.ts"
 import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
+import { HealthService } from "../../proto/grpc/health/v1/health.ts"
+import { ServerReflectionService } from "../../proto/grpc/reflection/v1/reflection.ts"
 import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
@@ -13,7 +15,9 @@ import type { Machine } from "../Machine.ts"
 import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
+import { Health } from "./Health.ts"
 import { type PriceCall, PriceStream } from "./PriceStream.ts"
+import * as Reflection from "./Reflection.ts"
 import * as Sequencer from "./SequencerServer.ts"
 import { SNAPSHOT_ENTRIES, Writer } from "./Writer.ts"
 
@@ -23,10 +27,16 @@ export class BindError extends Schema.TaggedError<BindError>()("BindError", {
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
+/** Full names of what is served, as health and reflection tell them. */
+export const SERVED = ["gateway.v1.Sequencer", "gateway.v1.Referee"] as const
+const STANDARD = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"] as const
+
 /** The journal's file in the data directory. */
 export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
 
-type Unary<Handlers> = { readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound }
+type Unary<Handlers> = {
+  readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound | GrpcServer.Invalid
+}
 
 /** A snapshot that is being taken. */
 export interface Snapshotting {
@@ -143,11 +153,13 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const recovered = yield* Effect.try({
     try: () => {
       Snapshots.clean(Snapshots.directoryOf(path))
-      return recover(machine, journal, {
+      const recovered = recover(machine, journal, {
         limits,
         warn: (message) => void run(Effect.logWarning(message)),
         upgrade: true
       })
+      journal.readIds()
+      return recovered
     },
     catch: (cause) => cause as JournalError
   })
@@ -185,6 +197,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
   const events = new EventStream(log, now)
+  const health = new Health(SERVED)
   const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
   const writer = new Writer({
     machine,
@@ -204,6 +217,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       ),
     onFailure: (cause) => {
       // The state is ahead of the journal now: nobody may see more of it.
+      health.fail()
       events.stop()
       prices.stop()
       const message = `a turn failed and was taken back, none of it was acknowledged: ${(cause as Error).message} (${path})`
@@ -214,7 +228,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
 
   const readOptions: GrpcServer.ReadOptions = {
     sound: () => !writer.failed,
-    onDefect: (cause) => run(Effect.logError("a read failed", cause))
+    onDefect: (cause, request_id) =>
+      run(Effect.logError("a read failed", cause).pipe(Effect.annotateLogs({ request_id })))
   }
   const answered = (unary: Unary<unknown>): UntypedServiceImplementation =>
     Object.fromEntries(
@@ -237,9 +252,16 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     GrpcServer.guard({ ...answered(reads.referee), streamPrices: (call: PriceCall) => prices.subscribe(call) }, secret)
   )
 
+  // probes carry no secret
+  GrpcServer.addService(server, HealthService, health.handlers)
+  const reflection = GrpcServer.guard(Reflection.handlers([...SERVED, ...STANDARD]), secret)
+  GrpcServer.addService(server, ServerReflectionService, reflection)
+  GrpcServer.addService(server, Reflection.alpha, reflection)
+
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       writer.stop()
+      health.stop()
       events.stop()
       prices.stop()
       sequencer.stop()

@@ -8,8 +8,9 @@
  * writer stops for good: the state in memory is then ahead of the journal and must be rebuilt from it. A disk that fills
  * up is seen before that: commands are then refused, time stands still, and both go on when there is space again.
  */
+import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import { type Entry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
+import { type FoundEntry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
 import type { Machine } from "../Machine.ts"
 import type { EventLog } from "./EventLog.ts"
 
@@ -112,6 +113,8 @@ export class Writer<S, C> implements Submitter {
   private entriesSinceCheckpoint: number
   private snapshotDueAt: number
   private full = false
+  /** Keeps its buffer from one result to the next. */
+  private readonly encoder = new BinaryWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
   /** Stopped because a turn failed: the state is ahead of the journal. */
   failed = false
@@ -282,7 +285,7 @@ export class Writer<S, C> implements Submitter {
 
     const step = machine.apply(state, { at_ms: this.at_ms, command })
     if (step.result === undefined) throw new Error("the engine gave a command no result")
-    const result = CommandResult.encode(step.result).finish()
+    const result = CommandResult.encode(step.result, this.encoder).finish()
     if (step.result.outcome?.$case === "ack" || step.events.length > 0) {
       journal.append(this.at_ms, command_id, bytes, result)
       for (const event of step.events) events.push(event)
@@ -291,7 +294,7 @@ export class Writer<S, C> implements Submitter {
   }
 
   /** Answers a command_id seen before: the first ack again, or ALREADY_EXISTS when the content is another one. */
-  private repeat(command: Command, original: Command, first: Entry): Uint8Array {
+  private repeat(command: Command, original: Command, first: FoundEntry): Uint8Array {
     const { command_id } = command
     const { outcome } = CommandResult.decode(first.result!)
     if (Buffer.compare(content(original), content(command)) === 0) {

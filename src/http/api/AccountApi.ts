@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"
-import { Asset, Balance, Deposit, Transfer } from "../../domain/Account.ts"
+import { Asset, Balance, Deposit, Transfer, Withdrawal } from "../../domain/Account.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { TransferStatus } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
@@ -33,6 +33,18 @@ export const TransferBody = Schema.Struct({
   amount: Decimal
 }).annotate({ identifier: "TransferBody" })
 export type TransferBody = typeof TransferBody.Type
+
+export const WithdrawalBody = Schema.Struct({
+  withdrawal_id: Uuid.annotate({ description: "Chosen by you; the same content again answers the first result" }),
+  sub_account_address: AnyAddress,
+  asset: Asset,
+  amount: Decimal.annotate({ description: "In the asset; at most the sub-account's `withdrawable`" }),
+  destination: Schema.String.annotate({
+    description: "Where to: an address on the address rail, a party id on the party rail",
+    examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
+  })
+}).annotate({ identifier: "WithdrawalBody" })
+export type WithdrawalBody = typeof WithdrawalBody.Type
 
 export const TransferReceipt = Schema.Struct({ transfer_id: Uuid, status: TransferStatus }).annotate({
   identifier: "TransferReceipt"
@@ -86,7 +98,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.post("faucet", "/faucet", {
       payload: FaucetBody,
       success: Deposit,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: [NotFound, ...bodyErrors]
     }).annotateMerge(
       docs({
         id: "askFaucet",
@@ -115,6 +127,29 @@ export class AccountApi extends HttpApiGroup.make("account")
           amount: "100"
         },
         response: { transfer_id: id, status: "completed" }
+      })
+    ),
+    HttpApiEndpoint.post("withdraw", "/withdrawals", {
+      payload: WithdrawalBody,
+      success: Withdrawal,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "withdrawFunds",
+        summary: "Withdraw",
+        description:
+          "Takes the amount out of the wallet at once; the withdrawal is `pending` until it has arrived. The withdrawal_id makes it idempotent: other content under a used id is 409 DuplicateRequestId.",
+        access: "withdraw",
+        request: { withdrawal_id: id, sub_account_address: v0, asset: "USDC", amount: "100", destination: v1 },
+        response: {
+          withdrawal_id: id,
+          sub_account_address: v0,
+          asset: "USDC",
+          amount: "100",
+          status: "pending",
+          destination: v1,
+          ...times
+        }
       })
     ),
     HttpApiEndpoint.get("transfers", "/transfer", {

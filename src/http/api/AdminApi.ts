@@ -1,11 +1,18 @@
 /** /admin: what the administrator may do. Source: contract 3.8. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound } from "../../domain/ApiError.ts"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Address } from "../../domain/Address.ts"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Competition } from "../../domain/Competition.ts"
 import { Decimal } from "../../domain/Decimal.ts"
+import { CompetitionStatus } from "../../domain/Enumerations.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import { Scoring } from "../../domain/Scoring.ts"
+import { Millis } from "../../domain/Time.ts"
+import { exampleCompetition } from "./CompetitionApi.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AnySymbol } from "./Fields.ts"
+import { AnySymbol, text } from "./Fields.ts"
 import { AdminAccess, NullCounts } from "./Security.ts"
 
 const price = Schema.NullOr(Decimal).annotate({ description: "null: back to the index source" })
@@ -13,6 +20,62 @@ const price = Schema.NullOr(Decimal).annotate({ description: "null: back to the 
 /** `price` is the one field of the API where `null` is a value of its own. */
 export const IndexPriceBody = Schema.Struct({ symbol: AnySymbol, price }).annotate({ identifier: "IndexPriceBody" })
 export const IndexPrice = Schema.Struct({ symbol: AnySymbol, price }).annotate({ identifier: "IndexPrice" })
+
+const competitionFields = {
+  slug: Schema.String.check(
+    Schema.isPattern(/^[a-z0-9]+(?:-[a-z0-9]+)*$/u, { message: "expected words of a-z and 0-9, joined by -" }),
+    Schema.isMaxLength(64)
+  ).annotate({ description: "Unique; words of a-z and 0-9, joined by -, at most 64 characters" }),
+  title: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120)),
+  description_md: text(20_000).annotate({ description: "Markdown, at most 20000 characters" }),
+  start_time_ms: Millis,
+  end_time_ms: Millis.annotate({ description: "At most 366 days after the start" }),
+  prize_usdc: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000_000 })).annotate({
+    description: "Whole USDC"
+  }),
+  scoring: Scoring
+}
+const status = Schema.optionalKey(
+  CompetitionStatus.annotate({ description: "`draft` (the default), `scheduled` publishes it, `cancelled`" })
+)
+const symbol = Schema.optionalKey(AnySymbol)
+
+export const CreateCompetitionBody = Schema.Struct({
+  ...competitionFields,
+  description_md: Schema.optionalKey(competitionFields.description_md),
+  symbol,
+  status
+}).annotate({ identifier: "CreateCompetitionBody" })
+export const ChangeCompetitionBody = Schema.Struct({
+  slug: Schema.optionalKey(competitionFields.slug),
+  title: Schema.optionalKey(competitionFields.title),
+  description_md: Schema.optionalKey(competitionFields.description_md),
+  start_time_ms: Schema.optionalKey(competitionFields.start_time_ms),
+  end_time_ms: Schema.optionalKey(competitionFields.end_time_ms),
+  prize_usdc: Schema.optionalKey(competitionFields.prize_usdc),
+  scoring: Schema.optionalKey(Scoring),
+  symbol,
+  status
+}).annotate({ identifier: "ChangeCompetitionBody" })
+
+export const BanBody = Schema.Struct({
+  reason: Schema.optionalKey(
+    text(200).annotate({ description: "For the administrator's records; at most 200 characters" })
+  )
+}).annotate({ identifier: "BanBody" })
+export const Banned = Schema.Struct({ root_address: Address, banned: Schema.Boolean }).annotate({
+  identifier: "Banned"
+})
+
+/** A wallet as the administrator names it. */
+const root = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
+const wallet = {
+  root_address: Schema.String.annotate({
+    description: "Root address, canonical or short, or a party id",
+    examples: [root]
+  })
+}
+const { id: _, ...newCompetition } = { ...exampleCompetition, status: "draft" }
 
 export class AdminApi extends HttpApiGroup.make("admin")
   .add(
@@ -31,6 +94,73 @@ export class AdminApi extends HttpApiGroup.make("admin")
           access: "basic",
           request: { symbol: "BTC-USDC", price: "60000" },
           response: { symbol: "BTC-USDC", price: "60000" }
+        })
+      ),
+    HttpApiEndpoint.post("createCompetition", "/competitions", {
+      payload: CreateCompetitionBody,
+      success: Competition.pipe(HttpApiSchema.status(201)),
+      error: [NotFound, Conflict, ...bodyErrors]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "createCompetition",
+          summary: "Make a competition",
+          description: "A draft, or with `status` `scheduled` a published one, which the clock moves on.",
+          access: "basic",
+          request: newCompetition,
+          response: { ...exampleCompetition, status: "draft" }
+        })
+      ),
+    HttpApiEndpoint.patch("changeCompetition", "/competitions/:competition_id", {
+      params: { competition_id: Uuid },
+      payload: ChangeCompetitionBody,
+      success: Competition,
+      error: [NotFound, Conflict, ...bodyErrors]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "changeCompetition",
+          summary: "Change a competition",
+          description:
+            "Anything of a draft; of a published one only `description_md`, and `status` `cancelled` until it is finalized.",
+          access: "basic",
+          request: { status: "scheduled" },
+          response: { ...exampleCompetition, status: "scheduled" }
+        })
+      ),
+    HttpApiEndpoint.put("ban", "/bans/:root_address", {
+      params: wallet,
+      payload: BanBody,
+      success: Banned,
+      error: [NotFound, ...bodyErrors]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "banWallet",
+          summary: "Shut a wallet out",
+          description:
+            "At once its tokens and API keys are refused (401 RevokedToken), its sockets closed with 4010 and its orders canceled. Repeating it finishes what was broken off.",
+          access: "basic",
+          request: { reason: "stolen keys" },
+          response: { root_address: root, banned: true }
+        })
+      ),
+    HttpApiEndpoint.delete("unban", "/bans/:root_address", {
+      params: wallet,
+      success: Banned,
+      error: [NotFound]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "unbanWallet",
+          summary: "Let a wallet in again",
+          description: "It may log in anew; what was revoked stays revoked.",
+          access: "basic",
+          response: { root_address: root, banned: false }
         })
       )
   )

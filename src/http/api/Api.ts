@@ -4,23 +4,31 @@
  * Source: contract 3.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AccessApi } from "./AccessApi.ts"
+import { AccessCodesApi } from "./AccessCodesApi.ts"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
+import { CompetitionApi } from "./CompetitionApi.ts"
 import { finish } from "./Document.ts"
-import { ExecutionApi } from "./ExecutionApi.ts"
+import { ExecutionApi, TradeApi } from "./ExecutionApi.ts"
 import { MarketApi } from "./MarketApi.ts"
+import { MarketHistoryApi } from "./MarketHistoryApi.ts"
 import { OrderApi } from "./OrderApi.ts"
 import { PositionApi } from "./PositionApi.ts"
+import { RewardApi } from "./RewardApi.ts"
 import { Door } from "./Security.ts"
 import { ServiceApi } from "./ServiceApi.ts"
+import { StatementApi } from "./StatementApi.ts"
 import { UserApi } from "./UserApi.ts"
 
 /** Version of the description. Source: specification, Versioning 3. */
 export const VERSION = "0.1.1"
 
 export class Api extends HttpApi.make("gateway")
-  .add(AuthorizeApi, MarketApi, OrderApi, ExecutionApi, PositionApi, AccountApi, UserApi, AdminApi, ServiceApi)
+  .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
+  .add(PositionApi, AccountApi, StatementApi, UserApi, RewardApi, CompetitionApi)
+  .add(AdminApi, AccessCodesApi, ServiceApi)
   .middleware(Door)
   .annotateMerge(
     OpenApi.annotations({

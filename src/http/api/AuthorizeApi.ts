@@ -6,7 +6,7 @@ import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AdminAccess, BearerOnly, PublicAccess } from "./Security.ts"
+import { AdminAccess, BearerOnly, PublicAccess, RateBeside, Ungated } from "./Security.ts"
 
 export const LoginBody = Schema.Struct({
   public_key: Schema.String.annotate({
@@ -50,6 +50,7 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
       error: bodyErrors
     })
       .middleware(PublicAccess)
+      .annotate(RateBeside, "authorize-ip")
       .annotateMerge(
         docs({
           id: "login",
@@ -76,6 +77,7 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
       success: Schema.Struct({ revoked: Schema.Literal(true) }).annotate({ identifier: "LoggedOut" })
     })
       .middleware(BearerOnly)
+      .annotate(Ungated, true)
       .annotateMerge(
         docs({
           id: "logout",

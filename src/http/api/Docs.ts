@@ -13,7 +13,8 @@ export const securitySchemes = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "Token of POST /api/v1/authorize, valid for 7 days"
+    description:
+      "Token of POST /api/v1/authorize, valid for 7 days; signed and checked as RFC8725 advises: EdDSA only, issuer and audience bound"
   },
   api_key: { type: "apiKey", in: "header", name: "X-API-KEY", description: "Public key of a registered API key" },
   api_signature: {
@@ -66,27 +67,6 @@ const withExample = (content: Json | undefined, example: unknown): Json | undefi
     ? undefined
     : Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { ...media, example }]))
 
-const text = (description: string) => ({ schema: { type: "string" }, description })
-/** Headers of every limited answer; contract 7. */
-const rateHeaders = {
-  "RateLimit-Limit": text("Requests a window"),
-  "RateLimit-Remaining": text("Requests left"),
-  "RateLimit-Reset": text("Seconds to the next free slot"),
-  "RateLimit-Policy": text("The policy as a structured field"),
-  RateLimit: text("The state of the bucket as a structured field")
-}
-const errorHeaders: Record<string, Json> = {
-  "401": { "WWW-Authenticate": { schema: { type: "string" }, required: true } },
-  "429": { "Retry-After": { schema: { type: "string" }, required: true, description: "Seconds" } },
-  "503": { "Retry-After": { schema: { type: "string" }, required: true, description: "Seconds" } }
-}
-
-const headersOf = (status: string, responses: Json): Json => {
-  const limited = responses["429"] !== undefined && (status.startsWith("2") || status === "429")
-  const headers = { ...(limited ? rateHeaders : {}), ...errorHeaders[status] }
-  return Object.keys(headers).length === 0 ? {} : { headers }
-}
-
 /** Annotates an operation. `request` and `response` are examples; `query` are the schemas of its query parameters. */
 export const docs = (operation: {
   /** camelCase, unique: code generators name methods after it. */
@@ -118,7 +98,6 @@ export const docs = (operation: {
             status,
             {
               ...response,
-              ...headersOf(status, op["responses"]),
               ...(status.startsWith("2") && response.content !== undefined
                 ? { content: withExample(response.content, operation.response) }
                 : {})

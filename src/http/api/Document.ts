@@ -5,6 +5,8 @@
  * - `XEncoded`, the wire form of a schema that decodes to something else, is `X` where the name is free.
  * - Objects are open: new fields of answers are compatible changes, unknown ones of requests are ignored (contract 1.1).
  */
+import { bounded, boundedForm } from "./Bounds.ts"
+import { describe } from "./Describe.ts"
 import { securitySchemes } from "./Docs.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -24,9 +26,9 @@ const prose = ({ description: _d, examples: _e, ...schema }: Schemas): Schemas =
 const withoutProse = (schema: Schemas): string => JSON.stringify(prose(schema))
 
 const open = (object: Schemas): Schemas => {
-  if (object["additionalProperties"] !== false) return object
+  if (object["additionalProperties"] !== false) return bounded(object)
   const { additionalProperties: _, ...rest } = object
-  return rest
+  return bounded(rest)
 }
 
 /** Numbered copies by the name that they go back to. */
@@ -65,6 +67,9 @@ const mostUsed = (document: Json, names: ReadonlyArray<string>): string => {
   return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0].slice(PREFIX.length)
 }
 
+/** Enumerations come first: a generator that writes values in this order has each before it is used. */
+const isChoice = (schema: Json): boolean => schema.enum !== undefined
+
 export const finish = (document: Json): Json => {
   const opened = rebuild(document, open)
   const schemas: Schemas = opened.components.schemas
@@ -90,14 +95,20 @@ export const finish = (document: Json): Json => {
   }
   const kept = Object.entries(schemas)
     .filter(([name]) => !copies.has(name))
-    .map(([name, schema]) => [names.get(name) ?? name, rebuild(main.get(name) ?? schema, resolve)] as const)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(
+      ([name, schema]) =>
+        [names.get(name) ?? name, boundedForm(name, rebuild(main.get(name) ?? schema, resolve))] as const
+    )
+    .toSorted(([a, one], [b, other]) => Number(isChoice(other)) - Number(isChoice(one)) || (a < b ? -1 : 1))
   const paths = rebuild(opened.paths, resolve)
-  return {
+  return describe({
     ...opened,
     paths,
+    servers: [
+      { url: "/", description: "Where this document was found: production, staging or local", "x-internal": false }
+    ],
     components: { ...opened.components, schemas: reachable(paths, Object.fromEntries(kept)), securitySchemes }
-  }
+  })
 }
 
 /** The schemas that operations refer to, straight or through others. */

@@ -1,4 +1,4 @@
-/** /execution: what was traded. Source: contract 3.5. */
+/** /execution and its predecessor /trade: what was traded. Source: contract 3.5. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound } from "../../domain/ApiError.ts"
@@ -7,7 +7,7 @@ import { Execution } from "../../domain/Execution.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./Docs.ts"
-import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { AnyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
@@ -17,6 +17,22 @@ const query = {
   exec_type: Schema.optionalKey(ExecType),
   ...span,
   ...paging
+}
+
+/** Rows a page of the list by offset. */
+const PER_PAGE_DEFAULT = 20
+const PER_PAGE_MAX = 100
+
+const offsetQuery = {
+  page: Schema.optionalKey(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
+      description: "From 1, which is the default",
+      examples: [1]
+    })
+  ),
+  per_page: Schema.optionalKey(limit(PER_PAGE_MAX, PER_PAGE_DEFAULT)),
+  symbol: query.symbol,
+  sub_account_address: query.sub_account_address
 }
 
 const execution = {
@@ -60,3 +76,33 @@ export class ExecutionApi extends HttpApiGroup.make("execution")
   .prefix("/api/v1/execution")
   .middleware(BearerOrApiKey)
   .annotateMerge(OpenApi.annotations({ title: "Execution", description: "What was traded" })) {}
+
+export const ExecutionsAt = Schema.Struct({
+  list: Schema.Array(Execution),
+  page: Schema.Int,
+  per_page: Schema.Int,
+  total: Schema.Int,
+  total_pages: Schema.Int
+}).annotate({ identifier: "ExecutionsAt" })
+
+export class TradeApi extends HttpApiGroup.make("trade")
+  .add(
+    HttpApiEndpoint.get("executions", "/executions", {
+      query: offsetQuery,
+      success: ExecutionsAt,
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getExecutionsByOffset",
+        summary: "Executions by offset",
+        description:
+          "Deprecated, as the header `Deprecation: @1767225600` tells: use /execution/list. Pages shift when new executions arrive; at most the newest 100000 are listed.",
+        access: "read",
+        query: offsetQuery,
+        response: { list: [execution], page: 1, per_page: 20, total: 1, total_pages: 1 }
+      })
+    )
+  )
+  .prefix("/api/v1/trade")
+  .middleware(BearerOrApiKey)
+  .annotateMerge(OpenApi.annotations({ title: "Trade", description: "An earlier path of the executions" })) {}

@@ -1,10 +1,13 @@
 /** Fields as requests write them, more forgiving than the records that answers carry. Source: contract 1.3 to 1.7. */
 import { Schema, SchemaTransformation } from "effect"
-import { Address, parseAddress } from "../../domain/Address.ts"
+import { type Address, parseAddress } from "../../domain/Address.ts"
 import { LIMIT_DEFAULT, LIMIT_MAX } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
 
-/** An address, canonical or short; decodes to the canonical form. */
+/**
+ * An address, canonical or short; decodes to the canonical form, which is not checked again: then the compiled schema of a
+ * body that holds one needs no step of its own for it.
+ */
 export const AnyAddress = Schema.String.check(
   Schema.isPattern(/^(?:0x)?[0-9a-fA-F]{1,64}$/u, {
     message: "expected an address: 1 to 64 hex digits, 0x in front or not"
@@ -17,10 +20,10 @@ export const AnyAddress = Schema.String.check(
   })
   .pipe(
     Schema.decodeTo(
-      Address,
+      Schema.String,
       SchemaTransformation.transform({
         decode: (text: string) => parseAddress(text)!,
-        encode: (address: string) => address
+        encode: (address: Address) => address
       })
     )
   )
@@ -53,9 +56,6 @@ export const span = {
   start_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, inclusive" })),
   end_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, exclusive" }))
 }
-
-/** A field of a later step: it must be absent, so that it is refused rather than ignored. */
-export const Later = Schema.Never.annotate({ description: "Not accepted yet", message: "is not accepted yet" })
 
 /** Text of at most `max` characters. */
 export const text = (max: number) => Schema.String.check(Schema.isMaxLength(max))

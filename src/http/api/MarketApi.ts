@@ -24,14 +24,18 @@ const instrumentsQuery = {
   limit: Schema.optionalKey(limit(MARKET_LIMIT_MAX, INSTRUMENTS_LIMIT_DEFAULT)),
   cursor: Schema.optionalKey(Cursor)
 }
+export type InstrumentsQuery = Schema.Struct.Type<typeof instrumentsQuery>
 const bookQuery = { symbol, depth: Schema.optionalKey(limit(DEPTH_MAX, DEPTH_DEFAULT)) }
+export type BookQuery = Schema.Struct.Type<typeof bookQuery>
 const klineQuery = {
   symbol,
   interval: Interval,
   ...span,
   limit: Schema.optionalKey(limit(MARKET_LIMIT_MAX, KLINE_LIMIT_DEFAULT))
 }
+export type KlineQuery = Schema.Struct.Type<typeof klineQuery>
 const tradesQuery = { symbol, limit: Schema.optionalKey(limit(MARKET_LIMIT_MAX, MARKET_LIMIT_DEFAULT)) }
+export type TradesQuery = Schema.Struct.Type<typeof tradesQuery>
 
 export const ServerTime = Schema.Struct({
   server_ts_ms: Millis,

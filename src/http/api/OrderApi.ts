@@ -2,77 +2,25 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"
-import { Decimal } from "../../domain/Decimal.ts"
-import { OrderFilter, OrderStatus, OrderType, Side, SmpType } from "../../domain/Enumerations.ts"
+import { OrderStatus } from "../../domain/Enumerations.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { Order, OrderRef } from "../../domain/Order.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
+import { Switch } from "../../domain/Switch.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AnyAddress, AnySymbol, Later, paging, span } from "./Fields.ts"
+import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import {
+  AmendOrderBody,
+  BatchResults,
+  CancelAllBody,
+  CancelBatchBody,
+  CancelOrderBody,
+  CreateBatchBody,
+  CreateOrderBody,
+  SwitchBody
+} from "./OrderBodies.ts"
 import { BearerOrApiKey } from "./Security.ts"
-
-/** `PostOnly` is `GTC` with `post_only`; it is never answered. */
-export const TimeInForceAsked = Schema.Literals(["GTC", "IOC", "FOK", "PostOnly"]).annotate({
-  identifier: "TimeInForceAsked",
-  description: "PostOnly is short for GTC with post_only"
-})
-
-export const CreateOrderBody = Schema.Struct({
-  sub_account_address: AnyAddress,
-  symbol: AnySymbol,
-  side: Side,
-  order_type: OrderType,
-  qty: Decimal.annotate({ description: "A multiple of the market's qty_step" }),
-  price: Schema.optionalKey(Decimal.annotate({ description: "Required for Limit, ignored for Market" })),
-  time_in_force: Schema.optionalKey(TimeInForceAsked),
-  post_only: Schema.optionalKey(Schema.Boolean),
-  reduce_only: Schema.optionalKey(Schema.Boolean),
-  close_on_trigger: Schema.optionalKey(Schema.Boolean),
-  order_link_id: Schema.optionalKey(OrderLinkId),
-  smp_type: Schema.optionalKey(SmpType),
-  expire_time: Schema.optionalKey(Later),
-  trigger: Schema.optionalKey(Later),
-  tpsl: Schema.optionalKey(Later)
-}).annotate({ identifier: "CreateOrderBody" })
-export type CreateOrderBody = typeof CreateOrderBody.Type
-
-const orderName = {
-  order_id: Schema.optionalKey(Uuid),
-  order_link_id: Schema.optionalKey(OrderLinkId.annotate({ description: "Instead of order_id; order_id wins" }))
-}
-
-export const AmendOrderBody = Schema.Struct({
-  sub_account_address: AnyAddress,
-  symbol: AnySymbol,
-  ...orderName,
-  price: Schema.optionalKey(Decimal),
-  qty: Schema.optionalKey(Decimal.annotate({ description: "The new total" })),
-  order_iv: Schema.optionalKey(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
-      description: "Expected `version` of the order; 0: no check"
-    })
-  ),
-  trigger: Schema.optionalKey(Later),
-  tpsl: Schema.optionalKey(Later)
-}).annotate({ identifier: "AmendOrderBody" })
-export type AmendOrderBody = typeof AmendOrderBody.Type
-
-export const CancelOrderBody = Schema.Struct({
-  sub_account_address: AnyAddress,
-  symbol: AnySymbol,
-  ...orderName
-}).annotate({ identifier: "CancelOrderBody" })
-export type CancelOrderBody = typeof CancelOrderBody.Type
-
-export const CancelAllBody = Schema.Struct({
-  sub_account_address: AnyAddress,
-  symbol: Schema.optionalKey(AnySymbol),
-  side: Schema.optionalKey(Side),
-  order_filter: Schema.optionalKey(OrderFilter),
-  reduce_only: Schema.optionalKey(Schema.Boolean)
-}).annotate({ identifier: "CancelAllBody" })
-export type CancelAllBody = typeof CancelAllBody.Type
 
 /** One value, the parameter repeated, or a list with commas. */
 const OrderStatusList = Schema.Array(Schema.String)
@@ -107,6 +55,16 @@ export const OpenOrders = Schema.Struct({
 const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
 const orderId = "018f3f1e-5d5b-7a00-8000-000000000001"
 const ref = { order_id: orderId, order_link_id: "a-1" }
+const switchExample = { sub_account_address: vault, enabled: true, time_window: 10 }
+const createExample = {
+  sub_account_address: vault,
+  symbol: "BTC-USDC",
+  side: "Buy",
+  order_type: "Limit",
+  qty: "0.5",
+  price: "60000",
+  order_link_id: "a-1"
+}
 /** An example that other operations show too. */
 export const orderExample = {
   avg_price: "60000",
@@ -150,15 +108,7 @@ export class OrderApi extends HttpApiGroup.make("order")
         description:
           "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order.",
         access: "trade",
-        request: {
-          sub_account_address: vault,
-          symbol: "BTC-USDC",
-          side: "Buy",
-          order_type: "Limit",
-          qty: "0.5",
-          price: "60000",
-          order_link_id: "a-1"
-        },
+        request: createExample,
         response: ref
       })
     ),
@@ -171,7 +121,7 @@ export class OrderApi extends HttpApiGroup.make("order")
         id: "amendOrder",
         summary: "Amend an order",
         description:
-          "Changes price or total quantity. Priority is kept only if the price stays and the quantity falls. Values equal to the order's change nothing.",
+          "Changes price, total quantity, trigger price or exits. Priority is kept only if the price stays and the quantity falls, or only the exits change. Values equal to the order's change nothing.",
         access: "trade",
         request: { sub_account_address: vault, symbol: "BTC-USDC", order_id: orderId, qty: "0.3", order_iv: 1 },
         response: ref
@@ -203,6 +153,71 @@ export class OrderApi extends HttpApiGroup.make("order")
         access: "trade",
         request: { sub_account_address: vault, symbol: "BTC-USDC" },
         response: { list: [ref] }
+      })
+    ),
+    HttpApiEndpoint.post("createBatch", "/create-batch", {
+      payload: CreateBatchBody,
+      success: BatchResults,
+      error: bodyErrors
+    }).annotateMerge(
+      docs({
+        id: "createOrderBatch",
+        summary: "Place up to 20 orders",
+        description:
+          "Each order as by itself, sequenced in this order, not atomically: the answer is 200 though some failed, and tells each. Counts as one request per 5 orders.",
+        access: "trade",
+        request: { orders: [createExample, { ...createExample, qty: "0.0001", order_link_id: "a-2" }] },
+        response: {
+          list: [
+            { code: "OK", message: "", ...ref },
+            {
+              code: "BAD_REQUEST",
+              message: "qty is not a multiple of the step 0.001",
+              order_link_id: "a-2",
+              details: { reason: "NotMultipleOfStep", field: "qty", step: "0.001" }
+            }
+          ]
+        }
+      })
+    ),
+    HttpApiEndpoint.post("cancelBatch", "/cancel-batch", {
+      payload: CancelBatchBody,
+      success: BatchResults,
+      error: bodyErrors
+    }).annotateMerge(
+      docs({
+        id: "cancelOrderBatch",
+        summary: "Cancel up to 20 orders",
+        description: "Each as by itself, sequenced in this order. Counts as one request per 5 orders.",
+        access: "trade",
+        request: { orders: [{ sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" }] },
+        response: { list: [{ code: "OK", message: "", ...ref }] }
+      })
+    ),
+    HttpApiEndpoint.get("switches", "/disconnect-cancel-all", {
+      success: Schema.Struct({ list: Schema.Array(Switch) }).annotate({ identifier: "Switches" })
+    }).annotateMerge(
+      docs({
+        id: "getDisconnectCancelAll",
+        summary: "Dead-man's switches",
+        description: "Settings of the sub-accounts whose switch was ever set.",
+        access: "read",
+        response: { list: [switchExample] }
+      })
+    ),
+    HttpApiEndpoint.post("setSwitch", "/disconnect-cancel-all", {
+      payload: SwitchBody,
+      success: Switch,
+      error: [NotFound, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "setDisconnectCancelAll",
+        summary: "Set a dead-man's switch",
+        description:
+          "When your last authenticated connection to /ws/private has been gone for time_window seconds, the sub-account's orders are canceled (CancelByDcp); exits of positions stay. Authenticating again within the window stops it. Connect before you enable it: without a connection the window begins at once.",
+        access: "trade",
+        request: switchExample,
+        response: switchExample
       })
     ),
     HttpApiEndpoint.get("realtime", "/realtime", {

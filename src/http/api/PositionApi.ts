@@ -1,16 +1,27 @@
-/** /position: positions. Source: contract 3.6. */
+/** /position: positions, and how they are carried. Source: contract 3.6. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound } from "../../domain/ApiError.ts"
-import { NextPageCursor } from "../../domain/Page.ts"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Decimal, SignedDecimal } from "../../domain/Decimal.ts"
+import { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
+import { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import { NextPageCursor, page } from "../../domain/Page.ts"
+import { MarketSymbol } from "../../domain/Market.ts"
 import { Position } from "../../domain/Position.ts"
 import { docs } from "./Docs.ts"
-import { AnyAddress, AnySymbol, paging } from "./Fields.ts"
+import { bodyErrors } from "./Errors.ts"
+import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
   sub_account_address: Schema.optionalKey(AnyAddress),
   symbol: Schema.optionalKey(AnySymbol),
+  ...paging
+}
+const closedQuery = {
+  sub_account_address: Schema.optionalKey(AnyAddress),
+  symbol: Schema.optionalKey(AnySymbol),
+  ...span,
   ...paging
 }
 
@@ -21,9 +32,63 @@ export const Positions = Schema.Struct({
   seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
 }).annotate({ identifier: "Positions" })
 
-const position = {
-  symbol: "BTC-USDC",
+const named = { sub_account_address: AnyAddress, symbol: AnySymbol }
+const leverage = Decimal.annotate({
+  description: "1 to the most that the market and the risk tier allow, in steps of 0.01"
+})
+
+export const LeverageBody = Schema.Struct({ ...named, leverage }).annotate({ identifier: "LeverageBody" })
+export type LeverageBody = typeof LeverageBody.Type
+
+export const MarginModeBody = Schema.Struct({
+  ...named,
+  margin_mode: MarginMode,
+  leverage: Schema.optionalKey(leverage)
+}).annotate({ identifier: "MarginModeBody" })
+export type MarginModeBody = typeof MarginModeBody.Type
+
+export const AddMarginBody = Schema.Struct({
+  ...named,
+  margin: SignedDecimal.annotate({ description: "In the settlement asset; negative takes out" })
+}).annotate({ identifier: "AddMarginBody" })
+export type AddMarginBody = typeof AddMarginBody.Type
+
+const exitPrice = Schema.optionalKey(
+  Decimal.annotate({ description: "Trigger price in the quote asset, a multiple of the tick_size; 0 removes the exit" })
+)
+const exitBy = Schema.optionalKey(TriggerBy.annotate({ description: "Reference price; LastPrice by default" }))
+const exitSize = Schema.optionalKey(
+  Decimal.annotate({ description: "In the base asset, with mode Partial only; absent: the whole position" })
+)
+export const TradingStopBody = Schema.Struct({
+  ...named,
+  tpsl_mode: Schema.optionalKey(TpslMode.annotate({ description: "Full by default: the whole position" })),
+  take_profit: exitPrice,
+  stop_loss: exitPrice,
+  tp_trigger_by: exitBy,
+  sl_trigger_by: exitBy,
+  tp_size: exitSize,
+  sl_size: exitSize
+}).annotate({ identifier: "TradingStopBody" })
+export type TradingStopBody = typeof TradingStopBody.Type
+
+export const Leverage = Schema.Struct({ symbol: MarketSymbol, leverage: Decimal }).annotate({ identifier: "Leverage" })
+export const MarginSetting = Schema.Struct({
+  symbol: MarketSymbol,
+  margin_mode: MarginMode,
+  leverage: Decimal
+}).annotate({ identifier: "MarginSetting" })
+const orNone = Schema.Union([Decimal, Schema.Literal("")]).annotate({ description: '"" without one' })
+export const TradingStop = Schema.Struct({ symbol: MarketSymbol, take_profit: orNone, stop_loss: orNone }).annotate({
+  identifier: "TradingStop"
+})
+
+const naming = {
   sub_account_address: "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd",
+  symbol: "BTC-USDC"
+}
+const position = {
+  ...naming,
   side: "Buy",
   size: "0.2",
   avg_price: "60000",
@@ -51,6 +116,29 @@ const position = {
   seq: 3
 }
 
+const closed = {
+  symbol: "BTC-USDC",
+  sub_account_address: "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd",
+  order_id: "018f3f1e-5d5b-7a00-8000-000000000004",
+  side: "Sell",
+  qty: "0.2",
+  closed_size: "0.2",
+  order_price: "0",
+  order_type: "Market",
+  exec_type: "Trade",
+  cum_entry_value: "12000",
+  avg_entry_price: "60000",
+  cum_exit_value: "12200",
+  avg_exit_price: "61000",
+  closed_pnl: "186.69",
+  open_fee: "6.6",
+  close_fee: "6.71",
+  fill_count: 1,
+  leverage: "10",
+  created_time: 1767225600020,
+  updated_time: 1767225600020
+}
+
 export class PositionApi extends HttpApiGroup.make("position")
   .add(
     HttpApiEndpoint.get("list", "/list", { query, success: Positions, error: [NotFound] }).annotateMerge(
@@ -61,6 +149,81 @@ export class PositionApi extends HttpApiGroup.make("position")
         access: "read",
         query,
         response: { list: [position], next_page_cursor: "", stream_id: "s1", seq: 7 }
+      })
+    ),
+    HttpApiEndpoint.get("closedPnl", "/closed-pnl", {
+      query: closedQuery,
+      success: page(ClosedPnl),
+      error: [NotFound]
+    }).annotateMerge(
+      docs({
+        id: "getClosedPnl",
+        summary: "Closed PnL",
+        description:
+          "What each order that reduced a position brought, by its first such fill, newest first; those of liquidation and deleveraging too.",
+        access: "read",
+        query: closedQuery,
+        response: { list: [closed], next_page_cursor: "" }
+      })
+    ),
+    HttpApiEndpoint.post("setLeverage", "/set-leverage", {
+      payload: LeverageBody,
+      success: Leverage,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "setLeverage",
+        summary: "Set the leverage",
+        description:
+          "Of the position and the open orders of one market. OutOfRange tells the most that the risk tier allows; InsufficientBalance that the higher initial margin is not covered; LeverageUnchanged that it is set already.",
+        access: "account",
+        request: { ...naming, leverage: "12.5" },
+        response: { symbol: "BTC-USDC", leverage: "12.5" }
+      })
+    ),
+    HttpApiEndpoint.post("switchMarginMode", "/switch-margin-mode", {
+      payload: MarginModeBody,
+      success: MarginSetting,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "switchMarginMode",
+        summary: "Cross or isolated margin",
+        description:
+          "Only while flat and without open orders: else PositionExists or OpenOrdersExist. The mode and leverage that are set already answer as they are.",
+        access: "account",
+        request: { ...naming, margin_mode: "Isolated", leverage: "5" },
+        response: { symbol: "BTC-USDC", margin_mode: "Isolated", leverage: "5" }
+      })
+    ),
+    HttpApiEndpoint.post("addMargin", "/add-margin", {
+      payload: AddMarginBody,
+      success: Position,
+      error: [NotFound, Conflict, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "addMargin",
+        summary: "Move margin into an isolated position, or out of it",
+        description:
+          "Out of it down to the initial margin. InsufficientBalance tells the most that can be moved as `max`; NotIsolated and PositionNotFound tell that there is nothing to move it to.",
+        access: "account",
+        request: { ...naming, margin: "-50" },
+        response: { ...position, margin_mode: "Isolated", isolated_margin: "1350" }
+      })
+    ),
+    HttpApiEndpoint.post("tradingStop", "/trading-stop", {
+      payload: TradingStopBody,
+      success: TradingStop,
+      error: [NotFound, ...bodyErrors]
+    }).annotateMerge(
+      docs({
+        id: "setTradingStop",
+        summary: "Take-profit and stop-loss of a position",
+        description:
+          "Market orders that close on their trigger; one ends the other, and both end with the position. A Full exit replaces the one before, a Partial one stands beside others. A price on the wrong side of the mark is OutOfRange.",
+        access: "trade",
+        request: { ...naming, take_profit: "62000", stop_loss: "0" },
+        response: { symbol: "BTC-USDC", take_profit: "62000", stop_loss: "" }
       })
     )
   )

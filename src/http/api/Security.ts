@@ -8,11 +8,13 @@ import {
   BadRequest,
   Forbidden,
   Internal,
+  NotFound,
   ServiceUnavailable,
   TooManyRequests,
   Unauthorized
 } from "../../domain/ApiError.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
+import type { Bucket } from "../../domain/RateHeaders.ts"
 import type { Caller } from "../../domain/User.ts"
 
 /** Whoever stands behind the request; provided by {@link BearerOrApiKey} and {@link BearerOnly}. */
@@ -23,12 +25,25 @@ export const RequiredScope = Context.Reference<Scope | undefined>("gateway/http/
   defaultValue: () => undefined
 })
 
+/** A bucket of the client's address that an endpoint counts beside the public one. */
+export const RateBeside = Context.Reference<Bucket | undefined>("gateway/http/RateBeside", {
+  defaultValue: () => undefined
+})
+
+/** An endpoint that a closed launch leaves open to whoever may log in; those that need `read` are open by themselves. */
+export const Ungated = Context.Reference<boolean>("gateway/http/Ungated", { defaultValue: () => false })
+
 /** Whether `null` is a value in the body of an endpoint; anywhere else it means that the field is absent. */
 export const NullCounts = Context.Reference<boolean>("gateway/http/NullCounts", { defaultValue: () => false })
 
 /** Column N: anybody, within the rate of the client's address. */
 export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess>()("gateway/http/PublicAccess", {
   error: [TooManyRequests]
+}) {}
+
+/** The access module is on; else the endpoint answers 404 ModuleDisabled, before anything is counted. */
+export class AccessModule extends HttpApiMiddleware.Service<AccessModule>()("gateway/http/AccessModule", {
+  error: [NotFound]
 }) {}
 
 /** Column P: a bearer token, or API-key headers of a key that holds {@link RequiredScope}. */

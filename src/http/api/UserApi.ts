@@ -13,7 +13,7 @@ import { AnyAddress, text } from "./Fields.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
 /** Exact decimal text in the answer, a JSON number to readers. Source: specification, Portfolio. */
-const Numeral = Schema.Finite.annotate({ description: "Exact decimal digits, written as a JSON number" })
+const Numeral = Schema.Finite
 
 export const PortfolioRecord = Schema.Struct({
   positions: Schema.Array(
@@ -22,7 +22,7 @@ export const PortfolioRecord = Schema.Struct({
       funding_index: Numeral,
       margin: Numeral,
       price: Numeral.annotate({ description: "Average entry price" }),
-      seq: Schema.Int,
+      seq: Schema.Int.annotate({ description: "User-stream position of the last event of this position" }),
       size: Numeral.annotate({ description: "Signed: a short is negative" }),
       timestamp: Millis,
       timestamp_ms: Millis,
@@ -215,6 +215,24 @@ export class UserApi extends HttpApiGroup.make("user")
           access: "account",
           request: { frozen: false },
           response: subAccount
+        })
+      ),
+    HttpApiEndpoint.delete("deleteSubAccount", "/sub-accounts/:sub_account_address", {
+      params: { sub_account_address: AnyAddress },
+      success: Schema.Struct({ sub_account_address: Address, deleted: Schema.Literal(true) }).annotate({
+        identifier: "DeletedSubAccount"
+      }),
+      error: [NotFound, Conflict]
+    })
+      .middleware(BearerOrApiKey)
+      .annotateMerge(
+        docs({
+          id: "deleteSubAccount",
+          summary: "Delete a sub-account",
+          description:
+            "Only one without balance, open orders and positions (409 NotEmpty, OpenOrdersExist, PositionExists). Its index and address are never used again; index 0 stays.",
+          access: "account",
+          response: { sub_account_address: v1, deleted: true }
         })
       ),
     HttpApiEndpoint.get("apiKeys", "/api-keys", {

@@ -20,6 +20,7 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentCaller, (caller) => named(holdings.balances(caller, query.sub_account_address))),
       faucet: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(funds.faucet(caller, payload))),
       transfer: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(funds.transfer(caller, payload))),
+      withdraw: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(funds.withdraw(caller, payload))),
       transfers: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(lists.transfers(caller, query)))
     })
   })

@@ -1,42 +1,27 @@
 /** Handlers of /authorize. Source: contract 3.2. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { parseAddress, rootOfParty } from "../../domain/Address.ts"
-import { parseParty } from "../../domain/Identity.ts"
-import { tightest } from "../../domain/RateHeaders.ts"
-import { Accounts } from "../../services/Accounts.ts"
+import { Admission } from "../../services/Admission.ts"
 import { Authenticator } from "../../services/Authenticator.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
-import { Refused } from "../../services/Refused.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import { limited, named } from "../Refusals.ts"
 import { CurrentRequest } from "../RequestState.ts"
 import { internal, ofReason } from "../WireError.ts"
-
-/** A wallet by address, canonical or short, or by party id. */
-const rootOf = (text: string): Effect.Effect<string, Refused> => {
-  const root = text.includes("::")
-    ? parseParty(text) === undefined
-      ? undefined
-      : rootOfParty(text)
-    : parseAddress(text)
-  return root === undefined ? Effect.fail(new Refused("InvalidField", { field: "root_address" })) : Effect.succeed(root)
-}
+import { rootOf } from "./Wallet.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "authorize",
   Effect.fnUntraced(function* (handlers) {
-    const accounts = yield* Accounts
+    const admission = yield* Admission
     const authenticator = yield* Authenticator
-    const limiter = yield* RateLimiter
 
-    const whitelisting = (text: string, write: (root: string) => ReturnType<typeof accounts.setWhitelisted>) =>
+    const whitelisting = (text: string, write: (root: string) => ReturnType<typeof admission.setWhitelisted>) =>
       Effect.flatMap(rootOf(text), (root_address) =>
         Effect.andThen(
           write(root_address),
-          Effect.map(accounts.isWhitelisted(root_address), (whitelisted) => ({ root_address, whitelisted }))
+          Effect.map(admission.isWhitelisted(root_address), (whitelisted) => ({ root_address, whitelisted }))
         )
       )
 
@@ -44,19 +29,17 @@ export const layer = HttpApiBuilder.group(
       // authorize knows 200, 400, 429 and 500 only: a failed check is 400, a lost store or backend 500
       login: ({ payload }) =>
         Effect.flatMap(CurrentRequest, (state) =>
-          authenticator.login({ ...payload, verifying_key: payload.verifying_key }, state.clientIp).pipe(
+          authenticator.login({ ...payload, verifying_key: payload.verifying_key }).pipe(
             Effect.catchTags({
               AuthRefused: ({ reason, facts }) =>
                 Effect.fail(ofReason(reason, facts, { code: "BAD_REQUEST" }) as never),
               AuthLimited: ({ decision }) => Effect.fail(limited(state, decision) as never),
               AuthUnavailable: (error) =>
-                Effect.andThen(Effect.logError("login failed", error), Effect.fail(internal as never))
-            }),
-            Effect.tap(() =>
-              Effect.map(limiter.peek("authorize-ip", state.clientIp), (rate) => {
-                state.rate = tightest([state.rate, rate])
-              })
-            )
+                Effect.andThen(
+                  Effect.annotateLogs(Effect.logError("login failed", error), "request_id", state.id),
+                  Effect.fail(internal as never)
+                )
+            })
           )
         ),
       logout: () =>
@@ -65,10 +48,10 @@ export const layer = HttpApiBuilder.group(
           named
         ),
       whitelist: ({ params }) =>
-        named(whitelisting(params.root_address, (root) => accounts.setWhitelisted(root, true))),
+        named(whitelisting(params.root_address, (root) => admission.setWhitelisted(root, true))),
       whitelisting: ({ params }) => named(whitelisting(params.root_address, () => Effect.void)),
       unwhitelist: ({ params }) =>
-        named(whitelisting(params.root_address, (root) => accounts.setWhitelisted(root, false)))
+        named(whitelisting(params.root_address, (root) => admission.setWhitelisted(root, false)))
     })
   })
 )

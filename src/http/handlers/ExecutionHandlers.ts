@@ -1,10 +1,15 @@
-/** Handlers of /execution. Source: contract 3.5. */
+/** Handlers of /execution and /trade. Source: contract 3.5. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Lists } from "../../services/Lists.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import { named } from "../Refusals.ts"
+import { CurrentRequest } from "../RequestState.ts"
+import { joined } from "./Joined.ts"
+
+/** Since when /trade/executions is deprecated, Unix seconds. */
+const DEPRECATED_SINCE = 1_767_225_600
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -12,7 +17,24 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const lists = yield* Lists
     return handlers.handleAll({
-      list: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(lists.executions(caller, query)))
+      list: ({ query }) =>
+        Effect.flatMap(CurrentCaller, (caller) => named(lists.executions(caller, query))).pipe(Effect.map(joined))
+    })
+  })
+)
+
+/** The list by offset, on its earlier path. */
+export const offset = HttpApiBuilder.group(
+  Api,
+  "trade",
+  Effect.fnUntraced(function* (handlers) {
+    const lists = yield* Lists
+    return handlers.handleAll({
+      executions: Effect.fnUntraced(function* ({ query }) {
+        const state = yield* CurrentRequest
+        state.deprecatedSince = DEPRECATED_SINCE
+        return yield* named(lists.executionsAt(yield* CurrentCaller, query))
+      })
     })
   })
 )

@@ -1,28 +1,50 @@
 /** Handlers of /order. Source: contract 3.4. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { DeadMansSwitch } from "../../services/DeadMansSwitch.ts"
 import { Lists } from "../../services/Lists.ts"
 import { Orders } from "../../services/Orders.ts"
+import { RateLimiter } from "../../services/RateLimiter.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
+import type { AmendOrderBody, CancelOrderBody, CreateOrderBody } from "../api/OrderBodies.ts"
 import { named } from "../Refusals.ts"
+import * as Batches from "./Batches.ts"
+import { joined } from "./Joined.ts"
+
+/** Handlers of the commands on one order. They have two ways in: HttpApi's, and the short one of `http/hot`. */
+export const commands = (orders: Orders["Service"]) => ({
+  create: ({ payload }: { readonly payload: CreateOrderBody }) =>
+    Effect.flatMap(CurrentCaller, (caller) => named(orders.create(caller, payload))),
+  amend: ({ payload }: { readonly payload: AmendOrderBody }) =>
+    Effect.flatMap(CurrentCaller, (caller) => named(orders.amend(caller, payload))),
+  cancel: ({ payload }: { readonly payload: CancelOrderBody }) =>
+    Effect.flatMap(CurrentCaller, (caller) => named(orders.cancel(caller, payload)))
+})
 
 export const layer = HttpApiBuilder.group(
   Api,
   "order",
   Effect.fnUntraced(function* (handlers) {
+    const deadMan = yield* DeadMansSwitch
+    const limiter = yield* RateLimiter
     const lists = yield* Lists
     const orders = yield* Orders
     return handlers.handleAll({
-      create: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(orders.create(caller, payload))),
-      amend: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(orders.amend(caller, payload))),
-      cancel: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(orders.cancel(caller, payload))),
+      ...commands(orders),
       cancelAll: ({ payload }) =>
         Effect.flatMap(CurrentCaller, (caller) => named(orders.cancelAll(caller, payload))).pipe(
           Effect.map((list) => ({ list }))
         ),
-      realtime: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(lists.openOrders(caller, query))),
-      history: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(lists.orders(caller, query)))
+      createBatch: ({ payload }) => Batches.answer(limiter, payload.orders, orders.createBatch),
+      cancelBatch: ({ payload }) => Batches.answer(limiter, payload.orders, orders.cancelBatch),
+      switches: () =>
+        Effect.flatMap(CurrentCaller, (caller) => named(deadMan.list(caller))).pipe(Effect.map((list) => ({ list }))),
+      setSwitch: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(deadMan.set(caller, payload))),
+      realtime: ({ query }) =>
+        Effect.flatMap(CurrentCaller, (caller) => named(lists.openOrders(caller, query))).pipe(Effect.map(joined)),
+      history: ({ query }) =>
+        Effect.flatMap(CurrentCaller, (caller) => named(lists.orders(caller, query))).pipe(Effect.map(joined))
     })
   })
 )

@@ -67,6 +67,10 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentCaller, (caller) =>
           named(subAccounts.change(caller, params.sub_account_address, payload))
         ),
+      deleteSubAccount: ({ params: { sub_account_address } }) =>
+        Effect.flatMap(CurrentCaller, (caller) => named(subAccounts.remove(caller, sub_account_address))).pipe(
+          Effect.as({ sub_account_address, deleted: true as const })
+        ),
       apiKeys: () =>
         Effect.flatMap(CurrentCaller, (caller) => named(apiKeys.list(caller.user_id))).pipe(
           Effect.map((list) => ({ list }))

@@ -8,10 +8,22 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
 import type { Scope } from "../../domain/Enumerations.ts"
+import { tightest } from "../../domain/RateHeaders.ts"
 import type { Caller } from "../../domain/User.ts"
+import { Admission } from "../../services/Admission.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../services/Authenticator.ts"
-import { type Bucket, type Rate, RateLimiter } from "../../services/RateLimiter.ts"
-import { AdminAccess, BearerOnly, BearerOrApiKey, CurrentCaller, PublicAccess, RequiredScope } from "../api/Security.ts"
+import { type Bucket, type Rate, RateLimiter, RateWitness } from "../../services/RateLimiter.ts"
+import {
+  AccessModule,
+  AdminAccess,
+  BearerOnly,
+  BearerOrApiKey,
+  CurrentCaller,
+  PublicAccess,
+  RateBeside,
+  RequiredScope,
+  Ungated
+} from "../api/Security.ts"
 import { type Failure, limited, refusalOf } from "../Refusals.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 import { ofReason, type WireError } from "../WireError.ts"
@@ -19,6 +31,10 @@ import { soundQuery } from "./Door.ts"
 
 type Served = Effect.Effect<HttpServerResponse.HttpServerResponse, never>
 type Request = HttpServerRequest.HttpServerRequest
+
+/** The token of nearly all requests, as {@link BEARER} would read it. */
+const plainBearer = (authorization: string | undefined): string | undefined =>
+  authorization?.startsWith("Bearer ") === true ? authorization.slice(7).trim() : undefined
 
 const BEARER = /^bearer(?: +(.*))?$/isu
 
@@ -45,6 +61,7 @@ const signedRequest = (request: Request, state: RequestState): SignedRequest => 
   client_ip: state.clientIp
 })
 
+const moduleDisabled = ofReason("ModuleDisabled")
 const ambiguous = ofReason("AmbiguousAuth")
 const bearerOnly = ofReason("BearerOnly")
 const insufficient = (required: Scope) => ofReason("InsufficientScope", { required })
@@ -56,18 +73,50 @@ const credentials = HttpApiBuilder.securityDecode(HttpApiSecurity.basic).pipe(
 
 const fail = (error: WireError) => Effect.fail(error)
 
+/** Lets the answer tell what a bucket says of its request; and why that may not pass. */
+export const counted = (rate: Rate | undefined, state: RequestState): WireError | undefined => {
+  if (rate === undefined) return undefined
+  state.rate = state.rate === undefined ? rate : tightest([state.rate, rate])
+  return rate.allowed ? undefined : limited(state, rate)
+}
+
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
     const authenticator = yield* Authenticator
+    const admission = yield* Admission
     const limiter = yield* RateLimiter
+    const { bearerNow } = authenticator
 
-    /** Counts the request; `undefined` when it may pass. */
-    const take = (bucket: Bucket, key: string, state: RequestState) =>
-      Effect.flatMap(limiter.take(bucket, key), (rate: Rate | undefined) => {
-        if (rate === undefined) return Effect.void
-        state.rate = rate
-        return rate.allowed ? Effect.void : fail(limited(state, rate))
-      })
+    /** Counts the request, and fails where it may not pass. */
+    const { takeNow } = limiter
+    const take = (bucket: Bucket, key: string, state: RequestState): Effect.Effect<void, WireError> => {
+      const verdict = (rate: Rate | undefined) => {
+        const refused = counted(rate, state)
+        return refused === undefined ? Effect.void : fail(refused)
+      }
+      return takeNow === undefined
+        ? Effect.flatMap(limiter.take(bucket, key), verdict)
+        : Effect.suspend(() => verdict(takeNow(bucket, key)))
+    }
+
+    /** Fails where {@link take} would, so that a request which one bucket refuses is not counted in another. */
+    const passes = (bucket: Bucket, key: string, state: RequestState) =>
+      Effect.flatMap(limiter.peek(bucket, key), (rate) =>
+        rate === undefined || rate.allowed ? Effect.void : fail(limited(state, rate))
+      )
+
+    /** Lets the answer to bad credentials tell how many failures are left. */
+    const showing =
+      (bucket: Bucket, state: RequestState) =>
+      <A>(check: Effect.Effect<A, WireError>): Effect.Effect<A, WireError> =>
+        Effect.tapError(check, (error) =>
+          error.status !== 401
+            ? Effect.void
+            : Effect.map(limiter.peek(bucket, state.clientIp), (rate) => {
+                // the last failure that passes is no refusal by the bucket yet
+                state.rate = rate === undefined ? undefined : { ...rate, allowed: true }
+              })
+        )
 
     const withRefusals = <A, E extends Failure>(state: RequestState, effect: Effect.Effect<A, E>) =>
       Effect.mapError(effect, (failure) => refusalOf(failure, state))
@@ -84,13 +133,28 @@ export const layer = Layer.effectContext(
       const token = authorization === undefined ? null : BEARER.exec(authorization)
       if (request.headers["x-api-key"] !== undefined) {
         if (token !== null) return fail(ambiguous)
-        return withRefusals(state, authenticator.signed(signedRequest(request, state)))
+        return showing("auth-failures", state)(withRefusals(state, authenticator.signed(signedRequest(request, state))))
       }
       if (authorization !== undefined && isDoubled(request, "authorization")) return fail(ambiguous)
       return Effect.map(
-        withRefusals(state, authenticator.bearer(token?.[1]?.trim() ?? "", state.clientIp)),
+        showing(
+          "auth-failures",
+          state
+        )(withRefusals(state, authenticator.bearer(token?.[1]?.trim() ?? "", state.clientIp))),
         (caller) => ({ caller, claimNonce: undefined })
       )
+    }
+
+    /** Whoever holds a token that was verified before, if that is all that the request says of its caller. */
+    const holderNow = (request: Request): Caller | undefined => {
+      const token = plainBearer(request.headers["authorization"])
+      if (token === undefined || request.headers["x-api-key"] !== undefined) return undefined
+      return isDoubled(request, "authorization") ? undefined : bearerNow?.(token)
+    }
+
+    const goOn = (served: Served, state: RequestState, caller: Caller, gated: boolean) => {
+      const inside = soundQuery(state) ?? Effect.provideService(served, CurrentCaller, caller)
+      return gated ? Effect.andThen(withRefusals(state, admission.gate!(caller.root_address)), inside) : inside
     }
 
     /** Rate, nonce, scope and gate of a known caller; then the request goes on. */
@@ -99,38 +163,55 @@ export const layer = Layer.effectContext(
       state: RequestState,
       caller: Caller,
       claimNonce: Effect.Effect<void, AuthError> | undefined,
-      refused: WireError | undefined
+      refused: WireError | undefined,
+      gated: boolean
     ) =>
       take(caller.via === "token" ? "token" : "api-key", caller.credential, state).pipe(
         Effect.andThen(claimNonce === undefined ? Effect.void : withRefusals(state, claimNonce)),
-        Effect.andThen(
-          refused !== undefined
-            ? fail(refused)
-            : (soundQuery(state) ?? Effect.provideService(served, CurrentCaller, caller))
-        )
+        Effect.andThen(refused !== undefined ? fail(refused) : goOn(served, state, caller, gated))
       )
 
-    const entrance = (served: Served, refuse: (caller: Caller) => WireError | undefined) =>
+    const entrance = (served: Served, refuse: (caller: Caller) => WireError | undefined, gated: boolean) =>
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = Context.getUnsafe(fiber.context, CurrentRequest)
+        const holder = takeNow === undefined ? undefined : holderNow(request)
+        if (holder !== undefined) {
+          // as below, without a step for each
+          const stop = counted(takeNow!("token", holder.credential), state) ?? refuse(holder)
+          return stop === undefined ? goOn(served, state, holder, gated) : fail(stop)
+        }
         return Effect.flatMap(identify(request, state), ({ caller, claimNonce }) =>
-          pass(served, state, caller, claimNonce, refuse(caller))
+          pass(served, state, caller, claimNonce, refuse(caller), gated)
         )
       })
 
     return Context.empty().pipe(
       Context.add(
+        AccessModule,
+        AccessModule.of((served) => (admission.mode === "off" ? fail(moduleDisabled) : served) as Served)
+      ),
+      Context.add(
         PublicAccess,
-        PublicAccess.of((served) =>
-          Effect.withFiber((fiber) => {
+        PublicAccess.of((served, { endpoint }) => {
+          const beside = Context.get(endpoint.annotations, RateBeside)
+          return Effect.withFiber((fiber) => {
             const state = Context.getUnsafe(fiber.context, CurrentRequest)
-            return Effect.flatMap(
-              take("public", state.clientIp, state),
-              () => soundQuery(state) ?? (served as Served)
+            const inside = soundQuery(state) ?? (served as Served)
+            const counted = take("public", state.clientIp, state)
+            if (beside === undefined) return Effect.andThen(counted, inside) as Served
+            return passes(beside, state.clientIp, state).pipe(
+              Effect.andThen(counted),
+              Effect.andThen(take(beside, state.clientIp, state)),
+              // what is counted further on stops the caller as well
+              Effect.andThen(
+                Effect.provideService(inside, RateWitness, (rate) => {
+                  state.rate = tightest([state.rate, rate])
+                })
+              )
             ) as Served
           })
-        )
+        })
       ),
       Context.add(
         BearerOrApiKey,
@@ -138,15 +219,19 @@ export const layer = Layer.effectContext(
           const required = Context.get(endpoint.annotations, RequiredScope)
           const refuse = (caller: Caller) =>
             required === undefined || caller.scopes.has(required) ? undefined : insufficient(required)
-          return entrance(served as Served, refuse) as Served
+          return entrance(served as Served, refuse, admission.gate !== undefined && required !== "read") as Served
         })
       ),
       Context.add(
         BearerOnly,
-        BearerOnly.of(
-          (served) =>
-            entrance(served as Served, (caller) => (caller.via === "token" ? undefined : bearerOnly)) as Served
-        )
+        BearerOnly.of((served, { endpoint }) => {
+          const gated = admission.gate !== undefined && !Context.get(endpoint.annotations, Ungated)
+          return entrance(
+            served as Served,
+            (caller) => (caller.via === "token" ? undefined : bearerOnly),
+            gated
+          ) as Served
+        })
       ),
       Context.add(
         AdminAccess,
@@ -156,7 +241,10 @@ export const layer = Layer.effectContext(
             const state = Context.getUnsafe(fiber.context, CurrentRequest)
             state.challenge = 'Basic realm="gateway"'
             return Effect.flatMap(credentials, ({ username, password }) =>
-              withRefusals(state, authenticator.basic(username, Redacted.value(password), state.clientIp))
+              showing(
+                "basic-failures",
+                state
+              )(withRefusals(state, authenticator.basic(username, Redacted.value(password), state.clientIp)))
             ).pipe(
               Effect.provideService(HttpServerRequest.HttpServerRequest, request),
               Effect.andThen(soundQuery(state) ?? (served as Served))

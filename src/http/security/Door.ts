@@ -11,14 +11,14 @@ import { Door, NullCounts } from "../api/Security.ts"
 import * as Query from "../Query.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 import * as StrictJson from "../StrictJson.ts"
-import { WireError } from "../WireError.ts"
+import { ofReason, type WireError } from "../WireError.ts"
 
 /** Largest body that is read. */
 export const BODY_BYTES_MAX = 256 * 1024
 const BODY_SIZE_MAX = ByteSize.fromInputUnsafe(BODY_BYTES_MAX)
 
-const tooLarge = new WireError("BAD_REQUEST", "the body is larger than 256 KiB", undefined, 413)
-const wrongType = new WireError("BAD_REQUEST", "the body must be application/json in UTF-8", undefined, 415)
+const tooLarge = ofReason("BodyTooLarge")
+const wrongType = ofReason("WrongMediaType")
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/iu
 
@@ -55,17 +55,17 @@ const readBody = (
 
 /**
  * From now on the text of this request is its body made strict, or the refusal of it. The property is laid over the one
- * of the class: a copy of the request would cost more than the rest of the door.
+ * of the class, unless the request has one of its own: a copy of it would cost more than the rest of the door.
  */
 const makeStrict = (request: HttpServerRequest.HttpServerRequest, state: RequestState, keepNull: boolean): void => {
-  Object.defineProperty(request, "text", {
-    value: Effect.suspend(() => {
-      const read = StrictJson.parse(state.body, keepNull)
-      if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badShape(read))
-      state.input = read.value
-      return Effect.succeed(read.text)
-    })
+  const text = Effect.suspend(() => {
+    const read = StrictJson.parse(state.body, keepNull)
+    if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badShape(read))
+    state.input = read.value
+    return Effect.succeed(read.text)
   })
+  if (Object.hasOwn(request, "text")) (request as { -readonly [K in "text"]: (typeof request)[K] }).text = text
+  else Object.defineProperty(request, "text", { value: text })
 }
 
 /** Fails if the query is no sound query; asked for after the credentials are known to be good. */

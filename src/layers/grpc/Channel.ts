@@ -14,7 +14,8 @@ import {
   type ServiceError,
   status
 } from "@grpc/grpc-js"
-import { type Cause, Effect, Queue, Random, Redacted, type Scope, Stream } from "effect"
+import { type Cause, Context, Effect, Queue, Random, Redacted, type Scope, Stream } from "effect"
+import { RequestInHand } from "../../services/RequestInHand.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
 export interface ClientTls {
@@ -62,8 +63,8 @@ export interface Rpc<Req, Res> {
 
 export interface Channel {
   readonly client: Client
-  /** Metadata of a call: the secret, and an id by which the logs of both sides can be compared. */
-  readonly metadata: () => Metadata
+  /** Metadata of a call: the secret, and an id by which the logs of both sides can be compared. Default: a new one. */
+  readonly metadata: (request_id?: string) => Metadata
   /** A read. Repeated once when the backend was not there, within the same deadline. */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
 }
@@ -86,26 +87,29 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
     (client) => Effect.sync(() => client.close())
   )
   const authorization = endpoint.secret === undefined ? undefined : `Bearer ${Redacted.value(endpoint.secret)}`
-  const metadata = (): Metadata => {
+  const metadata = (request_id: string = randomUUID()): Metadata => {
     const metadata = new Metadata()
-    metadata.set("x-request-id", randomUUID())
+    metadata.set("x-request-id", request_id)
     if (authorization !== undefined) metadata.set("authorization", authorization)
     return metadata
   }
   client.getChannel().getConnectivityState(true)
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
-    Effect.callback<Res, ServiceError>((resume) => {
-      const call = client.makeUnaryRequest(
-        rpc.path,
-        rpc.requestSerialize,
-        rpc.responseDeserialize,
-        request,
-        metadata(),
-        { deadline },
-        (error, value) => resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
-      )
-      return Effect.sync(() => call.cancel())
+    Effect.withFiber<Res, ServiceError>((fiber) => {
+      const asking = Context.getOrUndefined(fiber.context, RequestInHand)
+      return Effect.callback((resume) => {
+        const call = client.makeUnaryRequest(
+          rpc.path,
+          rpc.requestSerialize,
+          rpc.responseDeserialize,
+          request,
+          metadata(asking?.id),
+          { deadline },
+          (error, value) => resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
+        )
+        return Effect.sync(() => call.cancel())
+      })
     })
   const read: Channel["read"] = (rpc, request, deadline_ms) =>
     Effect.suspend(() => {

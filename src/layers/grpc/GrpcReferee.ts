@@ -8,6 +8,7 @@ import * as Wire from "./Wire.ts"
 /** Deadlines of the reads. Source: contract 8.2. */
 const READ_MS = 2000
 const PRICES_MS = 1000
+const PREVIEW_MS = 1000
 
 /** The port over a channel. */
 export const make = (channel: Channel) => {
@@ -42,7 +43,11 @@ export const make = (channel: Channel) => {
       }
       return { positions, as_of_seq }
     }),
-    portfolio: (user_id) => read(RefereeService.getPortfolio, { user_id }, READ_MS, Wire.toPortfolio),
+    portfolio: (user_id) =>
+      read(RefereeService.getPortfolio, { user_id }, READ_MS, (response) => ({
+        portfolio: Wire.toPortfolio(response),
+        as_of_seq: response.as_of_seq
+      })),
     prices: (symbols) =>
       read(RefereeService.getPrices, { symbols: [...symbols] }, PRICES_MS, (response) =>
         response.prices.map(Wire.toPrices)
@@ -50,6 +55,20 @@ export const make = (channel: Channel) => {
     riskTiers: read(RefereeService.listRiskTiers, { symbol: undefined }, READ_MS, (response) =>
       response.tiers.map(Wire.toRiskTier)
     ),
+    previewMargin: (query) =>
+      read(RefereeService.previewMargin, query, PREVIEW_MS, ({ required, available, ok }) => ({
+        required,
+        available,
+        ok
+      })),
+    pool: (symbol) =>
+      read(RefereeService.getInsurancePool, { symbol }, READ_MS, ({ pool }) =>
+        Wire.toInsurancePool(Wire.present("pool", pool))
+      ),
+    adlAlert: (symbol) =>
+      read(RefereeService.getAdlAlert, { symbol }, READ_MS, ({ alert }) =>
+        Wire.toAdlAlert(Wire.present("alert", alert))
+      ),
     feeRates: (user_id) =>
       read(RefereeService.getFeeRates, { user_id, symbol: undefined }, READ_MS, (response) =>
         response.rates.map(Wire.toFeeRate)

@@ -31,11 +31,18 @@ const ABSENT: ReadonlySet<number> = new Set([
 ])
 
 /** Facts that are integers; all others stay text. */
-const details = (metadata: CommandStatus["metadata"]): Details =>
-  Object.fromEntries(Object.entries(metadata).map(([key, value]) => [key, key === "version" ? Number(value) : value]))
+const INTEGERS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
+  OrderVersionMismatch: ["version"],
+  LimitReached: ["max"]
+}
+
+const details = (reason: Reason, metadata: CommandStatus["metadata"]): Details =>
+  Object.fromEntries(
+    Object.entries(metadata).map(([key, value]) => [key, INTEGERS[reason]?.includes(key) ? Number(value) : value])
+  )
 
 const refused = (refusal: CommandStatus, reason: Reason) =>
-  new CommandRefused({ reason, message: refusal.message, details: details(refusal.metadata) })
+  new CommandRefused({ reason, message: refusal.message, details: details(reason, refusal.metadata) })
 
 /** What a refusal in the stream means to the caller. Source: contract 8.3. */
 export const errorOf = (refusal: CommandStatus): SubmitError => {

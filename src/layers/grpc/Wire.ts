@@ -11,10 +11,13 @@ import { type Address, aggregatedTradeId, assetAddress, marketAddress } from "..
 import * as Enumerations from "../../domain/Enumerations.ts"
 import type { Event, EventBody } from "../../domain/Event.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
+import type { FundingRate } from "../../domain/Funding.ts"
+import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
 import type { FeeRate, Instrument, Level, Prices, PublicTrade, RiskTier } from "../../domain/Market.ts"
-import type { CancelAll, NewOrder, Order, OrderName, OrderRef } from "../../domain/Order.ts"
+import type { CancelAll, Exit, Exits, NewOrder, NewTrigger, Order, OrderName, OrderRef } from "../../domain/Order.ts"
 import type { Portfolio } from "../../domain/Portfolio.ts"
 import type { PositionState } from "../../domain/Position.ts"
+import { iso } from "../../domain/Time.ts"
 import type { SubAccountState } from "../../domain/User.ts"
 import type * as RefereeProto from "../../proto/gateway/v1/referee.ts"
 import type * as SequencerProto from "../../proto/gateway/v1/sequencer.ts"
@@ -80,6 +83,8 @@ const instrumentStatus = enumTable("status", Types.InstrumentStatus, Enumeration
 const orderFilter = enumTable("order_filter", Types.OrderFilter, Enumerations.OrderFilter.literals)
 const balanceReason = enumTable("reason", Types.BalanceReason, Enumerations.BalanceReason.literals)
 const transferStatus = enumTable("status", Types.TransferStatus, Enumerations.TransferStatus.literals)
+const adlMode = enumTable("adl_mode", Types.AdlMode, Enumerations.AdlMode.literals)
+const adlTriggerReason = enumTable("adl_trigger_reason", Types.AdlTriggerReason, Enumerations.AdlTriggerReason.literals)
 
 /** All tables, for the test that holds them complete. */
 export const enumTables = {
@@ -102,7 +107,9 @@ export const enumTables = {
   instrumentStatus,
   orderFilter,
   balanceReason,
-  transferStatus
+  transferStatus,
+  adlMode,
+  adlTriggerReason
 }
 
 const optional = <D extends string>(table: EnumTable<D>, number: number): D | undefined => {
@@ -118,7 +125,7 @@ const required = <D extends string>(table: EnumTable<D>, number: number): D => {
   return text
 }
 
-const present = <A>(name: string, value: A | undefined): A => {
+export const present = <A>(name: string, value: A | undefined): A => {
   if (value === undefined) throw new WireError(`${name} is missing`)
   return value
 }
@@ -411,6 +418,50 @@ export const toInstrument = (from: Types.Instrument): Instrument => ({
 export const toRiskTier = (from: Types.RiskTier): RiskTier => ({ ...from })
 export const toFeeRate = (from: Types.FeeRate): FeeRate => ({ ...from })
 
+export const toFundingRate = (from: Types.FundingRate): FundingRate => ({
+  symbol: from.symbol,
+  funding_rate: from.funding_rate,
+  mark_price: from.mark_price,
+  funding_time: iso(from.funding_time_ms),
+  funding_time_ms: from.funding_time_ms
+})
+
+export const toInsurancePool = (from: Types.InsurancePool): InsurancePool => ({
+  pool_id: from.pool_id,
+  pool_group_id: from.pool_group_id,
+  cash_balance: from.cash_balance,
+  realized_pnl_cum: from.realized_pnl_cum,
+  unrealized_pnl: from.unrealized_pnl,
+  base_equity: from.base_equity,
+  equity: from.equity,
+  group_redistribution_in: from.group_redistribution_in,
+  group_redistribution_out: from.group_redistribution_out,
+  group_adl_obligation: from.group_adl_obligation,
+  adl_mode: required(adlMode, from.adl_mode),
+  adl_trigger_reason: required(adlTriggerReason, from.adl_trigger_reason),
+  latest_pnl_ratio: from.latest_pnl_ratio,
+  updated_time: from.updated_time_ms,
+  inventory: from.inventory.map((held) => ({
+    symbol: held.symbol,
+    side: required(side, held.side),
+    size: held.size,
+    avg_price: held.avg_price,
+    mark_price: held.mark_price,
+    unrealized_pnl: held.unrealized_pnl
+  }))
+})
+
+export const toAdlAlert = (from: Types.AdlAlert): AdlAlert => ({
+  pool_id: from.pool_id,
+  pool_group_id: from.pool_group_id,
+  symbol: from.symbol,
+  equity: from.equity,
+  adl_mode: required(adlMode, from.adl_mode),
+  adl_trigger_reason: required(adlTriggerReason, from.adl_trigger_reason),
+  latest_pnl_ratio: from.latest_pnl_ratio,
+  updated_time: from.updated_time_ms
+})
+
 export const toPortfolio = (from: RefereeProto.GetPortfolioResponse): Portfolio => ({
   positions: from.positions.map((position) => ({
     epoch: position.epoch,
@@ -468,7 +519,8 @@ const toBody = (event: SequencerProto.Event): EventBody => {
         realised_pnl: body.value.realised_pnl,
         order_id: body.value.order_id,
         exec_id: body.value.exec_id,
-        transfer_id: body.value.transfer_id
+        transfer_id: body.value.transfer_id,
+        symbol: event.symbol
       }
     case "prices_sampled":
       return { type: "prices", prices: body.value.prices.map(toPrices) }
@@ -479,9 +531,14 @@ const toBody = (event: SequencerProto.Event): EventBody => {
     case "transfer_changed":
       return { type: "movement", movement: toMovement(present("transfer", body.value.transfer)) }
     case "funding_settled":
-    case "liquidation_started":
-    case "insurance_pool_changed":
+      return { type: "funding", funding: toFundingRate(present("funding", body.value.funding)) }
+    case "insurance_pool_changed": {
+      const from = present("pool", body.value.pool)
+      return { type: "pool", symbol: from.symbol, pool: toInsurancePool(from) }
+    }
     case "adl_changed":
+      return { type: "adl", alert: toAdlAlert(present("alert", body.value.alert)) }
+    case "liquidation_started":
       return { type: "other", name: body.$case }
   }
 }
@@ -503,6 +560,22 @@ const fromName = (name: OrderName): Types.OrderRef => ({
   order_link_id: name.order_link_id
 })
 
+const fromTrigger = (trigger: NewTrigger): Types.Trigger => ({
+  trigger_by: toNumber(triggerBy, trigger.trigger_by),
+  trigger_direction:
+    trigger.trigger_direction === undefined ? 0 : toNumber(triggerDirection, trigger.trigger_direction),
+  trigger_price: trigger.trigger_price
+})
+
+const fromExit = (exit: Exit | undefined): Types.TpslLeg | undefined =>
+  exit && { trigger_by: toNumber(triggerBy, exit.trigger_by), trigger_price: exit.trigger_price }
+
+const fromExits = ({ mode, take_profit, stop_loss }: Exits): Types.Tpsl => ({
+  mode: mode === undefined ? 0 : toNumber(tpslMode, mode),
+  take_profit: fromExit(take_profit),
+  stop_loss: fromExit(stop_loss)
+})
+
 const fromNewOrder = (order: NewOrder): SequencerProto.PlaceOrder => ({
   symbol: order.symbol,
   side: toNumber(side, order.side),
@@ -510,13 +583,13 @@ const fromNewOrder = (order: NewOrder): SequencerProto.PlaceOrder => ({
   qty: order.qty,
   price: order.price,
   time_in_force: toNumber(timeInForce, order.time_in_force),
-  expire_time_ms: undefined,
+  expire_time_ms: order.expire_time,
   post_only: order.post_only,
   reduce_only: order.reduce_only,
   close_on_trigger: order.close_on_trigger,
   order_link_id: order.order_link_id,
-  trigger: undefined,
-  tpsl: undefined,
+  trigger: order.trigger && fromTrigger(order.trigger),
+  tpsl: order.tpsl && fromExits(order.tpsl),
   smp_type: toNumber(smpType, order.smp_type)
 })
 
@@ -540,8 +613,8 @@ const fromBody = (body: Command["body"]): SequencerProto.Command["command"] => {
           order: fromName(body.amend.order),
           price: body.amend.price,
           qty: body.amend.qty,
-          trigger_price: undefined,
-          tpsl: undefined,
+          trigger_price: body.amend.trigger_price,
+          tpsl: body.amend.tpsl && fromExits(body.amend.tpsl),
           expected_version: body.amend.order_iv
         }
       }
@@ -556,6 +629,31 @@ const fromBody = (body: Command["body"]): SequencerProto.Command["command"] => {
       return { $case: "create_sub_account", value: { root_address: body.root_address, index: body.index } }
     case "set_sub_account":
       return { $case: "set_sub_account", value: { frozen: body.frozen } }
+    case "delete_sub_account":
+      return { $case: "delete_sub_account", value: {} }
+    case "set_leverage":
+      return { $case: "set_leverage", value: { symbol: body.symbol, leverage: body.leverage } }
+    case "set_margin_mode":
+      return {
+        $case: "set_margin_mode",
+        value: {
+          symbol: body.symbol,
+          margin_mode: toNumber(marginMode, body.margin_mode),
+          leverage: body.leverage
+        }
+      }
+    case "add_margin":
+      return { $case: "add_margin", value: { symbol: body.symbol, margin: body.margin } }
+    case "set_trading_stop":
+      return {
+        $case: "set_trading_stop",
+        value: {
+          symbol: body.symbol,
+          tpsl: fromExits(body.tpsl),
+          take_profit_size: body.take_profit_size,
+          stop_loss_size: body.stop_loss_size
+        }
+      }
     case "transfer":
       return {
         $case: "transfer_funds",
@@ -570,6 +668,21 @@ const fromBody = (body: Command["body"]): SequencerProto.Command["command"] => {
       return {
         $case: "deposit_funds",
         value: { deposit_id: body.deposit_id, asset: body.asset, amount: body.amount, source: body.source }
+      }
+    case "withdraw":
+      return {
+        $case: "withdraw_funds",
+        value: {
+          withdrawal_id: body.withdrawal_id,
+          asset: body.asset,
+          amount: body.amount,
+          destination: body.destination
+        }
+      }
+    case "credit":
+      return {
+        $case: "credit_reward",
+        value: { reward_id: body.reward_id, asset: body.asset, amount: body.amount }
       }
     case "set_index_price":
       return { $case: "set_index_price", value: { symbol: body.symbol, price: body.price } }
@@ -590,6 +703,8 @@ const toResult = (result: SequencerProto.CommandAck["result"]): CommandAck["resu
       return { type: "sub_account", sub_account: toSubAccount(result.value) }
     case "transfer":
       return { type: "movement", movement: toMovement(result.value) }
+    case "position":
+      return { type: "position", position: toPosition(result.value) }
     case "prices":
       return { type: "prices", prices: toPrices(result.value) }
     default:

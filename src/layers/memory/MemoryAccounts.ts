@@ -1,14 +1,23 @@
 /** Users, keys and revocations in this process: a double for tests and trials, which forgets everything at its end. */
 import { Clock, Effect, Layer } from "effect"
 import { referralCodeOf } from "../../domain/Referral.ts"
-import { Accounts, type ApiKeyRecord, KeyRegistered, TooManyKeys, type User } from "../../services/Accounts.ts"
+import { MULTIPLIER_BPS_DEFAULT } from "../../domain/AccessCode.ts"
+import {
+  Accounts,
+  type Activation,
+  type ApiKeyRecord,
+  KeyRegistered,
+  TooManyKeys,
+  type User
+} from "../../services/Accounts.ts"
 
 export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
-  const users = new Map<string, User>()
+  const users = new Map<string, Omit<User, "activated" | keyof Activation>>()
   const codes = new Set<string>()
   const ready = new Set<string>()
   const partyKeys = new Map<string, string>()
   const whitelist = new Set<string>()
+  const activations = new Map<string, Activation>()
   const keys = new Map<string, ApiKeyRecord>()
   const keyIds = new Map<string, string>()
   const labels = new Map<string, Map<string, string>>()
@@ -20,30 +29,31 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
       if (!codes.has(code)) return code
     }
   }
+  const userOf = (user_id: string): User | undefined => {
+    const user = users.get(user_id)
+    if (user === undefined) return undefined
+    const activation = activations.get(user.root_address)
+    const { badge, multiplier_bps } = activation ?? { badge: false, multiplier_bps: MULTIPLIER_BPS_DEFAULT }
+    return { ...user, activated: activation !== undefined, badge, multiplier_bps }
+  }
   const keysOf = (user_id: string) => [...keys.values()].filter((key) => key.user_id === user_id && !key.revoked)
 
   return Accounts.of({
     ensureUser: ({ user_id, root_address, rail, party_id }) =>
       Effect.map(Clock.currentTimeMillis, (created_time) => {
-        const known = users.get(user_id)
+        const known = userOf(user_id)
         if (known !== undefined) return { user: known, created: false }
         const referral_code = freeCode(user_id)
-        const user: User = {
-          user_id,
-          root_address,
-          rail,
-          party_id,
-          referral_code,
-          activated: false,
-          badge: false,
-          multiplier_bps: 10_000,
-          created_time
-        }
         codes.add(referral_code)
-        users.set(user_id, user)
-        return { user, created: true }
+        users.set(user_id, { user_id, root_address, rail, party_id, referral_code, created_time })
+        return { user: userOf(user_id)!, created: true }
       }),
-    user: (user_id) => Effect.sync(() => users.get(user_id)),
+    user: (user_id) => Effect.sync(() => userOf(user_id)),
+    userOfCode: (referral_code) =>
+      Effect.sync(() => {
+        const found = [...users.values()].find((user) => user.referral_code === referral_code)
+        return found && userOf(found.user_id)
+      }),
     markReady: (user_id) => Effect.sync(() => void ready.add(user_id)),
     isReady: (user_id) => Effect.sync(() => ready.has(user_id)),
 
@@ -56,6 +66,14 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
     isWhitelisted: (root_address) => Effect.sync(() => whitelist.has(root_address)),
     setWhitelisted: (root_address, whitelisted) =>
       Effect.sync(() => void (whitelisted ? whitelist.add(root_address) : whitelist.delete(root_address))),
+    activate: (root_address, activation) =>
+      Effect.sync(() => {
+        if (whitelist.has(root_address) || activations.has(root_address)) return false
+        whitelist.add(root_address)
+        activations.set(root_address, activation)
+        return true
+      }),
+    activation: (root_address) => Effect.sync(() => activations.get(root_address)),
 
     apiKeys: (user_id) => Effect.sync(() => keysOf(user_id)),
     apiKeyOf: (public_key) => Effect.sync(() => keys.get(keyIds.get(public_key) ?? "")),

@@ -5,61 +5,28 @@
 import { Effect, Layer } from "effect"
 import type { Movement } from "../../domain/Account.ts"
 import type { IntervalCandle } from "../../domain/Candles.ts"
-import type { Execution } from "../../domain/Execution.ts"
+import type { Closing, Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
-import type { RowKey, Rows } from "../../domain/Page.ts"
 import type { CandleChange, ModelPosition, StreamHead, UserStreamEvent } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
 import {
   History,
   lastSeqKey,
-  type ListQuery,
   ProjectionRefused,
   TRADES_KEPT,
   USER_EVENTS_KEPT,
   USER_EVENTS_KEPT_MS
 } from "../../services/History.ts"
-
-interface Row<A> {
-  readonly user_id: string
-  readonly key: RowKey
-  readonly value: A
-}
-
-/** Newest first. */
-const newest = (a: RowKey, b: RowKey): number => b.time - a.time || b.id - a.id
-
-const list = <A>(
-  rows: Iterable<Row<A>>,
-  { user_id, start_time, end_time, after, limit }: ListQuery,
-  keep: (value: A) => boolean
-): Effect.Effect<Rows<A>> =>
-  Effect.sync(() => {
-    const found = [...rows]
-      .filter(
-        (row) =>
-          row.user_id === user_id &&
-          (start_time === undefined || row.key.time >= start_time) &&
-          (end_time === undefined || row.key.time < end_time) &&
-          (after === undefined || newest(row.key, after) > 0) &&
-          keep(row.value)
-      )
-      .sort((a, b) => newest(a.key, b.key))
-    const page = found.slice(0, limit)
-    return { rows: page.map((row) => row.value), next: found.length > limit ? page.at(-1)!.key : undefined }
-  })
-
-/** Whether a filter that may be absent lets a value pass. */
-const is = <A>(filter: A | undefined, value: A): boolean => filter === undefined || filter === value
-const among = <A>(filter: ReadonlyArray<A> | undefined, ...values: ReadonlyArray<A | undefined>): boolean =>
-  filter === undefined || values.some((value) => value !== undefined && filter.includes(value))
+import * as MemoryLedger from "./MemoryLedger.ts"
+import { among, is, list, newest, type Row } from "./MemoryLists.ts"
 
 const make = (): History["Service"] => {
   let position: ModelPosition | undefined
   let base = 0
   const orders = new Map<string, Row<Order>>()
-  const executions: Array<Row<Execution>> = []
+  const executions: Array<Row<Execution> & { readonly closing: Closing | undefined }> = []
+  const ledger = MemoryLedger.make((order_id) => orders.get(order_id)?.value)
   const movements = new Map<string, Row<Movement>>()
   const trades = new Map<string, Array<PublicTrade>>()
   const candles = new Map<string, Map<number, Candle>>()
@@ -95,9 +62,11 @@ const make = (): History["Service"] => {
         }
         position = projection.position
         for (const { user_id, seq, order } of projection.orders) takeOrder(user_id, order, base + seq)
-        for (const { user_id, seq, execution } of projection.executions) {
-          executions.push({ user_id, key: { time: Number(execution.exec_time), id: base + seq }, value: execution })
+        for (const { user_id, seq, execution, closing } of projection.executions) {
+          const key = { time: Number(execution.exec_time), id: base + seq }
+          executions.push({ user_id, key, value: execution, closing })
         }
+        ledger.take(projection, base)
         for (const { seq, movement } of projection.movements) {
           const id = `${movement.user_id}|${movement.kind}|${movement.transfer_id}`
           const key = movements.get(id)?.key ?? { time: movement.created_time, id: base + seq }
@@ -137,6 +106,24 @@ const make = (): History["Service"] => {
         for (const account of open.subAccounts) subAccounts.set(account.sub_account_address, account)
         for (const instrument of open.instruments) instruments.set(instrument.symbol, instrument)
       }),
+    ...ledger.reads,
+    executionsAt: ({ user_id, sub_accounts, symbol, limit, offset }) =>
+      Effect.sync(() => {
+        const rows = executions
+          .filter(
+            ({ user_id: owner, value }) =>
+              owner === user_id && among(sub_accounts, value.sub_account_address) && is(symbol, value.symbol)
+          )
+          .sort((a, b) => newest(a.key, b.key))
+        return { rows: rows.slice(offset, offset + limit).map(({ value }) => value), total: rows.length }
+      }),
+    fills: ({ user_id, start, end }) =>
+      Effect.sync(() =>
+        executions
+          .filter((row) => row.user_id === user_id && row.key.time >= start && row.key.time < end)
+          .sort((a, b) => newest(b.key, a.key))
+          .map(({ value, closing }) => ({ execution: value, closing }))
+      ),
     orders: (query) =>
       list(
         orders.values(),
@@ -168,6 +155,15 @@ const make = (): History["Service"] => {
           is(query.order_id, execution.order_id) &&
           is(query.exec_type, execution.exec_type)
       ),
+    executionsAfter: (id, limit) =>
+      Effect.sync(() =>
+        executions
+          .filter(({ key }) => key.id > id)
+          .sort((a, b) => a.key.id - b.key.id)
+          .slice(0, limit)
+          .map(({ key, user_id, value }) => ({ id: key.id, user_id, execution: value }))
+      ),
+    lastExecution: Effect.sync(() => executions.reduce((last, { key }) => Math.max(last, key.id), 0)),
     movements: (query) =>
       list(
         movements.values(),

@@ -39,52 +39,56 @@ export interface Options {
 }
 
 export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
-  Layer.sync(RateLimitStore, () => {
-    const keysMax = options.keys_max ?? 100_000
-    const buckets = new Map<string, Map<string, Passes>>()
+  Layer.effect(
+    RateLimitStore,
+    Effect.map(Clock.Clock, (clock) => {
+      const keysMax = options.keys_max ?? 100_000
+      const buckets = new Map<string, Map<string, Passes>>()
 
-    const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number): Standing => {
-      const used = passes?.count ?? 0
-      const wait =
-        used < log.limit ? 0 : used === 0 ? log.window_ms : at(passes!, used - log.limit) + log.window_ms - now
-      return { passed, used, wait_ms: wait }
-    }
-
-    const makeRoom = (keys: Map<string, Passes>, until: number): void => {
-      // the first keys were asked for longest ago; two a time keep up with one insertion
-      for (let i = 0; i < 2; i++) {
-        const oldest = keys.entries().next().value
-        if (oldest === undefined) return
-        if (keys.size < keysMax && newest(oldest[1]) > until) return
-        keys.delete(oldest[0])
+      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number): Standing => {
+        const used = passes?.count ?? 0
+        const wait =
+          used < log.limit ? 0 : used === 0 ? log.window_ms : at(passes!, used - log.limit) + log.window_ms - now
+        return { passed, used, wait_ms: wait }
       }
-    }
 
-    const take = (log: Log, now: number): Standing => {
-      let keys = buckets.get(log.bucket)
-      if (keys === undefined) buckets.set(log.bucket, (keys = new Map<string, Passes>()))
-      let passes = keys.get(log.key)
-      if (passes === undefined) {
-        makeRoom(keys, now - log.window_ms)
-        passes = { times: [], head: 0, count: 0 }
-      } else {
-        keys.delete(log.key)
-        forget(passes, now - log.window_ms)
+      const makeRoom = (keys: Map<string, Passes>, until: number): void => {
+        // the first keys were asked for longest ago; two a time keep up with one insertion
+        for (let i = 0; i < 2; i++) {
+          const oldest = keys.entries().next().value
+          if (oldest === undefined) return
+          if (keys.size < keysMax && newest(oldest[1]) > until) return
+          keys.delete(oldest[0])
+        }
       }
-      keys.set(log.key, passes)
-      const passed = passes.count < log.limit
-      if (passed) remember(passes, now, log.limit)
-      return standing(passed, passes, log, now)
-    }
 
-    const peek = (log: Log, now: number): Standing => {
-      const passes = buckets.get(log.bucket)?.get(log.key)
-      if (passes !== undefined) forget(passes, now - log.window_ms)
-      return standing((passes?.count ?? 0) < log.limit, passes, log, now)
-    }
+      const take = (log: Log, now: number): Standing => {
+        let keys = buckets.get(log.bucket)
+        if (keys === undefined) buckets.set(log.bucket, (keys = new Map<string, Passes>()))
+        let passes = keys.get(log.key)
+        if (passes === undefined) {
+          makeRoom(keys, now - log.window_ms)
+          passes = { times: [], head: 0, count: 0 }
+        } else {
+          keys.delete(log.key)
+          forget(passes, now - log.window_ms)
+        }
+        keys.set(log.key, passes)
+        const passed = passes.count < log.limit
+        if (passed) remember(passes, now, log.limit)
+        return standing(passed, passes, log, now)
+      }
 
-    return RateLimitStore.of({
-      take: (log) => Effect.map(Clock.currentTimeMillis, (now) => take(log, now)),
-      peek: (log) => Effect.map(Clock.currentTimeMillis, (now) => peek(log, now))
+      const peek = (log: Log, now: number): Standing => {
+        const passes = buckets.get(log.bucket)?.get(log.key)
+        if (passes !== undefined) forget(passes, now - log.window_ms)
+        return standing((passes?.count ?? 0) < log.limit, passes, log, now)
+      }
+
+      return RateLimitStore.of({
+        takeNow: (log) => take(log, clock.currentTimeMillisUnsafe()),
+        take: (log) => Effect.map(Clock.currentTimeMillis, (now) => take(log, now)),
+        peek: (log) => Effect.map(Clock.currentTimeMillis, (now) => peek(log, now))
+      })
     })
-  })
+  )

@@ -2,6 +2,7 @@
 import { Context, Layer } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
+import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
 
 /** Time a client has to send a whole request, in ms: slow senders are answered 408 and closed. */
 const REQUEST_TIMEOUT_MS = 30_000
@@ -12,18 +13,20 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 /** Bytes of request line and headers together. */
 const HEADER_BYTES_MAX = 16 * 1024
 /** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
-const refusals: Record<string, readonly [status: string, message: string]> = {
-  HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "request line and headers are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: ["408 Request Timeout", "the request did not arrive in time"]
+const refusals: Record<string, Reason> = {
+  HPE_HEADER_OVERFLOW: "HeadersTooLarge",
+  ERR_HTTP_REQUEST_TIMEOUT: "RequestTimeout"
 }
-const malformed = ["400 Bad Request", "this is no HTTP/1.1 request"] as const
+const bodyOf = (reason: Reason): string =>
+  JSON.stringify({ code: codeOf(reason), message: textOf(reason), details: { reason } })
 
 const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const [status, message] = refusals[error.code ?? ""] ?? malformed
-  const body = JSON.stringify({ code: "BAD_REQUEST", message })
+  const reason = refusals[error.code ?? ""] ?? "MalformedRequest"
+  const status = httpStatusOf(reason)
+  const body = bodyOf(reason)
   socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${Http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     // a peer that goes on is not waited for
     () => socket.destroy()
   )
@@ -32,7 +35,7 @@ const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 /** An `Expect` other than 100-continue. */
 const answerExpectation = (_: Http.IncomingMessage, response: Http.ServerResponse): void => {
   response.writeHead(417, { "content-type": "application/json", connection: "close" })
-  response.end(JSON.stringify({ code: "BAD_REQUEST", message: "this expectation cannot be met" }))
+  response.end(bodyOf("ExpectationFailed"))
 }
 
 /** Headers of one request. */
@@ -53,6 +56,23 @@ export const drain = (server: Http.Server): void => {
     if (!server.listening) server.closeIdleConnections()
   }, IDLE_STEP_MS)
   server.once("close", () => clearInterval(timer))
+}
+
+/** Answers a request, or leaves it, untouched, to the listeners behind it. */
+export type Front = (request: Http.IncomingMessage, response: Http.ServerResponse) => boolean
+
+/** Puts a front before the listeners that the server has; the returned function takes it away again. */
+export const putBefore = (server: Http.Server, front: Front): (() => void) => {
+  const behind = server.listeners("request") as Array<Http.RequestListener>
+  const listener: Http.RequestListener = (request, response) => {
+    if (!front(request, response)) for (const each of behind) each(request, response)
+  }
+  for (const each of behind) server.off("request", each)
+  server.on("request", listener)
+  return () => {
+    server.off("request", listener)
+    for (const each of behind) server.on("request", each)
+  }
 }
 
 export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {

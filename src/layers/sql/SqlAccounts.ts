@@ -1,6 +1,7 @@
 /** Users, keys and revocations in a database; SQLite and PostgreSQL alike. */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, SqlError } from "effect/sql"
+import { MULTIPLIER_BPS_DEFAULT } from "../../domain/AccessCode.ts"
 import { Scope } from "../../domain/Enumerations.ts"
 import { Rail } from "../../domain/Identity.ts"
 import { referralCodeOf } from "../../domain/Referral.ts"
@@ -12,6 +13,7 @@ import {
   TooManyKeys,
   type User
 } from "../../services/Accounts.ts"
+import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 
 /** Referral codes tried before the creation of a user fails: among a million users about one meets a code taken. */
@@ -28,9 +30,8 @@ const UserRow = Schema.Struct({
   rail: Rail,
   party_id: Schema.NullOr(Schema.String),
   referral_code: Schema.String,
-  activated: Truth,
-  badge: Truth,
-  multiplier_bps: Schema.Number,
+  badge: Schema.NullOr(Truth),
+  multiplier_bps: Schema.NullOr(Schema.Number),
   created_time: Whole
 })
 const ApiKeyRow = Schema.Struct({
@@ -48,6 +49,7 @@ const ApiKeyRow = Schema.Struct({
   revoked: Truth
 })
 const readUser = Schema.decodeUnknownEffect(UserRow)
+const readActivation = Schema.decodeUnknownEffect(Schema.Struct({ badge: Truth, multiplier_bps: Schema.Number }))
 const readApiKeys = Schema.decodeUnknownEffect(Schema.Array(ApiKeyRow))
 const readRevoked = Schema.decodeUnknownEffect(
   Schema.Array(Schema.Struct({ jti: Schema.String, expires_at_ms: Whole }))
@@ -56,8 +58,19 @@ const readRevoked = Schema.decodeUnknownEffect(
 const userOf = (row: typeof UserRow.Type): User => ({
   ...row,
   party_id: row.party_id ?? undefined,
-  activated: Boolean(row.activated),
-  badge: Boolean(row.badge)
+  activated: row.badge !== null,
+  badge: Boolean(row.badge),
+  multiplier_bps: row.multiplier_bps ?? MULTIPLIER_BPS_DEFAULT
+})
+const activationOf = ({
+  badge,
+  multiplier_bps
+}: {
+  readonly badge: boolean | 0 | 1
+  readonly multiplier_bps: number
+}) => ({
+  badge: Boolean(badge),
+  multiplier_bps
 })
 const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
   ...row,
@@ -79,13 +92,16 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* migrateAccounts
+      yield* migrateActivations
 
-      const user = (user_id: string) =>
+      const userWhere = (column: "user_id" | "referral_code", value: string) =>
         Effect.flatMap(
-          sql`SELECT user_id, root_address, rail, party_id, referral_code, activated, badge, multiplier_bps, created_time
-              FROM users WHERE user_id = ${user_id}`,
+          sql`SELECT user_id, users.root_address, rail, party_id, referral_code, created_time, badge, multiplier_bps
+              FROM users LEFT JOIN activations ON activations.root_address = users.root_address
+              WHERE ${sql(column)} = ${value}`,
           ([row]) => (row === undefined ? Effect.undefined : Effect.map(readUser(row), userOf))
         )
+      const user = (user_id: string) => userWhere("user_id", user_id)
       const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
 
       return Accounts.of({
@@ -103,9 +119,6 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
                     rail,
                     party_id: party_id ?? null,
                     referral_code: referralCodeOf(user_id, attempt),
-                    activated: false,
-                    badge: false,
-                    multiplier_bps: 10_000,
                     ready: false,
                     created_time
                   })} ON CONFLICT DO NOTHING RETURNING user_id`
@@ -117,6 +130,7 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
             })
           ),
         user: (user_id) => orUnavailable(user(user_id)),
+        userOfCode: (referral_code) => orUnavailable(userWhere("referral_code", referral_code)),
         markReady: (user_id) =>
           orUnavailable(Effect.asVoid(sql`UPDATE users SET ready = ${true} WHERE user_id = ${user_id}`)),
         isReady: (user_id) =>
@@ -146,6 +160,33 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
             Effect.asVoid(sql`
               INSERT INTO whitelist ${sql.insert({ root_address, whitelisted })}
               ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted`)
+          ),
+        activate: (root_address, { badge, multiplier_bps }) =>
+          Effect.gen(function* () {
+            // each statement waits for whoever writes the same wallet, and then finds what was written
+            const admitted = yield* sql`
+              INSERT INTO whitelist ${sql.insert({ root_address, whitelisted: true })}
+              ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted
+              WHERE whitelist.whitelisted = ${false} RETURNING root_address`
+            if (!exists(admitted)) return false
+            const activated = yield* sql`
+              INSERT INTO activations ${sql.insert({ root_address, badge, multiplier_bps })}
+              ON CONFLICT DO NOTHING RETURNING root_address`
+            // activated, and taken off the whitelist since: stays as it is
+            if (!exists(activated)) return yield* Effect.fail("activated" as const)
+            return true
+          }).pipe(
+            sql.withTransaction,
+            Effect.catch((error) =>
+              error === "activated" ? Effect.succeed(false) : Effect.fail(new AccountsUnavailable({ cause: error }))
+            )
+          ),
+        activation: (root_address) =>
+          orUnavailable(
+            Effect.flatMap(
+              sql`SELECT badge, multiplier_bps FROM activations WHERE root_address = ${root_address}`,
+              ([row]) => (row === undefined ? Effect.undefined : Effect.map(readActivation(row), activationOf))
+            )
           ),
 
         apiKeys: (user_id) =>

@@ -12,7 +12,7 @@ import type { IntervalCandle } from "../../domain/Candles.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
-import type { Rows } from "../../domain/Page.ts"
+import { type Rows, TextRows } from "../../domain/Page.ts"
 import type { CandleKind, ModelPosition, OrderRow, Projection } from "../../domain/Projection.ts"
 import type { PrivateTopic } from "../../domain/Topic.ts"
 import type { SubAccountState } from "../../domain/User.ts"
@@ -27,6 +27,7 @@ import {
   USER_EVENTS_KEPT_MS,
   type UserEvent
 } from "../../services/History.ts"
+import * as SqlLedger from "./SqlLedger.ts"
 import { history as migrations } from "./migrations/history.ts"
 
 /** Rows of one statement: few shapes, so that their texts stay prepared. */
@@ -36,12 +37,12 @@ const PRUNE_EVERY = 1_024
 /** Batches of a user's events that are read at once. */
 const BATCHES_READ = 256
 
-type Value = string | number | null
-type Row = ReadonlyArray<Value>
-type Write = Effect.Effect<void, SqlError.SqlError>
+export type Value = string | number | null
+export type Row = ReadonlyArray<Value>
+export type Write = Effect.Effect<void, SqlError.SqlError>
 
 /** Writes rows of one table, many a statement. */
-type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
+export type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
 
 interface Position {
   readonly epoch: string
@@ -53,7 +54,7 @@ interface Position {
 }
 
 /** Conditions of a list, gathered with their values. */
-class Where {
+export class Where {
   private readonly terms: Array<string> = []
   readonly values: Array<Value> = []
   and(term: string, ...values: ReadonlyArray<Value>): this {
@@ -71,7 +72,7 @@ class Where {
     return this.and(`${column} IN (${values.map(() => "?").join(", ")})`, ...values)
   }
   toString(): string {
-    return this.terms.join(" AND ")
+    return this.terms.length === 0 ? "1 = 1" : this.terms.join(" AND ")
   }
 }
 
@@ -101,6 +102,24 @@ const eventOf = (line: string, seq: number): UserEvent => {
 
 const decode = <A>(row: RecordRow): A => JSON.parse(row.record) as A
 const same = <A>(value: A): A => value
+
+/** What the parts of the read model write and read with. */
+export interface Tools {
+  readonly query: <A extends object>(
+    text: string,
+    values?: ReadonlyArray<Value>
+  ) => Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>
+  readonly writer: (table: string, columns: ReadonlyArray<string>, conflict: string) => Writer
+  readonly replace: (key: string, columns: ReadonlyArray<string>) => string
+  readonly list: <A>(
+    table: string,
+    time: string,
+    where: Where,
+    page: Pick<ListQuery, "after" | "limit">
+  ) => Effect.Effect<Rows<A>, HistoryUnavailable>
+  readonly owned: (time: string, query: ListQuery) => Where
+  readonly where: () => Where
+}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -134,6 +153,33 @@ const make = Effect.gen(function* () {
   }
   const replace = (key: string, columns: ReadonlyArray<string>): string =>
     `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
+
+  /** One page of a list, looked ahead by one row. */
+  const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
+    if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
+    return Effect.map(
+      query<ListRow>(
+        `SELECT ${time} AS time, id, record FROM ${table} WHERE ${where} ORDER BY ${time} DESC, id DESC LIMIT ?`,
+        [...where.values, limit + 1]
+      ),
+      (rows): Rows<A> => {
+        const last = rows.length > limit ? rows[limit - 1] : undefined
+        const texts = rows.slice(0, limit).map(({ record }) => record)
+        return new TextRows<A>(texts, last && { time: Number(last.time), id: Number(last.id) })
+      }
+    )
+  }
+  /**
+   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
+   * user's list; an expression keeps the planner from the latter.
+   */
+  const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
+    new Where()
+      .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)
+      .when(start_time, `${time} >= ?`, same)
+      .when(end_time, `${time} < ?`, same)
+
+  const ledger = SqlLedger.make({ query, writer, replace, list, owned, where: () => new Where() })
 
   const writeOrders = writer(
     "orders",
@@ -324,6 +370,7 @@ const make = Effect.gen(function* () {
         ])
       )
     }
+    yield* ledger.write(connection, projection, base)
     yield* writeSubAccounts(connection, projection.subAccounts.map(subAccountRow))
     yield* writeInstruments(connection, instrumentRows(projection.instruments))
     if (userEvents.length > 0) {
@@ -418,37 +465,11 @@ const make = Effect.gen(function* () {
     )
   })
 
-  /** One page of a list, looked ahead by one row. */
-  const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
-    if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
-    return Effect.map(
-      query<ListRow>(
-        `SELECT ${time} AS time, id, record FROM ${table} WHERE ${where} ORDER BY ${time} DESC, id DESC LIMIT ?`,
-        [...where.values, limit + 1]
-      ),
-      (rows): Rows<A> => {
-        const last = rows.length > limit ? rows[limit - 1] : undefined
-        return {
-          rows: rows.slice(0, limit).map(decode<A>),
-          next: last && { time: Number(last.time), id: Number(last.id) }
-        }
-      }
-    )
-  }
-  /**
-   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
-   * user's list; an expression keeps the planner from the latter.
-   */
-  const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
-    new Where()
-      .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)
-      .when(start_time, `${time} >= ?`, same)
-      .when(end_time, `${time} < ?`, same)
-
   return History.of({
     position,
     commit,
     restart,
+    ...ledger.reads,
     orders: (asked) => {
       const narrow = asked.order_id !== undefined || asked.order_link_id !== undefined
       const where = owned("created_time", asked, narrow)
@@ -481,6 +502,18 @@ const make = Effect.gen(function* () {
           .when(asked.exec_type, "exec_type = ?", same),
         asked
       ),
+    executionsAfter: (id, limit) =>
+      Effect.map(
+        query<RecordRow & { readonly id: number | string; readonly user_id: string }>(
+          "SELECT id, user_id, record FROM executions WHERE id > ? ORDER BY id LIMIT ?",
+          [id, limit]
+        ),
+        (rows) => rows.map((row) => ({ id: Number(row.id), user_id: row.user_id, execution: decode<Execution>(row) }))
+      ),
+    lastExecution: Effect.map(
+      query<{ readonly id: number | string | null }>("SELECT MAX(id) AS id FROM executions"),
+      ([row]) => Number(row?.id ?? 0)
+    ),
     movements: (asked) => {
       const where = owned("created_time", asked).when(asked.kind, "kind = ?", same)
       if (asked.sub_accounts?.length === 0) where.and("1 = 0")

@@ -1,9 +1,12 @@
 /** What the events of each topic carry in `data`. Source: contract 5.5, 5.6, 5.8. */
 import { Schema } from "effect"
 import { Balance } from "../../domain/Account.ts"
+import { Address } from "../../domain/Address.ts"
 import { BalanceReason, depths, Interval } from "../../domain/Enumerations.ts"
 import { Execution } from "../../domain/Execution.ts"
-import { Candle, Level, MarketSymbol, PublicTrade, Ticker } from "../../domain/Market.ts"
+import { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
+import { Liquidation } from "../../domain/Liquidation.ts"
+import { AggregatedTrade, Candle, Level, MarketSymbol, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { Order } from "../../domain/Order.ts"
 import { Position } from "../../domain/Position.ts"
 import { Millis } from "../../domain/Time.ts"
@@ -38,6 +41,31 @@ export const TradeData = Schema.Struct({
   list: Schema.Array(PublicTrade).annotate({ description: "Oldest first; an update holds the trades of one event" })
 })
 export type TradeData = typeof TradeData.Type
+
+export const AggregatedTradeData = Schema.Struct({
+  type: Schema.Literal("update"),
+  ...ts,
+  market_addr: Address,
+  symbol: MarketSymbol,
+  list: Schema.Array(AggregatedTrade).annotate({
+    description: "The trades of one matching event, those of one price and side as one"
+  })
+})
+export type AggregatedTradeData = typeof AggregatedTradeData.Type
+
+export const LiquidationData = Schema.Struct({
+  type: Schema.Literal("update"),
+  ...ts,
+  symbol: MarketSymbol,
+  list: Schema.Array(Liquidation).annotate({ description: "The fills of one matching event" })
+})
+export type LiquidationData = typeof LiquidationData.Type
+
+export const PoolData = Schema.Struct({ type: Schema.Literal("snapshot"), ...ts, ...InsurancePool.fields })
+export type PoolData = typeof PoolData.Type
+
+export const AlertData = Schema.Struct({ type: Schema.Literals(["snapshot", "update"]), ...ts, ...AdlAlert.fields })
+export type AlertData = typeof AlertData.Type
 
 export const TickerData = Schema.Struct({ type: Schema.Literal("snapshot"), ...Ticker.fields })
 export type TickerData = typeof TickerData.Type

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { BLOCK_BYTES } from "../../../src/backend/journal/Block.ts"
+import { PORTION } from "../../../src/backend/journal/CommandIds.ts"
 import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
@@ -71,13 +73,88 @@ describe("Journal", () => {
 
   it("finds the last entry of a command_id, also inside the open transaction, and forgets what is rolled back", () => {
     const journal = open()
+    const command = Command.encode(deposit(1, "a")).finish()
     journal.begin()
-    journal.append(1, "a", new Uint8Array([1]), new Uint8Array([2]))
-    assert.deepStrictEqual(journal.find("a")?.result, new Uint8Array([2]))
+    journal.append(1, "a", command, new Uint8Array([2]))
+    const found = journal.find("a")
+    journal.append(2, "a", command, new Uint8Array([3]))
+    assert.deepStrictEqual(journal.find("a")?.result, new Uint8Array([3]))
+    assert.deepStrictEqual(found?.result, new Uint8Array([2]))
     journal.rollback()
     assert.isUndefined(journal.find("a"))
+    journal.begin()
+    journal.append(3, "a", command, new Uint8Array([4]))
+    journal.commit()
+    assert.deepInclude(journal.find("a"), { position: 1, at_ms: 3, result: new Uint8Array([4]) })
     journal.close()
   })
+
+  it("keeps turns of any size: many entries in one, one that is larger than a block, none", () => {
+    const journal = open()
+    const sizes = [10, 3 * BLOCK_BYTES, 0, 200, 40_000, 40_000, ...Array.from({ length: 2000 }, () => 250)]
+    const commands = sizes.map((size, i) => Command.encode(deposit(i, `c-${i}`.padEnd(size, "."))).finish())
+    journal.begin()
+    commands.forEach((command, i) => {
+      journal.append(i, `c-${i}`.padEnd(sizes[i]!, "."), command, i % 3 === 0 ? null : new Uint8Array([i % 256]))
+    })
+    journal.append(sizes.length, null, null, null)
+    journal.commit()
+    journal.begin()
+    journal.commit()
+    const check = (journal: Journal) => {
+      const entries = [...journal.entries()]
+      assert.strictEqual(entries.length, sizes.length + 1)
+      assert.deepInclude(entries.at(-1), { at_ms: sizes.length, command: undefined, result: undefined })
+      assert.strictEqual(entries.at(-1)!.chain, journal.chainAt(journal.position))
+      for (const [i, command] of commands.entries()) {
+        const result = i % 3 === 0 ? undefined : new Uint8Array([i % 256])
+        const expected = { position: i + 1, at_ms: i, command, result }
+        assert.deepInclude(entries[i], expected)
+        if (i % 50 < 6) assert.deepStrictEqual(journal.find(`c-${i}`.padEnd(sizes[i]!, ".")), expected)
+      }
+    }
+    check(journal)
+    journal.close()
+    const again = open()
+    check(again)
+    again.close()
+  })
+
+  it(
+    "finds ids over portions, starts and damage of their index, and forgets them after 24 h",
+    { timeout: 60_000 },
+    () => {
+      const journal = open()
+      const last = 2 * PORTION + 1000
+      const day = 24 * 60 * 60 * 1000
+      // the first portion ends a day before the last entry
+      const timeOf = (position: number) => (position < PORTION ? position : day + position)
+      for (let position = 1; position <= last;) {
+        journal.begin()
+        for (let i = 0; i < 4096 && position <= last; i++, position++) {
+          const command = Command.encode(deposit(1, `id-${position}`)).finish()
+          journal.append(timeOf(position), `id-${position}`, command, null)
+        }
+        journal.commit()
+      }
+      const check = (journal: Journal) => {
+        for (const position of [PORTION, PORTION + 1, 2 * PORTION - 1, 2 * PORTION, last])
+          assert.strictEqual(journal.find(`id-${position}`)?.position, position)
+        for (const position of [1, 2, PORTION - 1]) assert.isUndefined(journal.find(`id-${position}`))
+        for (const id of ["id-0", `id-${last + 1}`, "another"]) assert.isUndefined(journal.find(id))
+      }
+      check(journal)
+      journal.close()
+      for (const damage of ["SELECT 1", "UPDATE command_ids SET ids = zeroblob(524288)", "DELETE FROM command_ids"]) {
+        const db = new DatabaseSync(path)
+        db.exec(damage)
+        db.close()
+        const again = open()
+        check(again)
+        again.close()
+      }
+    }
+  )
 
   it("refuses a journal whose state hash differs at a checkpoint", () => {
     const journal = open()
@@ -96,14 +173,14 @@ describe("Journal", () => {
     journal.checkpoint(fakeMachine.headSeq(state), fakeMachine.hash(state))
     journal.close()
     const db = new DatabaseSync(path)
-    db.exec("DELETE FROM entries WHERE position = 3")
+    db.exec("DELETE FROM blocks WHERE position = 3")
     const short = Journal.read(path)
     assert.match(
       refused(() => replay(fakeMachine, short)),
       /entries are lost/
     )
     short.close()
-    db.exec("DELETE FROM entries WHERE position = 1")
+    db.exec("DELETE FROM blocks WHERE position = 1")
     db.close()
     const gap = Journal.read(path)
     assert.match(

@@ -23,6 +23,7 @@ import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
 import type { Machine } from "../../../src/backend/Machine.ts"
 import { defaultLimits } from "../../../src/backend/server/EventLog.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
 import { random, START, Users } from "../../simulation/Users.ts"
 import { config } from "../Bench.ts"
 
@@ -94,6 +95,11 @@ const refused = (f: () => unknown): string => {
   return assert.fail("nothing was thrown")
 }
 
+const transferOf = ({ outcome }: CommandResult) => {
+  const result = outcome?.$case === "ack" ? outcome.value.result : undefined
+  return result?.$case === "transfer" ? Transfer.encode(result.value).finish() : assert.fail("no transfer was answered")
+}
+
 /** Opens, recovers, closes. */
 const recovering = (with_: Machine<Engine.State, Config> = machine, upgrade = false) => {
   warnings.length = 0
@@ -151,6 +157,28 @@ describe("a start from a snapshot", () => {
     assert.deepStrictEqual(warnings, [])
     second.play(50)
     second.journal.close()
+  })
+
+  it("answers a deposit of before it with what it was, and changes nothing", () => {
+    const playing = new Playing()
+    const deposits: Array<readonly [Command, CommandResult]> = []
+    playing.play(200, (command, result) => {
+      if (command.command?.$case === "deposit_funds" && result.outcome?.$case === "ack")
+        deposits.push([command, result])
+    })
+    playing.snapshot()
+    playing.journal.close()
+    assert.isAbove(deposits.length, 6)
+    const { users } = playing
+    const again = new Playing(users)
+    assert.strictEqual(again.recovered.entries, 0)
+    for (const [command, result] of deposits) {
+      const repeated = { ...command, command_id: `again-${command.command_id}` }
+      const { events, result: answer } = machine.apply(again.state, { at_ms: users.now, command: repeated })
+      assert.deepStrictEqual(events, [])
+      assert.deepStrictEqual(transferOf(answer!), transferOf(result))
+    }
+    again.journal.close()
   })
 
   it("answers commands and links of before it", () => {
@@ -292,16 +320,20 @@ describe("a damaged middle", () => {
     const whole = readFileSync(path)
     const damages = [
       [
-        "UPDATE entries SET command = CAST(substr(command, 1, 20) || x'ff' || substr(command, 22) AS BLOB) WHERE position = 200",
+        "UPDATE blocks SET entries = CAST(substr(entries, 1, 40) || x'ff' || substr(entries, 42) AS BLOB) WHERE position = 200",
         200
       ],
-      ["UPDATE entries SET at_ms = at_ms + 1 WHERE position = 200", 200],
-      ["UPDATE entries SET result = NULL WHERE position = 200", 200],
-      ["DELETE FROM entries WHERE position = 199", 200],
+      // the lowest byte of a time in ms is 0
+      ["UPDATE blocks SET entries = CAST(x'01' || substr(entries, 2) AS BLOB) WHERE position = 200", 200],
+      ["UPDATE blocks SET entries = substr(entries, 1, length(entries) - 1) WHERE position = 200", 200],
+      ["DELETE FROM blocks WHERE position = 199", 200],
       [
-        "UPDATE entries SET position = -1 WHERE position = 200; UPDATE entries SET position = 200 WHERE position = 201; UPDATE entries SET position = 201 WHERE position = -1",
+        `UPDATE blocks SET position = -1, first = -1 WHERE position = 200; UPDATE blocks SET position = 200, first = 200 WHERE position = 201;
+        UPDATE blocks SET position = 201, first = 201 WHERE position = -1`,
         200
-      ]
+      ],
+      // two entries that pass for one
+      ["DELETE FROM blocks WHERE position = 199; UPDATE blocks SET first = 199 WHERE position = 200", 199]
     ] as const
     for (const [sql, position] of damages) {
       writeFileSync(path, whole)
@@ -314,6 +346,38 @@ describe("a damaged middle", () => {
     }
     writeFileSync(path, whole)
     assert.strictEqual(machine.hash(recovering().state), hash)
+  })
+
+  it("is refused within a turn of many entries too, whichever byte", () => {
+    const journal = open()
+    const users = new Users(random(6))
+    journal.begin()
+    for (let i = 0; i < 50; i++) {
+      const command = users.one()
+      journal.append(users.now, command.command_id, Command.encode(command).finish(), new Uint8Array([i]))
+    }
+    journal.commit()
+    journal.close()
+    const read = (): number => {
+      const journal = Journal.read(path)
+      try {
+        return [...journal.entries()].length
+      } finally {
+        journal.close()
+      }
+    }
+    assert.strictEqual(read(), 50)
+    const db = new DatabaseSync(path)
+    const { entries } = db.prepare("SELECT entries FROM blocks").get() as { entries: Uint8Array }
+    const update = db.prepare("UPDATE blocks SET entries = ?")
+    const next = random(7)
+    for (let i = 0; i < 100; i++) {
+      const bytes = new Uint8Array(entries)
+      bytes[Math.floor(next() * bytes.length)]! ^= 1 << Math.floor(next() * 8)
+      update.run(bytes)
+      assert.match(refused(read), /from position 1 to position 50 is not what was written/)
+    }
+    db.close()
   })
 
   it("never serves another state, whichever bytes of the file change", () => {
@@ -344,6 +408,29 @@ describe("a damaged middle", () => {
     db.exec("DELETE FROM links WHERE link = (SELECT min(link) FROM links)")
     db.close()
     assert.match(refused(recovering), /its index gives nothing for order_link_id/)
+  })
+
+  it("of the index of transfers is refused too, as is another configuration", () => {
+    const playing = new Playing()
+    playing.play(200)
+    playing.journal.close()
+    const whole = readFileSync(path)
+    const first = "(SELECT seq FROM transfers ORDER BY seq LIMIT 1)"
+    for (const [sql, message] of [
+      [`DELETE FROM transfers WHERE seq = ${first}`, /its index gives nothing for transfer/],
+      [`UPDATE transfers SET seq = seq - 1 WHERE seq = ${first}`, /transfer .* in its index is not what was written/],
+      [
+        `UPDATE transfers SET transfer = replace(transfer, 'USDC', 'USDT') WHERE seq = ${first}`,
+        /is not what was written/
+      ],
+      ["UPDATE meta SET value = replace(value, '60000', '60001') WHERE key = 'config'", /what it was made with is not/]
+    ] as const) {
+      writeFileSync(path, whole)
+      const db = new DatabaseSync(path)
+      db.exec(sql)
+      db.close()
+      assert.match(refused(recovering), message, sql)
+    }
   })
 })
 

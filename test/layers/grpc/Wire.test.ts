@@ -3,6 +3,7 @@ import { aggregatedTradeId, marketAddress } from "../../../src/domain/Address.ts
 import * as Wire from "../../../src/layers/grpc/Wire.ts"
 import { Command } from "../../../src/proto/gateway/v1/sequencer.ts"
 import * as Types from "../../../src/proto/gateway/v1/types.ts"
+import type { Command as Domain } from "../../../src/services/Sequencer.ts"
 
 describe("the tables of enumerations", () => {
   it("pair every value of proto but UNSPECIFIED with one value of the domain", () => {
@@ -26,7 +27,9 @@ describe("the tables of enumerations", () => {
       instrumentStatus: Types.InstrumentStatus,
       orderFilter: Types.OrderFilter,
       balanceReason: Types.BalanceReason,
-      transferStatus: Types.TransferStatus
+      transferStatus: Types.TransferStatus,
+      adlMode: Types.AdlMode,
+      adlTriggerReason: Types.AdlTriggerReason
     }
     for (const [name, table] of Object.entries(Wire.enumTables)) {
       const numbers = Object.values(enums[name as keyof typeof enums]).filter((number) => number > 0)
@@ -160,6 +163,13 @@ describe("records", () => {
   })
 })
 
+type SequencerCommand = Command["command"]
+/** What of a command arrives on the other side of the wire. */
+const across = (body: Domain["body"]): SequencerCommand => {
+  const command = Wire.fromCommand({ command_id: "c", user_id: "u", sub_account_address: "0xa", body }, 5)
+  return Command.decode(Command.encode(command).finish()).command
+}
+
 describe("commands", () => {
   it("survive the wire whole", () => {
     const command = Wire.fromCommand(
@@ -180,6 +190,9 @@ describe("commands", () => {
             reduce_only: true,
             close_on_trigger: false,
             order_link_id: "a-1",
+            expire_time: undefined,
+            trigger: undefined,
+            tpsl: undefined,
             smp_type: "CancelBoth"
           }
         }
@@ -203,6 +216,117 @@ describe("commands", () => {
         smp_type: Types.SmpType.SMP_TYPE_CANCEL_BOTH
       }
     )
+  })
+
+  it("carry triggers and exits of orders, and of amends what changes", () => {
+    const place = across({
+      type: "place",
+      order: {
+        symbol: "BTC-USDC",
+        side: "Buy",
+        order_type: "Limit",
+        qty: "0.5",
+        price: "60000",
+        time_in_force: "GTT",
+        expire_time: 1767225600000,
+        post_only: false,
+        reduce_only: false,
+        close_on_trigger: true,
+        order_link_id: undefined,
+        trigger: { trigger_price: "61000", trigger_by: "IndexPrice", trigger_direction: "Up" },
+        tpsl: {
+          mode: "Partial",
+          take_profit: { trigger_price: "62000", trigger_by: "MarkPrice" },
+          stop_loss: undefined
+        },
+        smp_type: "CancelTaker"
+      }
+    })
+    if (place?.$case !== "place_order") return assert.fail("another command")
+    assert.strictEqual(place.value.expire_time_ms, 1767225600000)
+    assert.deepStrictEqual(place.value.trigger, {
+      trigger_by: Types.TriggerBy.TRIGGER_BY_INDEX_PRICE,
+      trigger_direction: Types.TriggerDirection.TRIGGER_DIRECTION_UP,
+      trigger_price: "61000"
+    })
+    assert.deepStrictEqual(place.value.tpsl, {
+      mode: Types.TpslMode.TPSL_MODE_PARTIAL,
+      take_profit: { trigger_by: Types.TriggerBy.TRIGGER_BY_MARK_PRICE, trigger_price: "62000" },
+      stop_loss: undefined
+    })
+    const amend = across({
+      type: "amend",
+      amend: {
+        symbol: "BTC-USDC",
+        order: { order_id: order.order_id, order_link_id: undefined },
+        price: undefined,
+        qty: undefined,
+        trigger_price: "60500",
+        tpsl: { mode: undefined, take_profit: undefined, stop_loss: { trigger_price: "0", trigger_by: "LastPrice" } },
+        order_iv: 0
+      }
+    })
+    if (amend?.$case !== "amend_order") return assert.fail("another command")
+    assert.strictEqual(amend.value.trigger_price, "60500")
+    assert.deepStrictEqual(amend.value.tpsl, {
+      mode: Types.TpslMode.TPSL_MODE_UNSPECIFIED,
+      take_profit: undefined,
+      stop_loss: { trigger_by: Types.TriggerBy.TRIGGER_BY_LAST_PRICE, trigger_price: "0" }
+    })
+  })
+
+  it("carry positions, margin and money", () => {
+    const symbol = "BTC-USDC"
+    const stop = { trigger_price: "59000", trigger_by: "MarkPrice" } as const
+    const bodies: ReadonlyArray<readonly [Domain["body"], SequencerCommand]> = [
+      [
+        { type: "set_leverage", symbol, leverage: "12.5" },
+        { $case: "set_leverage", value: { symbol, leverage: "12.5" } }
+      ],
+      [
+        { type: "set_margin_mode", symbol, margin_mode: "Isolated", leverage: undefined },
+        {
+          $case: "set_margin_mode",
+          value: { symbol, margin_mode: Types.MarginMode.MARGIN_MODE_ISOLATED, leverage: undefined }
+        }
+      ],
+      [
+        { type: "add_margin", symbol, margin: "-5" },
+        { $case: "add_margin", value: { symbol, margin: "-5" } }
+      ],
+      [
+        {
+          type: "set_trading_stop",
+          symbol,
+          tpsl: { mode: "Partial", take_profit: undefined, stop_loss: stop },
+          take_profit_size: undefined,
+          stop_loss_size: "0.1"
+        },
+        {
+          $case: "set_trading_stop",
+          value: {
+            symbol,
+            tpsl: {
+              mode: Types.TpslMode.TPSL_MODE_PARTIAL,
+              take_profit: undefined,
+              stop_loss: { trigger_by: Types.TriggerBy.TRIGGER_BY_MARK_PRICE, trigger_price: "59000" }
+            },
+            take_profit_size: undefined,
+            stop_loss_size: "0.1"
+          }
+        }
+      ],
+      [{ type: "delete_sub_account" }, { $case: "delete_sub_account", value: {} }],
+      [
+        { type: "withdraw", withdrawal_id: "w", asset: "USDC", amount: "1", destination: "0xb" },
+        { $case: "withdraw_funds", value: { withdrawal_id: "w", asset: "USDC", amount: "1", destination: "0xb" } }
+      ],
+      [
+        { type: "credit", reward_id: "r", asset: "USDC", amount: "1" },
+        { $case: "credit_reward", value: { reward_id: "r", asset: "USDC", amount: "1" } }
+      ]
+    ]
+    for (const [body, expected] of bodies) assert.deepStrictEqual(across(body), expected)
   })
 
   it("name an order by either id, and leave the absent one empty", () => {

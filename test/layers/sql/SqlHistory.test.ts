@@ -1,19 +1,188 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
+import type { Event } from "../../../src/domain/Event.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
+import { DAY_MS } from "../../../src/domain/Time.ts"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import { History } from "../../../src/services/History.ts"
 import { suite } from "../../contracts/HistoryContract.ts"
-import { body, event } from "../../doubles/events.ts"
+import { body, event, START, userOf, uuid } from "../../doubles/events.ts"
 
 const on = (filename: string) =>
   SqlHistory.layer.pipe(Layer.provide(NodeSqlite.layer({ filename, synchronous: "NORMAL" })))
 
 suite("SQLite", on(":memory:"))
+
+/** A page of each list, as its users ask for it. */
+const pages = Effect.gen(function* () {
+  const history = yield* History
+  const after = { time: START, id: 5 }
+  const own = {
+    user_id: "u",
+    sub_accounts: undefined,
+    symbol: undefined,
+    start_time: START,
+    end_time: START + 1,
+    limit: 50,
+    after
+  }
+  const market = { symbol: "BTC-USDC", start_time: START, end_time: START + 1, limit: 50 }
+  yield* history.orders({ ...own, order_id: undefined, order_link_id: undefined, statuses: undefined })
+  yield* history.orders({ ...own, order_id: undefined, order_link_id: undefined, statuses: ["New"] })
+  yield* history.orders({ ...own, order_id: undefined, order_link_id: undefined, statuses: ["Filled"] })
+  yield* history.executions({ ...own, order_id: undefined, exec_type: undefined })
+  yield* history.executionsAt({ ...own, offset: 0 })
+  yield* history.closedPnls(own)
+  yield* history.transactions({ ...own, type: undefined })
+  yield* history.transactions({ ...own, type: "fee" })
+  yield* history.fundingPayments(own)
+  yield* history.movements({ ...own, kind: "deposit" })
+  yield* history.fundingRates({ ...market, after })
+  yield* history.openInterest({ ...market, after, interval: "5" })
+  yield* history.pools(market)
+  yield* history.pools({ ...market, symbol: undefined })
+  yield* history.adlAlerts(market)
+  yield* history.adlAlerts({ ...market, symbol: undefined })
+  yield* history.candles({ kind: "mark", symbol: "BTC-USDC", interval: "1", start: 0, end: START, limit: 5 })
+  yield* history.marketHours({ user_id: "u", start: 0, end: START })
+  yield* history.marketHours({ user_id: undefined, start: 0, end: START })
+  yield* history.accountHours({ user_id: "u", start: 0, end: START })
+  yield* history.hoursBefore({ user_id: "u", hour: START })
+  yield* history.fills({ user_id: "u", start: START, end: START + 1 })
+})
+
+describe("SqlHistory on SQLite, however large it grows", () => {
+  it.effect("reads every page as one range of an index, in its order", () =>
+    Effect.gen(function* () {
+      const asked: Array<readonly [string, ReadonlyArray<unknown>]> = []
+      const recording = Layer.effect(
+        SqlClient.SqlClient,
+        Effect.map(
+          SqlClient.SqlClient,
+          (sql) =>
+            new Proxy(sql, {
+              get: (target, key) =>
+                key === "unsafe"
+                  ? (text: string, values: ReadonlyArray<unknown> = []) => {
+                      asked.push([text, values])
+                      return target.unsafe(text, values)
+                    }
+                  : Reflect.get(target, key)
+            })
+        )
+      )
+      yield* Effect.gen(function* () {
+        asked.length = 0
+        yield* pages
+        const sql = yield* SqlClient.SqlClient
+        const selects = [...asked].filter(([text]) => text.startsWith("SELECT"))
+        assert.isAbove(selects.length, 20)
+        for (const [text, values] of selects) {
+          const plan = yield* sql.unsafe<{ readonly detail: string }>(`EXPLAIN QUERY PLAN ${text}`, values)
+          const details = plan.map(({ detail }) => detail).join("; ")
+          assert.match(details, /^SEARCH /u, text)
+          assert.notMatch(details, /SCAN|TEMP B-TREE/u, text)
+        }
+      }).pipe(
+        Effect.provide(
+          SqlHistory.layer.pipe(
+            Layer.provideMerge(recording),
+            Layer.provide(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" }))
+          )
+        )
+      )
+    })
+  )
+})
+
+describe("SqlHistory on a database of an earlier version", () => {
+  it.effect("fills in what its executions tell, and goes on", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      )
+      const filename = join(folder, "history.sqlite")
+      const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
+      const later = START + 3_600_000
+      const events = [
+        event(1, body.order({ order_id: uuid(1) })),
+        event(2, body.execution({ exec_time: String(START) }), { ts_ms: START }),
+        event(3, body.funded({ exec_time: String(later + 40) }), { ts_ms: later + 40 }),
+        event(4, body.order({ order_id: uuid(2), side: "Sell" }), { ts_ms: later + 50 }),
+        event(5, body.closing({ order_id: uuid(2), exec_time: String(later + 50) }), { ts_ms: later + 50 })
+      ]
+      const half = body.closing({ order_id: uuid(2), exec_time: String(later + 60) })
+      const known = Effect.gen(function* () {
+        const history = yield* History
+        const own = {
+          user_id: userOf(1).user_id,
+          sub_accounts: undefined,
+          symbol: undefined,
+          start_time: undefined,
+          end_time: undefined,
+          limit: 50,
+          after: undefined
+        }
+        return {
+          closed: (yield* history.closedPnls(own)).rows,
+          payments: (yield* history.fundingPayments(own)).rows,
+          hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: later + DAY_MS }),
+          ledger: yield* history.ledger
+        }
+      })
+      const write = (events: ReadonlyArray<Event>) =>
+        Effect.gen(function* () {
+          const history = yield* History
+          const projecting = new Projecting({
+            position: yield* history.position,
+            heads: yield* history.streamHeads,
+            candles: yield* history.lastCandles,
+            ledger: yield* history.ledger
+          })
+          yield* history.commit(projecting.next("e1", events))
+          return yield* known
+        })
+      const before = yield* run(write(events))
+      // as the earlier version left it: without the ledger's tables
+      const database = new DatabaseSync(filename)
+      const tables = database.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))"
+      )
+      const ledgers = [
+        "closed_pnls",
+        "transactions",
+        "funding_payments",
+        "funding_rates",
+        "open_interest",
+        "insurance_pools",
+        "adl_alerts",
+        "market_hours",
+        "last_market_hours",
+        "account_hours",
+        "last_account_hours"
+      ]
+      assert.strictEqual(tables.all(JSON.stringify(ledgers)).length, ledgers.length)
+      for (const table of ledgers) database.exec(`DROP TABLE ${table}`)
+      database.exec("DROP INDEX movements_kind")
+      database.exec("DELETE FROM history_migrations WHERE migration_id > 1")
+      database.close()
+
+      const after = yield* run(known)
+      assert.strictEqual(after.closed[0]!.closed_pnl, "186.69")
+      assert.strictEqual(after.payments[0]!.funding_time_ms, later)
+      assert.deepStrictEqual(after, before)
+      const went = yield* run(write([event(6, half, { ts_ms: later + 60 })]))
+      assert.strictEqual(went.closed[0]!.fill_count, 2, "what was half closed goes on")
+    })
+  )
+})
 
 describe("SqlHistory on a file", () => {
   it.effect("goes on where it stood after the process ended", () =>

@@ -8,16 +8,38 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
+import * as SqlAccessCodes from "../../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
+import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
+import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
+import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
+import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
+import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
+import { CompetitionStore, type Entry, placeOf } from "../../../src/services/CompetitionStore.ts"
 import { NonceStore } from "../../../src/services/NonceStore.ts"
+import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
+import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
+import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
+import * as ReferralStoreContract from "../../contracts/ReferralStoreContract.ts"
+import * as RewardStoreContract from "../../contracts/RewardStoreContract.ts"
+import * as SwitchStoreContract from "../../contracts/SwitchStoreContract.ts"
 
 const memory = NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })
 
 AccountsContract.suite("SQLite", Layer.provide(SqlAccounts.layer, memory))
+BanStoreContract.suite("SQLite", Layer.provide(SqlBanStore.layer, memory))
+CompetitionStoreContract.suite("SQLite", Layer.provide(SqlCompetitionStore.layer, memory))
+ReferralStoreContract.suite("SQLite", Layer.provide(SqlReferralStore.layer, memory))
+RewardStoreContract.suite("SQLite", Layer.provide(SqlRewardStore.layer, memory))
+AccessCodesContract.suite(
+  "SQLite",
+  SqlAccessCodes.layer.pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(Layer.fresh(memory)))
+)
+SwitchStoreContract.suite("SQLite", Layer.provide(SqlSwitchStore.layer, memory))
 NonceStoreContract.suite("SQLite", Layer.provide(SqlNonceStore.layer(), memory))
 NonceStoreContract.suite(
   "SQLite, by space",
@@ -26,6 +48,58 @@ NonceStoreContract.suite(
     windowed: Layer.provide(SqlNonceStore.layer(), Layer.fresh(memory))
   })
 )
+
+/** Entries of the leaderboard that is measured; `LEADERBOARD=100000` shows the times of a great one. */
+const ENTRIES = Number(process.env["LEADERBOARD"] ?? 2_000)
+
+describe("SqlCompetitionStore", () => {
+  it.effect(
+    "finds a page and a rank by their index, however many take part",
+    () =>
+      Effect.gen(function* () {
+        const store = yield* CompetitionStore
+        const sql = yield* SqlClient.SqlClient
+        const { competition, entry, idOf } = CompetitionStoreContract
+        const id = idOf(1)
+        yield* store.create(competition(1), 0)
+        const entries: Array<Entry> = Array.from({ length: ENTRIES }, (_, i) =>
+          entry(`0x${((i * 7_919) % ENTRIES).toString(16).padStart(64, "0")}`, { score: `${i}.5`, user_id: `u${i}` })
+        )
+        for (let at = 0; at < ENTRIES; at += 5_000) {
+          const revision = at / 5_000 + 1
+          yield* store.advance(id, { revision, counted_to: 0, eligible_total: "1" }, entries.slice(at, at + 5_000))
+        }
+        const timed = <A, E>(name: string, effect: Effect.Effect<A, E>) =>
+          Effect.gen(function* () {
+            const start = performance.now()
+            const found = yield* effect
+            if (process.env["LEADERBOARD"] !== undefined)
+              console.log(`${ENTRIES} entries, ${name}: ${(performance.now() - start).toFixed(2)} ms`)
+            return found
+          })
+        const middle = entries[Math.floor(ENTRIES / 2)]!
+        const last = entries[0]!
+        const after = placeOf(middle)!
+        assert.strictEqual((yield* timed("first page", store.ranked(id, undefined, 20))).length, 20)
+        const page = yield* timed("page in the middle", store.ranked(id, after, 20))
+        assert.strictEqual(page[0]!.score, `${Math.floor(ENTRIES / 2) - 1}.5`)
+        assert.strictEqual(yield* timed("rank in the middle", store.ahead(id, after)), Math.ceil(ENTRIES / 2) - 1)
+        assert.strictEqual(yield* timed("rank of the last", store.ahead(id, placeOf(last)!)), ENTRIES - 1)
+        assert.strictEqual((yield* timed("entries of a user", store.entriesOf(id, middle.user_id))).length, 1)
+
+        const planOf = (statement: Effect.Effect<ReadonlyArray<{ readonly detail: string }>, unknown>) =>
+          Effect.map(statement, (rows) => rows.map(({ detail }) => detail).join("; "))
+        const ranked = yield* planOf(sql`EXPLAIN QUERY PLAN SELECT * FROM competition_entries
+          WHERE competition_id = ${id} AND place IS NOT NULL AND place > ${after} ORDER BY place LIMIT ${20}`)
+        const ahead = yield* planOf(sql`EXPLAIN QUERY PLAN SELECT COUNT(*) AS n FROM competition_entries
+          WHERE competition_id = ${id} AND place IS NOT NULL AND place >= ${""} AND place < ${after}`)
+        assert.include(ranked, "USING INDEX competition_places")
+        assert.notInclude(ranked, "TEMP B-TREE")
+        assert.include(ahead, "USING COVERING INDEX competition_places")
+      }).pipe(Effect.provide(SqlCompetitionStore.layer.pipe(Layer.provideMerge(Layer.fresh(memory))))),
+    600_000
+  )
+})
 
 const owner = new Uint8Array(32).fill(7)
 

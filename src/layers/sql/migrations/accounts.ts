@@ -77,6 +77,16 @@ const nonces = each(({ bytes, clustered }) => [
   `CREATE INDEX windowed_nonces_by_expiry ON windowed_nonces (expires_at_ms)`
 ])
 
+const switches = each(() => [
+  `CREATE TABLE switches (
+    user_id TEXT NOT NULL,
+    sub_account_address TEXT NOT NULL,
+    enabled BOOLEAN NOT NULL,
+    time_window INTEGER NOT NULL,
+    PRIMARY KEY (user_id, sub_account_address)
+  )`
+])
+
 /** Brings the tables of accounts up to date; both adapters below run it while they are built. */
 export const migrateAccounts = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_accounts": accounts }),
@@ -87,4 +97,10 @@ export const migrateAccounts = Migrator.make({})({
 export const migrateNonces = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_nonces": nonces }),
   table: "migrations_nonces"
+})
+
+/** Brings the table of the dead-man's switch up to date. */
+export const migrateSwitches = Migrator.make({})({
+  loader: Migrator.fromRecord({ "1_switches": switches }),
+  table: "migrations_switches"
 })

@@ -6,6 +6,7 @@
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
+import { backfill } from "../Backfill.ts"
 
 const tables = [
   `CREATE TABLE history_position (
@@ -58,9 +59,67 @@ const tables = [
     seq BIGINT NOT NULL, PRIMARY KEY (user_id, topic, sub_account_address, subject))`
 ]
 
+/** Money and results, and what markets tell now and then. */
+const ledger = [
+  `CREATE TABLE closed_pnls (
+    order_id TEXT PRIMARY KEY, id BIGINT NOT NULL, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL,
+    symbol TEXT NOT NULL, created_time BIGINT NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX closed_pnls_list ON closed_pnls (user_id, created_time, id)`,
+  // two of one event have neighbouring ids
+  `CREATE TABLE transactions (
+    id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, type TEXT NOT NULL,
+    time BIGINT NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX transactions_list ON transactions (user_id, time, id)`,
+  `CREATE INDEX transactions_type ON transactions (user_id, type, time, id)`,
+  `CREATE TABLE funding_payments (
+    id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL,
+    funding_time BIGINT NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX movements_kind ON movements (user_id, kind, created_time, id)`,
+  `CREATE INDEX funding_payments_list ON funding_payments (user_id, funding_time, id)`,
+
+  `CREATE TABLE funding_rates (
+    symbol TEXT NOT NULL, funding_time BIGINT NOT NULL, id BIGINT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (symbol, funding_time, id))`,
+  `CREATE TABLE open_interest (
+    symbol TEXT NOT NULL, span TEXT NOT NULL, time BIGINT NOT NULL, id BIGINT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (symbol, span, time))`,
+  `CREATE TABLE insurance_pools (
+    symbol TEXT NOT NULL, time BIGINT NOT NULL, id BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (symbol, time, id))`,
+  `CREATE INDEX insurance_pools_all ON insurance_pools (time, id)`,
+  `CREATE TABLE adl_alerts (
+    symbol TEXT NOT NULL, time BIGINT NOT NULL, id BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (symbol, time, id))`,
+  `CREATE INDEX adl_alerts_all ON adl_alerts (time, id)`,
+
+  // hours that are over; the running one of each stands in the last_ table, one row for each that ever moved
+  `CREATE TABLE market_hours (
+    user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL, hour BIGINT NOT NULL,
+    record TEXT NOT NULL, PRIMARY KEY (sub_account_address, symbol, hour))`,
+  `CREATE INDEX market_hours_user ON market_hours (user_id, hour)`,
+  `CREATE INDEX market_hours_all ON market_hours (hour)`,
+  `CREATE TABLE last_market_hours (
+    user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL, hour BIGINT NOT NULL,
+    record TEXT NOT NULL, PRIMARY KEY (sub_account_address, symbol))`,
+  `CREATE INDEX last_market_hours_user ON last_market_hours (user_id)`,
+  `CREATE INDEX last_market_hours_all ON last_market_hours (hour)`,
+  `CREATE TABLE account_hours (
+    user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, hour BIGINT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (sub_account_address, hour))`,
+  `CREATE INDEX account_hours_user ON account_hours (user_id, hour)`,
+  `CREATE INDEX account_hours_all ON account_hours (hour)`,
+  `CREATE TABLE last_account_hours (
+    user_id TEXT NOT NULL, sub_account_address TEXT PRIMARY KEY, hour BIGINT NOT NULL, record TEXT NOT NULL)`,
+  `CREATE INDEX last_account_hours_user ON last_account_hours (user_id)`,
+  `CREATE INDEX last_account_hours_all ON last_account_hours (hour)`
+]
+
 export const history = Migrator.fromRecord({
   "0001_read_model": Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     for (const statement of tables) yield* sql.unsafe(statement)
+  }),
+  "0002_ledger": Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of ledger) yield* sql.unsafe(statement)
+    yield* backfill
   })
 })

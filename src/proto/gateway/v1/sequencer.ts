@@ -324,7 +324,10 @@ export interface PositionChanged {
 export interface BalanceChanged {
   balance: Balance | undefined;
   reason: BalanceReason;
-  /** signed change of the wallet, and its parts where the reason is TRADE */
+  /**
+   * signed change of the wallet, and its parts where the reason is TRADE or ADL; FUNDING: what was received, signed, from
+   * the wallet or the isolated margin
+   */
   amount: string;
   fee: string;
   realised_pnl: string;

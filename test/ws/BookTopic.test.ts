@@ -5,7 +5,7 @@ import { Book, checksum } from "../../src/domain/Book.ts"
 import type { Depth } from "../../src/domain/Enumerations.ts"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
-import { BookTopic, changedLevels } from "../../src/ws/PublicTopic.ts"
+import { BookTopic, changedLevels } from "../../src/ws/BookTopic.ts"
 import { FakeMarket, SYMBOL } from "./World.ts"
 
 const level = (low: number, high: number) =>

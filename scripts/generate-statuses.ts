@@ -1,0 +1,37 @@
+/** Writes the picture of the order statuses into docs/protocol.md, from the table in src/domain/OrderStatus.ts. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { diagram, transitions } from "../src/domain/OrderStatus.ts"
+
+const path = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/protocol.md")
+const BEGIN = "<!-- generated from src/domain/OrderStatus.ts: npm run generate -->"
+const END = "<!-- end of what is generated -->"
+
+/** Changes that leave the status as it is, a line a row. */
+const stays = (): ReadonlyArray<string> => {
+  const rows = new Map<string, Array<string>>()
+  for (const { cause, from, row, to } of transitions)
+    if (from === to) rows.set(`${row} ${cause}`, [...(rows.get(`${row} ${cause}`) ?? []), to])
+  return [...rows].map(([what, statuses]) => `- ${what}: ${statuses.join(", ")}`)
+}
+
+const block = (): string =>
+  [BEGIN, "", "```mermaid", diagram(), "```", "", "The status stays as it is:", "", ...stays(), "", END].join("\n")
+
+/** The page with the picture of now. */
+const current = (): string => {
+  const page = readFileSync(path, "utf8")
+  const begin = page.indexOf(BEGIN)
+  const end = page.indexOf(END)
+  if (begin === -1 || end < begin) throw new Error("docs/protocol.md has no place for the picture of the statuses")
+  return page.slice(0, begin) + block() + page.slice(end + END.length)
+}
+
+/** Whether the committed picture is what the table says. */
+export const isCurrent = (): boolean => readFileSync(path, "utf8") === current()
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(path, current())
+  console.log("wrote the order statuses of docs/protocol.md")
+}

@@ -1,0 +1,67 @@
+/**
+ * The standard health service: whether the backend serves, for the probes of orchestrators and balancers.
+ *
+ * It asks for no secret, since probes carry none, and tells nothing but the status. Source: contract 8.2.
+ */
+import { type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js"
+import {
+  type HealthCheckRequest,
+  type HealthCheckResponse,
+  HealthCheckResponse_ServingStatus as Serving
+} from "../../proto/grpc/health/v1/health.ts"
+
+/** Watches at once; one more is refused. */
+export const WATCHES_MAX = 256
+
+type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
+
+export class Health {
+  private serving = true
+  private readonly services: ReadonlySet<string>
+  private readonly watches = new Set<Watch>()
+
+  /** `services`: full names of what is served; "" is the server as a whole. */
+  constructor(services: ReadonlyArray<string>) {
+    this.services = new Set(["", ...services])
+  }
+
+  private statusOf(service: string): HealthCheckResponse {
+    if (!this.services.has(service)) return { status: Serving.SERVICE_UNKNOWN }
+    return { status: this.serving ? Serving.SERVING : Serving.NOT_SERVING }
+  }
+
+  /** From now on the backend does not serve; there is no way back but a start. */
+  fail(): void {
+    if (!this.serving) return
+    this.serving = false
+    for (const watch of this.watches) watch.write(this.statusOf(watch.request.service))
+  }
+
+  /** Tells it and ends the watches. */
+  stop(): void {
+    this.fail()
+    for (const watch of this.watches) watch.end()
+    this.watches.clear()
+  }
+
+  readonly handlers = {
+    check: (
+      call: ServerUnaryCall<HealthCheckRequest, HealthCheckResponse>,
+      callback: sendUnaryData<HealthCheckResponse>
+    ): void => {
+      const { service } = call.request
+      if (this.services.has(service)) callback(null, this.statusOf(service))
+      else callback({ code: status.NOT_FOUND, details: "no such service" })
+    },
+    watch: (call: Watch): void => {
+      if (this.watches.size >= WATCHES_MAX) {
+        return void call.emit("error", { code: status.RESOURCE_EXHAUSTED, details: "too many watches" })
+      }
+      this.watches.add(call)
+      call.on("cancelled", () => this.watches.delete(call))
+      call.on("close", () => this.watches.delete(call))
+      call.write(this.statusOf(call.request.service))
+      if (!this.serving) call.end()
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Access codes of a closed launch: how a code is read, hashed, printed and signed for.
+ *
+ * Only the hash of a code is ever kept. Source: specification, /access/activate; contract 3.2, 4.7.
+ */
+import { sha256 } from "@noble/hashes/sha2.js"
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import { crockford } from "./Crockford.ts"
+import { Uuid } from "./Identity.ts"
+import { Millis } from "./Time.ts"
+
+/** Share of rewards that an activation gives, in basis points; of a wallet without one. */
+export const MULTIPLIER_BPS_DEFAULT = 10_000
+export const MULTIPLIER_BPS_MAX = 100_000
+
+const AROUND = /^[\s\p{White_Space}]+|[\s\p{White_Space}]+$/gu
+
+/** A code as it counts: white space around it is dropped, ASCII letters are upper case. */
+export const normalizeCode = (code: string): string =>
+  code.replace(AROUND, "").replace(/[a-z]+/gu, (letters) => letters.toUpperCase())
+
+/** SHA-256 of the normalized code, 64 lower-case hex digits. */
+export const hashOfCode = (code: string): string => bytesToHex(sha256(utf8ToBytes(normalizeCode(code))))
+
+/** `XXXX-XXXX-XXXX`: 60 bits of a hash over a random id, in Crockford base32. */
+export const codeOfId = (randomId: string): string => {
+  const text = crockford(sha256(utf8ToBytes(`access-code:${randomId}`)), 12)
+  return `${text.slice(0, 4)}-${text.slice(4, 8)}-${text.slice(8)}`
+}
+
+/**
+ * What a wallet signs to activate a code. `signed_at` is Unix seconds; the nonce belongs to the party rail only.
+ * Source: specification, /access/activate; contract 4.7.
+ */
+export const activationMessage = (of: {
+  readonly code_hash: string
+  readonly root_address: Address
+  readonly signed_at: number
+  readonly nonce: string | undefined
+}): string =>
+  `service-stage1-activate:${of.code_hash}:${of.root_address}:${of.signed_at}${of.nonce === undefined ? "" : `:${of.nonce}`}`
+
+export const MultiplierBps = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MULTIPLIER_BPS_MAX })).annotate({
+  description: "Share of rewards in basis points: 10000 is one times",
+  examples: [12500]
+})
+
+const fields = {
+  code_id: Uuid,
+  code_hash: Schema.String.annotate({ description: "SHA-256 of the normalized code, 64 lower-case hex digits" }),
+  label: Schema.String,
+  max_uses: Schema.Int,
+  uses: Schema.Int,
+  badge: Schema.Boolean,
+  multiplier_bps: MultiplierBps,
+  expires_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms from which on the code is refused" })),
+  revoked: Schema.Boolean,
+  created_time: Millis
+}
+
+export const AccessCode = Schema.Struct(fields).annotate({ identifier: "AccessCode" })
+export type AccessCode = typeof AccessCode.Type
+
+/** The only place where a code is told in plain text. */
+export const IssuedAccessCode = Schema.Struct({
+  ...fields,
+  code: Schema.String.annotate({ description: "The code itself: told here and never again" })
+}).annotate({ identifier: "IssuedAccessCode" })
+export type IssuedAccessCode = typeof IssuedAccessCode.Type

@@ -1,0 +1,59 @@
+/** Competitions, their clock, and where a sub-account stands in one. Source: specification, Competition placement; contract 3.8. */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import { Decimal } from "./Decimal.ts"
+import { CompetitionStatus, IneligibleReason } from "./Enumerations.ts"
+import { Uuid } from "./Identity.ts"
+import { MarketSymbol } from "./Market.ts"
+import { Scoring } from "./Scoring.ts"
+import { HOUR_MS, Millis } from "./Time.ts"
+
+/** How long after its end a competition is settled: records that arrive late still count. */
+export const FINALIZED_AFTER_MS = HOUR_MS
+
+export const Competition = Schema.Struct({
+  id: Uuid,
+  slug: Schema.String.annotate({ description: "Name in addresses of pages, unique", examples: ["winter"] }),
+  title: Schema.String,
+  description_md: Schema.String.annotate({ description: "Markdown" }),
+  start_time_ms: Millis,
+  end_time_ms: Millis,
+  prize_usdc: Schema.Int.annotate({ description: "Whole USDC that eligible entries share by score" }),
+  status: CompetitionStatus,
+  symbol: Schema.optionalKey(MarketSymbol.annotate({ description: "The one market that counts; absent: all" })),
+  scoring: Scoring
+}).annotate({ identifier: "Competition" })
+export type Competition = typeof Competition.Type
+
+export const Placement = Schema.Struct({
+  active_days: Schema.Int,
+  eligible: Schema.Boolean,
+  metric_value: Decimal.annotate({ description: "Units of the metric over all days" }),
+  projected_xp: Schema.String.annotate({
+    description: "Share of 1,000,000 by score, times the activation's multiplier; whole digits"
+  }),
+  score: Decimal,
+  sub_account_address: Address,
+  ineligible_reason: Schema.optionalKey(IneligibleReason),
+  rank: Schema.optionalKey(Schema.Int.annotate({ description: "From 1; only eligible entries have one" }))
+}).annotate({ identifier: "Placement" })
+export type Placement = typeof Placement.Type
+
+/** What the administrator has decided; the rest of the status is the clock's. */
+export type CompetitionState = "draft" | "published" | "cancelled"
+
+/** Where a competition stands at a time. `finalized`: its placements are frozen and its prizes are granted. */
+export const statusAt = (
+  competition: {
+    readonly state: CompetitionState
+    readonly start_time_ms: number
+    readonly end_time_ms: number
+    readonly finalized_time: number | undefined
+  },
+  now: number
+): CompetitionStatus => {
+  if (competition.state !== "published") return competition.state
+  if (competition.finalized_time !== undefined) return "finalized"
+  if (now < competition.start_time_ms) return "scheduled"
+  return now < competition.end_time_ms ? "active" : "ended"
+}

@@ -1,0 +1,53 @@
+/** Funding: the rates that a market settled and what positions paid of them. Source: contract 3.3, 3.7, 9.5. */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import * as Decimals from "./Decimal.ts"
+import { Decimal, SignedDecimal } from "./Decimal.ts"
+import { Side } from "./Enumerations.ts"
+import type { Execution } from "./Execution.ts"
+import { MarketSymbol } from "./Market.ts"
+import { iso, Millis } from "./Time.ts"
+
+const time = {
+  funding_time: Schema.String.annotate({
+    description: "Settlement, ISO 8601",
+    examples: ["2026-01-01T08:00:00.000Z"]
+  }),
+  funding_time_ms: Millis
+}
+
+export const FundingRate = Schema.Struct({
+  symbol: MarketSymbol,
+  funding_rate: SignedDecimal.annotate({ description: "Of the interval; positive: longs paid" }),
+  mark_price: Decimal,
+  ...time
+}).annotate({ identifier: "FundingRate" })
+export type FundingRate = typeof FundingRate.Type
+
+export const FundingPayment = Schema.Struct({
+  symbol: MarketSymbol,
+  sub_account_address: Address,
+  side: Side.annotate({ description: "Of the position" }),
+  size: Decimal,
+  mark_price: Decimal,
+  funding_rate: SignedDecimal,
+  payment: SignedDecimal.annotate({ description: "Negative: paid" }),
+  ...time
+}).annotate({ identifier: "FundingPayment" })
+export type FundingPayment = typeof FundingPayment.Type
+
+/** The payment that an execution of type Funding tells, settled at `time`. */
+export const paymentOf = (execution: Execution, time: number): FundingPayment => {
+  const { canonical, format, parse } = Decimals
+  return {
+    symbol: execution.symbol,
+    sub_account_address: execution.sub_account_address,
+    side: execution.side,
+    size: canonical(execution.exec_qty),
+    mark_price: canonical(execution.mark_price),
+    funding_rate: canonical(execution.fee_rate),
+    payment: format(-parse(execution.base_fee)),
+    funding_time: iso(time),
+    funding_time_ms: time
+  }
+}

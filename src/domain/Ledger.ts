@@ -1,0 +1,140 @@
+/**
+ * What the event stream says of money and results: closed PnL, transactions, funding payments, activity by the hour.
+ *
+ * Like the {@link Projection} that it is a part of, it is a function of the stream alone, however that is cut.
+ * Source: contract 3.6, 3.7, 8.5.
+ */
+import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow } from "./Activity.ts"
+import { add, type ClosedPnl } from "./ClosedPnl.ts"
+import * as Decimal from "./Decimal.ts"
+import type { TransactionType } from "./Enumerations.ts"
+import type { Event, EventBody } from "./Event.ts"
+import { type FundingPayment, paymentOf } from "./Funding.ts"
+import { isFinal } from "./Order.ts"
+import { MINUTE_MS } from "./Time.ts"
+import { moneyOf, type Transaction, transactionsOf } from "./Transaction.ts"
+
+type Body<T extends EventBody["type"]> = Extract<EventBody, { readonly type: T }>
+
+export interface ClosedPnlRow {
+  readonly user_id: string
+  /** Seq of the first fill of this batch; the row keeps the one that it was first written with. */
+  readonly seq: number
+  readonly closed: ClosedPnl
+}
+export interface TransactionRow {
+  readonly user_id: string
+  readonly seq: number
+  /** Place among those of one event: 0 or 1. */
+  readonly n: number
+  readonly transaction: Transaction
+}
+export interface FundingPaymentRow {
+  readonly user_id: string
+  readonly seq: number
+  readonly payment: FundingPayment
+}
+
+export interface LedgerChange {
+  readonly closedPnls: ReadonlyArray<ClosedPnlRow>
+  readonly transactions: ReadonlyArray<TransactionRow>
+  readonly fundingPayments: ReadonlyArray<FundingPaymentRow>
+  readonly activity: ActivityChange
+}
+
+/** What a ledger goes on from. */
+export interface LedgerStanding {
+  /** Closed PnL of orders that are open: more may come to it. */
+  readonly closings: ReadonlyArray<Pick<ClosedPnlRow, "user_id" | "closed">>
+  /** The last hour of every sub-account in every market, and of every sub-account. */
+  readonly markets: ReadonlyArray<MarketRow>
+  readonly accounts: ReadonlyArray<AccountRow>
+  /** The last settlement of each market. */
+  readonly settled: ReadonlyArray<{ readonly symbol: string; readonly funding_time_ms: number }>
+}
+
+/** Money that comes from outside, or from another sub-account, is no result of trading. */
+const moved: ReadonlySet<TransactionType> = new Set<TransactionType>([
+  "deposit",
+  "withdrawal",
+  "transfer_in",
+  "transfer_out",
+  "reward"
+])
+
+export class Ledger {
+  /** By order. */
+  private readonly closings = new Map<string, ClosedPnl>()
+  private readonly settled = new Map<string, number>()
+  private readonly activity: Activity
+  private closedPnls = new Map<string, ClosedPnlRow>()
+  private transactions: Array<TransactionRow> = []
+  private fundingPayments: Array<FundingPaymentRow> = []
+
+  constructor(standing: LedgerStanding | undefined) {
+    this.activity = new Activity(standing?.markets, standing?.accounts)
+    for (const { closed } of standing?.closings ?? []) this.closings.set(closed.order_id, closed)
+    for (const { symbol, funding_time_ms } of standing?.settled ?? []) this.settled.set(symbol, funding_time_ms)
+  }
+
+  funding({ funding }: Body<"funding">): void {
+    this.settled.set(funding.symbol, funding.funding_time_ms)
+  }
+  order({ order }: Body<"order">): void {
+    if (isFinal(order.order_status)) this.closings.delete(order.order_id)
+  }
+  execution(
+    user_id: string,
+    { seq, ts_ms }: Pick<Event, "seq" | "ts_ms">,
+    { closing, execution }: Body<"execution">
+  ): void {
+    const { order_id, sub_account_address, symbol } = execution
+    let flows = flowsOf(execution, closing)
+    if (execution.exec_type === "Funding") {
+      // a settlement that was not told was at the minute of its payments
+      const time = this.settled.get(symbol) ?? ts_ms - (ts_ms % MINUTE_MS)
+      this.fundingPayments.push({ user_id, seq, payment: paymentOf(execution, time) })
+    }
+    if (closing !== undefined) {
+      const before = this.closings.get(order_id)
+      const closed = add(before, execution, closing)
+      this.closings.set(order_id, closed)
+      this.closedPnls.set(order_id, { user_id, seq: this.closedPnls.get(order_id)?.seq ?? seq, closed })
+      const was = signOf(before)
+      const is = signOf(closed)
+      flows = {
+        ...flows,
+        win_count: Number(is > 0) - Number(was > 0),
+        loss_count: Number(is < 0) - Number(was < 0)
+      }
+    }
+    this.activity.fill(user_id, ts_ms, sub_account_address, symbol, flows)
+  }
+  balance(user_id: string, epoch: string, { seq, ts_ms }: Event, body: Body<"balance">): void {
+    const transactions = transactionsOf(`${epoch}-${seq}`, ts_ms, body)
+    if (transactions.length === 0) return
+    let result = 0n
+    transactions.forEach((transaction, n) => {
+      this.transactions.push({ user_id, seq, n, transaction })
+      if (!moved.has(transaction.type)) result += Decimal.parse(transaction.amount)
+    })
+    this.activity.balance(user_id, ts_ms, body.balance.sub_account_address, moneyOf(body), result)
+  }
+
+  /** What changed since the last call. */
+  take(): LedgerChange {
+    const change = {
+      closedPnls: [...this.closedPnls.values()],
+      transactions: this.transactions,
+      fundingPayments: this.fundingPayments,
+      activity: this.activity.take()
+    }
+    this.closedPnls = new Map()
+    this.transactions = []
+    this.fundingPayments = []
+    return change
+  }
+}
+
+const signOf = (closed: ClosedPnl | undefined): -1 | 0 | 1 =>
+  closed === undefined ? 0 : Decimal.compare(Decimal.parse(closed.closed_pnl), 0n)

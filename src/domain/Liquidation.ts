@@ -1,0 +1,40 @@
+/** Fills of liquidations, as everybody may see them. Source: contract 5.5, 9.6. */
+import { Schema } from "effect"
+import * as Decimals from "./Decimal.ts"
+import { Decimal } from "./Decimal.ts"
+import { ExecType, Side } from "./Enumerations.ts"
+import type { Execution } from "./Execution.ts"
+import { MarketSymbol } from "./Market.ts"
+import { Millis } from "./Time.ts"
+
+export const Liquidation = Schema.Struct({
+  symbol: MarketSymbol,
+  side: Side.annotate({ description: "Of the liquidated position: Buy is a long" }),
+  qty: Decimal,
+  price: Decimal.annotate({ description: "Of the fill; of what the insurance pool took over, the bust price" }),
+  bust_price: Decimal.annotate({ description: "Price at which the position had used up its equity" }),
+  exec_type: ExecType.annotate({
+    description: "Trade: filled in the book; BustTrade: taken over by the insurance pool"
+  }),
+  timestamp: Millis,
+  seq: Schema.Int.annotate({ description: "Market sequence of the fill" })
+}).annotate({ identifier: "Liquidation" })
+export type Liquidation = typeof Liquidation.Type
+
+/** What an execution tells of a liquidation; `undefined`: it belongs to none. */
+export const liquidationOf = (execution: Execution): Liquidation | undefined => {
+  const { create_type } = execution
+  if (create_type !== "CreateByLiq" && create_type !== "CreateByTakeOverPassThrough") return undefined
+  const { canonical } = Decimals
+  return {
+    symbol: execution.symbol,
+    side: execution.side === "Sell" ? "Buy" : "Sell",
+    qty: canonical(execution.exec_qty),
+    price: canonical(execution.exec_price),
+    // both orders of a liquidation are limited by the bust price
+    bust_price: canonical(execution.order_price),
+    exec_type: execution.exec_type,
+    timestamp: Number(execution.exec_time),
+    seq: execution.seq
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * From an order as it is asked for to one as it is submitted: defaults filled in, every check made that needs nothing but
+ * the instrument and the time. Source: contract 2.1, 2.4.
+ */
+import type { OrderType, Side, SmpType, TimeInForce, TpslMode, TriggerBy, TriggerDirection } from "./Enumerations.ts"
+import type { AmendOrder, Exit, Exits, NewOrder, NewTrigger } from "./Order.ts"
+import * as OrderRules from "./OrderRules.ts"
+import { DAY_MS, SECOND_MS } from "./Time.ts"
+
+/** How soon and how late a GTT order may end, from now. */
+export const EXPIRY_MS_MIN = SECOND_MS
+export const EXPIRY_MS_MAX = 90 * DAY_MS
+
+/** Orders of one batch. Source: contract 3.4. */
+export const BATCH_ORDERS_MAX = 20
+
+/** One leg: a market order at a trigger price, by default of the last price. */
+export interface LegAsked {
+  readonly market: { readonly trigger_price: string; readonly trigger_by?: TriggerBy }
+}
+export interface TpslAsked {
+  readonly mode?: TpslMode
+  readonly take_profit?: LegAsked
+  readonly stop_loss?: LegAsked
+}
+
+/** An order as it is asked for; absent fields have the defaults of contract 2.1. */
+export interface OrderAsked {
+  readonly sub_account_address: string
+  readonly symbol: string
+  readonly side: Side
+  readonly order_type: OrderType
+  readonly qty: string
+  readonly price?: string
+  /** `PostOnly` is short for `GTC` with `post_only`. */
+  readonly time_in_force?: TimeInForce | "PostOnly"
+  readonly expire_time?: number
+  readonly post_only?: boolean
+  readonly reduce_only?: boolean
+  readonly close_on_trigger?: boolean
+  readonly order_link_id?: string
+  readonly trigger?: {
+    readonly trigger_price: string
+    readonly trigger_by?: TriggerBy
+    readonly trigger_direction?: TriggerDirection
+  }
+  readonly tpsl?: TpslAsked
+  readonly smp_type?: SmpType
+}
+
+export interface NamedOrder {
+  readonly sub_account_address: string
+  readonly symbol: string
+  readonly order_id?: string
+  readonly order_link_id?: string
+}
+
+export interface AmendAsked extends NamedOrder {
+  readonly price?: string
+  readonly qty?: string
+  readonly trigger?: { readonly trigger_price: string }
+  readonly tpsl?: TpslAsked
+  readonly order_iv?: number
+}
+
+type Violation = OrderRules.Violation
+
+/** Whether what a form became is a violation instead. */
+export const isViolation = (made: object): made is Violation => "reason" in made
+
+const exitOf = (leg: LegAsked | undefined): Exit | undefined =>
+  leg && { trigger_price: leg.market.trigger_price, trigger_by: leg.market.trigger_by ?? "LastPrice" }
+
+const exitsOf = ({ mode, take_profit, stop_loss }: TpslAsked): Exits => ({
+  mode,
+  take_profit: exitOf(take_profit),
+  stop_loss: exitOf(stop_loss)
+})
+
+const isRemoval = ({ trigger_price }: Exit): boolean => /^0(?:\.0+)?$/u.test(trigger_price)
+
+const legs = ["take_profit", "stop_loss"] as const
+
+/** Checks that legs lie on the grid; and on their sides of `reference`, a count of ticks, where there is one. */
+const checkExits = (
+  rules: OrderRules.OrderRules,
+  exits: Exits,
+  side: Side | undefined,
+  reference: number | undefined,
+  removable: boolean
+): Violation | undefined => {
+  for (const leg of legs) {
+    const exit = exits[leg]
+    if (exit === undefined || (removable && isRemoval(exit))) continue
+    const field = `tpsl.${leg}.market.trigger_price`
+    const ticks = OrderRules.checkPrice(rules, exit.trigger_price, field)
+    if (typeof ticks !== "number") return ticks
+    if (reference === undefined) continue
+    const above = (leg === "take_profit") === (side === "Buy")
+    if (above ? ticks <= reference : ticks >= reference)
+      return { reason: "OutOfRange", field, message: `${leg} must lie ${above ? "above" : "below"} the order's price` }
+  }
+  return undefined
+}
+
+const checkExpiry = (time_in_force: TimeInForce, expire_time: number | undefined, now: number) => {
+  const field = "expire_time"
+  if (time_in_force !== "GTT")
+    return expire_time === undefined
+      ? undefined
+      : ({ reason: "InvalidField", field, message: "expire_time needs time_in_force GTT" } as const)
+  if (expire_time === undefined) return { reason: "MissingField", field, message: "GTT needs expire_time" } as const
+  const min = now + EXPIRY_MS_MIN
+  const max = now + EXPIRY_MS_MAX
+  return expire_time >= min && expire_time <= max
+    ? undefined
+    : ({ reason: "OutOfRange", field, message: "expire_time lies 1 second to 90 days ahead", min, max } as const)
+}
+
+/**
+ * Makes a new order of what is asked. `now` is Unix ms. The least value of a Market order hangs on the mark at its turn,
+ * and so is left to the sequencer.
+ */
+export const newOrder = (rules: OrderRules.OrderRules, asked: OrderAsked, now: () => number): NewOrder | Violation => {
+  const market = asked.order_type === "Market"
+  const postOnly = asked.time_in_force === "PostOnly"
+  const time_in_force = postOnly
+    ? "GTC"
+    : ((asked.time_in_force as TimeInForce | undefined) ?? (market ? "IOC" : "GTC"))
+  const trigger: NewTrigger | undefined = asked.trigger && {
+    trigger_price: asked.trigger.trigger_price,
+    trigger_by: asked.trigger.trigger_by ?? "LastPrice",
+    trigger_direction: asked.trigger.trigger_direction
+  }
+  const tpsl = asked.tpsl && exitsOf(asked.tpsl)
+  const order: NewOrder = {
+    symbol: asked.symbol,
+    side: asked.side,
+    order_type: asked.order_type,
+    qty: asked.qty,
+    price: market ? undefined : asked.price,
+    time_in_force,
+    expire_time: asked.expire_time,
+    post_only: postOnly || asked.post_only === true,
+    reduce_only: asked.reduce_only === true,
+    close_on_trigger: asked.close_on_trigger === true,
+    order_link_id: asked.order_link_id,
+    trigger,
+    tpsl,
+    smp_type: asked.smp_type ?? "CancelTaker"
+  }
+  const counts = OrderRules.checkOrder(rules, { ...order, market })
+  if (OrderRules.isViolation(counts)) return counts
+  if (time_in_force === "GTT" || asked.expire_time !== undefined) {
+    const expiry = checkExpiry(time_in_force, asked.expire_time, now())
+    if (expiry !== undefined) return expiry
+  }
+  if (trigger !== undefined) {
+    const ticks = OrderRules.checkPrice(rules, trigger.trigger_price, "trigger.trigger_price")
+    if (typeof ticks !== "number") return ticks
+  }
+  if (tpsl !== undefined) {
+    if (tpsl.take_profit === undefined && tpsl.stop_loss === undefined)
+      return { reason: "MissingField", field: "tpsl.take_profit", message: "tpsl needs take_profit or stop_loss" }
+    const wrong = checkExits(rules, tpsl, asked.side, market ? undefined : counts.ticks, false)
+    if (wrong !== undefined) return wrong
+  }
+  return order
+}
+
+/** Makes an amend of what is asked; what depends on the order itself is left to the sequencer. */
+export const amendment = (rules: OrderRules.OrderRules, asked: AmendAsked): AmendOrder | Violation => {
+  const { symbol, order_id, order_link_id, price, qty, trigger } = asked
+  if (price !== undefined) {
+    const ticks = OrderRules.checkPrice(rules, price)
+    if (typeof ticks !== "number") return ticks
+  }
+  if (qty !== undefined) {
+    const lots = OrderRules.checkQty(rules, qty, false, false)
+    if (typeof lots !== "number") return lots
+  }
+  if (trigger !== undefined) {
+    const ticks = OrderRules.checkPrice(rules, trigger.trigger_price, "trigger.trigger_price")
+    if (typeof ticks !== "number") return ticks
+  }
+  const tpsl = asked.tpsl && exitsOf(asked.tpsl)
+  if (tpsl !== undefined) {
+    const wrong = checkExits(rules, tpsl, undefined, undefined, true)
+    if (wrong !== undefined) return wrong
+  }
+  return {
+    symbol,
+    order: { order_id, order_link_id },
+    price,
+    qty,
+    trigger_price: trigger?.trigger_price,
+    tpsl,
+    order_iv: asked.order_iv ?? 0
+  }
+}

@@ -1,0 +1,37 @@
+/** Rewards: what a user may claim once. Source: contract 1.6, 3.8, 9.9. */
+import { Schema } from "effect"
+import { Asset } from "./Account.ts"
+import { NAMESPACE, uuidV5 } from "./Address.ts"
+import { Decimal, mul, ONE, parse, type Scaled } from "./Decimal.ts"
+import { RewardKind, RewardStatus } from "./Enumerations.ts"
+import type { Execution } from "./Execution.ts"
+import { Uuid } from "./Identity.ts"
+import { Millis } from "./Time.ts"
+
+export const Reward = Schema.Struct({
+  reward_id: Uuid,
+  kind: RewardKind,
+  asset: Asset,
+  amount: Decimal,
+  status: RewardStatus,
+  source_id: Schema.String.annotate({
+    description: "What earned it: the id of a competition; the day of referral fees, YYYY-MM-DD (UTC)"
+  }),
+  created_time: Millis,
+  claimed_time: Schema.optionalKey(Millis)
+}).annotate({ identifier: "Reward" })
+export type Reward = typeof Reward.Type
+
+/** The same act earns the same reward, however often and by whichever gateway it is found. */
+export const rewardIdOf = (kind: RewardKind, owner: string, source_id: string): string =>
+  uuidV5(NAMESPACE, `reward:${kind}:${owner}:${source_id}`)
+
+/** The part of a taker fee that goes to whoever referred the taker: a tenth. */
+const REFERRAL_SHARE: Scaled = ONE / 10n
+
+/** What a fill earns the referrer of its user, truncated at 18 places; 0 for makers, rebates and forced trades without fee. */
+export const referralShare = (execution: Pick<Execution, "is_maker" | "exec_type" | "base_fee">): Scaled => {
+  if (execution.is_maker || execution.exec_type !== "Trade") return 0n
+  const fee = parse(execution.base_fee)
+  return fee <= 0n ? 0n : mul(fee, REFERRAL_SHARE, "toward-zero")
+}

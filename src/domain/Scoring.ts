@@ -1,0 +1,102 @@
+/**
+ * How a competition counts: from the units of each day to score, standing and XP. Integers only, 18 places, every step
+ * truncated toward zero; the multiplier is an exact fraction. Source: contract 9.10.
+ */
+import { Schema } from "effect"
+import { type Scaled, divide, min, mulDiv, ONE } from "./Decimal.ts"
+import { CompetitionMetric, type IneligibleReason } from "./Enumerations.ts"
+import { DAY_MS } from "./Time.ts"
+
+const bps = (maximum: number, description: string) =>
+  Schema.Int.check(Schema.isBetween({ minimum: 0, maximum })).annotate({ description })
+
+/** Days that a competition lasts at most. */
+export const DAYS_MAX = 366
+
+export const Scoring = Schema.Struct({
+  metric: CompetitionMetric,
+  start_weight_bps: bps(100_000, "Weight of the first day, in 1/10000"),
+  end_weight_bps: bps(100_000, "Weight of the last day, in 1/10000; linear in between"),
+  max_daily_contribution_bps: bps(10_000, "Most that one day adds, in 1/10000 of all; 0: no cap"),
+  min_active_days: bps(DAYS_MAX, "Active days below which there is no rank; at least one is needed"),
+  min_daily_activity_units: bps(1_000_000_000_000, "Units from which a day is active"),
+  consistency_max_bonus_bps: bps(100_000, "Bonus at the target of active days, in 1/10000"),
+  consistency_target_days: bps(DAYS_MAX, "Active days at which the whole bonus is reached; 0: always"),
+  use_consistency_multiplier: Schema.Boolean
+}).annotate({ identifier: "Scoring" })
+export type Scoring = typeof Scoring.Type
+/** All that the formulas need: they are the same for every metric. */
+export type Weights = Omit<Scoring, "metric">
+
+/** XP that all eligible entries share. */
+const XP_TOTAL = 1_000_000n
+const BPS = 10_000n
+
+/** Days of a span, the last one perhaps shorter. */
+export const daysOf = (start_time_ms: number, end_time_ms: number): number =>
+  Math.ceil((end_time_ms - start_time_ms) / DAY_MS)
+
+/** Weight of day `d` of `days`, in 1/10000. */
+export const weightOf = (weights: Weights, d: number, days: number): bigint => {
+  const start = BigInt(weights.start_weight_bps)
+  return days === 1 ? start : start + ((BigInt(weights.end_weight_bps) - start) * BigInt(d)) / BigInt(days - 1)
+}
+
+/** What each active day adds, weighted and then capped. `units` holds the days that had any. */
+export const contributionsOf = (
+  weights: Weights,
+  units: ReadonlyMap<number, Scaled>,
+  days: number
+): ReadonlyMap<number, { readonly whole: Scaled; readonly capped: Scaled }> => {
+  const whole = [...units].map(([d, u]) => [d, divide(u * weightOf(weights, d, days), BPS, "toward-zero")] as const)
+  const sum = whole.reduce((total, [, c]) => total + c, 0n)
+  const cap = divide(sum * BigInt(weights.max_daily_contribution_bps), BPS, "toward-zero")
+  return new Map(
+    whole.map(([d, c]) => [d, { whole: c, capped: weights.max_daily_contribution_bps === 0 ? c : min(c, cap) }])
+  )
+}
+
+export interface Score {
+  readonly active_days: number
+  /** Sum of all units. */
+  readonly metric_value: Scaled
+  readonly score: Scaled
+}
+
+/** The score of one entry. `units` by day, none of them negative. */
+export const scoreOf = (weights: Weights, units: ReadonlyMap<number, Scaled>, days: number): Score => {
+  const least = BigInt(weights.min_daily_activity_units) * ONE
+  let active_days = 0
+  let metric_value = 0n
+  for (const u of units.values()) {
+    metric_value += u
+    if (u > 0n && u >= least) active_days++
+  }
+  let sum = 0n
+  for (const { capped } of contributionsOf(weights, units, days).values()) sum += capped
+  if (!weights.use_consistency_multiplier) return { active_days, metric_value, score: sum }
+  const target = BigInt(weights.consistency_target_days)
+  const bonus = BigInt(weights.consistency_max_bonus_bps)
+  // 1 + bonus/10000 × min(1, active/target), as one fraction
+  const [over, under] =
+    target === 0n ? [BPS + bonus, BPS] : [BPS * target + bonus * min(BigInt(active_days), target), BPS * target]
+  return { active_days, metric_value, score: divide(sum * over, under, "toward-zero") }
+}
+
+/** Why a score earns no rank; `undefined`: it does. */
+export const ineligible = (weights: Weights, active_days: number): IneligibleReason | undefined => {
+  if (active_days >= Math.max(1, weights.min_active_days)) return undefined
+  return active_days === 0 ? "no_activity" : "min_active_days"
+}
+
+/** XP of an eligible score among all of them; `multiplier_bps` is that of the wallet's activation. */
+export const projectedXp = (score: Scaled, eligibleTotal: Scaled, multiplier_bps: number): bigint =>
+  eligibleTotal === 0n ? 0n : (((XP_TOTAL * score) / eligibleTotal) * BigInt(multiplier_bps)) / BPS
+
+/** The part of a prize that a score earns, truncated at 18 places: together never more than the prize. */
+export const prizeShare = (prize: Scaled, score: Scaled, eligibleTotal: Scaled): Scaled =>
+  eligibleTotal === 0n ? 0n : mulDiv(prize, score, eligibleTotal, "toward-zero")
+
+/** Units of a day in `roi`: basis points of the equity at its start, a loss or an empty account counts nothing. */
+export const roiUnits = (realised: Scaled, equity: Scaled): Scaled =>
+  realised <= 0n || equity <= 0n ? 0n : mulDiv(realised, BPS * ONE, equity, "toward-zero")

@@ -1,0 +1,87 @@
+/**
+ * Transactions: every change of an account's money, one signed amount each. Source: contract 1.6, 3.7.
+ *
+ * Money is the wallet and the isolated margins together, so that moving margin is none: each transaction's
+ * `balance_after` is that of the one before plus its amount.
+ */
+import { Schema } from "effect"
+import { Address } from "./Address.ts"
+import { Asset } from "./Account.ts"
+import * as Decimals from "./Decimal.ts"
+import { SignedDecimal } from "./Decimal.ts"
+import { TransactionType } from "./Enumerations.ts"
+import type { EventBody } from "./Event.ts"
+import { Uuid } from "./Identity.ts"
+import { MarketSymbol } from "./Market.ts"
+import { Millis } from "./Time.ts"
+
+export const Transaction = Schema.Struct({
+  id: Schema.String.annotate({ description: "Unique and stable" }),
+  sub_account_address: Address,
+  asset: Asset,
+  type: TransactionType,
+  amount: SignedDecimal.annotate({ description: "Negative: paid" }),
+  balance_after: SignedDecimal.annotate({
+    description: "Wallet and isolated margins together after it: the one before plus amount"
+  }),
+  symbol: Schema.optionalKey(MarketSymbol),
+  order_id: Schema.optionalKey(Uuid),
+  exec_id: Schema.optionalKey(Uuid),
+  timestamp: Millis
+}).annotate({ identifier: "Transaction" })
+export type Transaction = typeof Transaction.Type
+
+type BalanceBody = Extract<EventBody, { readonly type: "balance" }>
+
+/** Money of an account: its wallet and its isolated margins. */
+export const moneyOf = ({ balance }: BalanceBody): Decimals.Scaled =>
+  Decimals.parse(balance.wallet_balance) + Decimals.parse(balance.isolated_margin)
+
+interface Part {
+  readonly type: TransactionType
+  readonly amount: Decimals.Scaled
+}
+
+/** What a balance event moved; nothing where only margins did. A fill's result comes before its fee. */
+export const partsOf = (body: BalanceBody): ReadonlyArray<Part> => {
+  const { parse } = Decimals
+  const parts = (): ReadonlyArray<Part> => {
+    switch (body.reason) {
+      case "order":
+      case "margin":
+      case "mark":
+        return []
+      case "trade":
+      case "adl":
+        return [
+          { type: body.reason === "adl" ? "adl" : "realized_pnl", amount: parse(body.realised_pnl) },
+          { type: "fee", amount: -parse(body.fee) }
+        ]
+      default:
+        return [{ type: body.reason, amount: parse(body.amount) }]
+    }
+  }
+  return parts().filter(({ amount }) => amount !== 0n)
+}
+
+/** The transactions of a balance event, oldest first. `id` is that of the event. */
+export const transactionsOf = (id: string, ts_ms: number, body: BalanceBody): ReadonlyArray<Transaction> => {
+  const parts = partsOf(body)
+  const { balance, exec_id, order_id, symbol } = body
+  let money = moneyOf(body) - parts.reduce((sum, { amount }) => sum + amount, 0n)
+  return parts.map(({ type, amount }, n) => {
+    money += amount
+    return {
+      id: parts.length === 1 ? id : `${id}-${n + 1}`,
+      sub_account_address: balance.sub_account_address,
+      asset: balance.asset,
+      type,
+      amount: Decimals.format(amount),
+      balance_after: Decimals.format(money),
+      ...(symbol === undefined ? undefined : { symbol }),
+      ...(order_id === undefined ? undefined : { order_id }),
+      ...(exec_id === undefined ? undefined : { exec_id }),
+      timestamp: ts_ms
+    }
+  })
+}

@@ -1,0 +1,108 @@
+/** /admin/access-codes: the access codes of a closed launch. Source: contract 3.2. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { AccessCode, IssuedAccessCode, MultiplierBps } from "../../domain/AccessCode.ts"
+import { Conflict, NotFound } from "../../domain/ApiError.ts"
+import { Uuid } from "../../domain/Identity.ts"
+import { page } from "../../domain/Page.ts"
+import { Millis } from "../../domain/Time.ts"
+import { docs } from "./Docs.ts"
+import { bodyErrors } from "./Errors.ts"
+import { paging, text } from "./Fields.ts"
+import { AdminAccess } from "./Security.ts"
+
+/** Codes that one request makes. */
+const CODES_MAX = 1000
+
+const OwnCode = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9-]{6,64}$/u, { message: "expected 6 to 64 characters of A-Z, a-z, 0-9 and -" })
+)
+const Label = text(64).annotate({ description: "At most 64 characters; what the list can be filtered by" })
+
+export const IssueBody = Schema.Struct({
+  count: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: CODES_MAX })).annotate({
+      description: "Codes to make up; 1 by default. With `codes`: their number, or absent"
+    })
+  ),
+  codes: Schema.optionalKey(
+    Schema.Array(OwnCode)
+      .check(Schema.isMinLength(1), Schema.isMaxLength(CODES_MAX))
+      .annotate({ description: "Own codes in plain text, in place of made-up ones", examples: [["ALPHA-7Q2M-X9KD"]] })
+  ),
+  max_uses: Schema.optionalKey(
+    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({ description: "Wallets a code admits; 1 by default" })
+  ),
+  expires_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms from which on a code is refused" })),
+  badge: Schema.optionalKey(Schema.Boolean),
+  multiplier_bps: Schema.optionalKey(MultiplierBps),
+  label: Schema.optionalKey(Label)
+}).annotate({ identifier: "IssueAccessCodesBody" })
+
+const listQuery = { ...paging, label: Schema.optionalKey(Label) }
+
+const code = {
+  code_id: "018f3f1e-5d5b-4a00-8000-000000000009",
+  code_hash: "3f2a4aeab0fdc190a5031ebd98fd8a767923287824eafd43a4a1c6d2f3f43dd6",
+  label: "launch",
+  max_uses: 1,
+  uses: 0,
+  badge: true,
+  multiplier_bps: 12500,
+  revoked: false,
+  created_time: 1767225600000
+}
+
+export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
+  .add(
+    HttpApiEndpoint.post("issue", "/", {
+      payload: IssueBody,
+      success: Schema.Struct({ list: Schema.Array(IssuedAccessCode) })
+        .annotate({ identifier: "IssuedAccessCodes" })
+        .pipe(HttpApiSchema.status(201)),
+      error: [Conflict, ...bodyErrors]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "issueAccessCodes",
+          summary: "Make access codes",
+          description:
+            "Makes codes up (`XXXX-XXXX-XXXX`) or takes your own, all or none. Only their hashes are kept: this answer is the one place that tells them.",
+          access: "basic",
+          request: { codes: ["ALPHA-7Q2M-X9KD"], badge: true, multiplier_bps: 12500, label: "launch" },
+          response: { list: [{ ...code, code: "ALPHA-7Q2M-X9KD" }] }
+        })
+      ),
+    HttpApiEndpoint.get("list", "/", { query: listQuery, success: page(AccessCode) })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "listAccessCodes",
+          summary: "List access codes",
+          description: "Newest first, by hash; `label` keeps those with exactly this one.",
+          access: "basic",
+          query: listQuery,
+          response: { list: [code], next_page_cursor: "" }
+        })
+      ),
+    HttpApiEndpoint.delete("revoke", "/:code_id", {
+      params: { code_id: Schema.String },
+      success: Schema.Struct({ code_id: Uuid, revoked: Schema.Literal(true) }).annotate({
+        identifier: "RevokedAccessCode"
+      }),
+      error: [NotFound]
+    })
+      .middleware(AdminAccess)
+      .annotateMerge(
+        docs({
+          id: "revokeAccessCode",
+          summary: "Revoke an access code",
+          description: "Later activations are refused with CodeRevoked; wallets that it admitted stay admitted.",
+          access: "basic",
+          response: { code_id: code.code_id, revoked: true }
+        })
+      )
+  )
+  .prefix("/api/v1/admin/access-codes")
+  .annotateMerge(OpenApi.annotations({ title: "Access codes", description: "For the administrator" })) {}

@@ -1,0 +1,55 @@
+/** Batches of orders: what they count for, and the answer that tells each order's fate. Source: contract 3.4. */
+import { Effect, Result } from "effect"
+import type { Caller } from "../../domain/User.ts"
+import type { BatchOutcome } from "../../services/Orders.ts"
+import type { RateLimiter } from "../../services/RateLimiter.ts"
+import { CurrentCaller } from "../api/Security.ts"
+import { limited, refusalOf } from "../Refusals.ts"
+import { CurrentRequest, type RequestState } from "../RequestState.ts"
+
+/** So many orders of a batch count as one request. */
+const ORDERS_PER_REQUEST = 5
+
+interface Named {
+  readonly order_link_id?: string
+}
+
+/** What the answer tells of each order, in the order of the request; a refused one is named as it was asked for. */
+const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: RequestState) => ({
+  list: outcome.map((result, i) => {
+    if (Result.isSuccess(result)) return { code: "OK", message: "", ...result.success }
+    const { code, details, message } = refusalOf(result.failure, state)
+    const { order_link_id } = orders[i]!
+    return {
+      code,
+      message,
+      ...(order_link_id === undefined ? {} : { order_link_id }),
+      ...(details === undefined ? {} : { details })
+    }
+  })
+})
+
+/** Counts the batch beyond the one request that the door has counted, runs it, and tells what became of each order. */
+export const answer = <A extends Named>(
+  limiter: typeof RateLimiter.Service,
+  orders: ReadonlyArray<A>,
+  run: (caller: Caller, orders: ReadonlyArray<A>) => Effect.Effect<BatchOutcome>
+) =>
+  Effect.gen(function* () {
+    const caller = yield* CurrentCaller
+    const state = yield* CurrentRequest
+    const more = Math.ceil(orders.length / ORDERS_PER_REQUEST) - 1
+    if (more > 0) {
+      const bucket = caller.via === "token" ? "token" : "api-key"
+      const rate = yield* limiter.takeMany(bucket, caller.credential, more)
+      if (rate !== undefined) {
+        state.rate = rate
+        // every operation declares 429
+        if (!rate.allowed) return yield* Effect.fail(limited(state, rate) as never)
+      }
+    }
+    const outcome = yield* run(caller, orders)
+    const fault = outcome.find((result) => Result.isFailure(result) && result.failure._tag === "SequencerFault")
+    if (fault !== undefined) yield* Effect.logError("backend fault", fault)
+    return resultsOf(orders, outcome, state)
+  })

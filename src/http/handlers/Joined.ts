@@ -1,0 +1,29 @@
+/**
+ * A list as an answer, joined from the texts that its rows were encoded to when their events came: no row is decoded or
+ * encoded again. That these texts are what the schemas write is asserted by tests, not by every request.
+ * Source: contract 1.7; docs/decisions/0009.
+ */
+import { HttpServerResponse } from "effect/http"
+import type { Page } from "../../services/Lists.ts"
+
+/** Text of a page: its list, then whatever else it tells. */
+export const textOf = (texts: ReadonlyArray<string>, rest: { readonly [name: string]: string | number }): string => {
+  // pieces that are added up are copied once, when the whole is written
+  let text = '{"list":['
+  for (let i = 0; i < texts.length; i++) {
+    if (i > 0) text += ","
+    text += texts[i]!
+  }
+  return `${text}],${JSON.stringify(rest).slice(1)}`
+}
+
+/** The page itself where its history keeps no texts: then its schema encodes it. */
+export const joined = <P extends Page<unknown>>(page: P): P | HttpServerResponse.HttpServerResponse => {
+  if (page.texts === undefined) return page
+  const rest = Object.fromEntries(
+    Object.keys(page).flatMap((key) => (key === "list" || key === "texts" ? [] : [[key, page[key as keyof P]]]))
+  )
+  return HttpServerResponse.text(textOf(page.texts, rest as Record<string, string>), {
+    contentType: "application/json"
+  })
+}

@@ -1,0 +1,92 @@
+/**
+ * What an older read model knows without having written it: closed PnL, funding payments and activity follow from the
+ * executions that it kept. Transactions do not; they begin with the upgrade.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { type MarketRow, print } from "../../domain/Activity.ts"
+import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import type { Closing, Execution } from "../../domain/Execution.ts"
+import { Ledger } from "../../domain/Ledger.ts"
+
+/** Executions that are read at once. */
+const PAGE = 10_000
+/** Orders that one statement names. */
+const NAMES = 500
+
+interface Row {
+  readonly id: number | string
+  readonly user_id: string
+  readonly order_id: string
+  readonly record: string
+  readonly closing: string | null
+}
+
+export const backfill = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const last = new Map<string, MarketRow>()
+  /** What the orders of a page had closed before it. */
+  const closingsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
+    const ids = [...new Set(rows.filter(({ closing }) => closing !== null).map(({ order_id }) => order_id))]
+    const closings: Array<{ readonly user_id: string; readonly closed: ClosedPnl }> = []
+    for (let at = 0; at < ids.length; at += NAMES) {
+      const found = yield* sql<{ readonly user_id: string; readonly record: string }>`
+        SELECT user_id, record FROM closed_pnls WHERE ${sql.in("order_id", ids.slice(at, at + NAMES))}`
+      for (const { user_id, record } of found) closings.push({ user_id, closed: JSON.parse(record) as ClosedPnl })
+    }
+    return closings
+  })
+  const hour = (table: string, conflict: "none" | "last") => (row: MarketRow) => {
+    const values = {
+      user_id: row.user_id,
+      sub_account_address: row.sub_account_address,
+      symbol: row.symbol,
+      hour: row.hour,
+      record: print(row.figures)
+    }
+    return conflict === "none"
+      ? sql`INSERT INTO ${sql(table)} ${sql.insert(values)}`
+      : sql`INSERT INTO ${sql(table)} ${sql.insert(values)}
+          ON CONFLICT (sub_account_address, symbol) DO UPDATE SET hour = excluded.hour, record = excluded.record`
+  }
+  let after = -1
+  while (true) {
+    const rows = yield* sql<Row>`SELECT id, user_id, order_id, record, closing FROM executions WHERE id > ${after}
+      ORDER BY id LIMIT ${PAGE}`
+    if (rows.length === 0) return
+    const closings = yield* closingsOf(rows)
+    const ledger = new Ledger({ closings, markets: [...last.values()], accounts: [], settled: [] })
+    for (const row of rows) {
+      const execution = JSON.parse(row.record) as Execution
+      const closing = row.closing === null ? undefined : (JSON.parse(row.closing) as Closing)
+      const event = { seq: Number(row.id), ts_ms: Number(execution.exec_time) }
+      ledger.execution(row.user_id, event, { type: "execution", execution, closing })
+    }
+    after = Number(rows.at(-1)!.id)
+    const { activity, closedPnls, fundingPayments } = ledger.take()
+    for (const { user_id, seq, closed } of closedPnls) {
+      yield* sql`INSERT INTO closed_pnls ${sql.insert({
+        order_id: closed.order_id,
+        id: seq,
+        user_id,
+        sub_account_address: closed.sub_account_address,
+        symbol: closed.symbol,
+        created_time: closed.created_time,
+        record: JSON.stringify(closed)
+      })} ON CONFLICT (order_id) DO UPDATE SET record = excluded.record`
+    }
+    for (const { user_id, seq, payment } of fundingPayments) {
+      yield* sql`INSERT INTO funding_payments ${sql.insert({
+        id: seq,
+        user_id,
+        sub_account_address: payment.sub_account_address,
+        symbol: payment.symbol,
+        funding_time: payment.funding_time_ms,
+        record: JSON.stringify(payment)
+      })}`
+    }
+    yield* Effect.forEach(activity.closedMarkets, hour("market_hours", "none"), { discard: true })
+    for (const row of activity.markets) last.set(`${row.sub_account_address}|${row.symbol}`, row)
+    yield* Effect.forEach(activity.markets, hour("last_market_hours", "last"), { discard: true })
+  }
+})

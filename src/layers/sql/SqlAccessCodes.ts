@@ -1,0 +1,106 @@
+/**
+ * Access codes in a database; SQLite and PostgreSQL alike. Build it over the client that {@link Accounts} stands on: then
+ * one transaction covers the code and the wallet.
+ */
+import { Array as Arr, Effect, Layer, Schema } from "effect"
+import { type Migrator, SqlClient, type SqlError } from "effect/sql"
+import type { AccessCode } from "../../domain/AccessCode.ts"
+import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from "../../services/AccessCodes.ts"
+import { Accounts, AccountsUnavailable } from "../../services/Accounts.ts"
+import { migrateAccessCodes } from "./migrations/access.ts"
+
+// PostgreSQL gives BIGINT as text, SQLite gives BOOLEAN as 0 and 1
+const Whole = Schema.Union([Schema.Number, Schema.NumberFromString])
+const Truth = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+const CodeRow = Schema.Struct({
+  code_id: Schema.String,
+  code_hash: Schema.String,
+  label: Schema.String,
+  max_uses: Whole,
+  uses: Whole,
+  badge: Truth,
+  multiplier_bps: Schema.Number,
+  expires_time: Schema.NullOr(Whole),
+  revoked: Truth,
+  created_time: Whole
+})
+const readCodes = Schema.decodeUnknownEffect(Schema.Array(CodeRow))
+const codeOf = ({ expires_time, ...row }: typeof CodeRow.Type): AccessCode => ({
+  ...row,
+  ...(expires_time === null ? {} : { expires_time }),
+  badge: Boolean(row.badge),
+  revoked: Boolean(row.revoked)
+})
+
+const unavailable = (cause: unknown) => Effect.fail(new AccountsUnavailable({ cause }))
+
+export const layer: Layer.Layer<
+  AccessCodes,
+  Migrator.MigrationError | SqlError.SqlError,
+  Accounts | SqlClient.SqlClient
+> = Layer.effect(
+  AccessCodes,
+  Effect.gen(function* () {
+    const accounts = yield* Accounts
+    const sql = yield* SqlClient.SqlClient
+    yield* migrateAccessCodes
+
+    const codeWith = (code_hash: string) =>
+      sql`SELECT * FROM access_codes WHERE code_hash = ${code_hash}`.pipe(
+        Effect.flatMap(readCodes),
+        Effect.map(([row]) => (row === undefined ? undefined : codeOf(row)))
+      )
+
+    return AccessCodes.of({
+      create: (codes) =>
+        Effect.gen(function* () {
+          if (!Arr.isReadonlyArrayNonEmpty(codes)) return
+          const added = yield* sql<{ readonly code_hash: string }>`
+            INSERT INTO access_codes ${sql.insert(
+              Arr.map(codes, (code) => ({ ...code, expires_time: code.expires_time ?? null }))
+            )} ON CONFLICT DO NOTHING RETURNING code_hash`
+          if (added.length === codes.length) return
+          // of two alike in the batch the later one is told
+          const fresh = new Set(added.map(({ code_hash }) => code_hash))
+          return yield* new CodeExists({ index: codes.findIndex(({ code_hash }) => !fresh.delete(code_hash)) })
+        }).pipe(sql.withTransaction, Effect.catchTag("SqlError", unavailable)),
+
+      list: ({ after, label, limit }) => {
+        const wanted = [
+          ...(label === undefined ? [] : [sql`label = ${label}`]),
+          ...(after === undefined ? [] : [sql`(created_time, code_id) < (${after.created_time}, ${after.code_id})`])
+        ]
+        return sql`
+          SELECT * FROM access_codes WHERE ${wanted.length === 0 ? sql`1 = 1` : sql.and(wanted)}
+          ORDER BY created_time DESC, code_id DESC LIMIT ${limit}`.pipe(
+          Effect.flatMap(readCodes),
+          Effect.map((rows) => rows.map(codeOf)),
+          Effect.catch(unavailable)
+        )
+      },
+
+      revoke: (code_id) =>
+        sql`UPDATE access_codes SET revoked = ${true} WHERE code_id = ${code_id} RETURNING code_id`.pipe(
+          Effect.map((rows) => rows.length > 0),
+          Effect.catch(unavailable)
+        ),
+
+      redeem: (code_hash, root_address, now_ms) =>
+        Effect.gen(function* () {
+          const code = yield* codeWith(code_hash)
+          const { badge, multiplier_bps } = code ?? { badge: false, multiplier_bps: 0 }
+          // whatever fails below undoes this
+          if (!(yield* accounts.activate(root_address, { badge, multiplier_bps }))) return yield* new WalletActivated()
+          const used = yield* sql`
+            UPDATE access_codes SET uses = uses + 1
+            WHERE code_hash = ${code_hash} AND uses < max_uses AND revoked = ${false}
+              AND (expires_time IS NULL OR expires_time > ${now_ms})
+            RETURNING code_id`
+          // a use that another gateway took, or a revocation, since the code was read, is seen now
+          if (used.length === 0)
+            return yield* new CodeUnusable({ why: faultOf(yield* codeWith(code_hash), now_ms) ?? "used" })
+          return { badge, multiplier_bps }
+        }).pipe(sql.withTransaction, Effect.catchTags({ SqlError: unavailable, SchemaError: unavailable }))
+    })
+  })
+)

@@ -1,0 +1,42 @@
+/** Bans in a database; SQLite and PostgreSQL alike. */
+import { Effect, Layer } from "effect"
+import { type Migrator, SqlClient, type SqlError } from "effect/sql"
+import { AccountsUnavailable } from "../../services/Accounts.ts"
+import { BanStore } from "../../services/BanStore.ts"
+import { migrateBans } from "./migrations/users.ts"
+
+interface Row {
+  readonly root_address: string
+  readonly user_id: string
+  /** SQLite gives 0 and 1. */
+  readonly banned: boolean | number
+  readonly reason: string
+  readonly changed_time: number | string
+}
+
+const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
+  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
+
+export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
+  Layer.effect(
+    BanStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateBans
+      return BanStore.of({
+        put: ({ root_address, user_id, banned, reason, changed_time }) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              INSERT INTO bans ${sql.insert({ root_address, user_id, banned, reason, changed_time })}
+              ON CONFLICT (root_address) DO UPDATE
+              SET banned = excluded.banned, reason = excluded.reason, changed_time = excluded.changed_time`)
+          ),
+        since: (changed_time) =>
+          orUnavailable(
+            Effect.map(sql<Row>`SELECT * FROM bans WHERE changed_time >= ${changed_time}`, (rows) =>
+              rows.map((row) => ({ ...row, banned: Boolean(row.banned), changed_time: Number(row.changed_time) }))
+            )
+          )
+      })
+    })
+  )

@@ -1,0 +1,317 @@
+/**
+ * The ledger's part of the read model in SQL: money, results, and what markets tell now and then.
+ *
+ * Rows are written in the transaction of {@link SqlHistory}'s commit; all that is asked of them is one range of an index.
+ */
+import { Effect } from "effect"
+import type { SqlConnection, SqlError } from "effect/sql"
+import {
+  type AccountHour,
+  type AccountRow,
+  type HourOf,
+  type MarketHour,
+  type MarketRow,
+  parse,
+  print
+} from "../../domain/Activity.ts"
+import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import type { Closing, Execution } from "../../domain/Execution.ts"
+import type { FundingPayment, FundingRate } from "../../domain/Funding.ts"
+import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
+import type { LedgerStanding } from "../../domain/Ledger.ts"
+import type { OpenInterest } from "../../domain/Market.ts"
+import type { Projection } from "../../domain/Projection.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
+import type { History, HoursQuery, ListQuery, MarketQuery, MarketsQuery } from "../../services/History.ts"
+import type { Tools, Where } from "./SqlHistory.ts"
+
+type Reads = Pick<
+  History["Service"],
+  | "executionsAt"
+  | "closedPnls"
+  | "transactions"
+  | "fundingPayments"
+  | "fundingRates"
+  | "openInterest"
+  | "pools"
+  | "adlAlerts"
+  | "marketHours"
+  | "accountHours"
+  | "hoursBefore"
+  | "fills"
+  | "ledger"
+>
+
+interface HourRow {
+  readonly user_id: string
+  readonly sub_account_address: string
+  readonly symbol: string
+  readonly hour: number | string
+  readonly record: string
+}
+const hourOf = (row: HourRow): HourOf => ({
+  user_id: row.user_id,
+  sub_account_address: row.sub_account_address,
+  hour: Number(row.hour)
+})
+const marketRow = (row: HourRow): MarketRow => ({
+  ...hourOf(row),
+  symbol: row.symbol,
+  figures: parse<MarketHour>(row.record)
+})
+const accountRow = (row: HourRow): AccountRow => ({ ...hourOf(row), figures: parse<AccountHour>(row.record) })
+
+const MARKET = "user_id, sub_account_address, symbol, hour, record"
+const ACCOUNT = "user_id, sub_account_address, hour, record"
+
+const decode = <A>(row: { readonly record: string }): A => JSON.parse(row.record) as A
+
+export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
+  const writeClosedPnls = writer(
+    "closed_pnls",
+    ["order_id", "id", "user_id", "sub_account_address", "symbol", "created_time", "record"],
+    replace("order_id", ["record"])
+  )
+  const writeTransactions = writer(
+    "transactions",
+    ["id", "user_id", "sub_account_address", "type", "time", "record"],
+    ""
+  )
+  const writeFundingPayments = writer(
+    "funding_payments",
+    ["id", "user_id", "sub_account_address", "symbol", "funding_time", "record"],
+    ""
+  )
+  const writeFundingRates = writer("funding_rates", ["symbol", "funding_time", "id", "record"], "")
+  const writeOpenInterest = writer(
+    "open_interest",
+    ["symbol", "span", "time", "id", "record"],
+    // another numbering may tell an interval anew
+    "ON CONFLICT (symbol, span, time) DO NOTHING"
+  )
+  const writePools = writer("insurance_pools", ["symbol", "time", "id", "record"], "")
+  const writeAlerts = writer("adl_alerts", ["symbol", "time", "id", "record"], "")
+  const marketColumns = ["user_id", "sub_account_address", "symbol", "hour", "record"]
+  const accountColumns = ["user_id", "sub_account_address", "hour", "record"]
+  const writeMarketHours = writer(
+    "market_hours",
+    marketColumns,
+    replace("sub_account_address, symbol, hour", ["record"])
+  )
+  const writeLastMarketHours = writer(
+    "last_market_hours",
+    marketColumns,
+    replace("sub_account_address, symbol", ["hour", "record"])
+  )
+  const writeAccountHours = writer("account_hours", accountColumns, replace("sub_account_address, hour", ["record"]))
+  const writeLastAccountHours = writer(
+    "last_account_hours",
+    accountColumns,
+    replace("sub_account_address", ["hour", "record"])
+  )
+
+  const ofMarket = ({ user_id, sub_account_address, symbol, hour, figures }: MarketRow) => [
+    user_id,
+    sub_account_address,
+    symbol,
+    hour,
+    print(figures)
+  ]
+  const ofAccount = ({ user_id, sub_account_address, hour, figures }: AccountRow) => [
+    user_id,
+    sub_account_address,
+    hour,
+    print(figures)
+  ]
+
+  /** Writes the ledger's rows of a projection. */
+  const write = Effect.fnUntraced(function* (
+    connection: SqlConnection.Connection,
+    projection: Projection,
+    base: number
+  ): Effect.fn.Return<void, SqlError.SqlError> {
+    const { activity, alerts, closedPnls, fundingPayments, fundings, openInterest, pools, transactions } = projection
+    yield* writeClosedPnls(
+      connection,
+      closedPnls.map(({ user_id, seq, closed }) => [
+        closed.order_id,
+        base + seq,
+        user_id,
+        closed.sub_account_address,
+        closed.symbol,
+        closed.created_time,
+        JSON.stringify(closed)
+      ])
+    )
+    yield* writeTransactions(
+      connection,
+      transactions.map(({ user_id, seq, n, transaction }) => [
+        2 * (base + seq) + n,
+        user_id,
+        transaction.sub_account_address,
+        transaction.type,
+        transaction.timestamp,
+        JSON.stringify(transaction)
+      ])
+    )
+    yield* writeFundingPayments(
+      connection,
+      fundingPayments.map(({ user_id, seq, payment }) => [
+        base + seq,
+        user_id,
+        payment.sub_account_address,
+        payment.symbol,
+        payment.funding_time_ms,
+        JSON.stringify(payment)
+      ])
+    )
+    yield* writeFundingRates(
+      connection,
+      fundings.map(({ seq, funding }) => [funding.symbol, funding.funding_time_ms, base + seq, JSON.stringify(funding)])
+    )
+    yield* writeOpenInterest(
+      connection,
+      openInterest.map(({ interval, record }) => [record.symbol, interval, record.timestamp, 0, JSON.stringify(record)])
+    )
+    yield* writePools(
+      connection,
+      pools.map(({ seq, symbol, pool }) => [symbol, pool.updated_time, base + seq, JSON.stringify(pool)])
+    )
+    yield* writeAlerts(
+      connection,
+      alerts.map(({ seq, alert }) => [alert.symbol, alert.updated_time, base + seq, JSON.stringify(alert)])
+    )
+    yield* writeMarketHours(connection, activity.closedMarkets.map(ofMarket))
+    yield* writeLastMarketHours(connection, activity.markets.map(ofMarket))
+    yield* writeAccountHours(connection, activity.closedAccounts.map(ofAccount))
+    yield* writeLastAccountHours(connection, activity.accounts.map(ofAccount))
+  })
+
+  const ownedIn = (time: string, asked: ListQuery): Where =>
+    owned(time, asked).among("sub_account_address", asked.sub_accounts)
+  const inMarket = (time: string, { symbol, start_time, end_time }: Omit<MarketQuery, "symbol"> & MarketsQuery) =>
+    where()
+      .when(symbol, "symbol = ?", (value) => value)
+      .when(start_time, `${time} >= ?`, (value) => value)
+      .when(end_time, `${time} < ?`, (value) => value)
+  const newest = <A>(table: string, asked: MarketsQuery) =>
+    Effect.map(
+      list<A>(table, "time", inMarket("time", { ...asked, after: undefined }), { ...asked, after: undefined }),
+      ({ rows }) => rows
+    )
+  /** Hours that are over and the running ones. */
+  const hours = (table: string, columns: string, { user_id, start, end }: HoursQuery) => {
+    const range = where()
+      .when(user_id, "user_id = ?", (value) => value)
+      .and("hour >= ? AND hour < ?", start, end)
+    const read = (from: string) => query<HourRow>(`SELECT ${columns} FROM ${from} WHERE ${range}`, range.values)
+    // the running ones first: should one end in between, it is among the others
+    return Effect.map(Effect.all([read(`last_${table}`), read(table)]), ([last, over]) => {
+      const seen = new Set(over.map((row) => `${row.sub_account_address}|${row.symbol}|${row.hour}`))
+      return [...over, ...last.filter((row) => !seen.has(`${row.sub_account_address}|${row.symbol}|${row.hour}`))]
+    })
+  }
+  const before = (table: string, columns: string, key: string, hour: number) =>
+    Effect.fnUntraced(function* (last: HourRow) {
+      if (Number(last.hour) < hour) return last
+      const [row] = yield* query<HourRow>(
+        `SELECT ${columns} FROM ${table} WHERE ${key} AND hour < ? ORDER BY hour DESC LIMIT 1`,
+        columns === MARKET ? [last.sub_account_address, last.symbol, hour] : [last.sub_account_address, hour]
+      )
+      return row
+    })
+
+  const reads: Reads = {
+    executionsAt: Effect.fnUntraced(function* ({ user_id, sub_accounts, symbol, limit, offset }) {
+      const of = () =>
+        where()
+          .and("user_id = ?", user_id)
+          .among("sub_account_address", sub_accounts)
+          .when(symbol, "symbol = ?", (value) => value)
+      const counted = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours WHERE ${of()}`, of().values)
+      const rows = yield* query<{ readonly record: string }>(
+        `SELECT record FROM executions WHERE ${of()} ORDER BY exec_time DESC, id DESC LIMIT ? OFFSET ?`,
+        [...of().values, limit, offset]
+      )
+      return {
+        rows: rows.map(decode<Execution>),
+        total: counted.reduce((sum, row) => sum + marketRow(row).figures.executions, 0)
+      }
+    }),
+    closedPnls: (asked) =>
+      list<ClosedPnl>(
+        "closed_pnls",
+        "created_time",
+        ownedIn("created_time", asked).when(asked.symbol, "symbol = ?", (value) => value),
+        asked
+      ),
+    transactions: (asked) =>
+      list<Transaction>(
+        "transactions",
+        "time",
+        ownedIn("time", asked).when(asked.type, "type = ?", (value) => value),
+        asked
+      ),
+    fundingPayments: (asked) =>
+      list<FundingPayment>(
+        "funding_payments",
+        "funding_time",
+        ownedIn("funding_time", asked).when(asked.symbol, "symbol = ?", (value) => value),
+        asked
+      ),
+    fundingRates: (asked) => list<FundingRate>("funding_rates", "funding_time", inMarket("funding_time", asked), asked),
+    openInterest: (asked) =>
+      list<OpenInterest>("open_interest", "time", inMarket("time", asked).and("span = ?", asked.interval), asked),
+    pools: (asked) => newest<InsurancePool>("insurance_pools", asked),
+    adlAlerts: (asked) => newest<AdlAlert>("adl_alerts", asked),
+    marketHours: (asked) => Effect.map(hours("market_hours", MARKET, asked), (rows) => rows.map(marketRow)),
+    accountHours: (asked) => Effect.map(hours("account_hours", ACCOUNT, asked), (rows) => rows.map(accountRow)),
+    hoursBefore: Effect.fnUntraced(function* ({ user_id, hour }) {
+      const last = (table: string, columns: string) =>
+        query<HourRow>(`SELECT ${columns} FROM ${table} WHERE user_id = ?`, [user_id])
+      const markets = yield* Effect.forEach(
+        yield* last("last_market_hours", MARKET),
+        before("market_hours", MARKET, "sub_account_address = ? AND symbol = ?", hour)
+      )
+      const accounts = yield* Effect.forEach(
+        yield* last("last_account_hours", ACCOUNT),
+        before("account_hours", ACCOUNT, "sub_account_address = ?", hour)
+      )
+      return {
+        markets: markets.filter((row) => row !== undefined).map(marketRow),
+        accounts: accounts.filter((row) => row !== undefined).map(accountRow)
+      }
+    }),
+    fills: ({ user_id, start, end }) =>
+      Effect.map(
+        query<{ readonly record: string; readonly closing: string | null }>(
+          `SELECT record, closing FROM executions WHERE user_id = ? AND exec_time >= ? AND exec_time < ?
+           ORDER BY exec_time, id`,
+          [user_id, start, end]
+        ),
+        (rows) =>
+          rows.map((row) => ({
+            execution: decode<Execution>(row),
+            closing: row.closing === null ? undefined : (JSON.parse(row.closing) as Closing)
+          }))
+      ),
+    ledger: Effect.gen(function* () {
+      const closings = yield* query<{ readonly user_id: string; readonly record: string }>(
+        `SELECT closed_pnls.user_id AS user_id, closed_pnls.record AS record
+         FROM orders JOIN closed_pnls ON closed_pnls.order_id = orders.order_id WHERE orders.is_open = 1`
+      )
+      const markets = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours`)
+      const accounts = yield* query<HourRow>(`SELECT ${ACCOUNT} FROM last_account_hours`)
+      const settled = yield* query<{ readonly symbol: string; readonly funding_time_ms: number | string }>(
+        "SELECT symbol, MAX(funding_time) AS funding_time_ms FROM funding_rates GROUP BY symbol"
+      )
+      return {
+        closings: closings.map((row) => ({ user_id: row.user_id, closed: decode<ClosedPnl>(row) })),
+        markets: markets.map(marketRow),
+        accounts: accounts.map(accountRow),
+        settled: settled.map((row) => ({ symbol: row.symbol, funding_time_ms: Number(row.funding_time_ms) }))
+      } satisfies LedgerStanding
+    })
+  }
+  return { write, reads }
+}

@@ -1,0 +1,72 @@
+/** Who referred whom, in a database; SQLite and PostgreSQL alike. */
+import { Effect, Layer } from "effect"
+import { type Migrator, SqlClient, type SqlError } from "effect/sql"
+import { AccountsUnavailable } from "../../services/Accounts.ts"
+import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/ReferralStore.ts"
+import { migrateReferrals } from "./migrations/users.ts"
+
+interface Row {
+  readonly user_id: string
+  readonly referrer_id: string
+  readonly since: number | string
+}
+const referrerOf = (row: Row): Referrer => ({ referrer_id: row.referrer_id, since: Number(row.since) })
+
+const orUnavailable = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>) =>
+  Effect.catchIf(
+    effect,
+    (error): error is SqlError.SqlError => (error as { readonly _tag?: string })._tag === "SqlError",
+    (cause) => Effect.fail(new AccountsUnavailable({ cause }))
+  ) as Effect.Effect<A, Exclude<E, SqlError.SqlError> | AccountsUnavailable>
+
+export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
+  Layer.effect(
+    ReferralStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateReferrals
+
+      const referrer = (user_id: string) =>
+        Effect.map(sql<Row>`SELECT * FROM referrals WHERE user_id = ${user_id}`, ([row]) => row && referrerOf(row))
+      /** One change of the chains at a time, on all gateways; SQLite has one writer anyway. */
+      const alone = sql.onDialectOrElse({
+        pg: () => Effect.asVoid(sql`LOCK TABLE referrals IN SHARE ROW EXCLUSIVE MODE`),
+        orElse: () => Effect.void
+      })
+
+      return ReferralStore.of({
+        referrer: (user_id) => orUnavailable(referrer(user_id)),
+        referrers: (user_ids) =>
+          user_ids.length === 0
+            ? Effect.succeed(new Map())
+            : orUnavailable(
+                Effect.map(
+                  sql<Row>`SELECT * FROM referrals WHERE ${sql.in("user_id", [...user_ids])}`,
+                  (rows) => new Map(rows.map((row) => [row.user_id, referrerOf(row)]))
+                )
+              ),
+        refer: (user_id, { referrer_id, since }) =>
+          orUnavailable(
+            Effect.gen(function* () {
+              yield* alone
+              const known = yield* referrer(user_id)
+              if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
+              // up from the referrer: a chain that holds the user would be closed by it
+              const loop = yield* sql`
+                WITH RECURSIVE chain (id) AS (
+                  SELECT ${referrer_id} UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
+                ) SELECT 1 FROM chain WHERE id = ${user_id}`
+              if (loop.length > 0) return yield* new ReferralLoop()
+              yield* sql`INSERT INTO referrals ${sql.insert({ user_id, referrer_id, since })}`
+            }).pipe(sql.withTransaction)
+          ),
+        downline: (user_id) =>
+          orUnavailable(
+            Effect.map(
+              sql<{ readonly n: number | string }>`SELECT COUNT(*) AS n FROM referrals WHERE referrer_id = ${user_id}`,
+              ([row]) => Number(row!.n)
+            )
+          )
+      })
+    })
+  )

@@ -1,0 +1,54 @@
+/**
+ * Tables of admission by access codes, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ *
+ * A migration that was released is never edited: a change is a new one.
+ */
+import { Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+
+const each = (statements: ReadonlyArray<string>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    for (const statement of statements) yield* sql.unsafe(statement)
+  })
+
+// a wallet may activate before its first login: what a code gave belongs to the wallet, not to the user
+const activations = each([
+  `CREATE TABLE activations (
+    root_address TEXT NOT NULL PRIMARY KEY,
+    badge BOOLEAN NOT NULL,
+    multiplier_bps INTEGER NOT NULL
+  )`,
+  `ALTER TABLE users DROP COLUMN activated`,
+  `ALTER TABLE users DROP COLUMN badge`,
+  `ALTER TABLE users DROP COLUMN multiplier_bps`
+])
+
+const accessCodes = each([
+  `CREATE TABLE access_codes (
+    code_id TEXT NOT NULL PRIMARY KEY,
+    code_hash TEXT NOT NULL UNIQUE,
+    label TEXT NOT NULL,
+    max_uses BIGINT NOT NULL,
+    uses BIGINT NOT NULL,
+    badge BOOLEAN NOT NULL,
+    multiplier_bps INTEGER NOT NULL,
+    expires_time BIGINT,
+    revoked BOOLEAN NOT NULL,
+    created_time BIGINT NOT NULL
+  )`,
+  `CREATE INDEX access_codes_by_time ON access_codes (created_time, code_id)`,
+  `CREATE INDEX access_codes_by_label ON access_codes (label, created_time, code_id)`
+])
+
+/** Adds what wallets were given by codes; needs the tables of accounts. */
+export const migrateActivations = Migrator.make({})({
+  loader: Migrator.fromRecord({ "1_activations": activations }),
+  table: "migrations_activations"
+})
+
+/** Brings the table of access codes up to date. */
+export const migrateAccessCodes = Migrator.make({})({
+  loader: Migrator.fromRecord({ "1_access_codes": accessCodes }),
+  table: "migrations_access_codes"
+})

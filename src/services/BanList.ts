@@ -1,0 +1,67 @@
+/**
+ * Policy: which users are shut out, known at every request without asking the database.
+ *
+ * A ban is effective at once here, and on other gateways that share the store within {@link REFRESH}. What was issued
+ * before it was lifted stays refused. Source: contract 3.8.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { AccountsUnavailable } from "./Accounts.ts"
+import { type Ban, BanStore } from "./BanStore.ts"
+
+/** How often bans that other gateways set are looked for. */
+export const REFRESH = "1 second"
+
+export class BanList extends Context.Service<
+  BanList,
+  {
+    readonly isBanned: (user_id: string) => boolean
+    /** Time of a user's last ban or its lifting, Unix ms: credentials issued up to then are refused. 0: there was none. */
+    readonly refusedThrough: (user_id: string) => number
+    /** The ban of a user, if it was ever banned. */
+    readonly of: (user_id: string) => Ban | undefined
+    readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
+    /** Calls back with the user whenever one is banned, by any gateway. */
+    readonly onBanned: (listener: (user_id: string) => void) => Effect.Effect<void>
+  }
+>()("gateway/services/BanList") {
+  static readonly layer: Layer.Layer<BanList, AccountsUnavailable, BanStore> = Layer.effect(
+    BanList,
+    Effect.gen(function* () {
+      const store = yield* BanStore
+      const bans = new Map<string, Ban>()
+      const listeners = new Set<(user_id: string) => void>()
+      let newest = 0
+
+      const take = (ban: Ban) => {
+        newest = Math.max(newest, ban.changed_time)
+        const known = bans.get(ban.user_id)
+        // read before a later one was put, or read again
+        if (known !== undefined && known.changed_time > ban.changed_time) return
+        if (known?.changed_time === ban.changed_time && known.banned === ban.banned) return
+        bans.set(ban.user_id, ban)
+        if (ban.banned) for (const listener of listeners) listener(ban.user_id)
+      }
+      const refresh = Effect.map(
+        Effect.suspend(() => store.since(newest)),
+        (some) => {
+          for (const ban of some) take(ban)
+        }
+      )
+      yield* refresh
+      yield* refresh.pipe(
+        Effect.catch((error) => Effect.logWarning("bans not read", error)),
+        Effect.delay(REFRESH),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      return BanList.of({
+        isBanned: (user_id) => bans.get(user_id)?.banned ?? false,
+        refusedThrough: (user_id) => bans.get(user_id)?.changed_time ?? 0,
+        of: (user_id) => bans.get(user_id),
+        put: (ban) => Effect.map(store.put(ban), () => take(ban)),
+        onBanned: (listener) => Effect.sync(() => void listeners.add(listener))
+      })
+    })
+  )
+}

@@ -1,0 +1,106 @@
+/**
+ * Policy: shutting a wallet out, and letting it in again.
+ *
+ * First the ban is on record, every credential of the user refused and its sockets closed; then its keys are revoked for
+ * good, its orders canceled and its entries in running competitions excluded. Whatever fails in between, the same call
+ * again finishes it. Orders are canceled once more when no request that was let in before, by any gateway, can be on its
+ * way any longer. Source: contract 3.8.
+ */
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { userIdOf } from "../domain/Address.ts"
+import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { ApiKeys, type ApiKeysError } from "./ApiKeys.ts"
+import { BanList, REFRESH } from "./BanList.ts"
+import { Ids } from "./Ids.ts"
+import { Refused } from "./Refused.ts"
+import { Scorekeeper, type ScorekeeperFailure } from "./Scorekeeper.ts"
+import { CommandRefused, type ReadError, Sequencer, type SubmitError } from "./Sequencer.ts"
+
+export type BansFailure = Refused | AccountsUnavailable | ApiKeysError | ScorekeeperFailure | SubmitError | ReadError
+
+/** For how long a command that was let in may still come to be sequenced. Source: contract 8.1, 8.3. */
+const ON_ITS_WAY = "5 seconds"
+/** When the last order of a banned user is in its place: other gateways have heard of the ban, and their commands ended. */
+export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(ON_ITS_WAY))
+
+const unknownWallet = new Refused("WalletNotFound")
+
+export class Bans extends Context.Service<
+  Bans,
+  {
+    readonly ban: (root_address: string, reason: string) => Effect.Effect<void, BansFailure>
+    /** Revoked credentials stay revoked. */
+    readonly lift: (root_address: string) => Effect.Effect<void, BansFailure>
+  }
+>()("gateway/services/Bans") {
+  static readonly layer: Layer.Layer<Bans, never, Accounts | ApiKeys | BanList | Ids | Scorekeeper | Sequencer> =
+    Layer.effect(
+      Bans,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const apiKeys = yield* ApiKeys
+        const bans = yield* BanList
+        const ids = yield* Ids
+        const scores = yield* Scorekeeper
+        const sequencer = yield* Sequencer
+        const scope = yield* Effect.scope
+
+        const userOf = Effect.fnUntraced(function* (root_address: string) {
+          const user = yield* accounts.user(userIdOf(root_address))
+          return user ?? (yield* Effect.fail(unknownWallet))
+        })
+
+        const cancelOrders = Effect.fnUntraced(function* (user_id: string) {
+          for (const { deleted, sub_account_address } of yield* sequencer.subAccounts(user_id)) {
+            if (deleted) continue
+            yield* sequencer
+              .submit({
+                command_id: yield* ids.uuid,
+                user_id,
+                sub_account_address,
+                body: {
+                  type: "cancel_all",
+                  cancel_all: {
+                    symbol: undefined,
+                    side: undefined,
+                    order_filter: "All",
+                    reduce_only: undefined,
+                    cancel_type: "CancelByAdmin"
+                  }
+                }
+              })
+              .pipe(
+                // deleted in between
+                Effect.catchIf(
+                  (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
+                  () => Effect.void
+                )
+              )
+          }
+        })
+
+        return Bans.of({
+          ban: Effect.fnUntraced(function* (root_address, reason) {
+            const { user_id } = yield* userOf(root_address)
+            const changed_time = yield* Clock.currentTimeMillis
+            yield* bans.put({ root_address, user_id, banned: true, reason, changed_time })
+            yield* Effect.forEach(yield* apiKeys.list(user_id), ({ api_key_id }) => apiKeys.revoke(user_id, api_key_id))
+            yield* cancelOrders(user_id)
+            yield* Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void)).pipe(
+              Effect.catch((error) => Effect.logWarning("orders of a banned user not canceled again", error)),
+              Effect.delay(LAST_ORDER_AFTER),
+              Effect.forkIn(scope)
+            )
+            yield* scores.judge(user_id)
+          }),
+          lift: Effect.fnUntraced(function* (root_address) {
+            const { user_id } = yield* userOf(root_address)
+            const known = bans.of(user_id)
+            if (known?.banned !== true) return
+            yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
+            yield* scores.judge(user_id)
+          })
+        })
+      })
+    )
+}

@@ -1,0 +1,28 @@
+/** The rules of the instruments that the gateway knows, and what breaking one is answered. */
+import type { Instrument } from "../domain/Market.ts"
+import * as OrderRules from "../domain/OrderRules.ts"
+import { Refused } from "./Refused.ts"
+
+const rulesOf = new WeakMap<Instrument, OrderRules.OrderRules>()
+/** The rules of an instrument, made once. */
+export const rules = (instrument: Instrument): OrderRules.OrderRules => {
+  let made = rulesOf.get(instrument)
+  if (made === undefined) {
+    made = OrderRules.make({ ...instrument.price_filter, ...instrument.lot_size_filter })
+    rulesOf.set(instrument, made)
+  }
+  return made
+}
+
+/** A broken rule as the refusal of the request. */
+export const violated = ({ reason, field, message, min, max, step }: OrderRules.Violation): Refused =>
+  new Refused(
+    reason,
+    {
+      field,
+      ...(min === undefined ? {} : { min }),
+      ...(max === undefined ? {} : { max }),
+      ...(step === undefined ? {} : { step })
+    },
+    message
+  )

@@ -1,0 +1,187 @@
+/**
+ * Policy: how a position is carried: its leverage, margin mode, margin and exits.
+ *
+ * Each command is answered after its turn, with its result, and once the read models hold it. Source: contract 2.4, 3.6.
+ */
+import { Context, Effect, Layer } from "effect"
+import * as Decimal from "../domain/Decimal.ts"
+import type { MarginMode, TpslMode, TriggerBy } from "../domain/Enumerations.ts"
+import type { Instrument } from "../domain/Market.ts"
+import type { Exit } from "../domain/Order.ts"
+import * as OrderRules from "../domain/OrderRules.ts"
+import type { Position, PositionState } from "../domain/Position.ts"
+import type { Caller } from "../domain/User.ts"
+import { Gate } from "./Gate.ts"
+import { History, type HistoryUnavailable, lastSeqKey } from "./History.ts"
+import { Ids } from "./Ids.ts"
+import { rules, violated } from "./InstrumentRules.ts"
+import { MarketView } from "./MarketView.ts"
+import { Refused } from "./Refused.ts"
+import { type CommandBody, Sequencer, SequencerFault, type SubmitError } from "./Sequencer.ts"
+
+/** Names a position: of a sub-account in a market. */
+export interface PositionNamed {
+  readonly sub_account_address: string
+  readonly symbol: string
+}
+export interface TradingStopAsked extends PositionNamed {
+  readonly tpsl_mode?: TpslMode
+  /** `0` removes it. */
+  readonly take_profit?: string
+  readonly stop_loss?: string
+  readonly tp_trigger_by?: TriggerBy
+  readonly sl_trigger_by?: TriggerBy
+  /** With mode `Partial`; absent: the whole position. */
+  readonly tp_size?: string
+  readonly sl_size?: string
+}
+
+export type PositionFailure = Refused | SubmitError
+
+const noSubAccount = new Refused("SubAccountNotFound")
+const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
+const notLoaded = new Refused("BackendUnavailable")
+const noMargin = new Refused("OutOfRange", { field: "margin" }, "margin must not be 0")
+const noStop = new Refused("MissingField", { field: "take_profit" }, "take_profit or stop_loss is required")
+const notPartial = (field: string) => new Refused("InvalidField", { field }, `${field} needs tpsl_mode Partial`)
+
+/** Why a leverage cannot be, whatever the position. */
+const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Refused | undefined => {
+  const field = "leverage"
+  const { leverage_step: step, max_leverage: max, min_leverage: min } = leverage_filter
+  const asked = Decimal.parse(leverage)
+  if (asked < Decimal.parse(min) || asked > Decimal.parse(max))
+    return new Refused("OutOfRange", { field, min, max }, `leverage must lie between ${min} and ${max}`)
+  return Decimal.isMultipleOf(asked, Decimal.parse(step))
+    ? undefined
+    : new Refused("NotMultipleOfStep", { field, step }, `leverage is not a multiple of ${step}`)
+}
+
+const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n
+
+/** Why exits cannot be, whatever the position. */
+const wrongStop = (instrument: Instrument, asked: TradingStopAsked): Refused | undefined => {
+  if (asked.take_profit === undefined && asked.stop_loss === undefined) return noStop
+  for (const field of ["take_profit", "stop_loss"] as const) {
+    const price = asked[field]
+    if (price === undefined || isRemoval(price)) continue
+    const ticks = OrderRules.checkPrice(rules(instrument), price, field)
+    if (typeof ticks !== "number") return violated(ticks)
+  }
+  for (const field of ["tp_size", "sl_size"] as const) {
+    const size = asked[field]
+    if (size === undefined) continue
+    if (asked.tpsl_mode !== "Partial") return notPartial(field)
+    const lots = OrderRules.checkQty(rules(instrument), size, false, false, field)
+    if (typeof lots !== "number") return violated(lots)
+  }
+  return undefined
+}
+
+const exitOf = (trigger_price: string | undefined, trigger_by: TriggerBy = "LastPrice"): Exit | undefined =>
+  trigger_price === undefined ? undefined : { trigger_price, trigger_by }
+
+export class Positions extends Context.Service<
+  Positions,
+  {
+    readonly setLeverage: (
+      caller: Caller,
+      asked: PositionNamed & { readonly leverage: string }
+    ) => Effect.Effect<PositionState, PositionFailure>
+    /** Only of a flat position without open orders. */
+    readonly switchMarginMode: (
+      caller: Caller,
+      asked: PositionNamed & { readonly margin_mode: MarginMode; readonly leverage?: string }
+    ) => Effect.Effect<PositionState, PositionFailure>
+    /** Moves margin into an Isolated position; a negative amount out of it, down to the initial margin. */
+    readonly addMargin: (
+      caller: Caller,
+      asked: PositionNamed & { readonly margin: string }
+    ) => Effect.Effect<Position, PositionFailure | HistoryUnavailable>
+    /** Sets, replaces or removes the exits of a position. */
+    readonly tradingStop: (caller: Caller, asked: TradingStopAsked) => Effect.Effect<PositionState, PositionFailure>
+  }
+>()("gateway/services/Positions") {
+  static readonly layer: Layer.Layer<Positions, never, Gate | History | Ids | MarketView | Sequencer> = Layer.effect(
+    Positions,
+    Effect.gen(function* () {
+      const gate = yield* Gate
+      const history = yield* History
+      const ids = yield* Ids
+      const markets = yield* MarketView
+      const sequencer = yield* Sequencer
+
+      /** Submits a command on a position, unless `wrong` finds a reason against it, and answers how it left it. */
+      const submit = Effect.fnUntraced(function* (
+        caller: Caller,
+        { sub_account_address, symbol }: PositionNamed,
+        body: CommandBody,
+        wrong: (instrument: Instrument) => Refused | undefined
+      ) {
+        if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
+        const instrument = markets.instrument(symbol)
+        if (instrument === undefined) {
+          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
+        }
+        const refused = wrong(instrument)
+        if (refused !== undefined) return yield* Effect.fail(refused)
+        yield* gate.sequencer
+        const { result } = yield* sequencer.submit({
+          command_id: yield* ids.uuid,
+          user_id: caller.user_id,
+          sub_account_address,
+          body
+        })
+        return result?.type === "position"
+          ? result.position
+          : yield* new SequencerFault({ cause: "the answer holds no position" })
+      })
+
+      return Positions.of({
+        setLeverage: (caller, asked) =>
+          submit(
+            caller,
+            asked,
+            { type: "set_leverage", symbol: asked.symbol, leverage: Decimal.canonical(asked.leverage) },
+            (instrument) => wrongLeverage(instrument, asked.leverage)
+          ),
+        switchMarginMode: (caller, asked) => {
+          const { leverage, margin_mode, symbol } = asked
+          const canonical = leverage === undefined ? undefined : Decimal.canonical(leverage)
+          return submit(
+            caller,
+            asked,
+            { type: "set_margin_mode", symbol, margin_mode, leverage: canonical },
+            (instrument) => (canonical === undefined ? undefined : wrongLeverage(instrument, canonical))
+          )
+        },
+        addMargin: Effect.fnUntraced(function* (caller, asked) {
+          const { margin, symbol } = asked
+          const amount = Decimal.canonical(margin)
+          const position = yield* submit(caller, asked, { type: "add_margin", symbol, margin: amount }, () =>
+            amount === "0" ? noMargin : undefined
+          )
+          const seqs = yield* history.lastSeqs(caller.user_id, "position")
+          return { ...position, seq: seqs.get(lastSeqKey(position.sub_account_address, symbol)) ?? 0 }
+        }),
+        tradingStop: (caller, asked) =>
+          submit(
+            caller,
+            asked,
+            {
+              type: "set_trading_stop",
+              symbol: asked.symbol,
+              tpsl: {
+                mode: asked.tpsl_mode ?? "Full",
+                take_profit: exitOf(asked.take_profit, asked.tp_trigger_by),
+                stop_loss: exitOf(asked.stop_loss, asked.sl_trigger_by)
+              },
+              take_profit_size: asked.tp_size,
+              stop_loss_size: asked.sl_size
+            },
+            (instrument) => wrongStop(instrument, asked)
+          )
+      })
+    })
+  )
+}

@@ -1,0 +1,91 @@
+/** Topics that tell what happened, event by event, and lose nothing: trades, aggregated trades, liquidations. Source: contract 5.5, 5.7. */
+import * as Decimal from "../domain/Decimal.ts"
+import type { AggregatedTrade, PublicTrade } from "../domain/Market.ts"
+import type { MarketChange } from "../services/MarketView.ts"
+import type { AggregatedTradeData, LiquidationData, TradeData } from "./api/TopicData.ts"
+import type { Frame } from "./Frame.ts"
+import { PublicTopic, type View } from "./PublicTopic.ts"
+
+/** Trades that a new subscriber gets. */
+const TRADES_SHOWN = 50
+
+/** Cuts a list where its seq changes: what one matching event made shares it. */
+const byEvent = <A extends { readonly seq: number }>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+  const events: Array<ReadonlyArray<A>> = []
+  let start = 0
+  for (let end = 1; end <= list.length; end++) {
+    if (list[end]?.seq === list[start]!.seq) continue
+    events.push(list.slice(start, end))
+    start = end
+  }
+  return events
+}
+
+export class TradeTopic extends PublicTopic<TradeData> {
+  override readonly conflatable = false
+
+  override snapshot(now: number): Frame {
+    const list = this.view.recentTrades(this.symbol, TRADES_SHOWN).toReversed()
+    return this.frame({ type: "snapshot", ts: now, symbol: this.symbol, list }, now)
+  }
+  override take({ trades }: MarketChange, now: number): undefined {
+    for (const list of byEvent(trades)) this.send({ type: "update", ts: now, symbol: this.symbol, list }, now)
+  }
+}
+
+/** Trades of one matching event, those of one price and side as one, in the order of their first. */
+export const aggregated = (trades: ReadonlyArray<PublicTrade>): ReadonlyArray<AggregatedTrade> => {
+  const found = new Map<string, { readonly first: PublicTrade; qty: Decimal.Scaled; count: number }>()
+  for (const trade of trades) {
+    const sum = found.get(trade.agg_id)
+    if (sum === undefined) found.set(trade.agg_id, { first: trade, qty: Decimal.parse(trade.qty), count: 1 })
+    else {
+      sum.qty += Decimal.parse(trade.qty)
+      sum.count++
+    }
+  }
+  return [...found].map(
+    ([
+      id,
+      {
+        count,
+        first: { price, seq, side, timestamp },
+        qty
+      }
+    ]) => ({
+      id,
+      price,
+      side,
+      qty: Decimal.format(qty),
+      count,
+      seq,
+      timestamp
+    })
+  )
+}
+
+export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
+  override readonly conflatable = false
+  private readonly market_addr: string
+
+  constructor(name: string, symbol: string, market_addr: string, view: View) {
+    super(name, symbol, view)
+    this.market_addr = market_addr
+  }
+  override snapshot(): undefined {}
+  override take({ trades }: MarketChange, now: number): undefined {
+    const { market_addr, symbol } = this
+    for (const event of byEvent(trades)) {
+      this.send({ type: "update", ts: now, market_addr, symbol, list: aggregated(event) }, now)
+    }
+  }
+}
+
+export class LiquidationTopic extends PublicTopic<LiquidationData> {
+  override readonly conflatable = false
+
+  override snapshot(): undefined {}
+  override take({ liquidations }: MarketChange, now: number): undefined {
+    for (const list of byEvent(liquidations)) this.send({ type: "update", ts: now, symbol: this.symbol, list }, now)
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * The AsyncAPI document of the WebSocket endpoints, from the schemas that the frames themselves have.
+ *
+ * Actions are those of the gateway: it receives what clients ask and sends what they are told.
+ * Source: contract 5; AsyncAPI 3.0.
+ */
+import { Schema } from "effect"
+import { Address } from "../../domain/Address.ts"
+import { Decimal, SignedDecimal } from "../../domain/Decimal.ts"
+import { ExecType, Side } from "../../domain/Enumerations.ts"
+import { Millis } from "../../domain/Time.ts"
+import { closeCodes } from "./CloseCodes.ts"
+import { TIME } from "./Examples.ts"
+import * as Frames from "./Frames.ts"
+import * as JsonSchemas from "./JsonSchemas.ts"
+import { privateTopics, publicTopics, type TopicTold } from "./Topics.ts"
+
+interface Message {
+  readonly id: string
+  readonly title: string
+  readonly summary: string
+  readonly payload: Schema.Top
+  readonly example?: object
+}
+
+const req_id = "1"
+
+const messages = {
+  subscribe: {
+    id: "subscribe",
+    title: "Subscribe",
+    summary:
+      "Follow topics, at most 50 a message. A topic that is followed already starts anew. `since` resumes private topics after a position of the user stream.",
+    payload: Frames.Subscribe,
+    example: { op: "subscribe", args: ["orderbook.50.BTC-USDC"], req_id }
+  },
+  unsubscribe: {
+    id: "unsubscribe",
+    title: "Unsubscribe",
+    summary: "Leave topics.",
+    payload: Frames.Unsubscribe,
+    example: { op: "unsubscribe", args: ["orderbook.50.BTC-USDC"], req_id }
+  },
+  ping: {
+    id: "ping",
+    title: "Ping",
+    summary: "Ask for a pong; also before authentication.",
+    payload: Frames.Ping,
+    example: { op: "ping", req_id, ts: TIME }
+  },
+  auth: {
+    id: "auth",
+    title: "Authenticate",
+    summary:
+      "By `bearer`, or by an API key with `api_key`, `signature`, `timestamp_ms` and `nonce`: the key signs SERVICE_WS|AUTH|{timestamp_ms}|{nonce}. Again by the same user: the expiry is refreshed.",
+    payload: Frames.Auth,
+    example: { op: "auth", bearer: "eyJhbGciOiJFZERTQSJ9.e30.AA", req_id }
+  },
+  subscribed: {
+    id: "subscribed",
+    title: "Subscribed",
+    summary: "The topics that were accepted; always sent, before their first event.",
+    payload: Frames.Subscribed,
+    example: { op: "subscribed", args: ["orderbook.50.BTC-USDC"], req_id }
+  },
+  unsubscribed: {
+    id: "unsubscribed",
+    title: "Unsubscribed",
+    summary: "The topics that were left; no event of them follows.",
+    payload: Frames.Unsubscribed,
+    example: { op: "unsubscribed", args: ["orderbook.50.BTC-USDC"], req_id }
+  },
+  pong: {
+    id: "pong",
+    title: "Pong",
+    summary: "Answers a ping at once.",
+    payload: Frames.Pong,
+    example: { op: "pong", req_id, client_ts: TIME, server_ts: TIME + 3 }
+  },
+  accepted: {
+    id: "authAccepted",
+    title: "Authenticated",
+    summary: "Who is connected, and where the user stream stands.",
+    payload: Frames.AuthAccepted,
+    example: {
+      op: "auth",
+      success: true,
+      user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
+      req_id,
+      stream_id: "s1",
+      head_seq: 0,
+      expires_at_ms: TIME + 604_800_000
+    }
+  },
+  refused: {
+    id: "authRefused",
+    title: "Not authenticated",
+    summary: "Why; after the third refusal the connection is closed with 4003.",
+    payload: Frames.AuthRefusal,
+    example: {
+      op: "auth",
+      success: false,
+      user_id: null,
+      req_id,
+      code: "UNAUTHORIZED",
+      message: "the token is not valid",
+      details: { reason: "InvalidToken" }
+    }
+  },
+  error: {
+    id: "error",
+    title: "Error",
+    summary:
+      "A message, or one topic of it, was refused; the connection stays. Before a shutdown: SERVICE_UNAVAILABLE, going away.",
+    payload: Frames.ErrorFrame,
+    example: {
+      op: "error",
+      code: "BAD_REQUEST",
+      message: "unknown topic",
+      topic: "nope.BTC",
+      req_id: "4",
+      details: { reason: "InvalidField", field: "args" }
+    }
+  }
+} satisfies Record<string, Message>
+
+/** The event message of a topic: the frame, with what this topic carries. */
+const eventOf = ({ carries, data, description, example, id, pattern, title }: TopicTold): Message => ({
+  id: `${id}Event`,
+  title,
+  summary: description,
+  payload: Schema.Struct({
+    ...Frames.EventFrame.fields,
+    topic: Schema.String.check(Schema.isPattern(new RegExp(pattern, "u"))),
+    data
+  }),
+  ...(carries === undefined ? {} : { example: { op: "event", topic: example, server_ts_ms: TIME + 4, data: carries } })
+})
+
+const events = { public: publicTopics.map(eventOf), private: privateTopics.map(eventOf) }
+
+interface Operation {
+  readonly name: string
+  readonly summary: string
+  readonly asked: Message
+  readonly answers: ReadonlyArray<Message>
+}
+
+const { accepted, auth, error, ping, pong, refused, subscribe, subscribed, unsubscribe, unsubscribed } = messages
+const common: ReadonlyArray<Operation> = [
+  { name: "subscribe", summary: "Follow topics", asked: subscribe, answers: [subscribed, error] },
+  { name: "unsubscribe", summary: "Leave topics", asked: unsubscribe, answers: [unsubscribed, error] },
+  { name: "ping", summary: "Measure the way there and back", asked: ping, answers: [pong, error] }
+]
+const authenticate: Operation = {
+  name: "auth",
+  summary: "Tell who is connected",
+  asked: auth,
+  answers: [accepted, refused, error]
+}
+const open: ReadonlyArray<Operation> = [
+  ...common,
+  { name: "auth", summary: "Refused here: authenticate on /ws/private", asked: auth, answers: [refused, error] }
+]
+
+interface Channel {
+  readonly id: string
+  readonly address: string
+  readonly title: string
+  readonly description: string
+  readonly operations: ReadonlyArray<Operation>
+  readonly events: ReadonlyArray<Message>
+}
+
+const channels: ReadonlyArray<Channel> = [
+  {
+    id: "public",
+    address: "/ws/public",
+    title: "Public feeds",
+    description: "Markets, for everybody.",
+    operations: open,
+    events: events.public
+  },
+  {
+    id: "private",
+    address: "/ws/private",
+    title: "Private feeds",
+    description:
+      "A user's own orders, executions, positions and balances: authenticate within 10 s. They share one stream of numbers, `seq`, without a gap.",
+    operations: [authenticate, ...common],
+    events: events.private
+  },
+  {
+    id: "general",
+    address: "/ws",
+    title: "General feeds",
+    description: "The topics of /ws/public.",
+    operations: open,
+    events: events.public
+  }
+]
+
+const list = <A, B>(items: ReadonlyArray<A>, f: (item: A) => readonly [string, B]): Record<string, B> =>
+  Object.fromEntries(items.map(f))
+const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1)
+
+const spoken = ({ events, operations }: Channel): ReadonlyArray<Message> => [
+  ...new Set([...operations.flatMap(({ answers, asked }) => [asked, ...answers]), ...events])
+]
+
+const close = Object.values(closeCodes).map(({ advice, code, text }) => ({ code, text, advice }))
+
+const channelOf = (channel: Channel): object => ({
+  address: channel.address,
+  title: channel.title,
+  description: channel.description,
+  messages: list(spoken(channel), ({ id }) => [id, { $ref: `#/components/messages/${id}` }]),
+  bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
+  "x-close-codes": close
+})
+
+const operationsOf = (channel: Channel): ReadonlyArray<readonly [string, object]> => {
+  const on = { $ref: `#/channels/${channel.id}` }
+  const named = (some: ReadonlyArray<Message>) =>
+    some.map(({ id }) => ({ $ref: `#/channels/${channel.id}/messages/${id}` }))
+  return [
+    ...channel.operations.map(
+      ({ answers, asked, name, summary }) =>
+        [
+          `${channel.id}${capital(name)}`,
+          {
+            action: "receive",
+            channel: on,
+            summary,
+            messages: named([asked]),
+            reply: { channel: on, messages: named(answers) }
+          }
+        ] as const
+    ),
+    [
+      `${channel.id}Events`,
+      { action: "send", channel: on, summary: "Tell what happens", messages: named([...channel.events, error]) }
+    ]
+  ]
+}
+
+/** The document, of the API's version. */
+export const asyncApi = (version: string) => {
+  const all = [...new Set(channels.flatMap(spoken))]
+  // first, so that their plain form has their name
+  const forms = { Decimal, SignedDecimal, Millis, Side, ExecType, Address }
+  const schemas = JsonSchemas.make({ ...forms, ...list(all, ({ id, payload }) => [capital(id), payload]) })
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "Trading Gateway",
+      version,
+      description:
+        "WebSocket feeds of the trading gateway. One JSON object a text frame; prices and quantities are decimal text, times Unix milliseconds. A client sends at most 20 messages a second (burst 100), frames up to 64 KiB, and follows at most 200 topics a connection. The gateway pings every 15 s and closes connections that are silent for 30 s; every close code is in `x-close-codes` with what to do.",
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" }
+    },
+    defaultContentType: "application/json",
+    servers: { local: { host: "localhost:3010", protocol: "ws", description: "A gateway on this machine" } },
+    channels: list(channels, (channel) => [channel.id, channelOf(channel)]),
+    operations: Object.fromEntries(channels.flatMap(operationsOf)),
+    components: {
+      messages: list(all, ({ example, id, summary, title }) => [
+        id,
+        {
+          name: id,
+          title,
+          summary,
+          contentType: "application/json",
+          payload: { $ref: `#/components/schemas/${capital(id)}` },
+          ...(example === undefined ? {} : { examples: [{ name: id, payload: example }] })
+        }
+      ]),
+      schemas
+    }
+  }
+}

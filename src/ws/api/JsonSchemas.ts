@@ -1,0 +1,50 @@
+/** Named schemas as JSON Schema of draft 07, the one that AsyncAPI takes without further word. */
+import { JsonSchema, type Schema, SchemaRepresentation } from "effect"
+
+type Json = JsonSchema.JsonSchema
+type Schemas = Record<string, Json>
+
+const HOME = "#/components/schemas/"
+const DEFINITIONS = "#/definitions/"
+
+/** A copy of a schema with words of its own: `Millis_1` of `Millis`. */
+const COPY = /^(.+)_\d+$/u
+
+/** Rebuilds a JSON value, every object passed through `f` after its members. */
+const rebuild = (value: unknown, f: (object: Record<string, unknown>) => unknown): unknown => {
+  if (Array.isArray(value)) return value.map((item) => rebuild(item, f))
+  if (value === null || typeof value !== "object") return value
+  return f(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, rebuild(member, f)])))
+}
+
+/**
+ * All schemas and what they refer to, by name. Objects are open: new fields are compatible changes. What differs from a
+ * named schema only by its description stands where it is used.
+ */
+export const make = (schemas: Readonly<Record<string, Schema.Top>>): Schemas => {
+  const asts = Object.values(schemas).map(({ ast }) => ast)
+  const [first, ...rest] = asts
+  if (first === undefined) return {}
+  const found = SchemaRepresentation.toJsonSchemaMultiDocument(SchemaRepresentation.toRepresentations([first, ...rest]))
+  const named = Object.fromEntries(Object.keys(schemas).map((name, i) => [name, found.schemas[i]!]))
+  // a schema with a name of its own is among the definitions already
+  const definitions: Schemas = { ...named, ...found.definitions }
+  const old = JsonSchema.toDocumentDraft07({ dialect: "draft-2020-12", schema: {}, definitions }).definitions
+  const isCopy = (name: string): boolean => Object.hasOwn(old, COPY.exec(name)?.[1] ?? "")
+  const settled = (value: unknown): unknown =>
+    rebuild(value, ({ additionalProperties, ...object }) => {
+      const ref = object["$ref"]
+      if (typeof ref === "string" && ref.startsWith(DEFINITIONS)) {
+        const name = ref.slice(DEFINITIONS.length)
+        return isCopy(name) ? settled(old[name]) : { $ref: `${HOME}${name}` }
+      }
+      return additionalProperties === true || additionalProperties === undefined
+        ? object
+        : { ...object, additionalProperties }
+    })
+  return Object.fromEntries(
+    Object.keys(old)
+      .filter((name) => !isCopy(name))
+      .map((name) => [name, settled(old[name]) as Json])
+  )
+}

@@ -1,0 +1,138 @@
+/** The topics as the API tells them: what they are called, where they are, how often they come and what they carry. Source: contract 5.5, 5.8. */
+import type { Schema } from "effect"
+import { depths, Interval } from "../../domain/Enumerations.ts"
+import type { PrivateTopic, Topic } from "../../domain/Topic.ts"
+import * as Examples from "./Examples.ts"
+import * as Data from "./TopicData.ts"
+
+export interface TopicTold {
+  /** As in the names of messages. */
+  readonly id: string
+  readonly title: string
+  /** Every name that the topic may have, as a pattern. */
+  readonly pattern: string
+  readonly example: string
+  readonly description: string
+  readonly data: Schema.Top
+  /** An example of `data`. */
+  readonly carries?: object
+}
+
+const SYMBOL = "[A-Z0-9]{2,12}-[A-Z0-9]{2,12}"
+const anyOf = (names: ReadonlyArray<string | number>): string => `(?:${names.join("|")})`
+
+type PublicKind = Exclude<Topic["kind"], "private">
+
+const publicTold: Record<PublicKind, TopicTold> = {
+  orderbook: {
+    id: "orderbook",
+    title: "Order book",
+    pattern: `^orderbook\\.${anyOf(depths)}\\.${SYMBOL}$`,
+    example: "orderbook.50.BTC-USDC",
+    description:
+      "A snapshot, then deltas whenever the view of this depth changed, at most every 20 ms (depths 1 and 50), 100 ms (200) or 200 ms (1000); depth 1 sends snapshots only. A delta whose `prev_seq` is not the last `seq`, or whose checksum differs, shows a gap: subscribe again. A later snapshot replaces the book.",
+    data: Data.BookData,
+    carries: Examples.book
+  },
+  trade: {
+    id: "trade",
+    title: "Trades",
+    pattern: `^trade\\.${SYMBOL}$`,
+    example: "trade.BTC-USDC",
+    description: "A snapshot of the last 50 trades, then an update for each matching event. Nothing is left out.",
+    data: Data.TradeData,
+    carries: Examples.trades
+  },
+  "trade/": {
+    id: "aggregatedTrade",
+    title: "Aggregated trades",
+    pattern: "^trade/0x[0-9a-f]{64}$",
+    example: "trade/0xb2a373d8519e821966ae61886e86c0a5cea70096e02b33a62c1f65871baa1209",
+    description:
+      "Of the market with this address, an update for each matching event; no snapshot. `id` follows from market, price, side, seq and time, so (market_addr, id) is a stable key.",
+    data: Data.AggregatedTradeData,
+    carries: Examples.aggregates
+  },
+  ticker: {
+    id: "ticker",
+    title: "Ticker",
+    pattern: `^ticker\\.${SYMBOL}$`,
+    example: "ticker.BTC-USDC",
+    description: "Snapshots: at most every 100 ms, at least every 10 s while the backend is well.",
+    data: Data.TickerData,
+    carries: Examples.ticker
+  },
+  kline: {
+    id: "kline",
+    title: "Candles",
+    pattern: `^kline\\.${anyOf(Interval.literals)}\\.${SYMBOL}$`,
+    example: "kline.1.BTC-USDC",
+    description:
+      "A snapshot of the open candle, then updates on change, at most every 250 ms, and each closed candle once with `confirm`.",
+    data: Data.KlineData,
+    carries: Examples.kline
+  },
+  all_liquidations: {
+    id: "liquidations",
+    title: "Liquidations",
+    pattern: `^all_liquidations\\.${SYMBOL}$`,
+    example: "all_liquidations.BTC-USDC",
+    description: "An update for each fill of a liquidation, in the book or by the insurance pool; no snapshot.",
+    data: Data.LiquidationData,
+    carries: Examples.liquidations
+  },
+  insurance_pool: {
+    id: "insurancePool",
+    title: "Insurance pool",
+    pattern: `^insurance_pool\\.${SYMBOL}$`,
+    example: "insurance_pool.BTC-USDC",
+    description: "Snapshots on change, at most every second, at least every minute while the backend is well.",
+    data: Data.PoolData,
+    carries: Examples.pool
+  },
+  adl_alert: {
+    id: "adlAlert",
+    title: "Deleveraging",
+    pattern: `^adl_alert\\.${SYMBOL}$`,
+    example: "adl_alert.BTC-USDC",
+    description: "A snapshot, then an update when mode or reason change, or the ratio by 0.01.",
+    data: Data.AlertData,
+    carries: Examples.adl
+  }
+}
+
+const privateTold = (
+  topic: PrivateTopic,
+  title: string,
+  snapshot: string,
+  updates: string,
+  data: Schema.Top
+): TopicTold => ({
+  id: topic === "account_balance" ? "accountBalance" : topic,
+  title,
+  pattern: `^${topic}$`,
+  example: topic,
+  description: `Snapshot: ${snapshot}. Updates: ${updates}. Nothing is left out; resume with \`since\`.`,
+  data
+})
+
+export const publicTopics: ReadonlyArray<TopicTold> = Object.values(publicTold)
+
+export const privateTopics: ReadonlyArray<TopicTold> = [
+  privateTold("order", "Orders", "all open orders", "each order that changed", Data.OrderData),
+  privateTold("execution", "Executions", "an empty list", "each fill and funding payment", Data.ExecutionData),
+  privateTold(
+    "position",
+    "Positions",
+    "open positions",
+    "each position that changed, a closed one with size 0",
+    Data.PositionData
+  ),
+  privateTold(
+    "account_balance",
+    "Balances",
+    "all balances",
+    "each balance that changed, with the reason",
+    Data.BalanceData
+  )
+]

@@ -1,0 +1,159 @@
+/** `BOOK_OPERATIONS=1000000` runs the comparison as long as one likes. */
+import { assert, describe, it } from "vitest"
+import * as Venue from "../../bench/matching/Venue.ts"
+import * as BookChanges from "../../src/backend/sequencer/BookChanges.ts"
+import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
+import * as Slots from "../../src/backend/sequencer/Slots.ts"
+import { Side } from "../../src/proto/gateway/v1/types.ts"
+import { pick, random } from "./Invariants.ts"
+import * as NaiveBook from "./NaiveBook.ts"
+
+const OPERATIONS = Number(process.env["BOOK_OPERATIONS"] ?? 30_000)
+const MILLIS = 60_000 + OPERATIONS
+const BUY = Side.SIDE_BUY
+const SELL = Side.SIDE_SELL
+/** Orders that rest at most, so that the naive book stays usable and slots are used again and again. */
+const RESTING_MAX = 300
+
+describe("the order book", () => {
+  it.each([
+    { name: "at a few prices", middle: 1_000, spread: 12 },
+    { name: "over several pages", middle: 100_000, spread: 900 },
+    { name: "over all prices that there are", middle: 2 ** 40, spread: 2 ** 40 - 1 }
+  ])(
+    `is the naive book's equal over ${OPERATIONS} random operations $name`,
+    { timeout: MILLIS },
+    ({ middle, spread }) => {
+      const next = random(spread)
+      const fast = Venue.make(OrderBook.make(), Slots.make(), OPERATIONS)
+      const slow = Venue.make(NaiveBook.make(), Slots.make(), OPERATIONS)
+      const done = { place: 0, take: 0, cancel: 0, stale: 0, kept: 0, lost: 0, fills: 0, selfTrades: 0 }
+      fast.onFill(() => void done.fills++)
+      fast.onSelfTrade(() => void done.selfTrades++)
+      let placed = 0
+      let open: Array<number> = []
+      const price = () => Math.max(1, Math.round(middle + spread * (next() - 0.5) * next() * 2))
+      const both = <A>(act: (venue: Venue.Venue) => A): A => {
+        const [one, other] = [act(fast), act(slow)]
+        assert.strictEqual(one, other)
+        return one
+      }
+      for (let i = 0; i < OPERATIONS; i++) {
+        if (i % 64 === 0) open = open.filter((number) => fast.isOpen(number))
+        const dice = next()
+        const side = next() < 0.5 ? BUY : SELL
+        const user = Math.floor(next() * 6)
+        const smp = pick(next, Object.values(Venue.Smp))
+        const lots = 1 + Math.floor(next() * 50)
+        const ticks = price()
+        // any order there ever was, or one that was open lately
+        const number = next() < 0.1 || open.length === 0 ? Math.ceil(next() * placed) : pick(next, open)
+        if (dice < 0.5 && open.length < RESTING_MAX) {
+          placed = both((venue) => venue.place(user, side, ticks, lots, smp))
+          open.push(placed)
+          done.place++
+        } else if (dice < 0.6) {
+          both((venue) => venue.take(user, side, ticks, lots * 4, smp))
+          done.take++
+        } else if (dice < 0.85) {
+          if (both((venue) => venue.cancel(number))) done.cancel++
+          else done.stale++
+        } else {
+          const keeps = next() < 0.5
+          if (both((venue) => venue.amend(number, keeps ? 0 : ticks, keeps ? 1 : lots, smp)))
+            done[keeps ? "kept" : "lost"]++
+          else done.stale++
+        }
+        assert.strictEqual(fast.fingerprint(), slow.fingerprint(), `operation ${i}`)
+        if (i % 16 === 0) assert.strictEqual(fast.stateHash(), slow.stateHash(), `operation ${i}`)
+      }
+      assert.strictEqual(fast.stateHash(), slow.stateHash())
+      for (const [what, count] of Object.entries(done)) assert.isAbove(count, OPERATIONS / 100, what)
+    }
+  )
+  it("walks a side from the best price on, first come first", () => {
+    const book = OrderBook.make()
+    for (const [slot, ticks] of [100, 101, 100, 9_999, 101].entries()) book.add(slot, BUY, ticks, slot + 1)
+    const walk: Array<number> = []
+    for (let slot = book.first(BUY); slot !== OrderBook.NONE; slot = book.after(slot)) walk.push(slot)
+    assert.deepStrictEqual(walk, [3, 1, 4, 0, 2])
+    assert.deepStrictEqual(OrderBook.levels(book, BUY, 2), [
+      { ticks: 9_999, lots: 4 },
+      { ticks: 101, lots: 7 }
+    ])
+    assert.strictEqual(book.first(SELL), OrderBook.NONE)
+    assert.strictEqual(book.best(SELL), undefined)
+  })
+
+  it("refuses what would break it", () => {
+    const book = OrderBook.make()
+    book.add(7, SELL, 100, 5)
+    assert.throws(() => book.add(7, SELL, 101, 5), /in the book/)
+    assert.throws(() => book.add(8, SELL, 101, 0), /0 lots/)
+    assert.throws(() => book.reduce(7, 5), /too many/)
+    assert.throws(() => book.remove(8), /not in the book/)
+    assert.throws(() => book.lotsOf(100_000), /not in the book/)
+    assert.isFalse(book.has(100_000))
+    assert.deepStrictEqual(OrderBook.levels(book, SELL, 0), [{ ticks: 100, lots: 5 }])
+  })
+
+  it("tells the levels that differ since it was last asked, however they came to it", () => {
+    const book = BookChanges.track(OrderBook.make())
+    book.add(0, BUY, 100, 5)
+    book.add(1, BUY, 99, 5)
+    book.add(2, SELL, 101, 5)
+    assert.deepStrictEqual(
+      book.takeChanges().map(({ ticks, lots }) => [ticks, lots]),
+      [
+        [100, 5],
+        [99, 5],
+        [101, 5]
+      ]
+    )
+    book.reduce(0, 2)
+    book.remove(1)
+    book.remove(2)
+    book.add(3, SELL, 101, 5)
+    assert.deepStrictEqual(book.takeChanges(), [
+      { side: BUY, ticks: 100, lots: 3 },
+      { side: BUY, ticks: 99, lots: 0 }
+    ])
+    assert.deepStrictEqual(book.takeChanges(), [])
+  })
+})
+
+describe("slots", () => {
+  it("give the lowest that is free, so what is taken says which comes next", () => {
+    const next = random(3)
+    const slots = Slots.make()
+    const taken = new Set<number>()
+    for (let i = 0; i < 20_000; i++) {
+      if (next() < 0.55 || taken.size === 0) {
+        let lowest = 0
+        while (taken.has(lowest)) lowest++
+        assert.strictEqual(slots.take(), lowest)
+        taken.add(lowest)
+      } else {
+        const slot = pick(next, [...taken])
+        slots.free(slot)
+        taken.delete(slot)
+      }
+      if (i % 4_000 !== 0) continue
+      const again = Slots.make()
+      for (const slot of taken) again.takeAt(slot)
+      const lowest = again.take()
+      assert.strictEqual(lowest, slots.take())
+      slots.free(lowest)
+    }
+  })
+
+  it("end at their number, and are neither given nor taken back twice", () => {
+    const slots = Slots.make()
+    for (let i = 0; i < Slots.SLOTS_MAX; i++) slots.take()
+    assert.throws(() => slots.take(), /all slots are taken/)
+    slots.free(Slots.SLOTS_MAX - 1)
+    assert.throws(() => slots.free(Slots.SLOTS_MAX - 1), /is free/)
+    assert.throws(() => slots.takeAt(5), /is taken/)
+    assert.strictEqual(slots.take(), Slots.SLOTS_MAX - 1)
+  })
+})

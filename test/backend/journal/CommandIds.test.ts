@@ -1,0 +1,47 @@
+import { assert, describe, it } from "vitest"
+import { CommandIds, emptyPortion, hashOf, PORTION } from "../../../src/backend/journal/CommandIds.ts"
+
+const HORIZON_MS = 1000
+
+describe("the index of command ids", () => {
+  it("names the position of every id that it holds, and few others", () => {
+    const ids = new CommandIds([])
+    const count = 3 * PORTION + 77
+    for (let position = 1; position <= count; position++) ids.add(position, 0, hashOf(`id-${position}`), HORIZON_MS)
+    let found = 0
+    for (let position = 1; position <= count; position++)
+      if (ids.find(hashOf(`id-${position}`)).includes(position)) found++
+    assert.strictEqual(found, count)
+    let guesses = 0
+    for (let i = 0; i < 100_000; i++) guesses += ids.find(hashOf(`other-${i}`)).length
+    // by chance a search meets a taken word with the same 15 bits once in some 10,000 times
+    assert.isBelow(guesses, 100)
+  })
+
+  it("names the last position first where an id or its hash comes again, and passes over Ticks", () => {
+    const ids = new CommandIds([])
+    for (const position of [1, 2, PORTION - 1, PORTION, PORTION + 1, 3 * PORTION])
+      ids.add(position, 0, position === 2 ? 0 : 4711, HORIZON_MS)
+    assert.deepStrictEqual(ids.find(4711), [3 * PORTION, PORTION + 1, PORTION, PORTION - 1, 1])
+  })
+
+  it("hands a portion over when the next one begins, and goes on from it", () => {
+    const ids = new CommandIds([])
+    for (let position = 1; position < PORTION; position++)
+      ids.add(position, position, hashOf(`id-${position}`), PORTION * 2)
+    const full = ids.add(PORTION, PORTION, hashOf("next"), PORTION * 2)!
+    assert.strictEqual(full.number, 0)
+    assert.strictEqual(full.until_ms, PORTION - 1)
+    const again = new CommandIds([emptyPortion(1), full])
+    assert.deepStrictEqual(again.find(hashOf("id-17")), [17])
+  })
+
+  it("forgets whole portions that ended before the horizon", () => {
+    const ids = new CommandIds([])
+    ids.add(1, 0, 1, HORIZON_MS)
+    ids.add(PORTION, HORIZON_MS, 1, HORIZON_MS)
+    assert.deepStrictEqual(ids.find(1), [PORTION, 1])
+    ids.add(2 * PORTION, HORIZON_MS + 1, 1, HORIZON_MS)
+    assert.deepStrictEqual(ids.find(1), [2 * PORTION, PORTION])
+  })
+})

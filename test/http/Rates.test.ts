@@ -1,0 +1,351 @@
+/**
+ * The rates of contract 7 at the door: every bucket, exact at its boundary, and what each answer tells of it. The policies
+ * are the real ones and time is the test's; behind the surface are doubles.
+ */
+import { Clock, Effect, Layer, ManagedRuntime } from "effect"
+import { afterEach, assert, describe, it } from "vitest"
+import { activationMessage, hashOfCode } from "../../src/domain/AccessCode.ts"
+import { rootOfKey, userIdOf } from "../../src/domain/Address.ts"
+import type { Bucket } from "../../src/domain/RateHeaders.ts"
+import * as MemoryAccessCodes from "../../src/layers/memory/MemoryAccessCodes.ts"
+import { Accounts } from "../../src/services/Accounts.ts"
+import { Activation } from "../../src/services/Activation.ts"
+import { ApiKeys } from "../../src/services/ApiKeys.ts"
+import { Authenticator } from "../../src/services/Authenticator.ts"
+import { RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
+import * as Wallets from "../doubles/Wallets.ts"
+import { type Ask, type Gateway, gateway } from "./Fixture.ts"
+import { parseList } from "./StructuredFields.ts"
+
+const START = 1_767_225_600_000
+const owner = Wallets.walletNo(1)
+const bot = Wallets.walletNo(2)
+
+/** Time that stands until it is moved. */
+class ManualClock implements Clock.Clock {
+  now = START
+  currentTimeMillisUnsafe = () => this.now
+  currentTimeMillis = Effect.sync(() => this.now)
+  currentTimeNanosUnsafe = () => BigInt(this.now) * 1_000_000n
+  currentTimeNanos = Effect.sync(() => BigInt(this.now) * 1_000_000n)
+  monotonicTimeNanosUnsafe = () => BigInt(this.now) * 1_000_000n
+  monotonicTimeNanos = Effect.sync(() => BigInt(this.now) * 1_000_000n)
+  sleep = () => Effect.never
+}
+
+interface World {
+  readonly clock: ManualClock
+  readonly fetch: (method: string, path: string, ask: Ask & { readonly ip: string }) => Promise<Response>
+  readonly token: (ip?: string) => Promise<string>
+}
+
+const disposals: Array<() => Promise<void>> = []
+afterEach(async () => {
+  for (const dispose of disposals.splice(0)) await dispose()
+})
+
+const world = async (rate: RateLimiterOptions = { mode: "enforce" }): Promise<World> => {
+  const clock = new ManualClock()
+  const runtime = ManagedRuntime.make(
+    Activation.layer().pipe(
+      Layer.provideMerge(MemoryAccessCodes.layer),
+      Layer.provideMerge(Wallets.layer({ rate })),
+      Layer.provide(Layer.succeed(Clock.Clock, clock))
+    )
+  )
+  const timed = Effect.provideService(Clock.Clock, clock)
+  const services = await runtime.runPromise(
+    Effect.gen(function* () {
+      const apiKeys = yield* ApiKeys
+      const accounts = yield* Accounts
+      const root_address = rootOfKey(owner.publicKey)
+      const user_id = userIdOf(root_address)
+      yield* accounts.ensureUser({ user_id, root_address, rail: "address", party_id: undefined })
+      yield* apiKeys.create(user_id, {
+        public_key: bot.hex,
+        label: "",
+        scopes: ["read"],
+        sub_account_addresses: undefined,
+        ip_allowlist: [],
+        expires_time: undefined,
+        require_body_hash: undefined
+      })
+      return {
+        accounts,
+        activation: yield* Activation,
+        authenticator: yield* Authenticator,
+        limiter: yield* RateLimiter
+      }
+    }).pipe(timed)
+  )
+  const door: Gateway = gateway({ ...services, trustedProxies: 1, clock })
+  disposals.push(door.dispose, () => runtime.dispose())
+  const fetch: World["fetch"] = (method, path, { ip, ...ask }) =>
+    door.fetch(method, path, { authorization: null, ...ask, headers: { ...ask.headers, "x-forwarded-for": ip } })
+  return {
+    clock,
+    fetch,
+    token: async (ip = "203.0.113.1") => {
+      const answer = await fetch("POST", "/api/v1/authorize", { ip, body: login(clock.now, owner) })
+      assert.strictEqual(answer.status, 200)
+      return ((await answer.json()) as { readonly token: string }).token
+    }
+  }
+}
+
+let nonces = 0
+const login = (timestamp_ms: number, wallet: Wallets.Wallet) => {
+  const nonce = `nonce-${String(nonces++).padStart(6, "0")}`
+  const signature = wallet.sign(`SERVICE_AUTH|LOGIN|${wallet.hex}|${timestamp_ms}|${nonce}`)
+  return { public_key: wallet.hex, signature, timestamp_ms, nonce }
+}
+const activation = (now: number, wallet: Wallets.Wallet) => {
+  const signed_at = now / 1000
+  const of = {
+    code_hash: hashOfCode("NO-CODE"),
+    root_address: rootOfKey(wallet.publicKey),
+    signed_at,
+    nonce: undefined
+  }
+  return { code: "NO-CODE", public_key: wallet.hex, signature: wallet.sign(activationMessage(of)), signed_at }
+}
+const signed = (now: number, uri: string) => {
+  const nonce = `nonce-${String(nonces++).padStart(6, "0")}`
+  return {
+    "x-api-key": bot.hex,
+    "x-signature": bot.sign(`SERVICE_API|GET|${uri}|${now}|${nonce}`),
+    "x-timestamp-ms": String(now),
+    "x-nonce": nonce
+  }
+}
+
+interface Told {
+  readonly bucket: string
+  readonly limit: number
+  readonly remaining: number
+  readonly reset: number
+}
+/** What both families of headers say, which is the same. */
+const told = ({ headers }: Response): Told => {
+  const number = (name: string) => {
+    assert.match(headers.get(name) ?? "absent", /^\d+$/u, name)
+    return Number(headers.get(name))
+  }
+  const [limit, remaining, reset] = ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].map(number) as [
+    number,
+    number,
+    number
+  ]
+  const policy = parseList(headers.get("ratelimit-policy")!)
+  const state = parseList(headers.get("ratelimit")!)
+  const bucket = policy[0]![0] as string
+  assert.deepStrictEqual(policy, [
+    [
+      bucket,
+      [
+        ["q", limit],
+        ["w", 60]
+      ]
+    ]
+  ])
+  assert.deepStrictEqual(state, [
+    [
+      bucket,
+      [
+        ["r", remaining],
+        ["t", reset]
+      ]
+    ]
+  ])
+  return { bucket, limit, remaining, reset }
+}
+
+/** How a bucket is filled: `ask` is one request that counts in it and, as far as can be, in no other that is full. */
+interface Case {
+  readonly limit: number
+  readonly status: number
+  readonly ask: (world: World, i: number) => Promise<Response>
+}
+const ME = "/api/v1/user/me"
+const WHITELIST = "/api/v1/authorize/whitelist/0x1"
+/** Another address each time. */
+const far = (i: number) => `198.51.100.${i % 250}`
+const here = "192.0.2.7"
+let held = ""
+
+const cases: Record<Bucket, Case> = {
+  public: { limit: 60, status: 200, ask: ({ fetch }) => fetch("GET", "/api/v1/market/time", { ip: here }) },
+  token: {
+    limit: 30,
+    status: 200,
+    ask: ({ fetch }, i) => fetch("GET", ME, { ip: far(i), authorization: `Bearer ${held}` })
+  },
+  "api-key": {
+    limit: 600,
+    status: 200,
+    ask: ({ clock, fetch }, i) => fetch("GET", ME, { ip: far(i), headers: signed(clock.now, ME) })
+  },
+  "authorize-ip": {
+    limit: 20,
+    status: 400,
+    // counted before the body is looked at
+    ask: ({ fetch }) => fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
+  },
+  "authorize-key": {
+    limit: 10,
+    status: 200,
+    ask: ({ clock, fetch }, i) => fetch("POST", "/api/v1/authorize", { ip: far(i), body: login(clock.now, bot) })
+  },
+  "activate-ip": {
+    limit: 10,
+    status: 400,
+    ask: ({ fetch }) => fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
+  },
+  "activate-root": {
+    limit: 5,
+    status: 400,
+    ask: ({ clock, fetch }, i) => {
+      const body = activation(Math.floor(clock.now / 1000) * 1000, bot)
+      return fetch("POST", "/api/v1/access/activate", { ip: far(i), body })
+    }
+  },
+  "basic-failures": {
+    limit: 10,
+    status: 401,
+    ask: ({ fetch }) => fetch("GET", WHITELIST, { ip: here, authorization: `Basic ${btoa("admin:wrong password")}` })
+  },
+  "auth-failures": {
+    limit: 60,
+    status: 401,
+    ask: ({ fetch }, i) => fetch("GET", ME, { ip: here, authorization: `Bearer x.y.${i}` })
+  }
+}
+
+describe("a bucket at the door", () => {
+  for (const [bucket, { ask, limit, status }] of Object.entries(cases)) {
+    it(`${bucket}: ${limit} in 60 000 ms, refused at 59 999, free at 60 000`, { timeout: 60_000 }, async () => {
+      const here = await world()
+      held = await here.token()
+      for (let i = 0; i < limit; i++) {
+        // the first slot is free before the others
+        if (i === 1) here.clock.now += 10
+        const answer = await ask(here, i)
+        assert.strictEqual(answer.status, status, `${i + 1} of ${limit}`)
+        const { remaining, ...rest } = told(answer)
+        assert.deepInclude(rest, { bucket, limit })
+        assert.strictEqual(remaining, limit - 1 - i)
+        assert.isNull(answer.headers.get("retry-after"))
+      }
+      for (const [at, wait] of [
+        [10, 60],
+        [30_000, 30],
+        [59_001, 1],
+        [59_999, 1]
+      ] as const) {
+        here.clock.now = START + at
+        const refused = await ask(here, limit)
+        assert.strictEqual(refused.status, 429, `after ${at} ms`)
+        assert.deepStrictEqual(told(refused), { bucket, limit, remaining: 0, reset: wait })
+        assert.strictEqual(refused.headers.get("retry-after"), String(wait))
+        assert.deepInclude(await refused.json(), { code: "RateLimitExceeded", message: "rate limit exceeded" })
+      }
+      here.clock.now = START + 60_000
+      assert.strictEqual((await ask(here, limit)).status, status)
+      // the second pass was 10 ms later than the first
+      assert.strictEqual((await ask(here, limit)).status, 429)
+      here.clock.now = START + 60_010
+      assert.strictEqual((await ask(here, limit)).status, status)
+    })
+  }
+})
+
+describe("an address", () => {
+  it("is one client per IPv6 network, and the one that the proxy tells", async () => {
+    const { fetch } = await world()
+    const left = async (ip: string) => told(await fetch("GET", "/api/v1/market/time", { ip })).remaining
+    assert.strictEqual(await left("2001:db8:1:2::1"), 59)
+    assert.strictEqual(await left("2001:db8:1:2:ffff::"), 58)
+    assert.strictEqual(await left("2001:db8:1:3::1"), 59)
+    assert.strictEqual(await left("6.6.6.6, 2001:db8:1:2::9"), 57)
+    assert.strictEqual(await left("[2001:db8:1:2::8]:4711"), 56)
+  })
+
+  it("that failed too often is refused before its password is compared, the right one too, by any door but its own", async () => {
+    const { fetch } = await world()
+    const admin = (password: string, ip = here) =>
+      fetch("GET", WHITELIST, { ip, authorization: `Basic ${btoa(`admin:${password}`)}` })
+    // many at once are no more than one after the other
+    const guesses = await Promise.all(Array.from({ length: 50 }, (_, i) => admin(`guess ${i}`)))
+    assert.strictEqual(guesses.filter(({ status }) => status === 401).length, 10)
+    assert.strictEqual(guesses.filter(({ status }) => status === 429).length, 40)
+    assert.strictEqual((await admin("correct horse battery")).status, 429)
+    assert.strictEqual((await admin("correct horse battery", "192.0.2.8")).status, 200)
+    assert.strictEqual((await fetch("GET", "/api/v1/market/time", { ip: here })).status, 200)
+  })
+})
+
+describe("an answer", () => {
+  it("tells the tightest of the buckets that it was counted in", async () => {
+    const { clock, fetch } = await world()
+    const enter = () => fetch("POST", "/api/v1/authorize", { ip: here, body: login(clock.now, bot) })
+    assert.deepInclude(told(await enter()), { bucket: "authorize-key", remaining: 9 })
+    for (let i = 0; i < 41; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
+    // 60 - 1 - 41 = 18 are left to the address, 19 to its logins, 9 to the key
+    const bad = await fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
+    assert.deepInclude(told(bad), { bucket: "public", remaining: 17 })
+    for (let i = 0; i < 17; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
+    const refused = await enter()
+    assert.strictEqual(refused.status, 429)
+    assert.deepInclude(told(refused), { bucket: "public", remaining: 0 })
+  })
+
+  it("of every kind that was counted tells it, and of those that were not nothing", async () => {
+    const { clock, fetch, token } = await world()
+    const authorization = `Bearer ${await token()}`
+    const counted: ReadonlyArray<readonly [number, Promise<Response>]> = [
+      [200, fetch("GET", ME, { ip: here, authorization })],
+      [400, fetch("GET", "/api/v1/order/history?limit=0", { ip: here, authorization })],
+      [401, fetch("GET", ME, { ip: here, authorization: "Bearer x" })],
+      [401, fetch("GET", ME, { ip: here })],
+      [403, fetch("GET", "/api/v1/user/api-keys", { ip: here, headers: signed(clock.now, "/api/v1/user/api-keys") })],
+      [404, fetch("GET", "/api/v1/market/tickers?symbol=NO-SUCH", { ip: here })],
+      [400, fetch("GET", "/api/v1/market/tickers?symbol=%", { ip: here })]
+    ]
+    for (const [status, asked] of counted) {
+      const answer = await asked
+      assert.strictEqual(answer.status, status)
+      told(answer)
+    }
+    for (const [method, path] of [
+      ["GET", "/health"],
+      ["GET", "/ready"],
+      ["GET", "/.well-known/jwks.json"],
+      ["GET", "/swagger-ui"],
+      ["GET", "/api-docs/openapi.json"],
+      ["OPTIONS", ME],
+      ["GET", "/nope"],
+      ["DELETE", ME]
+    ] as const) {
+      const { headers } = await fetch(method, path, { ip: here, authorization })
+      for (const name of ["ratelimit", "ratelimit-policy", "ratelimit-limit", "retry-after"]) {
+        assert.isNull(headers.get(name), `${method} ${path}: ${name}`)
+      }
+    }
+  })
+
+  it("is 429 for nobody where limits are only reported, and tells nothing where they are off", async () => {
+    const reporting = await world({ mode: "report" })
+    const ask = ({ fetch }: World) => fetch("GET", "/api/v1/market/time", { ip: here })
+    for (let i = 0; i < 60; i++) assert.strictEqual(told(await ask(reporting)).remaining, 59 - i)
+    const beyond = await ask(reporting)
+    assert.strictEqual(beyond.status, 200)
+    assert.deepInclude(told(beyond), { remaining: 0, reset: 60 })
+    for (let i = 0; i < 12; i++) assert.strictEqual((await cases["basic-failures"].ask(reporting, i)).status, 401)
+    const off = await world({ mode: "off" })
+    for (let i = 0; i < 70; i++) {
+      const answer = await ask(off)
+      assert.strictEqual(answer.status, 200)
+      assert.isNull(answer.headers.get("ratelimit"))
+    }
+  })
+})

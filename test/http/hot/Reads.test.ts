@@ -1,0 +1,272 @@
+/** The short way of market reads answers what the framework answers, from memory too. */
+import { Effect } from "effect"
+import { afterAll, assert, beforeEach, describe, it } from "vitest"
+import type { Instrument, PublicTrade, Ticker } from "../../../src/domain/Market.ts"
+import { frozenClock } from "../../e2e/Exchange.ts"
+import { btc, type Doubles, orderId, rate, well } from "../Fixture.ts"
+import { bytesOf, Pair } from "./Pair.ts"
+
+const now = 1767225600123
+const m = "/api/v1/market"
+const tickerOf = (symbol: string): Ticker => ({
+  symbol,
+  last_price: "60000.1",
+  mark_price: "60000",
+  index_price: "60001",
+  prev_price_24h: "59000",
+  price_24h_pcnt: "0.016950847457627118",
+  high_price_24h: "60500",
+  low_price_24h: "58900",
+  volume_24h: "12.5",
+  turnover_24h: "748000",
+  open_interest: "3.2",
+  open_interest_value: "192000",
+  funding_rate: "0.0001",
+  next_funding_time: "2026-01-01T08:00:00.000Z",
+  next_funding_time_ms: 1767254400000,
+  ts: now
+})
+const trade = (i: number): PublicTrade => ({
+  trade_id: orderId,
+  symbol: "BTC-USDC",
+  price: "60000.1",
+  qty: "0.3",
+  side: "Buy",
+  seq: i,
+  timestamp: now - i,
+  agg_id: "aebdeb0a6072d10e89ca99e6862c5037",
+  is_liquidation: false
+})
+const many = (n: number) => Array.from({ length: n }, (_, i) => [String(60_000 - i / 10), "0.5"] as const)
+const eth: Instrument = { ...btc, symbol: "ETH-USDC", status: "ReduceOnly" }
+
+/** What both gateways see; a test may move it. */
+const start = () => ({
+  revision: 1,
+  seq: 7,
+  link: well,
+  allowed: undefined as boolean | undefined,
+  instruments: [btc, eth] as ReadonlyArray<Instrument>
+})
+let world = start()
+beforeEach(() => {
+  world = start()
+})
+
+const standing = () => (world.allowed === undefined ? undefined : rate(world.allowed))
+
+const doubles = (): Doubles => ({
+  health: { sequencer: () => world.link },
+  limiter: { take: () => Effect.sync(standing), takeNow: standing },
+  history: {
+    candles: () =>
+      Effect.succeed([
+        {
+          start_time: 1767225600000,
+          end_time: 1767225660000,
+          open: "60000",
+          high: "60010",
+          low: "59990",
+          close: String(60000 + world.seq),
+          volume: "1.5",
+          turnover: "90000.15",
+          trade_count: 7,
+          confirm: false
+        }
+      ])
+  },
+  markets: {
+    revision: () => world.revision,
+    now: () => now,
+    instruments: () => world.instruments,
+    instrument: (symbol) => world.instruments.find((each) => each.symbol === symbol),
+    ticker: (symbol) => ({ ...tickerOf(symbol), open_interest: String(world.seq) }),
+    recentTrades: (_, limit) => Array.from({ length: Math.min(limit, 30) }, (_, i) => trade(world.seq + i)),
+    book: (symbol, depth) => ({
+      symbol,
+      bids: many(400).slice(0, depth),
+      asks: [["60000.1", String(world.seq)]],
+      seq: world.seq,
+      mts: now - 5
+    })
+  }
+})
+
+const targets = [
+  "/time",
+  "/time?x=1",
+  "/time?x=1&x=2",
+  "/instruments-info",
+  "/instruments-info?symbol=BTC-USDC",
+  "/instruments-info?symbol=",
+  "/instruments-info?status=Trading&limit=1",
+  "/instruments-info?limit=1",
+  "/instruments-info?limit=0",
+  "/instruments-info?limit=01",
+  "/instruments-info?cursor=AAAA",
+  "/instruments-info?status=trading",
+  "/tickers",
+  "/tickers?",
+  "/tickers?symbol=BTC-USDC",
+  "/tickers?symbol=BTC%2DUSDC",
+  "/tickers?symbol=BTC+USDC",
+  "/tickers?symbol=%zz",
+  "/tickers?symbol=BTC-USDC&symbol=BTC-USDC",
+  "/tickers?symbol=BTC-USDC&&",
+  "/tickers?symbol=NO-SUCH",
+  "/tickers?%73ymbol=BTC-USDC",
+  "/tickers?__proto__=1",
+  '/tickers?symbol=BTC-USDC&"ts":5',
+  "/orderbook",
+  "/orderbook?symbol=BTC-USDC",
+  "/orderbook?symbol=BTC-USDC&depth=1",
+  "/orderbook?symbol=BTC-USDC&depth=1000",
+  "/orderbook?symbol=BTC-USDC&depth=1001",
+  "/orderbook?symbol=BTC-USDC&depth=1.0",
+  "/orderbook?depth=1",
+  "/orderbook?symbol=NO-SUCH&depth=x",
+  "/recent-trade?symbol=BTC-USDC",
+  "/recent-trade?symbol=BTC-USDC&limit=3",
+  "/recent-trade?limit=3",
+  "/kline?symbol=BTC-USDC&interval=1",
+  "/kline?symbol=BTC-USDC&interval=2",
+  "/kline?symbol=BTC-USDC&interval=1&start_time=1767225600000&end_time=1767225540000",
+  "/kline?symbol=BTC-USDC&interval=M&limit=2"
+].map((target) => `${m}${target}`)
+
+/** Headers that a client may send. */
+const manners: ReadonlyArray<Record<string, string | ReadonlyArray<string>>> = [
+  {},
+  { "Accept-Encoding": "gzip, deflate, br" },
+  { "Accept-Encoding": "identity" },
+  { "Accept-Encoding": "gzip;q=0, *" },
+  { Authorization: "Bearer bad", "X-Api-Key": "k" },
+  { "If-None-Match": "*" },
+  { "If-None-Match": 'W/"x", "y"' },
+  { "If-Modified-Since": "Thu, 01 Jan 2026 00:00:00 GMT" },
+  { Range: "bytes=0-5" },
+  { Connection: "close" },
+  { "Content-Length": "0" }
+]
+
+const same = async (pair: Pair, bytes: Buffer) => {
+  const [hot, framework] = await pair.ask(bytes)
+  // a compressed body of a told length goes out whole, or in chunks
+  if (hot.headers["content-encoding"] === "gzip") {
+    for (const { headers } of [hot, framework]) {
+      const told = headers as Record<string, string>
+      delete told["content-length"]
+      delete told["transfer-encoding"]
+    }
+  }
+  assert.deepStrictEqual(hot, framework, bytes.toString("latin1"))
+  return hot
+}
+
+describe("the short way of market reads", () => {
+  const pair = new Pair(doubles, frozenClock(now))
+  afterAll(pair.dispose)
+  const get = (target: string, headers = {}) => same(pair, bytesOf("GET", target, headers))
+
+  it("answers every target as the framework does, made anew and from memory", async () => {
+    const before = pair.taken
+    const statuses = new Set<number>()
+    for (const target of targets) {
+      for (let i = 0; i < 2; i++) statuses.add((await get(target)).status)
+    }
+    assert.strictEqual(pair.taken - before, 2 * targets.length)
+    assert.deepStrictEqual([...statuses].toSorted(), [200, 400, 404])
+  })
+  it("gives each way of asking what the framework gives", async () => {
+    const few = [`${m}/tickers?symbol=BTC-USDC`, `${m}/orderbook?symbol=BTC-USDC`, `${m}/instruments-info`, `${m}/time`]
+    for (const target of few) {
+      for (const headers of manners) {
+        for (let i = 0; i < 2; i++) await get(target, headers)
+      }
+      for (const method of ["HEAD", "POST", "OPTIONS", "DELETE"]) await same(pair, bytesOf(method, target, {}))
+    }
+    for (const path of [`${m}/tickers/`, `${m}//tickers`, `${m}/Tickers`, `/api/v1/%6Darket/tickers`, `${m}/nope`]) {
+      await get(path)
+    }
+  })
+  it("tells a change at once", async () => {
+    for (const path of ["tickers", "orderbook", "recent-trade", "kline"]) {
+      const target = `${m}/${path}?symbol=BTC-USDC${path === "kline" ? "&interval=1" : ""}`
+      const first = await get(target)
+      world.seq++
+      assert.strictEqual(
+        (await pair.ask(bytesOf("GET", target, {})))[0].body,
+        first.body,
+        "kept while the revision stands"
+      )
+      world.revision++
+      const second = await get(target)
+      assert.notStrictEqual(second.body, first.body)
+    }
+  })
+  it("tells age and refusal while the backend is ill, whatever is kept", async () => {
+    const target = `${m}/orderbook?symbol=BTC-USDC&depth=2`
+    await get(target)
+    world.link = { ...well, ill: true, connected: false, age_ms: 4_000 }
+    assert.strictEqual((await get(target)).headers["x-data-age-ms"], "4000")
+    world.link = { ...well, ill: true, age_ms: 60_001, lag_ms: 9 }
+    const refused = await get(target)
+    assert.strictEqual(refused.status, 503)
+    assert.include(refused.body, "BackendLagging")
+    world.link = well
+    assert.notProperty((await get(target)).headers, "x-data-age-ms")
+  })
+  it("counts in the rate of the address", async () => {
+    const target = `${m}/tickers`
+    await get(target)
+    world.allowed = true
+    assert.strictEqual((await get(target)).headers["ratelimit-remaining"], "59")
+    world.allowed = false
+    assert.strictEqual((await get(target)).status, 429)
+  })
+})
+
+describe("the short way where the rate is counted elsewhere", () => {
+  const pair = new Pair(() => ({ ...doubles(), limiter: { take: () => Effect.sync(standing) } }), frozenClock(now))
+  afterAll(pair.dispose)
+
+  it("makes every answer anew and counts it", async () => {
+    const target = bytesOf("GET", `${m}/orderbook?symbol=BTC-USDC`, {})
+    const first = await same(pair, target)
+    world.seq++
+    assert.notStrictEqual((await same(pair, target)).body, first.body)
+    world.allowed = true
+    assert.strictEqual((await same(pair, target)).headers["ratelimit-remaining"], "59")
+    world.allowed = false
+    assert.strictEqual((await same(pair, target)).status, 429)
+  })
+})
+
+describe("an entity tag", () => {
+  const pair = new Pair(doubles, frozenClock(now))
+  afterAll(pair.dispose)
+  const get = (target: string, headers = {}) => same(pair, bytesOf("GET", target, headers))
+
+  it("lets who has the newest answer be told so", async () => {
+    for (const target of [`${m}/instruments-info`, "/api-docs/openapi.json"]) {
+      const { headers } = await get(target)
+      const etag = headers["etag"]!
+      assert.match(etag, /^"[\w-]{27}"$/u)
+      for (const value of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+        const known = await get(target, { "If-None-Match": value })
+        assert.strictEqual(known.status, 304, value)
+        assert.strictEqual(known.body, "")
+        assert.strictEqual(known.headers["etag"], etag)
+        assert.strictEqual(known.headers["cache-control"], headers["cache-control"])
+      }
+      assert.strictEqual((await get(target, { "If-None-Match": '"x"' })).status, 200)
+      assert.strictEqual((await get(target, { "Accept-Encoding": "gzip" })).headers["etag"], `W/${etag}`)
+    }
+  })
+  it("changes with the answer", async () => {
+    const first = (await get(`${m}/instruments-info`)).headers["etag"]
+    world.instruments = [btc]
+    world.revision++
+    assert.notStrictEqual((await get(`${m}/instruments-info`)).headers["etag"], first)
+  })
+})

@@ -1,0 +1,100 @@
+/** What a backend refuses and what the gateway answers, reason by reason. Source: contract 8.3. */
+import { status } from "@grpc/grpc-js"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "vitest"
+import { codeOf, isReason, type Reason, statusOf } from "../../../src/domain/Reason.ts"
+import { errorOf } from "../../../src/layers/grpc/GrpcSequencer.ts"
+import { CommandRefused } from "../../../src/services/Sequencer.ts"
+
+/** Every `Code.X, "Reason"` that the embedded backend writes, wherever the line breaks lie. */
+const written = readdirSync("src/backend", { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .flatMap((path) => {
+    const text = readFileSync(join("src/backend", path), "utf8")
+    return [
+      ...text.matchAll(/Code\.([A-Z_]+),\s*"([A-Za-z]+)"/gu),
+      ...text.matchAll(/Code\.([A-Z_]+),\s*message,\s*"([A-Za-z]+)"/gu)
+    ].map(([, code, reason]) => ({ code: code!, reason: reason!, path }))
+  })
+/** Helpers that take the reason alone, and the reasons of the rules of orders. */
+const helpers = [...readFileSync("src/backend/referee/Funds.ts", "utf8").matchAll(/no\("([A-Za-z]+)"/gu)].map(
+  ([, reason]) => ({ code: "FAILED_PRECONDITION", reason: reason!, path: "referee/Funds.ts" })
+)
+const rules = [...readFileSync("src/domain/OrderRules.ts", "utf8").matchAll(/^ {2}\| "([A-Za-z]+)"$/gmu)].map(
+  ([, reason]) => ({ code: "INVALID_ARGUMENT", reason: reason!, path: "OrderRules.ts" })
+)
+
+const classes: Record<string, ReadonlyArray<number>> = {
+  INVALID_ARGUMENT: [400],
+  OUT_OF_RANGE: [400],
+  NOT_FOUND: [404],
+  ALREADY_EXISTS: [409],
+  ABORTED: [409],
+  // 409, or the status that the catalogue gives the reason
+  FAILED_PRECONDITION: [409, 400, 403]
+}
+const refusal = (code: number, reason: string, metadata: Record<string, string> = {}) =>
+  errorOf({ command_id: "c", code, message: "why", reason, metadata })
+
+describe("the reasons of the embedded backend", () => {
+  it("are found in its source", () => {
+    assert.isAtLeast(written.length, 30)
+    assert.lengthOf(rules, 7)
+    assert.sameMembers(
+      helpers.map(({ reason }) => reason),
+      ["PositionExists", "OpenOrdersExist", "NotEmpty"]
+    )
+  })
+
+  it("all stand in the catalogue, under a status that fits", () => {
+    for (const { code, reason, path } of [...written, ...helpers, ...rules]) {
+      if (code === "UNIMPLEMENTED") continue
+      const where = `${path}: ${code} ${reason}`
+      if (code === "UNAVAILABLE" || code === "RESOURCE_EXHAUSTED") {
+        assert.strictEqual(refusal(status[code], reason)._tag, "SequencerUnavailable", where)
+        continue
+      }
+      assert.isTrue(isReason(reason), where)
+      const error = refusal(status[code as "ABORTED"], reason, { field: "f" })
+      assert.instanceOf(error, CommandRefused, where)
+      assert.strictEqual(error.reason, reason, where)
+      assert.deepStrictEqual(error.facts, { field: "f" })
+      assert.include(classes[code] ?? [], statusOf[codeOf(reason as Reason)], where)
+    }
+  })
+})
+
+describe("a refusal", () => {
+  it("tells counts as numbers and money as text", () => {
+    const facts = (reason: string, metadata: Record<string, string>) => {
+      const error = refusal(status.FAILED_PRECONDITION, reason, metadata)
+      assert.instanceOf(error, CommandRefused)
+      return error.facts
+    }
+    assert.deepStrictEqual(facts("LimitReached", { max: "20" }), { max: 20 })
+    assert.deepStrictEqual(facts("OrderVersionMismatch", { version: "2" }), { version: 2 })
+    assert.deepStrictEqual(facts("InsufficientBalance", { max: "20" }), { max: "20" })
+  })
+
+  it("of a bad argument without a known reason is InvalidField; any other one is the backend's fault", () => {
+    assert.deepInclude(refusal(status.INVALID_ARGUMENT, "Odd"), { reason: "InvalidField" })
+    assert.strictEqual(refusal(status.FAILED_PRECONDITION, "Odd")._tag, "SequencerFault")
+    for (const code of [
+      status.UNAUTHENTICATED,
+      status.PERMISSION_DENIED,
+      status.INTERNAL,
+      status.UNKNOWN,
+      status.DATA_LOSS,
+      status.UNIMPLEMENTED
+    ])
+      assert.strictEqual(refusal(code, "")._tag, "SequencerFault")
+  })
+
+  it("tells whether anything may have been sequenced", () => {
+    for (const code of [status.UNAVAILABLE, status.RESOURCE_EXHAUSTED])
+      assert.strictEqual(refusal(code, "")._tag, "SequencerUnavailable")
+    for (const code of [status.DEADLINE_EXCEEDED, status.CANCELLED])
+      assert.strictEqual(refusal(code, "")._tag, "OutcomeUnknown")
+  })
+})

@@ -1,0 +1,66 @@
+import { type sendUnaryData, Server, ServerCredentials, type ServerUnaryCall, status } from "@grpc/grpc-js"
+import { Effect, ManagedRuntime } from "effect"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import * as GrpcReferee from "../../../src/layers/grpc/GrpcReferee.ts"
+import { RefereeService } from "../../../src/proto/gateway/v1/referee.ts"
+import { Referee } from "../../../src/services/Referee.ts"
+import { type Gateway, gateway } from "../../http/Fixture.ts"
+
+/** A referee that writes down under which id it is asked; its first answer of each request is that it is not there. */
+const server = new Server()
+const ids: Array<string> = []
+let port: number
+server.addService(RefereeService, {
+  getPortfolio: (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+    const id = String(call.metadata.get("x-request-id")[0])
+    const first = !ids.includes(id)
+    ids.push(id)
+    if (first) callback({ code: status.UNAVAILABLE, details: "not there" })
+    else callback({ code: status.NOT_FOUND, details: "nobody" })
+  }
+})
+
+let door: Gateway
+let close: () => Promise<void>
+beforeAll(async () => {
+  port = await new Promise((resolve, reject) =>
+    server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error)
+    )
+  )
+  const reading = ManagedRuntime.make(
+    GrpcReferee.layer({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined })
+  )
+  door = gateway({ referee: await reading.runPromise(Referee) })
+  close = async () => {
+    await door.dispose()
+    await reading.dispose()
+    server.forceShutdown()
+  }
+})
+afterAll(() => close())
+
+describe("a read of the backend", () => {
+  it("carries the id of the request that it is made for, when it is repeated too", async () => {
+    const answer = await door.fetch("GET", "/api/v1/user/portfolio", { headers: { "x-request-id": "my-own_id-1" } })
+    assert.strictEqual(answer.headers.get("x-request-id"), "my-own_id-1")
+    assert.deepStrictEqual(ids, ["my-own_id-1", "my-own_id-1"])
+  })
+  it("carries the id that the gateway gave the request", async () => {
+    ids.length = 0
+    const answer = await door.fetch("GET", "/api/v1/user/portfolio")
+    const given = answer.headers.get("x-request-id")!
+    assert.match(given, /^[0-9a-f-]{36}$/u)
+    assert.deepStrictEqual(ids, [given, given])
+  })
+  it("has an id of its own where no request asks", async () => {
+    ids.length = 0
+    const lonely = ManagedRuntime.make(
+      GrpcReferee.layer({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined })
+    )
+    await lonely.runPromise(Effect.flatMap(Referee, (referee) => Effect.exit(referee.portfolio("u"))))
+    await lonely.dispose()
+    assert.isAtLeast(ids.length, 1)
+    for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/u)
+  })
+})

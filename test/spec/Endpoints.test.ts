@@ -1,0 +1,95 @@
+/**
+ * The contract's table of endpoints, each asked over a socket: every cell answers as the contract says, and as the
+ * document tells. An operation without a row fails. Source: contract 3.
+ */
+import { readFileSync } from "node:fs"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { ownReasons } from "../../src/http/api/Reasons.ts"
+import { cellsOf, type Cell } from "./Cells.ts"
+import { elsewhere, rows } from "./Endpoints.ts"
+import { type Json, faults, operations, resolved } from "./JsonSchema.ts"
+import { makeWorld, type World } from "./World.ts"
+
+/** Headers that an answer must tell of itself where it carries them. */
+const told = /^(?:x-request-id|x-data-age-ms|ratelimit.*|retry-after|www-authenticate|deprecation|etag|cache-control)$/u
+
+/** What is wrong with the answer to a cell. */
+const judge = async (
+  world: World,
+  op: Json,
+  { name, reason, request, status }: Cell
+): Promise<ReadonlyArray<string>> => {
+  const { body, headers, method, target } = request
+  const response = await fetch(`${world.exchange.url}${target}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body })
+  })
+  const text = await response.text()
+  const answer = JSON.parse(text) as Json
+  const where = (what: string) => `${name}: ${what}; ${response.status} ${text.slice(0, 300)}`
+  if (response.status !== status) return [where(`expected ${status} ${reason ?? ""}`)]
+  if (reason !== undefined && !reason.includes(answer.details?.reason)) return [where(`expected ${reason}`)]
+  const declared = resolved(op.responses[status])
+  if (declared.content === undefined) return [where("the document knows no such answer")]
+  const { schema } = declared.content["application/json"]
+  const names = Object.keys(declared.headers).map((each) => each.toLowerCase())
+  return [
+    ...faults(schema, answer).map(where),
+    ...(reason !== undefined && !declared["x-reasons"].includes(answer.details.reason)
+      ? [where("the document does not list this reason")]
+      : []),
+    ...[...response.headers.keys()]
+      .filter((each) => told.test(each) && !names.includes(each))
+      .map((each) => where(`the document does not tell the header ${each}`))
+  ]
+}
+
+describe("the table of endpoints", () => {
+  let world: World
+  const counts = { endpoints: 0, cells: 0, passed: 0 }
+  beforeAll(async () => {
+    world = await makeWorld()
+  })
+  afterAll(async () => {
+    await world?.exchange.close()
+    console.log(`${counts.endpoints} endpoints, ${counts.cells} cells, ${counts.passed} passed`)
+  })
+
+  it("has a row for every operation of the document", () => {
+    const without = operations.map(({ key }) => key).filter((key) => rows[key] === undefined)
+    assert.deepStrictEqual(without, [], "add a row to test/spec/Endpoints.ts")
+    const gone = Object.keys(rows).filter((key) => !operations.some((each) => each.key === key))
+    assert.deepStrictEqual(gone, [], "rows that no operation stands behind")
+  })
+
+  it("asks elsewhere for no reason that its test does not name", () => {
+    for (const [key, reasons] of Object.entries(elsewhere)) {
+      const own: ReadonlyArray<string> = ownReasons[key] ?? []
+      for (const [reason, file] of Object.entries(reasons)) {
+        assert.include(own, reason, key)
+        assert.include(readFileSync(file, "utf8"), reason, file)
+      }
+    }
+  })
+
+  for (const operation of operations) {
+    it.skipIf(rows[operation.key] === undefined)(operation.key, async () => {
+      const wrong: Array<string> = []
+      let cells = 0
+      const unasked = new Set<string>(ownReasons[operation.key])
+      for await (const cell of cellsOf(world, operation)) {
+        const found = await judge(world, operation.op, cell)
+        cells++
+        for (const each of cell.reason ?? []) unasked.delete(each)
+        if (found.length === 0) counts.passed++
+        wrong.push(...found)
+      }
+      counts.cells += cells
+      counts.endpoints++
+      assert.deepStrictEqual(wrong, [])
+      for (const each of Object.keys(elsewhere[operation.key] ?? {})) unasked.delete(each)
+      assert.deepStrictEqual([...unasked], [], "own reasons that no cell asks for")
+    })
+  }
+})

@@ -1,0 +1,273 @@
+/** What each public topic sends and when, over real sockets. */
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { aggregatedTradeId } from "../../src/domain/Address.ts"
+import type { Liquidation } from "../../src/domain/Liquidation.ts"
+import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
+import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
+import { alert, pool, trade } from "../doubles/events.ts"
+import { connect, MARKET, type Message, type Peer, start, SYMBOL, World } from "./World.ts"
+
+const aggregated = `trade/${MARKET}`
+const liquidations = `all_liquidations.${SYMBOL}`
+const pools = `insurance_pool.${SYMBOL}`
+const alerts = `adl_alert.${SYMBOL}`
+
+/** A peer that follows topics, with the frames that came at once. */
+const following = Effect.fnUntraced(function* (world: World, args: ReadonlyArray<string>, snapshots: number) {
+  const peer = yield* connect(world, "/ws")
+  peer.send({ op: "subscribe", args, req_id: 1 })
+  const [subscribed, ...first] = yield* peer.take(1 + snapshots)
+  assert.deepStrictEqual(subscribed, { op: "subscribed", args, req_id: 1 })
+  return { peer, first }
+})
+/** Nothing is on its way: what comes next is the pong. */
+const isQuiet = (peer: Peer) =>
+  Effect.map(peer.ask({ op: "ping" }), ({ op }: Message) => assert.strictEqual(op, "pong"))
+
+describe("trade/{market_addr}", () => {
+  it.live("sends one entry for each price of a matching event, with the sum and a deterministic id; no snapshot", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      world.market.trade(1, "1")
+      for (const path of ["/ws", "/ws/public"]) {
+        const peer = yield* connect(world, path)
+        peer.send({ op: "subscribe", args: [aggregated] })
+        assert.deepStrictEqual((yield* peer.next).args, [aggregated])
+        yield* isQuiet(peer)
+      }
+      const { peer } = yield* following(world, [aggregated], 0)
+      const at = { side: "Buy", timestamp: 1767225600000 } as const
+      const fill = (price: string, seq: number, qty: string) =>
+        trade({ ...at, price, seq, qty, agg_id: aggregatedTradeId({ ...at, market_addr: MARKET, price, seq }) })
+      const first = [fill("60000.1", 1042, "0.1"), fill("60000.1", 1042, "0.25"), fill("60000.5", 1042, "1")]
+      world.market.tell({ trades: [...first, fill("60000.1", 1043, "0.3")] })
+      const [one, two] = yield* peer.take(2)
+      assert.strictEqual(one.topic, aggregated)
+      const { ts, ...data } = one.data
+      assert.strictEqual(ts, one.server_ts_ms)
+      assert.deepStrictEqual(data, {
+        type: "update",
+        market_addr: MARKET,
+        symbol: SYMBOL,
+        list: [
+          { id: first[0]!.agg_id, price: "60000.1", ...at, qty: "0.35", count: 2, seq: 1042 },
+          { id: first[2]!.agg_id, price: "60000.5", ...at, qty: "1", count: 1, seq: 1042 }
+        ]
+      })
+      assert.deepStrictEqual(
+        two.data.list.map(({ count, qty, seq }: Message) => [count, qty, seq]),
+        [[1, "0.3", 1043]]
+      )
+    })
+  )
+
+  it.live("wants the canonical address of a market that is there", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const peer = yield* connect(world, "/ws/public")
+      const args = [
+        `trade/${MARKET.toUpperCase().replace("0X", "0x")}`,
+        "trade/0x1",
+        "trade/",
+        `trade/0x${"1".repeat(64)}`
+      ]
+      peer.send({ op: "subscribe", args })
+      const [subscribed, ...errors] = yield* peer.take(5)
+      assert.deepStrictEqual(subscribed.args, [])
+      assert.deepStrictEqual(
+        errors.map(({ code, details, topic }) => [topic, code, details.reason]),
+        args.map((topic, i) =>
+          i < 3 ? [topic, "BAD_REQUEST", "InvalidField"] : [topic, "NOT_FOUND", "SymbolNotFound"]
+        )
+      )
+    })
+  )
+})
+
+describe("all_liquidations", () => {
+  it.live("sends the fills of each matching event; no snapshot", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const { peer } = yield* following(world, [liquidations], 0)
+      yield* isQuiet(peer)
+      const fill = (seq: number, fields: Partial<Liquidation>): Liquidation => ({
+        symbol: SYMBOL,
+        side: "Buy",
+        qty: "0.2",
+        price: "40390",
+        bust_price: "40033",
+        exec_type: "Trade",
+        timestamp: 1767225600000,
+        seq,
+        ...fields
+      })
+      const all = [fill(7, {}), fill(7, { price: "40100" }), fill(8, { price: "40033", exec_type: "BustTrade" })]
+      world.market.tell({ liquidations: all })
+      const [one, two] = yield* peer.take(2)
+      assert.deepStrictEqual([one.data.type, one.data.symbol, one.data.list], ["update", SYMBOL, all.slice(0, 2)])
+      assert.deepStrictEqual(two.data.list, all.slice(2))
+    })
+  )
+})
+
+describe("insurance_pool", () => {
+  it.live("sends the pool on change, at most every second, always as it stands", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.pool = pool()
+      yield* start(world)
+      const { first, peer } = yield* following(world, [pools], 1)
+      const { ts, type, ...state } = first[0].data
+      assert.deepStrictEqual([type, state], ["snapshot", pool()])
+      assert.strictEqual(ts, first[0].server_ts_ms)
+      for (const cash_balance of ["999999", "999998"]) {
+        world.market.pool = pool({ cash_balance })
+        world.market.tell({ poolChanged: true })
+      }
+      yield* isQuiet(peer)
+      const next = yield* peer.next
+      assert.deepStrictEqual([next.data.type, next.data.cash_balance], ["snapshot", "999998"])
+      assert.isAtLeast(next.data.ts - ts, POOL_INTERVAL_MS - 1)
+    })
+  )
+
+  it.live("sends it at least every minute while the backend is well, and once it is known", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const real = yield* Clock.Clock
+      let ahead = 0
+      yield* start(world, { silence_ms: 1e9 }, {
+        ...real,
+        sleep: (duration) => real.sleep(duration),
+        currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe() + ahead
+      } as Clock.Clock)
+      const { peer } = yield* following(world, [pools], 0)
+      yield* isQuiet(peer)
+      world.market.pool = pool()
+      ahead = POOL_SILENCE_MS
+      const told = yield* peer.next
+      assert.deepStrictEqual([told.topic, told.data.type], [pools, "snapshot"])
+      world.lose("sequencer", 1_000)
+      ahead = 3 * POOL_SILENCE_MS
+      yield* Effect.sleep(1_200)
+      yield* isQuiet(peer)
+    })
+  )
+})
+
+describe("adl_alert", () => {
+  it.live("sends where deleveraging stands, then every change at once", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.alert = alert({ adl_mode: "Inactive", adl_trigger_reason: "NoTrigger" })
+      yield* start(world)
+      const { first, peer } = yield* following(world, [alerts], 1)
+      const { ts: _, ...data } = first[0].data
+      assert.deepStrictEqual(data, { type: "snapshot", ...world.market.alert })
+      const active = alert({ adl_mode: "Active", latest_pnl_ratio: "-0.31" })
+      world.market.tell({ alerts: [alert(), active] })
+      const told = (yield* peer.take(2)).map(({ data: { ts: _ts, ...rest } }: Message) => rest)
+      assert.deepStrictEqual(told, [
+        { type: "update", ...alert() },
+        { type: "update", ...active }
+      ])
+    })
+  )
+})
+
+describe("orderbook", () => {
+  it.live("comes in each of its depths, at the cadence of the depth, and 1 as snapshots", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.book.reset([["100", "1"]], [["101", "1"]], 1)
+      yield* start(world)
+      const depths = [1, 50, 200, 1000]
+      const args = depths.map((depth) => `orderbook.${depth}.${SYMBOL}`)
+      const { peer } = yield* following(world, args, 4)
+      // the first change is told at once, the next ones as each cadence allows
+      const told = new Map<number, Array<Message>>(depths.map((depth) => [depth, []]))
+      const began = Date.now()
+      for (let i = 0; Date.now() < began + 900; i++) {
+        world.market.move([["100", String(2 + i)]], [])
+        yield* Effect.sleep(4)
+      }
+      const lasted = Date.now() - began
+      for (const message of peer.messages.splice(0)) told.get(message.data.depth)!.push(message)
+      for (const [depth, cadence] of [
+        [1, 20],
+        [50, 20],
+        [200, 100],
+        [1000, 200]
+      ] as const) {
+        const messages = told.get(depth)!
+        assert.isAtLeast(messages.length, 3, `depth ${depth} is told`)
+        assert.isAtMost(messages.length, lasted / cadence + 2, `depth ${depth} keeps its cadence`)
+        for (const { data } of messages) assert.strictEqual(data.type, depth === 1 ? "snapshot" : "delta")
+        if (depth === 1) continue
+        for (let i = 1; i < messages.length; i++) {
+          assert.strictEqual(messages[i].data.prev_seq, messages[i - 1].data.seq)
+        }
+      }
+    })
+  )
+})
+
+describe("the order of topics", () => {
+  it.live("tells trades first, then the book that shows them, then what follows from both", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.pool = pool()
+      world.market.alert = alert()
+      yield* start(world)
+      const args = [
+        alerts,
+        pools,
+        `ticker.${SYMBOL}`,
+        `orderbook.50.${SYMBOL}`,
+        liquidations,
+        aggregated,
+        `trade.${SYMBOL}`
+      ]
+      const { peer } = yield* following(world, args, 5)
+      yield* Effect.sleep(POOL_INTERVAL_MS)
+      world.market.book.apply([["60000", "1"]], [], 5)
+      world.market.tell({
+        trades: world.market.trade(2, "3"),
+        liquidations: [
+          {
+            symbol: SYMBOL,
+            side: "Buy",
+            qty: "1",
+            price: "3",
+            bust_price: "2",
+            exec_type: "Trade",
+            timestamp: 1,
+            seq: 2
+          }
+        ],
+        book: { prev_seq: 0, seq: 5, mts: 1, bids: [["60000", "1"]], asks: [] },
+        tickerChanged: true,
+        poolChanged: true,
+        alerts: [alert()]
+      })
+      assert.deepStrictEqual(
+        (yield* peer.take(7)).map(({ topic }: Message) => topic),
+        [`trade.${SYMBOL}`, aggregated, liquidations, `orderbook.50.${SYMBOL}`, `ticker.${SYMBOL}`, pools, alerts]
+      )
+    })
+  )
+})
+
+describe("slow readers", () => {
+  it("get pools and alerts as they stand then; aggregated trades and liquidations must not be lost", () => {
+    const { service } = new World().market
+    assert.isTrue(new PoolTopic(pools, SYMBOL, service).conflatable)
+    assert.isTrue(new AlertTopic(alerts, SYMBOL, service).conflatable)
+    assert.isFalse(new AggregatedTradeTopic(aggregated, SYMBOL, MARKET, service).conflatable)
+    assert.isFalse(new LiquidationTopic(liquidations, SYMBOL, service).conflatable)
+  })
+})
