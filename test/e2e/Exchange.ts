@@ -18,6 +18,7 @@ import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
+import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
 
 /** Wall time stands still at `at_ms`; sleeping takes real time. */
@@ -131,7 +132,10 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** One request; `path` is below the host, `body` is sent as JSON unless it is text. */
+/**
+ * One request; `path` is below the host, `body` is sent as JSON unless it is text. Fails where the answer is not what
+ * the OpenAPI document tells of it.
+ */
 export const call = async (
   exchange: Pick<Exchange, "url">,
   method: string,
@@ -150,6 +154,7 @@ export const call = async (
       : { body: typeof options.body === "string" ? options.body : JSON.stringify(options.body) })
   })
   const text = await response.text()
+  asTold({ method, target: path, status: response.status, headers: response.headers, text })
   return {
     status: response.status,
     body: response.headers.get("content-type")?.startsWith("application/json") ? JSON.parse(text) : text,
