@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url"
 import { makeWorld, type World } from "../test/spec/World.ts"
 import { type Generator, generators } from "./third-party/Clients.ts"
 import { throughPrism } from "./third-party/Prism.ts"
+import { suiteThroughPrism } from "./third-party/Suite.ts"
 import { install, run } from "./third-party/Tools.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -93,6 +94,13 @@ try {
     violations.length === 0,
     `${answers} answers, ${violations.length} violations; ${refused.length} requests that it could not read, ${rewritten.length} that it mended`,
     violations.join("\n")
+  )
+  const suite = await suiteThroughPrism(home, document)
+  note(
+    "prism, under the e2e suite",
+    suite.ok,
+    suite.ok ? `${suite.calls} calls, 0 violations` : `failed in ${suite.calls} calls`,
+    suite.output
   )
   if (process.env["VERBOSE"] !== undefined) console.log([...refused, ...rewritten].join("\n"))
   for (const generator of generators) await place(home, world, generator)
