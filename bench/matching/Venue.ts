@@ -40,6 +40,9 @@ const opposite = (side: Side): Side => (BUY + SELL - side) as Side
 /** Whether a price is worse than the limit of a taker. */
 const isWorse = (side: Side, ticks: number, limit: number): boolean => (1 - 2 * (side - BUY)) * (ticks - limit) > 0
 
+/** Of nothing; 32 bits, so that it never needs a float. */
+const EMPTY = 0x811c9dc5 | 0
+
 const fold = (hash: number, value: number): number => {
   const h = Math.imul(hash ^ value, 0x9e3779b1)
   return h ^ (h >>> 15)
@@ -66,7 +69,7 @@ class SmallVenue implements Venue {
   private readonly slotOf: Int32Array
   private owners = new Int32Array(1024 * WORDS)
   private last = 0
-  private mark = 0x811c9dc5
+  private mark = EMPTY
   private fillListener: ((maker: number, ticks: number, lots: number) => void) | undefined
   private selfTradeListener: ((maker: number) => void) | undefined
 
@@ -157,7 +160,7 @@ class SmallVenue implements Venue {
   }
   stateHash(): number {
     const { book } = this
-    let hash = 0x811c9dc5
+    let hash = EMPTY
     for (const side of [BUY, SELL]) {
       for (let slot = book.first(side); slot !== NONE; slot = book.after(slot))
         hash = fold(foldWide(fold(hash, this.owners[slot * WORDS + NUMBER]!), book.ticksOf(slot)), book.lotsOf(slot))
@@ -170,7 +173,7 @@ class SmallVenue implements Venue {
   restart(): void {
     if (this.book.first(BUY) !== NONE || this.book.first(SELL) !== NONE) throw new Error("the book is not empty")
     this.last = 0
-    this.mark = 0x811c9dc5
+    this.mark = EMPTY
   }
 
   private drop(slot: number): void {

@@ -8,10 +8,10 @@
 /** Bits of a slot's number. */
 export const SLOT_BITS = 22
 /** Slots there are: more than the open orders that memory holds. */
-export const SLOTS_MAX = 2 ** SLOT_BITS
+export const SLOTS_MAX = 1 << SLOT_BITS
 
 const WORD_BITS = 5
-const WORD = 2 ** WORD_BITS
+const WORD = 1 << WORD_BITS
 const BIT = WORD - 1
 
 const lowestBit = (word: number): number => 31 - Math.clz32(word & -word)
