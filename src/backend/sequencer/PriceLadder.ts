@@ -141,15 +141,17 @@ class PagedLadder implements PriceLadder {
     }
     return low
   }
+  // moved by hand: a splice would make an array for what it takes out
   private fill(page: Page): void {
+    const { filled } = this
     const at = this.rank(page.number)
-    if (at === this.filled.length) this.filled.push(page)
-    else this.filled.splice(at, 0, page)
+    for (let i = filled.push(page) - 1; i > at; i--) filled[i] = filled[i - 1]!
+    filled[at] = page
   }
   private empty(page: Page): void {
-    const at = this.rank(page.number)
-    if (at === this.filled.length - 1) this.filled.pop()
-    else this.filled.splice(at, 1)
+    const { filled } = this
+    for (let i = this.rank(page.number) + 1; i < filled.length; i++) filled[i - 1] = filled[i]!
+    filled.pop()
     if (this.pages.size - this.filled.length <= EMPTY_PAGES_MAX) return
     this.pages.delete(page.number)
     if (this.near[page.number & (NEAR_PAGES - 1)] === page) this.near[page.number & (NEAR_PAGES - 1)] = nowhere
