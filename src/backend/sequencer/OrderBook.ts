@@ -2,8 +2,8 @@
  * The resting orders of one market, by price and time: a pure data structure of integers.
  *
  * Prices are ticks from 1 up, quantities lots; an order is a slot, a small integer that the caller gives and may use again
- * once the order is out. Orders and levels lie in typed arrays, linked by index, so nothing is allocated while the book
- * stays within the size it has had. Adding, reducing, removing and finding the best price cost the same however much
+ * once the order is out. Orders and levels are nodes of one typed array, linked by index, so nothing is allocated while the
+ * book stays within the size it has had. Adding, reducing, removing and finding the best price cost the same however much
  * rests. Who owns an order, what it may trade with and what anybody is told of it are the caller's.
  */
 import { Side } from "../../proto/gateway/v1/types.ts"

@@ -1,8 +1,9 @@
 /**
- * A sparse ordered map from integers to small integers: one side of a book, from prices to its levels, the highest first.
+ * A sparse ordered map from integers to small integers: from the prices of a book to its levels. Bids lie under their
+ * prices, asks under the negated ones.
  *
  * Keys lie in pages of 256. A page knows by two levels of bits which of its keys are there (a word of 32 keys, a summary
- * of the words), so the highest one costs two `clz32`; the pages that hold anything are a sorted list, the highest last.
+ * of the words), so the next one below costs two `clz32`; the pages that hold anything are a sorted list, the highest last.
  * A price far from the others costs one page, not a range.
  */
 
