@@ -1,6 +1,10 @@
-/** A WebSocket peer made of bytes: it sends what no client library would, and reads what comes back frame by frame. */
+/**
+ * A WebSocket peer made of bytes: it sends what no client library would, and reads what comes back frame by frame. What is
+ * text is held against the document.
+ */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
+import { messageOf } from "./Document.ts"
 
 /** Longest wait for anything, in ms. */
 const WAIT_MS = 20_000
@@ -67,6 +71,7 @@ export class RawSocket {
   /** Whether the other side has ended the connection, or broken it. */
   ended = false
   private rest: Buffer = Buffer.alloc(0)
+  private fault: unknown
 
   /** Connects and writes; `url` as of the door. Half-open: the end of the other side is not answered. */
   constructor(url: string, bytes: string | Buffer, options: { readonly halfOpen?: boolean } = {}) {
@@ -118,9 +123,18 @@ export class RawSocket {
     if (rest.length < at) return false
     const length = short < 126 ? short : short === 126 ? rest.readUInt16BE(2) : Number(rest.readBigUInt64BE(2))
     if (rest.length < at + length) return false
-    this.frames.push({ opcode: rest[0]! & 15, payload: rest.subarray(at, at + length) })
+    const frame = { opcode: rest[0]! & 15, payload: rest.subarray(at, at + length) }
+    this.frames.push(frame)
     this.rest = rest.subarray(at + length)
+    if (frame.opcode === opcodes.text) this.hold(frame.payload.toString())
     return true
+  }
+  private hold(text: string): void {
+    try {
+      messageOf("/ws/public", JSON.parse(text))
+    } catch (fault) {
+      this.fault ??= fault
+    }
   }
 
   write(...bytes: ReadonlyArray<Buffer>): void {
@@ -129,6 +143,7 @@ export class RawSocket {
   /** Waits until something is there. */
   async until<A>(what: string, look: () => A | undefined | false): Promise<A> {
     for (const deadline = Date.now() + WAIT_MS; ;) {
+      if (this.fault !== undefined) throw this.fault
       const found = look()
       if (found !== undefined && found !== false) return found
       if (Date.now() > deadline) {
