@@ -100,7 +100,7 @@ await Effect.runPromise(
         silence_ms: NEVER_MS,
         outbound_bytes,
         // long, so that a stuck peer sees the code when it reads again
-        close_timeout_ms: 60_000,
+        close_timeout_ms: 600_000,
         drain_ms: 0
       })
       yield* Effect.callback<void>((resume) => {
