@@ -22,6 +22,7 @@ import {
   type Transfer
 } from "../proto/gateway/v1/types.ts"
 import { type Market, rulesOf } from "./Markets.ts"
+import * as Watch from "./referee/Watch.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import * as BookChanges from "./sequencer/BookChanges.ts"
 import * as OpenOrders from "./sequencer/OpenOrders.ts"
@@ -272,6 +273,9 @@ export interface Withdrawal {
 export interface State {
   readonly config: EngineConfig
   readonly links: Links
+  /** between which marks positions surely stand, and need not be told anew; derived from the positions */
+  readonly standing: Watch.Watch
+  readonly telling: Watch.Watch
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
   readonly accounts: Array<Account>
@@ -433,6 +437,8 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
   return {
     config,
     links,
+    standing: Watch.make(markets.length),
+    telling: Watch.make(markets.length),
     markets,
     marketOf: new Map(markets.map((market) => [market.market.symbol, market])),
     accounts: [],

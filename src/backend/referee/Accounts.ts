@@ -184,17 +184,24 @@ export const settleFill = (
   )
 }
 
+/** Lets an account's positions be judged at the next move of their marks, wherever it goes. */
+export const touch = (state: State, account: Account): void => {
+  for (const holding of account.holdings) if (holding !== undefined && !isHouse(holding)) state.standing.touch(holding)
+}
+
 /** Moves money into (or, negative, out of) a wallet. */
 export const credit = (state: State, account: Account, amount: Decimal.Scaled, at: number): void => {
   account.wallet += amount
   account.updatedMs = at
   state.wallets += amount
+  touch(state, account)
 }
 
 /** Moves money into (or, negative, out of) an isolated margin. */
 export const creditIsolated = (state: State, holding: Holding, amount: Decimal.Scaled): void => {
   holding.isolatedMargin += amount
   state.wallets += amount
+  touch(state, holding.account)
 }
 
 const signedEntry = (lots: number, entryValue: Decimal.Scaled): Decimal.Scaled => (lots < 0 ? -entryValue : entryValue)
