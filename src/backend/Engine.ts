@@ -20,6 +20,7 @@ import * as Maker from "./referee/Maker.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
+import { tellMarks } from "./referee/Telling.ts"
 import * as Exits from "./sequencer/Exits.ts"
 import * as Queues from "./sequencer/Queues.ts"
 import * as Matching from "./sequencer/Matching.ts"
@@ -30,7 +31,7 @@ import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Tu
 export { type EngineConfig, hash, initial, type State } from "./State.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
-export const RULES = "gateway-engine-3"
+export const RULES = "gateway-engine-4"
 
 /** One entry of the log. */
 export interface Input {
@@ -60,6 +61,7 @@ const tick = (turn: Turn): boolean => {
   Funding.sample(state, Math.floor(at / 1000))
   if (!Prices.tick(turn)) return false
   Funding.settleDue(turn, before)
+  turn.sampled.push(...state.markets)
   emit(turn, undefined, undefined, {
     $case: "prices_sampled",
     value: { prices: state.markets.map((market) => Records.prices(state, market, at)) }
@@ -104,6 +106,7 @@ const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): Co
     price = Grid.scaled(market.rules.price, ticks)
   }
   Prices.hold(turn, market, price)
+  turn.sampled.push(market)
   const prices = Records.prices(state, market, at)
   emit(turn, undefined, market, { $case: "prices_sampled", value: { prices: [prices] } })
   return acknowledge(turn, command, [], { result: { $case: "prices", value: prices } })
@@ -186,10 +189,11 @@ const assertUncrossed = (market: MarketState): void => {
     throw new Error(`the book of ${market.market.symbol} is crossed at ${bid}`)
 }
 
-/** Ends a step: tells margins, exits, tape and books, and asserts what must hold. */
+/** Ends a step: tells exits, what the marks moved, margins, tape and books, and asserts what must hold. */
 const finish = (turn: Turn): void => {
   const { state } = turn
   Exits.announce(turn)
+  tellMarks(turn)
   Matching.emitMargins(turn)
   publish(turn)
   if (turn.events.length === 0) return

@@ -143,6 +143,11 @@ export interface Holding {
   updatedMs: number
   /** seq of the last position event */
   seq: number
+  /** the mark and the initial margin that it told of */
+  toldTicks: number
+  toldMargin: Decimal.Scaled
+  /** second of engine time of the last one that the mark alone caused; −1 before the first */
+  toldSecond: number
   /** opening orders: lots, and Σ ticks × lots */
   buyLots: number
   buyUnits: bigint
@@ -505,6 +510,9 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     createdMs: 0,
     updatedMs: 0,
     seq: 0,
+    toldTicks: 0,
+    toldMargin: 0n,
+    toldSecond: -1,
     buyLots: 0,
     buyUnits: 0n,
     sellLots: 0,

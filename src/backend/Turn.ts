@@ -21,6 +21,8 @@ export interface Turn {
   readonly markets: Set<MarketState>
   /** markets whose mark moved or whose positions paid funding: all their holders are judged anew */
   readonly moved: Set<MarketState>
+  /** markets whose prices this step has told */
+  readonly sampled: Array<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
   readonly holdings: Set<Holding>
   /** orders whose fills want exits, and holdings whose exits changed */
@@ -40,6 +42,7 @@ export const begin = (state: State, at: number, command: Command | undefined): T
   events: [],
   markets: new Set(),
   moved: new Set(),
+  sampled: [],
   holdings: new Set(),
   attach: new Set(),
   exits: new Set(),

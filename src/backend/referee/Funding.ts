@@ -14,6 +14,7 @@ import * as Ids from "../sequencer/Ids.ts"
 import { type Holding, INTEREST_RATE, type MarketState, rememberFunding, type State, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
+import { tellPosition } from "./Telling.ts"
 
 const { ONE } = Decimal
 const MINUTE = 60
@@ -144,10 +145,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
       }
     }
   })
-  holding.seq = emit(turn, account, market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, totals) }
-  })
+  tellPosition(turn, holding, totals)
   emit(turn, account, market, {
     $case: "balance_changed",
     value: {

@@ -25,6 +25,7 @@ import { type Account, type Holding, isHouse, type MarketState } from "../State.
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 import * as Standing from "./Standing.ts"
+import { tellPosition } from "./Telling.ts"
 
 /** Part of the value filled in the book that the pool takes, where the account has it. */
 const FEE_RATE = Decimal.parse("0.005")
@@ -83,10 +84,7 @@ const payPool = (turn: Turn, account: Account, market: MarketState, amount: Deci
 /** Announces a position that the engine takes hold of. */
 export const announceStatus = (turn: Turn, holding: Holding, status: PositionStatus): void => {
   holding.status = status
-  holding.seq = emit(turn, holding.account, holding.market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, Accounts.totalsOf(holding.account)) }
-  })
+  tellPosition(turn, holding, Accounts.totalsOf(holding.account))
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
 }
 

@@ -23,6 +23,7 @@ import {
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { feeOf } from "../referee/Fees.ts"
+import { tellPosition } from "../referee/Telling.ts"
 import { type Account, type Holding, isHouse, rememberClosed, units, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
@@ -261,10 +262,7 @@ const announce = (
   })
   emitOrder(turn, order, OrderCause.ORDER_CAUSE_FILLED)
   const totals = Accounts.totalsOf(account)
-  holding.seq = emit(turn, account, market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, totals) }
-  })
+  tellPosition(turn, holding, totals)
   emit(turn, account, market, {
     $case: "balance_changed",
     value: {
