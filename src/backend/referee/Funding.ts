@@ -114,7 +114,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   const figures = Accounts.figuresOf(holding)
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
   const { format } = Decimal
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "execution_created",
     value: {
       execution: {
@@ -144,9 +144,9 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
         leverage: format(Margin.effectiveLeverage(holding.leverage, market.tiers[figures.exposureTier]!))
       }
     }
-  })
+  }))
   tellPosition(turn, holding, totals)
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
@@ -156,7 +156,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
       realised_pnl: "0",
       exec_id: execId
     }
-  })
+  }))
 }
 
 const settle = (turn: Turn, market: MarketState, time: number): void => {
@@ -175,7 +175,7 @@ const settle = (turn: Turn, market: MarketState, time: number): void => {
     funding_time_ms: time
   }
   rememberFunding(state, market, funding)
-  emit(turn, undefined, market, { $case: "funding_settled", value: { funding } })
+  emit(turn, undefined, market, () => ({ $case: "funding_settled", value: { funding } }))
   const { holding: inventory } = state.pools[market.index]!
   if (inventory.lots !== 0) {
     Accounts.payFunding(state, inventory, paymentOf(inventory, rate), turn.at)

@@ -59,7 +59,7 @@ export const bustTicks = (holding: Holding, share: Margin.Fraction): number => {
 }
 
 const announceBalance = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, Accounts.totalsOf(account)),
@@ -68,7 +68,7 @@ const announceBalance = (turn: Turn, account: Account, market: MarketState, amou
       fee: "0",
       realised_pnl: "0"
     }
-  })
+  }))
 }
 
 /** Moves money from an account to the pool of a market, or (negative) back. */
@@ -93,7 +93,7 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
   const { market, lots } = holding
   const long = lots > 0
   const ticks = bustTicks(holding, share)
-  emit(turn, holding.account, market, {
+  emit(turn, holding.account, market, () => ({
     $case: "liquidation_started",
     value: {
       symbol: market.market.symbol,
@@ -101,7 +101,7 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
       size: Grid.text(market.rules.qty, Math.abs(lots)),
       bust_price: Grid.text(market.rules.price, ticks)
     }
-  })
+  }))
   announceStatus(turn, holding, PositionStatus.POSITION_STATUS_LIQ)
   holding.status = PositionStatus.POSITION_STATUS_LIQ
   const shape = {

@@ -41,7 +41,7 @@ const announce = (turn: Turn, command: Command, holding: Holding, amount: Decima
   holding.updatedMs = turn.at
   const totals = Accounts.totalsOf(account)
   tellPosition(turn, holding, totals)
-  emit(turn, account, undefined, {
+  emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
@@ -50,7 +50,7 @@ const announce = (turn: Turn, command: Command, holding: Holding, amount: Decima
       fee: "0",
       realised_pnl: "0"
     }
-  })
+  }))
   return unchanged(turn, command, holding)
 }
 

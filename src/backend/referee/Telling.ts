@@ -19,10 +19,10 @@ const PARTS = 100n
 /** Announces a position as it stands. `totals` are those of its account. */
 export const tellPosition = (turn: Turn, holding: Holding, totals: Accounts.AccountTotals): void => {
   const { account, market } = holding
-  holding.seq = emit(turn, account, market, {
+  holding.seq = emit(turn, account, market, () => ({
     $case: "position_changed",
     value: { position: Records.position(holding, totals) }
-  })
+  }))
   holding.toldTicks = market.markTicks
   holding.toldMargin = Accounts.figuresOf(holding).initialMargin
   turn.state.telling.touch(holding)
@@ -34,7 +34,7 @@ const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Hold
     tellPosition(turn, holding, totals)
     holding.toldSecond = Math.floor(turn.at / 1000)
   }
-  emit(turn, account, undefined, {
+  emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, totals),
@@ -43,7 +43,7 @@ const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Hold
       fee: "0",
       realised_pnl: "0"
     }
-  })
+  }))
 }
 
 /** Positions of a market that its mark has moved far enough, as long as they may be told; the others are left alone. */
