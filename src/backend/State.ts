@@ -143,9 +143,9 @@ export interface Holding {
   updatedMs: number
   /** seq of the last position event */
   seq: number
-  /** the mark and the initial margin that it told of */
+  /** the mark that it told of, and how far from it 1 % of the initial margin lies, in ticks */
   toldTicks: number
-  toldMargin: Decimal.Scaled
+  toldStep: number
   /** second of engine time of the last one that the mark alone caused; −1 before the first */
   toldSecond: number
   /** opening orders: lots, and Σ ticks × lots */
@@ -511,7 +511,7 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     updatedMs: 0,
     seq: 0,
     toldTicks: 0,
-    toldMargin: 0n,
+    toldStep: 0,
     toldSecond: -1,
     buyLots: 0,
     buyUnits: 0n,

@@ -84,6 +84,12 @@ export const totalsOf = (account: Account): AccountTotals => {
   }
 }
 
+/** The same, counted when they are first asked for; not to be kept beyond a change. */
+export const lazyTotals = (account: Account): (() => AccountTotals) => {
+  let totals: AccountTotals | undefined
+  return () => (totals ??= totalsOf(account))
+}
+
 /** What may leave an account. */
 export const withdrawableOf = (account: Account): Decimal.Scaled =>
   Margin.withdrawable(account.wallet, totalsOf(account))

@@ -110,7 +110,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   const { account, market, lots } = holding
   const amount = paymentOf(holding, rate)
   Accounts.payFunding(state, holding, amount, at)
-  const totals = Accounts.totalsOf(account)
+  const totals = Accounts.lazyTotals(account)
   const figures = Accounts.figuresOf(holding)
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
   const { format } = Decimal
@@ -149,7 +149,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason: BalanceReason.BALANCE_REASON_FUNDING,
       amount: format(-amount),
       fee: "0",

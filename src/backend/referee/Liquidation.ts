@@ -84,7 +84,7 @@ const payPool = (turn: Turn, account: Account, market: MarketState, amount: Deci
 /** Announces a position that the engine takes hold of. */
 export const announceStatus = (turn: Turn, holding: Holding, status: PositionStatus): void => {
   holding.status = status
-  tellPosition(turn, holding, Accounts.totalsOf(holding.account))
+  tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
 }
 

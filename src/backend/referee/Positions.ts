@@ -39,12 +39,12 @@ const isRefusal = (value: object): value is CommandResult => "outcome" in value
 const announce = (turn: Turn, command: Command, holding: Holding, amount: Decimal.Scaled): CommandResult => {
   const { account } = holding
   holding.updatedMs = turn.at
-  const totals = Accounts.totalsOf(account)
+  const totals = Accounts.lazyTotals(account)
   tellPosition(turn, holding, totals)
   emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason: BalanceReason.BALANCE_REASON_MARGIN,
       amount: Decimal.format(amount),
       fee: "0",

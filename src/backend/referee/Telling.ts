@@ -16,20 +16,28 @@ import * as Accounts from "./Accounts.ts"
 /** Parts of the initial margin that the PnL must have moved by: 1 %. */
 const PARTS = 100n
 
+/** By how many ticks the mark must move until the PnL has changed by that part; 0 for a flat position. */
+const stepOf = (holding: Holding): number => {
+  const { lots, market } = holding
+  if (lots === 0) return 0
+  const { initialMargin } = Accounts.figuresOf(holding)
+  return Number(Decimal.divide(initialMargin, PARTS * valueOf(market, 1, Math.abs(lots)), "up"))
+}
+
 /** Announces a position as it stands. `totals` are those of its account. */
-export const tellPosition = (turn: Turn, holding: Holding, totals: Accounts.AccountTotals): void => {
+export const tellPosition = (turn: Turn, holding: Holding, totals: () => Accounts.AccountTotals): void => {
   const { account, market } = holding
   holding.seq = emit(turn, account, market, () => ({
     $case: "position_changed",
-    value: { position: Records.position(holding, totals) }
+    value: { position: Records.position(holding, totals()) }
   }))
   holding.toldTicks = market.markTicks
-  holding.toldMargin = Accounts.figuresOf(holding).initialMargin
+  holding.toldStep = stepOf(holding)
   turn.state.telling.touch(holding)
 }
 
 const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Holding>): void => {
-  const totals = Accounts.totalsOf(account)
+  const totals = Accounts.lazyTotals(account)
   for (const holding of positions) {
     tellPosition(turn, holding, totals)
     holding.toldSecond = Math.floor(turn.at / 1000)
@@ -37,7 +45,7 @@ const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Hold
   emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason: BalanceReason.BALANCE_REASON_MARK,
       amount: "0",
       fee: "0",
@@ -49,10 +57,9 @@ const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Hold
 /** Positions of a market that its mark has moved far enough, as long as they may be told; the others are left alone. */
 const dueOf = ({ at, state }: Turn, market: MarketState): ReadonlyArray<Holding> =>
   state.telling.take(market).filter((holding) => {
-    const { lots, toldMargin, toldSecond, toldTicks } = holding
-    const step = Number(Decimal.divide(toldMargin, PARTS * valueOf(market, 1, Math.abs(lots)), "up"))
-    if (Math.abs(market.markTicks - toldTicks) < step) {
-      state.telling.between(holding, toldTicks - step + 1, toldTicks + step - 1)
+    const { toldSecond, toldStep, toldTicks } = holding
+    if (Math.abs(market.markTicks - toldTicks) < toldStep) {
+      state.telling.between(holding, toldTicks - toldStep + 1, toldTicks + toldStep - 1)
       return false
     }
     if (toldSecond === Math.floor(at / 1000)) {
@@ -62,9 +69,11 @@ const dueOf = ({ at, state }: Turn, market: MarketState): ReadonlyArray<Holding>
     return true
   })
 
-/** Tells whom the samples of this step concern, by address and market. */
+const inOrder = (a: Holding, b: Holding): number => a.account.index - b.account.index || a.market.index - b.market.index
+
+/** Tells whom the samples of this step concern, the oldest account first. */
 export const tellMarks = (turn: Turn): void => {
-  const due = turn.sampled.flatMap((market) => dueOf(turn, market)).sort(Accounts.byAddress)
+  const due = turn.sampled.flatMap((market) => dueOf(turn, market)).sort(inOrder)
   for (let start = 0; start < due.length;) {
     const { account } = due[start]!
     let end = start

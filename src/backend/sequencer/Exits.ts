@@ -283,7 +283,7 @@ export const settle = (turn: Turn): void => {
 
 /** Tells the positions whose exits changed. */
 export const announce = (turn: Turn): void => {
-  for (const holding of turn.exits) tellPosition(turn, holding, Accounts.totalsOf(holding.account))
+  for (const holding of turn.exits) tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
 }
 
 /** Sets, replaces or removes the exits of a position. Source: contract 3.6. */

@@ -261,12 +261,12 @@ const announce = (
     }
   }))
   emitOrder(turn, order, OrderCause.ORDER_CAUSE_FILLED)
-  const totals = Accounts.totalsOf(account)
+  const totals = Accounts.lazyTotals(account)
   tellPosition(turn, holding, totals)
   emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason:
         execType === ExecType.EXEC_TYPE_ADL_TRADE
           ? BalanceReason.BALANCE_REASON_ADL
