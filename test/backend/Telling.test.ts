@@ -25,8 +25,10 @@ describe("a mark that moves", () => {
     const step = bench.index(BTC, "60060")
     assert.deepStrictEqual(kinds(step), [
       "prices_sampled",
-      ...["position_changed", "balance_changed"],
-      ...["position_changed", "balance_changed"]
+      "position_changed",
+      "balance_changed",
+      "position_changed",
+      "balance_changed"
     ])
     assert.deepInclude(positions(step, alice)[0], { mark_price: "60060", unrealised_pnl: "30", position_im: "3003" })
     assert.deepInclude(balances(step, alice)[0], { wallet_balance: "9983.5", unrealised_pnl: "30", equity: "10013.5" })
