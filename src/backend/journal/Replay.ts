@@ -163,7 +163,9 @@ export const replay = <S, C>(
  */
 export const firstOfNewest = (journal: JournalPort, begin: number, max: number): number => {
   for (let window = max; ; window *= 2) {
-    const start = Math.max(begin, journal.position - window)
+    let start = Math.max(begin, journal.position - window)
+    // entries can be read from the end of a turn on
+    while (start > begin && journal.chainAt(start) === undefined) start--
     const reached: Array<readonly [position: number, seq: number]> = []
     for (const { position, result } of journal.entries(start)) {
       const outcome = result === undefined ? undefined : CommandResult.decode(result).outcome
