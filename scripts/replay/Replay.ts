@@ -182,9 +182,10 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
     topics: [`orderbook.${DEPTH}.${SYMBOL}`],
     path: "/ws/public",
     onEvent: (event) => {
-      if (event.kind === "orderbook" && event.book.crossed()) report.crossed++
-    },
-    onFault: () => void report.bookFaults++
+      if (event.kind !== "fault") return
+      if (event.fault === "crossed") report.crossed++
+      else report.bookFaults++
+    }
   })
 
   // ---- requests
