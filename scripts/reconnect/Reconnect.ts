@@ -55,8 +55,8 @@ export interface Report {
 /** Longest wait for all clients to be level with REST, in ms. */
 const LEVEL_MS = 60_000
 const LOOK_MS = 20
-/** Time for which a client is kept away, in ms, at least and at most. */
-const ABSENT_MS = [3_000, 8_000] as const
+/** Part of a round for which some clients are kept away, at least and at most. */
+const ABSENT = [0.3, 0.8] as const
 
 const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   const deadline = performance.now() + LEVEL_MS
@@ -186,8 +186,9 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
     for (const cutter of cutters) cutter.calm(false)
     gate.openUnsafe()
     const until = performance.now() + options.round_ms
-    const [shortest, longest] = ABSENT_MS
-    cutters[Math.floor(next() * cutters.length)]!.absent(shortest + next() * (longest - shortest))
+    const [shortest, longest] = ABSENT
+    const absence_ms = options.round_ms * (shortest + next() * (longest - shortest))
+    cutters[Math.floor(next() * cutters.length)]!.absent(absence_ms)
     if (round % options.killEvery === 0) {
       yield* Effect.sleep(next() * options.round_ms * 0.5)
       yield* Effect.promise(async () => {
