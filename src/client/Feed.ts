@@ -189,11 +189,13 @@ export const follow = Effect.fnUntraced(function* (
 
   return {
     state,
-    subscribe: (more) =>
+    subscribe: (named) =>
       Effect.callback<ReadonlyArray<string>>((resume) => {
-        for (const topic of more) topics.wanted.add(topic)
-        if (state.get().type !== "live") return resume(Effect.succeed(more))
-        topics.subscribe(more, (result) => resume(Effect.succeed(result?.accepted ?? more)))
+        // one that is followed stays as it is: to begin it anew would tell it twice
+        const [held, more] = [true, false].map((is) => named.filter((topic) => topics.wanted.has(topic) === is))
+        for (const topic of more!) topics.wanted.add(topic)
+        if (state.get().type !== "live") return resume(Effect.succeed(named))
+        topics.subscribe(more!, (result) => resume(Effect.succeed([...held!, ...(result?.accepted ?? more!)])))
       }),
     unsubscribe: (some) => Effect.callback<void>((resume) => topics.unsubscribe(some, () => resume(Effect.void))),
     book: (symbol, depth) => topics.books.get(printTopic({ kind: "orderbook", depth, symbol })),
@@ -207,7 +209,7 @@ export const follow = Effect.fnUntraced(function* (
     }),
     age: (topic) => {
       const heard = topics.heard.get(topic)
-      return heard && now() - heard
+      return heard === undefined ? undefined : now() - heard
     },
     counts: () => ({ ...topics.counts, connections })
   }

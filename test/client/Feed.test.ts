@@ -116,6 +116,31 @@ describe("Feed", () => {
     })
   )
 
+  it.live("goes on with another credential, as the caller gets it, where it stood", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const client = yield* Client.make({
+        baseUrl: world.url.replace(/^ws/u, "http"),
+        credential: { type: "token", token: "TK" },
+        renew: Effect.succeed({ type: "token", token: "TK2" })
+      })
+      const told: Array<Feed.FeedEvent> = []
+      const feed = yield* client.feed({ topics: ["order", "execution"], onEvent: (each) => told.push(each) })
+      const seqs = () =>
+        told.flatMap((each) => (each.kind === "order" && each.data.type === "update" ? [each.data.seq] : []))
+      world.users.emit("order", {})
+      yield* until(() => seqs().length === 1, "the first event")
+      world.revoke("token-1")
+      yield* until(() => feed.state.get().type !== "live", "the token has ended")
+      world.users.emit("order", {})
+      yield* until(() => seqs().length === 2, "what happened meanwhile")
+      assert.deepStrictEqual(seqs(), [1, 2])
+      const { connections, faults, resumed, unrecovered } = feed.counts()
+      assert.deepStrictEqual([connections, resumed, unrecovered, faults.gap, faults.repetition], [2, 1, 0, 0, 0])
+    })
+  )
+
   it.live("comes back to a gateway that restarts, and leaves when its scope closes", () =>
     Effect.gen(function* () {
       let open = 0
