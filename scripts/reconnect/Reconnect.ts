@@ -4,7 +4,7 @@
  * Rounds: for some seconds users trade, connections are cut, some clients are kept away for longer than the gateway keeps events,
  * and now and then the gateway is killed and started again; then everything pauses, and each client must hold what REST holds.
  */
-import { Effect, Latch } from "effect"
+import { Effect, Latch, Schedule } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -53,12 +53,15 @@ export interface Report {
 }
 
 /** Longest wait for all clients to be level with REST, in ms. */
-const LEVEL_MS = 60_000
+const LEVEL_MS = 120_000
 const LOOK_MS = 20
 /** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
 const START_MS = 120_000
 /** Part of a round for which some clients are kept away, at least and at most. */
 const ABSENT = [0.3, 0.8] as const
+
+/** Requests that a busy machine did not answer in time are made again. */
+const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
 const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   const deadline = performance.now() + LEVEL_MS
@@ -74,8 +77,9 @@ const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
 const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
   const headers = { authorization: `Bearer ${token}` }
   const read = async (path: string) => {
-    const answer = await fetch(`${url}/api/v1${path}`, { headers })
-    if (answer.status !== 200) return undefined
+    // a connection of before a kill may break under the first request
+    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
+    if (answer?.status !== 200) return undefined
     return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
   }
   const deadline = performance.now() + LEVEL_MS
@@ -121,7 +125,7 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
   yield* Effect.addFinalizer(() => Effect.promise(() => gateway.kill()))
 
   const traders: ReadonlyArray<Trader> = yield* Effect.all(
-    Array.from({ length: options.users }, () => enlist(gateway.url)),
+    Array.from({ length: options.users }, () => Effect.retry(enlist(gateway.url), PATIENT)),
     { concurrency: 4 }
   )
   const findings = new Findings()
@@ -177,7 +181,10 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
         follower.unchecked = false
       }
     }
-    const rest = yield* anybodyDirect.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } })
+    const rest = yield* Effect.retry(
+      anybodyDirect.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
+      PATIENT
+    )
     for (const [i, { get }] of books.entries()) {
       yield* waitFor(() => (get().sound && sameBook(get(), rest) ? undefined : `book ${i} is not that of REST`))
       booksCompared++

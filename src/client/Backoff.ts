@@ -1,6 +1,6 @@
 /** What a feed does after its connection ended: whether it comes back, and when. Source: contract 5.4. */
 import { Effect, Random } from "effect"
-import { adviceOf, closeReasonOf } from "../ws/api/CloseCodes.ts"
+import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
 
 /** How a connection ended. */
 export interface Ended {
@@ -30,6 +30,8 @@ export const textOf = ({ code, reason }: Ended): string =>
 
 /** After so many renewals in a row: `stay` away, `renew` the credential first and stay away without one, or come `back`. */
 export const nextStep = ({ code }: Ended, renewals: number): "stay" | "renew" | "back" => {
+  // a client authenticates at once: it was the line that was slow, and the credential was not judged
+  if (code === closeCodes.NotAuthenticated.code) return "back"
   const advice = adviceOf(code)
   if (advice === "fix" || advice === "stop") return "stay"
   if (advice === "log-in") return renewals < RENEWALS_MAX ? "renew" : "stay"

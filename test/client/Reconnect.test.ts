@@ -118,6 +118,16 @@ describe("a feed that lost its line", () => {
     })
   )
 
+  it.effect("comes back as it is when it was too slow to authenticate", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      yield* gateway.open({ topics: ["order"] })
+      gateway.last.drop(4001, "not authenticated in time")
+      yield* pause
+      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "it is back")
+    })
+  )
+
   it.effect("does not try refused credentials for ever", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
