@@ -71,7 +71,7 @@ async def follow(url, token, symbol, link):
             done.set()
 
     async def market():
-        async with websockets.connect(f"{url}/ws/public") as socket:
+        async with websockets.connect(f"{url}/ws/public", close_timeout=1) as socket:
             await socket.send(json.dumps({"op": "subscribe", "args": [topic]}))
             async for text in socket:
                 frame = json.loads(text)
@@ -84,7 +84,7 @@ async def follow(url, token, symbol, link):
 
     async def own():
         nonlocal seq, price
-        async with websockets.connect(f"{url}/ws/private") as socket:
+        async with websockets.connect(f"{url}/ws/private", close_timeout=1) as socket:
             await socket.send(json.dumps({"op": "auth", "bearer": token}))
             async for text in socket:
                 frame = json.loads(text)
