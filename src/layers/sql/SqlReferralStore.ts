@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/Accounts.ts"
 import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/ReferralStore.ts"
+import { dialect } from "./Dialect.ts"
 import { migrateReferrals } from "./migrations/users.ts"
 
 interface Row {
@@ -24,15 +25,11 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
     ReferralStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const { alone } = yield* dialect
       yield* migrateReferrals
 
       const referrer = (user_id: string) =>
         Effect.map(sql<Row>`SELECT * FROM referrals WHERE user_id = ${user_id}`, ([row]) => row && referrerOf(row))
-      /** One change of the chains at a time, on all gateways; SQLite has one writer anyway. */
-      const alone = sql.onDialectOrElse({
-        pg: () => Effect.asVoid(sql`LOCK TABLE referrals IN SHARE ROW EXCLUSIVE MODE`),
-        orElse: () => Effect.void
-      })
 
       return ReferralStore.of({
         referrer: (user_id) => orUnavailable(referrer(user_id)),
@@ -48,7 +45,8 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
         refer: (user_id, { referrer_id, since }) =>
           orUnavailable(
             Effect.gen(function* () {
-              yield* alone
+              // one change of the chains at a time, on all gateways
+              yield* alone("referrals")
               const known = yield* referrer(user_id)
               if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
               // up from the referrer: a chain that holds the user would be closed by it

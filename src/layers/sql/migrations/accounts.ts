@@ -5,22 +5,12 @@
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
+import { type Dialect, dialect } from "../Dialect.ts"
 
-/** The few words in which the dialects differ. */
-interface Dialect {
-  readonly bytes: string
-  /** Closes a table that is kept in the order of its primary key, which saves SQLite a second tree. */
-  readonly clustered: string
-}
-
-const each = (statements: (dialect: Dialect) => ReadonlyArray<string>) =>
+const each = (statements: (words: Dialect) => ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const dialect = sql.onDialectOrElse({
-      pg: (): Dialect => ({ bytes: "BYTEA", clustered: "" }),
-      orElse: (): Dialect => ({ bytes: "BLOB", clustered: "WITHOUT ROWID" })
-    })
-    for (const statement of statements(dialect)) yield* sql.unsafe(statement)
+    for (const statement of statements(yield* dialect)) yield* sql.unsafe(statement)
   })
 
 const accounts = each(() => [
