@@ -4,12 +4,12 @@
  */
 import { execFileSync, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
-import { createServer, type AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
+import { freePort } from "../../scripts/GatewayProcess.ts"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
 
 /** Time a start may take on a busy machine, in ms. */
@@ -39,14 +39,6 @@ const owner = (): { readonly uid: number; readonly gid: number } | undefined => 
 
 export const isThere = folder !== undefined
 if (!isThere) console.log("PostgreSQL is not installed: its adapters are skipped")
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 
 interface Running {
   readonly port: number

@@ -62,10 +62,10 @@ export const configOf = ({ url }: Options, application: string): Config & { read
  * Ends after so many ms whether the effect does or not: a driver waits for the end of what it interrupts, and a transaction
  * cannot be interrupted while it ends. The time is that of the machine, as it is for sockets.
  */
-const within = <A, R>(
+export const within = <A, R>(
   ms: number,
   effect: Effect.Effect<A, SqlError.SqlError, R>,
-  late: () => SqlError.SqlError
+  late = () => lost("PostgreSQL does not answer", "execute")
 ): Effect.Effect<A, SqlError.SqlError, R> =>
   Effect.contextWith((context: Context.Context<R>) =>
     Effect.callback<A, SqlError.SqlError>((resume) => {
