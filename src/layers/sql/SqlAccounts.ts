@@ -264,15 +264,19 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
           orUnavailable(
             Effect.gen(function* () {
               const now = yield* Clock.currentTimeMillis
-              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms })} ON CONFLICT DO NOTHING`
+              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
               yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
             })
           ),
-        revokedTokens: orUnavailable(
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            Effect.flatMap(sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE expires_at_ms > ${now}`, readRevoked)
+        revokedTokens: (since) =>
+          orUnavailable(
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              Effect.flatMap(
+                sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}`,
+                readRevoked
+              )
+            )
           )
-        )
       })
     })
   )

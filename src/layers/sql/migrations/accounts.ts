@@ -54,6 +54,12 @@ const accounts = each(() => [
   `CREATE INDEX revoked_tokens_by_expiry ON revoked_tokens (expires_at_ms)`
 ])
 
+// other gateways ask for what was revoked lately
+const revocations = each(() => [
+  `ALTER TABLE revoked_tokens ADD COLUMN revoked_time BIGINT NOT NULL DEFAULT 0`,
+  `CREATE INDEX revoked_tokens_by_time ON revoked_tokens (revoked_time)`
+])
+
 const nonces = each(({ bytes, clustered }) => [
   // 32 bytes a row, kept for ever: contract 4.2
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
@@ -79,7 +85,7 @@ const switches = each(() => [
 
 /** Brings the tables of accounts up to date; both adapters below run it while they are built. */
 export const migrateAccounts = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_accounts": accounts }),
+  loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations }),
   table: "migrations_accounts"
 })
 
