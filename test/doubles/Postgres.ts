@@ -3,7 +3,7 @@
  * Durability is off: what these tests ask is what statements mean, not what a disk keeps.
  */
 import { execFileSync, spawn } from "node:child_process"
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { chownSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Clock, Effect, Layer, Redacted } from "effect"
@@ -11,24 +11,13 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import { freePort } from "../../scripts/GatewayProcess.ts"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
+import { binaries } from "./PostgresBinaries.ts"
 
 /** Time a start may take on a busy machine, in ms. */
 const START_MS = 60_000
 /** A port that was free a moment ago may be taken: how often another is tried. */
 const TRIES_MAX = 5
 
-/** Where Debian and others keep the programs; the newest version first. */
-const binaries = (): string | undefined => {
-  const versions = "/usr/lib/postgresql"
-  const folders = existsSync(versions)
-    ? readdirSync(versions)
-        .toSorted((a, b) => Number(b) - Number(a))
-        .map((version) => join(versions, version, "bin"))
-    : []
-  return [...folders, "/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"].find((folder) =>
-    ["initdb", "postgres"].every((program) => existsSync(join(folder, program)))
-  )
-}
 const folder = binaries()
 /** PostgreSQL refuses to run as root: then it is the user whom the package made. */
 const owner = (): { readonly uid: number; readonly gid: number } | undefined => {
@@ -38,7 +27,6 @@ const owner = (): { readonly uid: number; readonly gid: number } | undefined => 
 }
 
 export const isThere = folder !== undefined
-if (!isThere) console.log("PostgreSQL is not installed: its adapters are skipped")
 
 interface Running {
   readonly port: number
