@@ -16,7 +16,7 @@ import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 /** Connections of one gateway. */
 const CONNECTIONS_MAX = 10
 /** Longest wait for a free connection, and for a new one. */
-const CONNECTION_MS = 2_000
+const CONNECTION_MS = 5_000
 /** Longest work of the server on one statement, locks included. */
 const STATEMENT_MS = 4_000
 /** Longest wait for the answer to one. */
