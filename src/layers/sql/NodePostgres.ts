@@ -15,6 +15,8 @@ import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 
 /** Connections of one gateway. */
 const CONNECTIONS_MAX = 10
+/** Prepared statements kept by each. */
+const STATEMENTS_MAX = 256
 /** Longest wait for a free connection, and for a new one. */
 const CONNECTION_MS = 5_000
 /** Longest work of the server on one statement, locks included. */
@@ -125,7 +127,8 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
 const make = Effect.fnUntraced(function* (options: Options) {
   const client = yield* PgClient.make({
     ...configOf(options, "trading-gateway"),
-    maxConnections: CONNECTIONS_MAX
+    maxConnections: CONNECTIONS_MAX,
+    preparedStatementCacheSize: STATEMENTS_MAX
   })
   const none = () => lost("PostgreSQL has no free connection", "connect")
   const acquirer = Effect.map(within(CONNECTION_MS, client.reserve, none), (connection) => new Bounded(connection))

@@ -52,9 +52,10 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
               // up from the referrer: a chain that holds the user would be closed by it
               const loop = yield* sql`
                 WITH RECURSIVE chain (id) AS (
-                  SELECT ${referrer_id} UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
+                  SELECT referrer_id FROM referrals WHERE user_id = ${referrer_id}
+                  UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
                 ) SELECT 1 FROM chain WHERE id = ${user_id}`
-              if (loop.length > 0) return yield* new ReferralLoop()
+              if (referrer_id === user_id || loop.length > 0) return yield* new ReferralLoop()
               yield* sql`INSERT INTO referrals ${sql.insert({ user_id, referrer_id, since })}`
             }).pipe(sql.withTransaction)
           ),

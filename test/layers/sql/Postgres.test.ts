@@ -1,6 +1,7 @@
 /** Every adapter in SQL keeps its contract on PostgreSQL too. */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import * as SqlAccessCodes from "../../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
@@ -10,6 +11,7 @@ import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
+import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
 import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
@@ -39,6 +41,24 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
   )
   SwitchStoreContract.suite("PostgreSQL", Layer.provide(SqlSwitchStore.layer, postgres))
   NonceStoreContract.suite("PostgreSQL", Layer.provide(SqlNonceStore.layer(), postgres))
+
+  it.effect("orders texts by their bytes, in every table, whatever language the database speaks", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const columns = yield* sql<{ readonly name: string; readonly collation: string | null }>`
+        SELECT table_name || '.' || column_name AS name, collation_name AS collation FROM information_schema.columns
+        WHERE table_schema = current_schema() AND data_type = 'text' AND table_name NOT LIKE '%migrations%'`
+      assert.isAbove(columns.length, 100)
+      assert.deepStrictEqual(
+        columns.filter(({ collation }) => collation !== "C"),
+        []
+      )
+    }).pipe(
+      Effect.provide(
+        Layer.mergeAll(SqlHistory.layer, SqlStores.layer, SqlNonceStore.layer()).pipe(Layer.provideMerge(postgres))
+      )
+    )
+  )
 
   it.effect("reads all of one moment, while another gateway commits", () =>
     Effect.gen(function* () {

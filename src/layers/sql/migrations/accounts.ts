@@ -4,14 +4,11 @@
  * A migration that was released is never edited: a change is a new one.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Migrator } from "effect/sql"
 import { type Dialect, dialect } from "../Dialect.ts"
 
 const each = (statements: (words: Dialect) => ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of statements(yield* dialect)) yield* sql.unsafe(statement)
-  })
+  Effect.flatMap(dialect, (words) => words.define(statements(words)))
 
 const accounts = each(() => [
   `CREATE TABLE users (
