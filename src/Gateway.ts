@@ -60,6 +60,9 @@ import * as Ws from "./ws/Ws.ts"
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
+/** How soon a token that another gateway revoked is refused here. */
+const REVOCATIONS_REFRESH = Duration.seconds(1)
+
 /** Where the WebSocket endpoints are described, beside their sister document. */
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 const asyncApi = () => AsyncApi.asyncApi(VERSION)
@@ -75,7 +78,7 @@ const policies = (settings: Settings) => {
     Lifecycle.layer,
     Presence.layer,
     Cursors.layer,
-    Tokens.layer({ environment: settings.environment }),
+    Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer(),
     Admission.layer({ mode: settings.accessMode }),
     RateLimiter.layer({

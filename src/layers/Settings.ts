@@ -6,6 +6,12 @@
  */
 import { Config, type Redacted, Schema } from "effect"
 
+/** A setting names something that cannot be used. */
+export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
 export interface Setting<A> {
   /** Environment variable. */
   readonly name: string
@@ -75,6 +81,11 @@ export const table = {
     Config.String,
     "./data",
     "databases and keys of the gateway, journal of the backend"
+  ),
+  databaseUrl: optional(
+    "DATABASE_URL",
+    redacted,
+    "postgres://user:password@host:port/database: what gateways share; default: SQLite in DATA_DIR"
   ),
   backend: withDefault(
     "BACKEND",

@@ -15,6 +15,7 @@ import type { Closing, Execution } from "../domain/Execution.ts"
 import type { FundingPayment, FundingRate } from "../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
 import type { LedgerStanding } from "../domain/Ledger.ts"
+import type { StreamPosition } from "../domain/Event.ts"
 import type { Candle, Instrument, OpenInterest, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
 import type { RowKey, Rows } from "../domain/Page.ts"
@@ -116,13 +117,19 @@ export class History extends Context.Service<
   {
     /** Where the model stands; `undefined` before the first commit. */
     readonly position: Read<ModelPosition | undefined>
+    /** Runs reads that are all of one moment, whatever is committed meanwhile. */
+    readonly moment: <A, E>(reads: Effect.Effect<A, E>) => Effect.Effect<A, E | HistoryUnavailable>
     /** Commits a projection with its position, in one transaction. */
     readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
     /**
      * Numbering starts anew at `position`: forgets user streams and every open order that is not in `open`, takes `open`
-     * in and keeps what is past, all in one transaction.
+     * in and keeps what is past, all in one transaction. Refused where the model does not stand at `after` any more.
      */
-    readonly restart: (position: ModelPosition, open: OpenState) => Effect.Effect<void, HistoryUnavailable>
+    readonly restart: (
+      after: StreamPosition | undefined,
+      position: ModelPosition,
+      open: OpenState
+    ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
 
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>
     /** One order of a sub-account, by id or by the client's reference. */

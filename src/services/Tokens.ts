@@ -4,7 +4,7 @@
  * A token is verified once and then known by its whole text; expiry and revocation are checked on every use. Only
  * successes are remembered. Source: contract 4.3.
  */
-import { Context, Duration, Effect, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
@@ -27,11 +27,15 @@ export interface TokensOptions {
   readonly validity?: Duration.Input
   /** Verified tokens kept. Default 10 000. */
   readonly known_max?: number
+  /** How often it is asked what other gateways revoked. Default: never, where nobody else revokes. */
+  readonly refresh?: Duration.Input
 }
 
 const ISSUER = "trading-gateway"
 /** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
 const LEEWAY_S = 5
+/** How far the clocks of two gateways may be apart, so that none misses what another one revoked. */
+const CLOCKS_APART_MS = 60_000
 /** Longer texts are no token of ours, which have about 500 characters. */
 const TOKEN_CHARS_MAX = 2048
 /** Revoked tokens held before the expired ones are looked for. */
@@ -106,7 +110,22 @@ export class Tokens extends Context.Service<
         const verified = new Lru<string, Caller>(options.known_max ?? 10_000)
 
         const revoked = new Map<string, number>()
-        for (const { jti, expires_at_ms } of yield* accounts.revokedTokens) revoked.set(jti, expires_at_ms)
+        /** Up to when revocations by other gateways are known. */
+        let read_ms = 0
+        const learn = Effect.gen(function* () {
+          const now_ms = yield* Clock.currentTimeMillis
+          for (const { jti, expires_at_ms } of yield* accounts.revokedTokens(read_ms)) revoked.set(jti, expires_at_ms)
+          read_ms = now_ms - CLOCKS_APART_MS
+        })
+        yield* learn
+        if (options.refresh !== undefined) {
+          yield* learn.pipe(
+            Effect.catch((error) => Effect.logWarning("revocations not read", error)),
+            Effect.delay(options.refresh),
+            Effect.forever,
+            Effect.forkScoped
+          )
+        }
         let sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
         const sweep = (now_ms: number) => {
           if (revoked.size < sweepAt) return

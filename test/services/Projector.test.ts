@@ -10,6 +10,7 @@ import { type MarketChange, MarketView } from "../../src/services/MarketView.ts"
 import { Projector } from "../../src/services/Projector.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
 import { body, event, instrument, order, prices, START, symbol, userOf, uuid } from "../doubles/events.ts"
+import { eventually } from "../doubles/Eventually.ts"
 import { ScriptedBackend } from "../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../doubles/ScriptedFeed.ts"
 
@@ -42,16 +43,6 @@ const setting = (
   return { feed, backend, faults, layer }
 }
 
-/** Lets fibers run, and time pass a little, until something holds. */
-const eventually = (what: string, condition: () => boolean) =>
-  Effect.gen(function* () {
-    for (let i = 0; i < 400; i++) {
-      if (condition()) return
-      yield* Effect.yieldNow
-      if (i % 10 === 9) yield* TestClock.adjust("50 millis")
-    }
-    assert.fail(`it never came to this: ${what}`)
-  })
 const reached = (seq: number) =>
   Effect.flatMap(Projector, (projector) => eventually(`position ${seq}`, () => projector.position()?.seq === seq))
 
