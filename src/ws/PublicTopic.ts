@@ -1,7 +1,8 @@
 /** Public topics: who joined, and how what they carry is told. Source: contract 5.5. */
 import type { MarketChange, MarketView } from "../services/MarketView.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import { type Outbox, parcel, type Source } from "./Outbox.ts"
+import { parcel, type Source } from "./Batch.ts"
+import type { Outbox } from "./Outbox.ts"
 import type { Job } from "./Pacer.ts"
 
 export type View = typeof MarketView.Service
