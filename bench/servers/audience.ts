@@ -187,6 +187,7 @@ const run = async (ask: Extract<Ask, { ask: "run" }>): Promise<number> => {
     await complete(ask.burst * clients.length, () => publish(ask.burst))
     events += ask.burst
   }
+  if (events === 0) throw new Error("nothing was published")
   for (const { frames } of clients) if (frames !== events) throw new Error(`a client got ${frames} of ${events}`)
   return events
 }
