@@ -10,7 +10,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { header, percentile, type Server, start, type Summary, summary } from "./Harness.ts"
+import { cpuOf, header, percentile, type Server, start, type Summary, summary } from "./Harness.ts"
 import { freePort, gatewayEnv, login } from "./OrderEntry.bench.ts"
 import { masked, PING, PONG, upgradeRequest } from "./RawSocket.ts"
 
@@ -24,6 +24,8 @@ export interface Row {
   readonly name: string
   readonly p50_us: Summary
   readonly p99_us: Summary
+  /** CPU of the server in front, an order and its cancellation; of an echo for the floor. */
+  readonly cpu_us: Summary
   /** The gateway's p50 against this one's, per round. */
   readonly gateway_ratio: Summary
 }
@@ -73,15 +75,18 @@ class Wire {
 /** A variant: one thing done and seen, in us. */
 interface Variant {
   readonly name: string
+  /** Of the server in front. */
+  readonly pid: number
   /** Opens the connection that a round uses: one that was idle meanwhile may have been closed. */
   readonly begin: () => void
   readonly once: () => Promise<number>
 }
 
-const echo = (name: string, wire: Wire): Variant => {
+const echo = (name: string, pid: number, wire: Wire): Variant => {
   const body = Buffer.alloc(200, "x")
   return {
     name,
+    pid,
     begin: () => {},
     once: async () => {
       const back = wire.until((text) => text.length === body.length)
@@ -153,6 +158,7 @@ const answered = (text: string): boolean => {
 let orders = 0
 const orderer = (
   name: string,
+  pid: number,
   connected: () => Wire,
   events: Wire,
   { price, sub_account_address, token }: Trader
@@ -176,6 +182,7 @@ const orderer = (
   }
   return {
     name,
+    pid,
     begin: () => {
       http.close()
       http = connected()
@@ -240,18 +247,27 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
     const peer = await up("peer", "unary-events.ts", 0, { BENCH_BACKEND: peerBackend, BENCH_USER: peerUser.user_id })
 
     const variants = [
-      echo("floor", wired(new Wire(first.port))),
-      orderer("unary", () => wired(new Wire(peer.port)), wired(await listen(peer.port, undefined)), peerUser),
-      orderer("gateway", () => wired(new Wire(subject.port)), wired(await listen(subject.port, user.token)), user)
+      echo("floor", first.pid, wired(new Wire(first.port))),
+      orderer("unary", peer.pid, () => wired(new Wire(peer.port)), wired(await listen(peer.port, undefined)), peerUser),
+      orderer(
+        "gateway",
+        subject.pid,
+        () => wired(new Wire(subject.port)),
+        wired(await listen(subject.port, user.token)),
+        user
+      )
     ]
     const p50 = new Map(variants.map(({ name }) => [name, [] as Array<number>]))
+    const cpu = new Map(variants.map(({ name }) => [name, [] as Array<number>]))
     const p99 = new Map(variants.map(({ name }) => [name, [] as Array<number>]))
     for (let round = 0; round <= options.rounds; round++) {
-      for (const { begin, name, once } of round % 2 === 0 ? variants : variants.toReversed()) {
+      for (const { begin, name, once, pid } of round % 2 === 0 ? variants : variants.toReversed()) {
         begin()
+        const before = cpuOf(pid)
         const latencies = new Float64Array(options.orders)
         for (let i = 0; i < options.orders; i++) latencies[i] = await once()
         if (round === 0) continue // warm-up
+        cpu.get(name)!.push((cpuOf(pid) - before) / options.orders)
         latencies.sort()
         p50.get(name)!.push(percentile(latencies, 50))
         p99.get(name)!.push(percentile(latencies, 99))
@@ -262,6 +278,7 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
       name,
       p50_us: summary(p50.get(name)!),
       p99_us: summary(p99.get(name)!),
+      cpu_us: summary(cpu.get(name)!),
       gateway_ratio: summary(p50.get(name)!.map((value, round) => own[round]! / value))
     }))
   } finally {
@@ -279,9 +296,11 @@ export const main = async (): Promise<void> => {
   console.log(JSON.stringify(header("npm run bench -- event-latency", options.rounds, "TLS, a real network, load")))
   const rows = await run(options)
   for (const row of rows) console.log(JSON.stringify(row))
-  console.log("\n| variant | p50 µs | p99 µs | gateway against it |\n|---|---|---|---|")
-  for (const { gateway_ratio, name, p50_us, p99_us } of rows) {
-    console.log(`| ${name} | ${shown(p50_us, 0)} | ${shown(p99_us, 0)} | ${shown(gateway_ratio, 2)} |`)
+  console.log("\n| variant | p50 µs | p99 µs | gateway against it | CPU µs |\n|---|---|---|---|---|")
+  for (const { cpu_us, gateway_ratio, name, p50_us, p99_us } of rows) {
+    console.log(
+      `| ${name} | ${shown(p50_us, 0)} | ${shown(p99_us, 0)} | ${shown(gateway_ratio, 2)} | ${shown(cpu_us, 0)} |`
+    )
   }
   const { max, min } = rows[0]!.p50_us
   if (max / min > 1.35) console.log("\nnoisy: the floor's own spread is above 1.35; run again")

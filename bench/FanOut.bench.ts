@@ -6,11 +6,11 @@
  * sends for each client. Subject: the gateway's WebSocket room as it ships. All tell the same messages; the server goes on
  * when every client has everything. Left out: TLS, a real network, slow clients, what brings the events.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { floor, type Native, nchan } from "./fanout/Natives.ts"
-import { header, type Server, start, type Summary, summary } from "./Harness.ts"
+import { cpuOf, header, type Server, start, type Summary, summary } from "./Harness.ts"
 import type { Ask, Kind, Told } from "./servers/audience.ts"
 
 export interface Options {
@@ -63,12 +63,6 @@ export interface Report {
   /** By variant; equal where they told the same. */
   readonly hashes: ReadonlyMap<string, string>
 }
-
-/** CPU time of all threads of a process, in us. */
-const cpuOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000)
-    .reduce((sum, each) => sum + each, 0)
 
 /** Memory of a process that is its own, in bytes. */
 const rssOf = (pid: number): number =>
