@@ -82,9 +82,9 @@ export const reasonOf = (code: string | undefined): CloseReason => {
     case "WS_ERR_INVALID_UTF8":
       return "InvalidText"
     case "WS_ERR_TOO_MANY_BUFFERED_PARTS":
-      return "TooManyParts"
+      return "TooManyFragments"
     default:
       // what does not inflate is no text either
-      return code?.startsWith("WS_ERR_") === true ? "Malformed" : "InvalidText"
+      return code?.startsWith("WS_ERR_") === true ? "ProtocolError" : "InvalidText"
   }
 }

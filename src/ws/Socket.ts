@@ -17,8 +17,8 @@ import type { Line } from "./Session.ts"
 export interface Listener {
   readonly text: (message: string) => void
   readonly binary: () => void
-  /** The peer pinged; the socket answers by itself. */
-  readonly pinged: () => void
+  /** The peer pinged, and waits for a pong. */
+  readonly pinged: (payload: Buffer) => void
   readonly heard: () => void
   /** Nothing follows. */
   readonly closed: () => void
@@ -87,6 +87,18 @@ export class Socket implements Line {
   ping(): void {
     this.write(A_PING)
   }
+  /** A peer that pings faster than it reads gets a pong for its last ping: RFC 6455 5.5.3. */
+  pong(payload: Buffer): void {
+    if (this.pending() === 0) return this.write(control(PONG, payload))
+    if (this.owedPong === undefined) {
+      this.whenTaken(() => {
+        const last = this.owedPong
+        this.owedPong = undefined
+        if (last !== undefined) this.pong(last)
+      })
+    }
+    this.owedPong = Buffer.from(payload)
+  }
   close(reason: CloseReason): void {
     const { code, text } = closeCodes[reason]
     this.closeWith(code, text)
@@ -130,10 +142,7 @@ export class Socket implements Line {
     return new Reading(this.limits, this.deflated, {
       text: (message) => this.listener?.text(message),
       binary: () => this.listener?.binary(),
-      ping: (payload) => {
-        this.pong(payload)
-        this.listener?.pinged()
-      },
+      ping: (payload) => this.listener?.pinged(payload),
       pong: () => this.listener?.heard(),
       resume: () => this.socket.resume(),
       idle: () => {
@@ -150,19 +159,6 @@ export class Socket implements Line {
     this.socket.off("data", onData)
     this.socket.resume()
     this.socket.end()
-  }
-
-  /** A peer that pings faster than it reads gets a pong for its last ping: RFC 6455 5.5.3. */
-  private pong(payload: Buffer): void {
-    if (this.pending() === 0) return this.write(control(PONG, payload))
-    if (this.owedPong === undefined) {
-      this.whenTaken(() => {
-        const last = this.owedPong
-        this.owedPong = undefined
-        if (last !== undefined) this.pong(last)
-      })
-    }
-    this.owedPong = Buffer.from(payload)
   }
 }
 
