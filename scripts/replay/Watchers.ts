@@ -43,9 +43,10 @@ export const follow = Effect.fnUntraced(function* (
           topics: [`orderbook.${depth}.${symbol}`],
           path: "/ws/public",
           onEvent: (event) => {
-            if (event.kind === "orderbook" && event.book.crossed()) counts.crossed++
-          },
-          onFault: () => void counts.bookFaults++
+            if (event.kind !== "fault") return
+            if (event.fault === "crossed") counts.crossed++
+            else counts.bookFaults++
+          }
         }),
         (feed) => ({ depth, book: (): LocalBook | undefined => feed.book(symbol, depth) })
       ),

@@ -128,6 +128,13 @@ export const table = {
   wsPingIntervalMs: withDefault("WS_PING_INTERVAL_MS", Config.Int, 15_000, "time between pings, ms"),
   wsConnectionsPerIp: withDefault("WS_CONNECTIONS_PER_IP", Config.Int, 50, "sockets an address; 0: no limit"),
   wsConnectionsPerUser: withDefault("WS_CONNECTIONS_PER_USER", Config.Int, 20, "private sockets a user; 0: no limit"),
+  userEventsKept: withDefault(
+    "USER_EVENTS_KEPT",
+    Config.Int,
+    10_000,
+    "private events kept of each user for connections that resume; more as long as they are younger than the next"
+  ),
+  userEventsKeptMs: withDefault("USER_EVENTS_KEPT_MS", Config.Int, 86_400_000, "time that all of them are kept, ms"),
   trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
   metricsPublic: withDefault(
     "METRICS_PUBLIC",

@@ -7,6 +7,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer, Schema } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
+import { UserEventsKept } from "../services/History.ts"
 import { NonceStore } from "../services/NonceStore.ts"
 import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
 import * as GrpcFeed from "./grpc/GrpcFeed.ts"
@@ -108,7 +109,12 @@ export const layer = (settings: Settings) => {
       dataDir(settings.dataDir),
       Layer.mergeAll(
         settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
-        SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
+        SqlHistory.layer.pipe(
+          Layer.provide(database("history.sqlite", "NORMAL")),
+          Layer.provide(
+            Layer.succeed(UserEventsKept, { count: settings.userEventsKept, ms: settings.userEventsKeptMs })
+          )
+        ),
         accounts,
         SqlSwitchStore.layer.pipe(Layer.provide(accountsDatabase)),
         NonceStore.routed({

@@ -199,7 +199,7 @@ export class History extends Context.Service<
     /** Head of every user's stream and of each of its topics, to count on from after a start. */
     readonly streamHeads: Read<ReadonlyArray<StreamHead>>
     /**
-     * Events of a user after `seq`, oldest first. The newest {@link USER_EVENTS_KEPT} or those of 24 hours are kept,
+     * Events of a user after `seq`, oldest first. The newest {@link UserEventsKept} or those of its time are kept,
      * whichever is more: where older ones are gone, the first event's seq is not `after` + 1.
      */
     readonly userEvents: (user_id: string, after: number, limit: number) => Read<ReadonlyArray<UserEvent>>
@@ -213,6 +213,12 @@ export const TRADES_KEPT = 1_000
 /** Events that are kept of each user at least, and for how long all are; contract 5.8. */
 export const USER_EVENTS_KEPT = 10_000
 export const USER_EVENTS_KEPT_MS = 86_400_000
+
+/** {@link USER_EVENTS_KEPT} and {@link USER_EVENTS_KEPT_MS} as they are in force; provide others to configure them. */
+export const UserEventsKept = Context.Reference<{ readonly count: number; readonly ms: number }>(
+  "gateway/services/History/UserEventsKept",
+  { defaultValue: () => ({ count: USER_EVENTS_KEPT, ms: USER_EVENTS_KEPT_MS }) }
+)
 
 /** Key of {@link History.lastSeqs}: `<sub_account_address>|<symbol or asset>`. */
 export const lastSeqKey = (sub_account_address: string, symbolOrAsset: string): string =>

@@ -10,18 +10,11 @@ import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
 import type { CandleChange, ModelPosition, StreamHead, UserStreamEvent } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
-import {
-  History,
-  lastSeqKey,
-  ProjectionRefused,
-  TRADES_KEPT,
-  USER_EVENTS_KEPT,
-  USER_EVENTS_KEPT_MS
-} from "../../services/History.ts"
+import { History, lastSeqKey, ProjectionRefused, TRADES_KEPT, UserEventsKept } from "../../services/History.ts"
 import * as MemoryLedger from "./MemoryLedger.ts"
 import { among, is, list, newest, type Row } from "./MemoryLists.ts"
 
-const make = (): History["Service"] => {
+const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
   let position: ModelPosition | undefined
   let base = 0
   const orders = new Map<string, Row<Order>>()
@@ -45,7 +38,7 @@ const make = (): History["Service"] => {
     let events = userEvents.get(event.user_id)
     if (events === undefined) userEvents.set(event.user_id, (events = []))
     events.push(event)
-    while (events.length > USER_EVENTS_KEPT && events[0]!.mts < now - USER_EVENTS_KEPT_MS) events.shift()
+    while (events.length > kept.count && events[0]!.mts < now - kept.ms) events.shift()
     if (event.subject === undefined) return
     const key = `${event.user_id}|${event.topic}`
     const seqs = lastSeqs.get(key) ?? new Map<string, number>()
@@ -212,4 +205,4 @@ const make = (): History["Service"] => {
   })
 }
 
-export const layer = Layer.sync(History, make)
+export const layer = Layer.effect(History, Effect.map(UserEventsKept, make))

@@ -23,8 +23,7 @@ import {
   type ListQuery,
   ProjectionRefused,
   TRADES_KEPT,
-  USER_EVENTS_KEPT,
-  USER_EVENTS_KEPT_MS,
+  UserEventsKept,
   type UserEvent
 } from "../../services/History.ts"
 import * as SqlLedger from "./SqlLedger.ts"
@@ -123,6 +122,8 @@ export interface Tools {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const kept = yield* UserEventsKept
+  const pruneEvery = Math.min(PRUNE_EVERY, kept.count)
   const numbered = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
 
   /** Statements are written with `?`; PostgreSQL counts its parameters. */
@@ -407,12 +408,12 @@ const make = Effect.gen(function* () {
       )
       yield* writeLastSeqs(connection, [...last.values()])
       for (const { user_id, seq } of heads) {
-        if (seq <= USER_EVENTS_KEPT || seq % PRUNE_EVERY >= lines.get(user_id)!.length) continue
+        if (seq <= kept.count || seq % pruneEvery >= lines.get(user_id)!.length) continue
         yield* connection.executeRaw(pruneEvents, [
           user_id,
-          seq - USER_EVENTS_KEPT,
+          seq - kept.count,
           user_id,
-          projection.position.ts_ms - USER_EVENTS_KEPT_MS
+          projection.position.ts_ms - kept.ms
         ])
       }
     }
