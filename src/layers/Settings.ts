@@ -59,6 +59,20 @@ const oneOf =
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const port = (name: string) =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
+const url =
+  (...protocols: ReadonlyArray<string>) =>
+  (name: string) =>
+    Config.schema(
+      Schema.Redacted(
+        Schema.String.check(
+          Schema.makeFilter(
+            (text) =>
+              (URL.canParse(text) && protocols.includes(new URL(text).protocol)) || `expected ${protocols[0]}//host`
+          )
+        )
+      ),
+      name
+    )
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
@@ -75,6 +89,11 @@ export const table = {
     Config.String,
     "./data",
     "databases and keys of the gateway, journal of the backend"
+  ),
+  redisUrl: optional(
+    "REDIS_URL",
+    url("redis:", "rediss:"),
+    "redis://…: gateways share API-key nonces, rate limits, notices of revocations and presence; unset: a gateway is alone"
   ),
   backend: withDefault(
     "BACKEND",

@@ -1,6 +1,6 @@
 /**
- * The stack for one machine: SQLite in DATA_DIR, limits in memory, and a backend over gRPC, by default the embedded one in
- * a worker thread of this process. It is the one place that knows the embedded backend.
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory or in a Redis, and a backend over gRPC, by default the
+ * embedded one in a worker thread of this process. It is the one place that knows the embedded backend.
  */
 import { readFile } from "node:fs/promises"
 import { mkdirSync } from "node:fs"
@@ -13,10 +13,12 @@ import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
 import * as GrpcReferee from "./grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
-import * as MemoryRateLimitStore from "./memory/MemoryRateLimitStore.ts"
 import * as NodeIds from "./node/NodeIds.ts"
 import * as NodeSignatures from "./node/NodeSignatures.ts"
 import * as NodeSigningKeys from "./node/NodeSigningKeys.ts"
+import * as RedisFleet from "./redis/RedisFleet.ts"
+import * as RedisLink from "./redis/RedisLink.ts"
+import * as RedisNonceStore from "./redis/RedisNonceStore.ts"
 import type { Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
 import * as SqlAccessCodes from "./sql/SqlAccessCodes.ts"
@@ -103,6 +105,8 @@ export const layer = (settings: Settings) => {
     SqlReferralStore.layer,
     SqlRewardStore.layer
   ).pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(accountsDatabase))
+  const retention = Duration.millis(2 * settings.apiKeyWindowMs)
+  const redis = settings.redisUrl === undefined ? undefined : RedisLink.layer({ url: settings.redisUrl })
   return Layer.unwrap(
     Effect.as(
       dataDir(settings.dataDir),
@@ -113,12 +117,13 @@ export const layer = (settings: Settings) => {
         SqlSwitchStore.layer.pipe(Layer.provide(accountsDatabase)),
         NonceStore.routed({
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
-          // survives the end of the process; of a power loss the window is the limit
-          windowed: SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) }).pipe(
-            Layer.provide(database("nonces.sqlite", "NORMAL"))
-          )
+          windowed:
+            redis === undefined
+              ? // survives the end of the process; of a power loss the window is the limit
+                SqlNonceStore.layer({ retention }).pipe(Layer.provide(database("nonces.sqlite", "NORMAL")))
+              : RedisNonceStore.layer({ retention }).pipe(Layer.provide(redis))
         }),
-        MemoryRateLimitStore.layer(),
+        redis === undefined ? RedisFleet.alone : RedisFleet.layer(redis),
         NodeSignatures.layer(),
         NodeSigningKeys.layer({
           seed: settings.jwtSigningKey,
