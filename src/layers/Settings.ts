@@ -95,6 +95,11 @@ export const table = {
     url("redis:", "rediss:"),
     "redis://…: gateways share API-key nonces, rate limits, notices of revocations and presence; unset: a gateway is alone"
   ),
+  natsUrl: optional(
+    "NATS_URL",
+    url("nats:", "tls:"),
+    "nats://…: the event stream is read from a copy in JetStream, filled by the embedded backend's gateway or `npm run relay`"
+  ),
   backend: withDefault(
     "BACKEND",
     oneOf("embedded", "grpc"),

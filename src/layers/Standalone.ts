@@ -13,6 +13,9 @@ import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
 import * as GrpcReferee from "./grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
+import * as NatsFeed from "./nats/NatsFeed.ts"
+import * as NatsRelay from "./nats/NatsRelay.ts"
+import * as NatsStream from "./nats/NatsStream.ts"
 import * as NodeIds from "./node/NodeIds.ts"
 import * as NodeSignatures from "./node/NodeSignatures.ts"
 import * as NodeSigningKeys from "./node/NodeSigningKeys.ts"
@@ -58,32 +61,47 @@ const tlsOf = Effect.fnUntraced(function* (
   }
 })
 
+/** The event stream: the sequencer's own, or a copy on top of it, which `relays` fills. */
+const events = (settings: Settings, sequencer: Endpoint, relays: boolean) => {
+  const own = GrpcFeed.layer(sequencer)
+  if (settings.natsUrl === undefined) return own
+  const stream = NatsStream.layer({ url: settings.natsUrl })
+  const copy = NatsFeed.layer().pipe(Layer.provide(own), Layer.provide(stream))
+  return relays ? Layer.merge(copy, NatsRelay.layer(sequencer).pipe(Layer.provide(stream))) : copy
+}
+
 /** Sequencer and referee, over one link each. */
-const backend = (sequencer: Endpoint, referee: Endpoint) =>
+const backend = (settings: Settings, sequencer: Endpoint, referee: Endpoint, relays: boolean) =>
   Layer.mergeAll(
     GrpcSequencer.layer(sequencer),
-    GrpcFeed.layer(sequencer),
+    events(settings, sequencer, relays),
     GrpcReferee.layer(referee),
     GrpcPriceFeed.layer(referee)
   )
 
-const embeddedBackend = Layer.unwrap(
-  Effect.map(Embedded.make, ({ address, secret }) => {
-    const endpoint: Endpoint = { address, secret, tls: undefined }
-    return backend(endpoint, endpoint)
-  })
-)
+const embeddedBackend = (settings: Settings) =>
+  Layer.unwrap(
+    Effect.map(Embedded.make, ({ address, secret }) => {
+      const endpoint: Endpoint = { address, secret, tls: undefined }
+      return backend(settings, endpoint, endpoint, true)
+    })
+  )
+
+/** Where the backends are that run elsewhere. */
+export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
+  const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
+  if (sequencerUrl === undefined) {
+    return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
+  }
+  const tls = yield* tlsOf(settings)
+  const sequencer: Endpoint = { address: sequencerUrl, secret, tls }
+  const referee: Endpoint = { address: refereeUrl ?? sequencerUrl, secret, tls }
+  return { sequencer, referee }
+})
 
 const externalBackend = (settings: Settings) =>
   Layer.unwrap(
-    Effect.gen(function* () {
-      const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
-      if (sequencerUrl === undefined) {
-        return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
-      }
-      const tls = yield* tlsOf(settings)
-      return backend({ address: sequencerUrl, secret, tls }, { address: refereeUrl ?? sequencerUrl, secret, tls })
-    })
+    Effect.map(endpointsOf(settings), ({ referee, sequencer }) => backend(settings, sequencer, referee, false))
   )
 
 const dataDir = (path: string) =>
@@ -111,7 +129,7 @@ export const layer = (settings: Settings) => {
     Effect.as(
       dataDir(settings.dataDir),
       Layer.mergeAll(
-        settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
+        settings.backend === "embedded" ? embeddedBackend(settings) : externalBackend(settings),
         SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
         accounts,
         SqlSwitchStore.layer.pipe(Layer.provide(accountsDatabase)),
