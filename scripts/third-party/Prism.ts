@@ -6,7 +6,7 @@ import { operations } from "../../test/spec/JsonSchema.ts"
 import type { World } from "../../test/spec/World.ts"
 import { start } from "./Tools.ts"
 
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer().listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo

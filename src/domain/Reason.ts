@@ -73,6 +73,7 @@ const catalogue = {
   DuplicateOrderLinkId: ["CONFLICT", "this order_link_id was used before"],
   PositionExists: ["CONFLICT", "close the position first"],
   OpenOrdersExist: ["CONFLICT", "cancel the open orders first"],
+  // never said by the embedded backend, which liquidates within one turn; one behind the boundary may take its time
   PositionInLiquidation: ["CONFLICT", "the position is being liquidated"],
   NotIsolated: ["CONFLICT", "the position is not isolated"],
   LeverageUnchanged: ["CONFLICT", "the leverage is set to this value already"],

@@ -8,7 +8,7 @@ import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpSer
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
-import { taggedPaths } from "./api/Headers.ts"
+import { OPENAPI_PATH, taggedPaths } from "./api/Tagged.ts"
 import * as AccessCodesHandlers from "./handlers/AccessCodesHandlers.ts"
 import * as AccessHandlers from "./handlers/AccessHandlers.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
@@ -43,7 +43,6 @@ export interface HttpOptions {
   readonly metricsPublic?: boolean
 }
 
-const OPENAPI_PATH = "/api-docs/openapi.json"
 const SWAGGER_PATH = "/swagger-ui"
 
 /** Paths match byte for byte: signatures cover them. Give it to `HttpRouter.serve`. */

@@ -6,6 +6,7 @@ import { Clock, Context, Duration, Effect, identity, Layer, Redacted, Schema } f
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
+import { networkOf } from "../domain/Ip.ts"
 import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../domain/Identity.ts"
 import type { Details } from "../domain/Reason.ts"
 import { Reason } from "../domain/Reason.ts"
@@ -13,6 +14,7 @@ import { sameSecret } from "../domain/Secrets.ts"
 import type { Caller } from "../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
+import * as Attempts from "./Attempts.ts"
 import { BanList } from "./BanList.ts"
 import { commandIdOf } from "./Ids.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
@@ -160,6 +162,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
+  const attempts = Attempts.make()
 
   /** Counts against a bucket and refuses when it is full. */
   const limit = (bucket: Bucket, key: string) =>
@@ -170,13 +173,13 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const guarded =
     (bucket: Bucket, client_ip: string) =>
     <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, E | AuthLimited> =>
-      Effect.flatMap(limiter.peek(bucket, client_ip), (rate): Effect.Effect<A, E | AuthLimited> =>
-        rate === undefined || rate.allowed
-          ? Effect.tapError(check, (error) =>
-              error instanceof AuthRefused ? limiter.take(bucket, client_ip) : Effect.void
-            )
-          : Effect.fail(new AuthLimited({ rate }))
-      )
+      attempts.run(`${bucket}|${networkOf(client_ip)}`, {
+        left: limiter.peek(bucket, client_ip),
+        check,
+        isFailure: (error) => error instanceof AuthRefused,
+        count: limiter.take(bucket, client_ip),
+        refuse: (rate) => new AuthLimited({ rate })
+      })
 
   const checkTime = (timestamp_ms: number, window_ms: number) =>
     Effect.flatMap(Clock.currentTimeMillis, (server_time_ms) => {

@@ -147,7 +147,13 @@ export class History extends Context.Service<
     ) => Read<Rows<Transaction>>
     /** By the time of settlement. */
     readonly fundingPayments: (query: ListQuery) => Read<Rows<FundingPayment>>
-    readonly movements: (query: ListQuery & { readonly kind: Movement["kind"] | undefined }) => Read<Rows<Movement>>
+    readonly movements: (
+      query: ListQuery & {
+        readonly kind: Movement["kind"] | undefined
+        /** Sub-accounts among which a transfer has both its sides. */
+        readonly within?: ReadonlyArray<string> | undefined
+      }
+    ) => Read<Rows<Movement>>
     readonly subAccounts: (user_id: string) => Read<ReadonlyArray<SubAccountState>>
     readonly instruments: Read<ReadonlyArray<Instrument>>
 

@@ -253,7 +253,10 @@ export class Lists extends Context.Service<
         yield* gate.sequencer
         return pageOf(list, yield* rows(query))
       })
-      /** A page of movements of one kind, as its records. */
+      /**
+       * A page of movements of one kind, as its records. A bound key lists the transfers that it might have made: the other
+       * side of any other is not its business, and what reached or left its own shows among the transactions.
+       */
       const moved = <A>(
         caller: Caller,
         endpoint: string,
@@ -262,7 +265,10 @@ export class Lists extends Context.Service<
         recordOf: (movement: Movement) => A
       ) =>
         Effect.map(
-          read(caller, endpoint, asked, undefined, (query) => history.movements({ ...query, kind })),
+          read(caller, endpoint, asked, undefined, (query) => {
+            const within = kind === "transfer" && caller.bound_to !== undefined ? [...caller.bound_to] : undefined
+            return history.movements({ ...query, kind, within })
+          }),
           (page) => ({ ...page, list: page.list.map(recordOf) })
         )
 

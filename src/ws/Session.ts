@@ -29,6 +29,7 @@ export interface Line extends Sink {
   /** Starts the closing handshake; what was written before goes out first. */
   readonly close: (code: number, text: string) => void
   readonly ping: () => void
+  readonly pong: (data: Buffer) => void
 }
 
 /** What all sessions share. */
@@ -119,11 +120,11 @@ export class Session {
     this.lastHeard = this.house.hub.now()
   }
 
-  /** A ping of the protocol, which the socket answers by itself, counts like a message. */
-  pinged(): void {
+  /** A ping of the protocol counts like a message: a flood of them is not answered, and ends alike. */
+  pinged(data: Buffer): void {
     if (this.closing) return
     this.heard()
-    this.mayAsk(this.lastHeard)
+    if (this.mayAsk(this.lastHeard)) this.line.pong(data)
   }
 
   binary(): void {

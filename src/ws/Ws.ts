@@ -60,6 +60,9 @@ const lineOf = (ws: WebSocket, socket: Duplex): Line => ({
   close: (code, text) => ws.close(code, text),
   ping: () => {
     if (ws.readyState === ws.OPEN) ws.ping()
+  },
+  pong: (data) => {
+    if (ws.readyState === ws.OPEN) ws.pong(data)
   }
 })
 
@@ -127,6 +130,7 @@ export const layer = Layer.effectDiscard(
       noServer: true,
       clientTracking: false,
       maxPayload: limits.inbound_frame_bytes,
+      autoPong: false, // sessions answer, at the rate that they allow
       // each message is compressed by itself, so that one compressed frame serves all sockets
       perMessageDeflate: { serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: 15 },
       ...({ closeTimeout: limits.close_timeout_ms } as object) // missing in the types
@@ -137,7 +141,7 @@ export const layer = Layer.effectDiscard(
       sessions.set(session, ws)
       ws.on("message", (data, isBinary) => (isBinary ? session.binary() : session.text((data as Buffer).toString())))
       ws.on("pong", () => session.heard())
-      ws.on("ping", () => session.pinged())
+      ws.on("ping", (data) => session.pinged(data))
       ws.on("error", () => {}) // the close event follows
       ws.on("close", () => {
         sessions.delete(session)

@@ -85,6 +85,54 @@ describe("the order book", () => {
     assert.strictEqual(book.best(SELL), undefined)
   })
 
+  it("keeps its places when it grows, in orders and in levels, one after the other", () => {
+    const book = OrderBook.make()
+    const slots = [
+      ...Array.from({ length: 600 }, (_, i) => i),
+      5_000,
+      ...Array.from({ length: 600 }, (_, i) => 5_001 + i)
+    ]
+    for (const slot of slots) {
+      book.add(slot, BUY, 1_000 + slot, slot + 1)
+      book.add(20_000 + slot, BUY, 1_000 + slot, 1)
+      book.add(40_000 + slot, SELL, 2 ** 40 + 300 * slot, 2)
+    }
+    const walk = (side: Side) => {
+      const found: Array<number> = []
+      for (let slot = book.first(side); slot !== OrderBook.NONE; slot = book.after(slot)) found.push(slot)
+      return found
+    }
+    assert.deepStrictEqual(
+      walk(BUY),
+      slots.toReversed().flatMap((slot) => [slot, 20_000 + slot])
+    )
+    assert.deepStrictEqual(
+      walk(SELL),
+      slots.map((slot) => 40_000 + slot)
+    )
+    assert.deepStrictEqual(OrderBook.levels(book, BUY, 2), [
+      { ticks: 6_600, lots: 5_602 },
+      { ticks: 6_599, lots: 5_601 }
+    ])
+    for (const slot of slots) for (const one of [slot, 20_000 + slot, 40_000 + slot]) book.remove(one)
+    assert.deepStrictEqual([book.best(BUY), book.best(SELL), book.first(BUY)], [undefined, undefined, OrderBook.NONE])
+  })
+
+  it("allows another to stand over it, with methods of its own", () => {
+    const book = OrderBook.make()
+    const removed: Array<number> = []
+    const over = OrderBook.over(book, { remove: (slot) => void removed.push(slot) })
+    over.add(1, BUY, 100, 5)
+    over.reduce(1, 2)
+    over.remove(1)
+    assert.deepStrictEqual(removed, [1])
+    for (const one of [book, over]) {
+      assert.deepStrictEqual([one.has(1), one.sideOf(1), one.ticksOf(1), one.lotsOf(1)], [true, BUY, 100, 3])
+      assert.deepStrictEqual([one.first(BUY), one.after(1), one.best(BUY)], [1, OrderBook.NONE, 100])
+      assert.deepStrictEqual([one.worse(BUY, 101), one.worse(BUY, 100), one.total(BUY, 100)], [100, undefined, 3])
+    }
+  })
+
   it("refuses what would break it", () => {
     const book = OrderBook.make()
     book.add(7, SELL, 100, 5)

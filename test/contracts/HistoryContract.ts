@@ -391,6 +391,16 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
           ]
         )
         assert.deepStrictEqual((yield* history.movements({ ...query, kind: "deposit" })).rows, [])
+
+        const transfer = { ...movement, kind: "transfer" as const, to_sub_account_address: alice.account(1) }
+        yield* commit([event(6, { type: "movement", movement: { ...transfer, transfer_id: uuid(52) } })])
+        const within = (...places: ReadonlyArray<number>) =>
+          Effect.map(
+            history.movements({ ...query, kind: "transfer", within: places.map((place) => alice.account(place)) }),
+            (page) => page.rows.map((row) => row.transfer_id)
+          )
+        assert.deepStrictEqual(yield* within(0, 1), [uuid(52)])
+        for (const places of [[0], [1], [0, 2], []]) assert.deepStrictEqual(yield* within(...places), [])
         assert.deepStrictEqual(yield* history.subAccounts(alice.user_id), [{ ...account, frozen: true }])
         assert.deepStrictEqual(yield* history.subAccounts(bob.user_id), [])
       })

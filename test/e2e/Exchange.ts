@@ -18,6 +18,7 @@ import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
+import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
 
 /** Wall time stands still at `at_ms`; sleeping takes real time. */
@@ -131,14 +132,38 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** One request; `path` is below the host, `body` is sent as JSON unless it is text. */
+/** Names the exchange that a request is for, where it goes through a proxy. */
+export const UPSTREAM = "x-upstream"
+/** A validating proxy in front of all exchanges (`npm run third-party`). */
+const PROXY = process.env["E2E_PROXY"]
+
+/** Sends a request, through the proxy where there is one; fails where that finds the answer in breach of the document. */
+const send = async (url: string, path: string, init: RequestInit & { readonly headers: Record<string, string> }) => {
+  const direct = () => fetch(`${url}${path}`, init)
+  if (PROXY === undefined) return direct()
+  const response = await fetch(`${PROXY}${path}`, { ...init, headers: { ...init.headers, [UPSTREAM]: url } })
+  // what the proxy could not read has reached nobody
+  if (!response.headers.has("x-request-id")) return direct()
+  const found = JSON.parse(response.headers.get("sl-violations") ?? "[]") as ReadonlyArray<{
+    readonly location: ReadonlyArray<string>
+    readonly message: string
+  }>
+  const violations = found.filter(({ location }) => location[0] === "response").map(({ message }) => message)
+  if (violations.length > 0) throw new Error(`${init.method} ${path}: ${violations.join("; ")}`)
+  return response
+}
+
+/**
+ * One request; `path` is below the host, `body` is sent as JSON unless it is text. Fails where the answer is not what
+ * the OpenAPI document tells of it.
+ */
 export const call = async (
   exchange: Pick<Exchange, "url">,
   method: string,
   path: string,
   options: { readonly token?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {}
 ): Promise<Answer> => {
-  const response = await fetch(`${exchange.url}${path}`, {
+  const response = await send(exchange.url, path, {
     method,
     headers: {
       ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
@@ -150,6 +175,7 @@ export const call = async (
       : { body: typeof options.body === "string" ? options.body : JSON.stringify(options.body) })
   })
   const text = await response.text()
+  asTold({ method, target: path, status: response.status, headers: response.headers, text })
   return {
     status: response.status,
     body: response.headers.get("content-type")?.startsWith("application/json") ? JSON.parse(text) : text,

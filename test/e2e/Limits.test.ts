@@ -175,6 +175,18 @@ describe("access", () => {
       amount: "1"
     }
     assert.deepStrictEqual(reasonOf(await signed(bound, "POST", "/api/v1/account/transfer", transfer)), notFound)
+    // money from elsewhere is among its transactions; whence it came is for who may see both sides
+    const { token } = user
+    const moved = await call(exchange, "POST", "/api/v1/account/transfer", { token, body: transfer })
+    assert.strictEqual(moved.status, 200, JSON.stringify(moved.body))
+    const whole = await call(exchange, "GET", "/api/v1/account/transfer", { token })
+    assert.deepInclude(whole.body.list[0], { transfer_id: transfer.transfer_id, from_sub_account_address: user.vault })
+    assert.deepStrictEqual((await signed(bound, "GET", "/api/v1/account/transfer")).body.list, [])
+    const received = await signed(bound, "GET", "/api/v1/account/transactions")
+    assert.deepInclude(received.body.list[0], { type: "transfer_in", amount: "1", sub_account_address: vault })
+    assert.notInclude(JSON.stringify(received.body), user.vault)
+    const both = await register({ scopes: ["read"], sub_account_addresses: [vault, user.vault] })
+    assert.strictEqual((await signed(both, "GET", "/api/v1/account/transfer")).body.list.length, 1)
     assert.deepStrictEqual(reasonOf(await signed(bound, "POST", "/api/v1/user/sub-accounts", { label: "c" })), [
       403,
       "FORBIDDEN",

@@ -1,6 +1,7 @@
 /** Contract 10.1 over real sockets, number for number: login to the end of a position. */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import * as Decimal from "../../src/domain/Decimal.ts"
 import {
   basic,
   call,
@@ -244,6 +245,61 @@ describe("login to the end of a position", () => {
     assert.strictEqual((await update(feed, "account_balance")).wallet_balance, "10186.69")
     const theirs = await call(exchange, "GET", "/api/v1/account/balances", { token: maker.token })
     assert.strictEqual(theirs.body.list[0].wallet_balance, "99795.16")
+
+    await update(makerFeed, "position", (record) => record.size === "0")
+    const read = async (path: string, bearer = token): Promise<ReadonlyArray<Frame>> => {
+      const { body, status } = await call(exchange, "GET", `/api/v1${path}`, { token: bearer })
+      assert.strictEqual(status, 200, JSON.stringify(body))
+      return body.list
+    }
+    const [closing] = await read(`/order/history?order_id=${sold.body.order_id}`)
+    assert.deepStrictEqual(pick(closing, "order_status", "avg_price"), {
+      order_status: "Filled",
+      avg_price: "61000"
+    })
+    const fees = async (bearer: string) => (await read("/execution/list", bearer)).map(({ base_fee }) => base_fee)
+    assert.deepStrictEqual(await fees(token), ["6.71", "6.6"])
+    assert.deepStrictEqual(await fees(maker.token), ["2.44", "2.4"])
+    const [lost] = await read("/position/closed-pnl", maker.token)
+    assert.deepStrictEqual(pick(lost, "closed_pnl", "open_fee", "close_fee"), {
+      closed_pnl: "-204.84",
+      open_fee: "2.4",
+      close_fee: "2.44"
+    })
+    // what the two hold and what they paid is what they brought: 18.15 in fees, 110000 together
+    const paid = ["6.71", "6.6", "2.44", "2.4"].map(Decimal.parse).reduce((sum, fee) => sum + fee)
+    assert.strictEqual(Decimal.format(paid), "18.15")
+    const held = Decimal.parse("10186.69") + Decimal.parse(theirs.body.list[0].wallet_balance)
+    assert.strictEqual(Decimal.format(held + paid), "110000")
+
+    // 14: what the position earned, in one record of the order that closed it
+    const earned = await read(`/position/closed-pnl?sub_account_address=${V1}`)
+    assert.strictEqual(earned.length, 1)
+    assert.deepStrictEqual(
+      pick(
+        earned[0],
+        "order_id",
+        "side",
+        "qty",
+        "closed_size",
+        "avg_entry_price",
+        "avg_exit_price",
+        "open_fee",
+        "close_fee",
+        "closed_pnl"
+      ),
+      {
+        order_id: sold.body.order_id,
+        side: "Sell",
+        qty: "0.2",
+        closed_size: "0.2",
+        avg_entry_price: "60000",
+        avg_exit_price: "61000",
+        open_fee: "6.6",
+        close_fee: "6.71",
+        closed_pnl: "186.69"
+      }
+    )
 
     // 15: executions, page by page
     const one = await call(exchange, "GET", "/api/v1/execution/list?limit=1", { token })

@@ -25,12 +25,11 @@ describe.skipIf(!existsSync(file))("the order book beside the recorded session",
   it(`is the naive book's equal, order by order, compared every ${EVERY} events`, { timeout: 600_000 }, () => {
     const fast = OrderBook.make()
     const slow = NaiveBook.make()
-    const both: OrderBook.OrderBook = {
-      ...fast,
+    const both = OrderBook.over(fast, {
       add: (...order) => (fast.add(...order), slow.add(...order)),
       reduce: (...part) => (fast.reduce(...part), slow.reduce(...part)),
       remove: (slot) => (fast.remove(slot), slow.remove(slot))
-    }
+    })
     let events = 0
     measure(read(file, OPENS_AT), both, () => {
       if (++events % EVERY !== 0) return

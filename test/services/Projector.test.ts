@@ -108,6 +108,37 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("tells a position and its balance that the mark moved, and books nothing for them", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      const history = yield* History
+      const told: Array<UserStreamEvent> = []
+      streams.follow(alice, (events) => told.push(...events))
+      yield* eventually("followed", () => feed.isFollowed)
+      const marked = { ...body.balance({ unrealised_pnl: "50" }), reason: "mark", amount: "0", fee: "0" } as const
+      feed.tell(event(1, body.position({ unrealised_pnl: "50", mark_price: "60250" })), event(2, marked))
+      yield* reached(2)
+      assert.deepStrictEqual(
+        told.map(({ seq, topic }) => [seq, topic]),
+        [
+          [1, "position"],
+          [2, "account_balance"]
+        ]
+      )
+      assert.deepInclude(JSON.parse(told[0]!.record), { unrealised_pnl: "50", mark_price: "60250" })
+      assert.deepInclude(JSON.parse(told[1]!.record), {
+        reason: "mark",
+        unrealised_pnl: "50",
+        wallet_balance: "9993.4"
+      })
+      const all = { sub_accounts: undefined, symbol: undefined, start_time: undefined, end_time: undefined }
+      const query = { ...all, user_id: alice, type: undefined, limit: 10, after: undefined }
+      const { rows } = yield* history.transactions(query)
+      assert.deepStrictEqual(rows, [])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("takes repeated events once and follows anew from its position where some are missing", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {

@@ -56,6 +56,12 @@ export async function* cellsOf(world: World, operation: Operation): AsyncGenerat
     yield cell(reason, requestOf(await ask(world)), status, reason)
   }
 
+  if (op.responses["304"] !== undefined) {
+    const request = requestOf(await row.ok(world))
+    yield cell("a tag that still stands", { ...request, headers: { ...request.headers, "if-none-match": "*" } }, 304)
+    yield cell("a tag of before", { ...request, headers: { ...request.headers, "if-none-match": '"x"' } }, success)
+  }
+
   // who may ask
   const sound = await row.ok(world)
   const asked = (headers: Record<string, string>) => requestOf(sound, headers)
@@ -110,7 +116,8 @@ export async function* cellsOf(world: World, operation: Operation): AsyncGenerat
     }
   }
   yield* shapes(world, operation, requestOf, cell)
-  if (op.parameters.length > 0 || method !== "GET") yield* foreignForms(requestOf(await row.ok(world)), cell)
+  if (op.parameters.some((each: Json) => each.in !== "header") || method !== "GET")
+    yield* foreignForms(requestOf(await row.ok(world)), cell)
 }
 
 /** Sub-accounts of others do not exist; frozen ones take no orders. */
@@ -154,6 +161,7 @@ async function* shapes(
   for (const parameter of op.parameters as ReadonlyArray<Json>) {
     const { name } = parameter
     const schema = resolved(parameter.schema)
+    if (parameter.in === "header") continue
     const part = parameter.in as "path" | "query"
     const withValue = (value: string) => requestOf({ ...ask, [part]: { ...ask[part], [name]: value } })
     if (part === "query" && parameter.required) {

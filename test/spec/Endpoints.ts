@@ -361,7 +361,9 @@ export const rows: Record<string, Row> = {
   },
   "GET /health": publicRead({}),
   "GET /ready": publicRead({}),
-  "GET /.well-known/jwks.json": publicRead({})
+  "GET /.well-known/jwks.json": publicRead({}),
+  "GET /api-docs/openapi.json": publicRead({}),
+  "GET /api-docs/asyncapi.json": publicRead({})
 }
 
 /** Own reasons that need another setting, many rows or a broken market, and the test that asks for each. */
@@ -376,6 +378,8 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
     // no embedded backend says it, since it liquidates within one turn; one behind the boundary may
     PositionInLiquidation: "test/http/Operations.test.ts"
   },
+  // of a sub-account that has a position, since without one there is nothing to set
+  "POST /position/trading-stop": { SubAccountFrozen: "test/e2e/Holdings.test.ts" },
   "POST /account/faucet": { ModuleDisabled: "test/services/Money.test.ts" },
   "PUT /admin/index-price": { ModuleDisabled: "test/http/handlers/Admin.test.ts" },
   "POST /user/sub-accounts": { LimitReached: "test/backend/Funds.test.ts" },

@@ -37,6 +37,7 @@ export const faults = (schema: Json, value: Json, path = "$"): ReadonlyArray<str
     if (at.pattern !== undefined && !new RegExp(at.pattern, "u").test(value))
       found.push(`${path}: ${value} is not ${at.pattern}`)
     if (value.length > at.maxLength) found.push(`${path}: longer than ${at.maxLength}`)
+    if (value.length < at.minLength) found.push(`${path}: shorter than ${at.minLength}`)
   }
   if ((type === "integer" || type === "number") && (value < at.minimum || value > at.maximum))
     found.push(`${path}: ${value}`)
@@ -50,6 +51,8 @@ export const faults = (schema: Json, value: Json, path = "$"): ReadonlyArray<str
       const field = at.properties?.[name]
       if (field !== undefined) found.push(...faults(field, member, `${path}.${name}`))
       else if (at.properties !== undefined) found.push(`${path}.${name}: not in the document`)
+      else if (at.additionalProperties !== undefined)
+        found.push(...faults(at.additionalProperties, member, `${path}.${name}`))
     }
   }
   return found

@@ -1,6 +1,6 @@
 /** A book that remembers which of its levels have changed since it was last asked: what `book_changed` is made of. */
 import { Side } from "../../proto/gateway/v1/types.ts"
-import type { OrderBook } from "./OrderBook.ts"
+import * as OrderBook from "./OrderBook.ts"
 
 /** A price whose total has changed; 0 lots: it is gone. */
 export interface LevelChange {
@@ -9,13 +9,13 @@ export interface LevelChange {
   readonly lots: number
 }
 
-export interface TrackedBook extends OrderBook {
+export interface TrackedBook extends OrderBook.OrderBook {
   /** Levels that differ from what they were at the last call, bids before asks, best first. */
   readonly takeChanges: () => ReadonlyArray<LevelChange>
 }
 
 /** Keeps account of a book's changes. All changes must go through the book that is returned. */
-export const track = (book: OrderBook): TrackedBook => {
+export const track = (book: OrderBook.OrderBook): TrackedBook => {
   /** totals before the first change since the last `takeChanges` */
   const bids = new Map<number, number>()
   const asks = new Map<number, number>()
@@ -36,8 +36,7 @@ export const track = (book: OrderBook): TrackedBook => {
     return changes.sort((a, b) => sign * (a.ticks - b.ticks))
   }
 
-  return {
-    ...book,
+  const tracked = OrderBook.over(book, {
     add: (slot, side, ticks, lots) => {
       touch(side, ticks)
       book.add(slot, side, ticks, lots)
@@ -49,7 +48,10 @@ export const track = (book: OrderBook): TrackedBook => {
     remove: (slot) => {
       touch(book.sideOf(slot), book.ticksOf(slot))
       book.remove(slot)
-    },
+    }
+  })
+  return {
+    ...tracked,
     takeChanges: () => [...changesOf(Side.SIDE_BUY, bids), ...changesOf(Side.SIDE_SELL, asks)]
   }
 }

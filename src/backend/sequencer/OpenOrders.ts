@@ -43,7 +43,7 @@ export const make = (): OpenOrders => {
   }
   return {
     size: () => size,
-    takeSlot: slots.take,
+    takeSlot: () => slots.take(),
     keep,
     restore: (order) => {
       slots.takeAt(order.slot)

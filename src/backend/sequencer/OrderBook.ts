@@ -2,8 +2,8 @@
  * The resting orders of one market, by price and time: a pure data structure of integers.
  *
  * Prices are ticks from 1 up, quantities lots; an order is a slot, a small integer that the caller gives and may use again
- * once the order is out. Orders and levels lie in typed arrays, linked by index, so nothing is allocated while the book
- * stays within the size it has had. Adding, reducing, removing and finding the best price cost the same however much
+ * once the order is out. Orders and levels are nodes of one typed array, linked by index, so nothing is allocated while the
+ * book stays within the size it has had. Adding, reducing, removing and finding the best price cost the same however much
  * rests. Who owns an order, what it may trade with and what anybody is told of it are the caller's.
  */
 import { Side } from "../../proto/gateway/v1/types.ts"
@@ -50,160 +50,206 @@ export const levels = (book: OrderBook, side: Side, depth: number): ReadonlyArra
   return found
 }
 
-/** Orders and levels that a new book has room for; it doubles when it must. */
+/** A book that is another one but for some of its methods. */
+export const over = (book: OrderBook, own: Partial<OrderBook>): OrderBook => ({
+  add: (slot, side, ticks, lots) => book.add(slot, side, ticks, lots),
+  reduce: (slot, lots) => book.reduce(slot, lots),
+  remove: (slot) => book.remove(slot),
+  has: (slot) => book.has(slot),
+  sideOf: (slot) => book.sideOf(slot),
+  ticksOf: (slot) => book.ticksOf(slot),
+  lotsOf: (slot) => book.lotsOf(slot),
+  first: (side) => book.first(side),
+  after: (slot) => book.after(slot),
+  best: (side) => book.best(side),
+  worse: (side, ticks) => book.worse(side, ticks),
+  total: (side, ticks) => book.total(side, ticks),
+  ...own
+})
+
+/** Orders, and levels, that a new book has room for; it doubles when it must. */
 const ROOM = 256
 
-/** Words of an order beside one another, so that they share a line of the processor's cache. */
-const ORDER_WORDS = 4
-/** The index of its level + 1; 0: the order is not in the book. */
-const LEVEL = 0
-const NEXT = 1
-const PREVIOUS = 2
-/** Words of a level. */
-const LEVEL_WORDS = 2
-const HEAD = 0
-const TAIL = 1
+/** An order or a level is a node: eight words, half a line of the processor's cache. */
+const WORDS = 8
+/** The nodes behind and before it. The orders of a level stand in a circle that the level closes. */
+const NEXT = 0
+const PREVIOUS = 1
+/** The level of an order; 0: the order is not in the book. */
+const LEVEL = 2
+/** Floats, where the words 4 to 7 lie: the lots of an order, or of all orders of a level, and the key. */
+const LOTS = 2
+const KEY = 3
 
-const longer = <A extends Int32Array | Float64Array>(column: A): A => {
-  const copy = new (column.constructor as new (length: number) => A)(2 * column.length)
-  copy.set(column)
-  return copy
-}
+const BUY = Side.SIDE_BUY
+const SELL = Side.SIDE_SELL
+/** Of bids 1, of asks -1; computed, since no processor foresees the side of the next order. */
+const signOf = (side: Side): number => 1 - 2 * (side - BUY)
 
-export const make = (): OrderBook => {
-  // asks lie under their negated prices, so that the best of each side is the highest key and the sign tells the side
-  const bids = PriceLadder.make()
-  const asks = PriceLadder.make()
+/** A class, so that its methods exist once and the compiler knows the constants that they use. */
+class NodeBook implements OrderBook {
+  /**
+   * Bids lie under their prices and asks under the negated ones, so that the sign tells the side and the best of a side is
+   * its highest key.
+   */
+  private readonly ladder = PriceLadder.make()
+  /** by side */
+  private readonly bests = new Int32Array(1 + SELL).fill(NONE)
 
-  // orders, by slot
-  let orders = new Int32Array(ROOM * ORDER_WORDS)
-  let lots = new Float64Array(ROOM)
+  // the node of an order is its slot; levels are the nodes below zero, and NONE is the level that is not there
+  private room = ROOM
+  private levelRoom = ROOM
+  private words = new Int32Array(2 * ROOM * WORDS)
+  private floats = new Float64Array(this.words.buffer)
+  /** Where node 0 begins. */
+  private origin = ROOM * WORDS
+  /** Levels that can be used again, linked by their NEXT; behind `lowest` none was ever used. */
+  private free = NONE
+  private lowest = NONE
 
-  // levels, by index; those that are free are linked by their heads
-  let ends = new Int32Array(ROOM * LEVEL_WORDS)
-  let key = new Float64Array(ROOM)
-  let sum = new Float64Array(ROOM)
-  let free = NONE
-  let used = 0
-  /** the best level of each side */
-  let bid = NONE
-  let ask = NONE
-
-  const makeRoom = (slot: number): void => {
-    while (lots.length <= slot) {
-      orders = longer(orders)
-      lots = longer(lots)
-    }
+  constructor() {
+    this.initLevel(NONE, Number.NEGATIVE_INFINITY)
   }
 
-  const newLevel = (at: number): number => {
-    let index = free
-    if (index !== NONE) free = ends[index * LEVEL_WORDS + HEAD]!
+  add(slot: number, side: Side, ticks: number, lots: number): void {
+    while (slot >= this.room) this.resize(2 * this.room, this.levelRoom)
+    if (this.has(slot)) throw new Error(`order ${slot} is in the book`)
+    if (!(lots > 0)) throw new Error(`order ${slot} has ${lots} lots`)
+    const key = signOf(side) * ticks
+    let level = this.ladder.get(key)
+    if (level === NONE) level = this.newLevel(key)
+    const { floats, words, origin } = this
+    const order = origin + slot * WORDS
+    const end = origin + level * WORDS
+    const last = words[end + PREVIOUS]!
+    words[origin + last * WORDS + NEXT] = slot
+    words[end + PREVIOUS] = slot
+    words[order + NEXT] = level
+    words[order + PREVIOUS] = last
+    words[order + LEVEL] = level
+    floats[(order >> 1) + LOTS] = lots
+    floats[(order >> 1) + KEY] = key
+    floats[(end >> 1) + LOTS]! += lots
+  }
+
+  reduce(slot: number, lots: number): void {
+    const order = this.find(slot)
+    const { floats, origin, words } = this
+    const had = floats[(order >> 1) + LOTS]!
+    if (!(lots < had)) throw new Error(`order ${slot} has ${had} lots, ${lots} are too many`)
+    floats[(order >> 1) + LOTS] = had - lots
+    floats[((origin + words[order + LEVEL]! * WORDS) >> 1) + LOTS]! -= lots
+  }
+
+  remove(slot: number): void {
+    const order = this.find(slot)
+    const { floats, origin, words } = this
+    const before = words[order + PREVIOUS]!
+    const behind = words[order + NEXT]!
+    const level = words[order + LEVEL]!
+    words[origin + before * WORDS + NEXT] = behind
+    words[origin + behind * WORDS + PREVIOUS] = before
+    words[order + LEVEL] = 0
+    floats[((origin + level * WORDS) >> 1) + LOTS]! -= floats[(order >> 1) + LOTS]!
+    // both are the level
+    if (before === behind) this.dropLevel(level)
+  }
+
+  has(slot: number): boolean {
+    return slot < this.room && this.words[this.origin + slot * WORDS + LEVEL] !== 0
+  }
+  sideOf(slot: number): Side {
+    return this.floats[(this.find(slot) >> 1) + KEY]! > 0 ? BUY : SELL
+  }
+  ticksOf(slot: number): number {
+    return Math.abs(this.floats[(this.find(slot) >> 1) + KEY]!)
+  }
+  lotsOf(slot: number): number {
+    return this.floats[(this.find(slot) >> 1) + LOTS]!
+  }
+  first(side: Side): number {
+    return this.nextOf(this.bests[side]!)
+  }
+  after(slot: number): number {
+    const order = this.find(slot)
+    const behind = this.words[order + NEXT]!
+    return behind >= 0 ? behind : this.nextOf(this.below(this.floats[(order >> 1) + KEY]!))
+  }
+  best(side: Side): number | undefined {
+    return this.ticksAt(this.bests[side]!)
+  }
+  worse(side: Side, ticks: number): number | undefined {
+    return this.ticksAt(this.below(signOf(side) * ticks))
+  }
+  total(side: Side, ticks: number): number {
+    return this.floats[((this.origin + this.ladder.get(signOf(side) * ticks) * WORDS) >> 1) + LOTS]!
+  }
+
+  /** Where the node of an order begins that is in the book. */
+  private find(slot: number): number {
+    if (!this.has(slot)) throw new Error(`order ${slot} is not in the book`)
+    return this.origin + slot * WORDS
+  }
+  private nextOf(node: number): number {
+    return this.words[this.origin + node * WORDS + NEXT]!
+  }
+  private keyOf(node: number): number {
+    return this.floats[((this.origin + node * WORDS) >> 1) + KEY]!
+  }
+  private ticksAt(level: number): number | undefined {
+    return level === NONE ? undefined : Math.abs(this.keyOf(level))
+  }
+
+  /** The next level of the same side below a key. */
+  private below(key: number): number {
+    const level = this.ladder.below(key)
+    return key > 0 && this.keyOf(level) < 0 ? NONE : level
+  }
+
+  private newLevel(key: number): number {
+    let level = this.free
+    if (level !== NONE) this.free = this.nextOf(level)
     else {
-      index = used++
-      if (index === key.length) {
-        ends = longer(ends)
-        key = longer(key)
-        sum = longer(sum)
-      }
+      level = --this.lowest
+      if (level < -this.levelRoom) this.resize(this.room, 2 * this.levelRoom)
     }
-    key[index] = at
-    sum[index] = 0
-    ends[index * LEVEL_WORDS + HEAD] = NONE
-    ends[index * LEVEL_WORDS + TAIL] = NONE
-    if (at > 0) {
-      bids.set(at, index)
-      if (bid === NONE || at > key[bid]!) bid = index
-    } else {
-      asks.set(at, index)
-      if (ask === NONE || at > key[ask]!) ask = index
-    }
-    return index
+    this.initLevel(level, key)
+    this.ladder.set(key, level)
+    const side = key > 0 ? BUY : SELL
+    if (key > this.keyOf(this.bests[side]!)) this.bests[side] = level
+    return level
   }
 
-  const dropLevel = (index: number): void => {
-    const at = key[index]!
-    if (sum[index] !== 0) throw new Error(`level ${at} is empty but holds ${sum[index]}`)
-    if (at > 0) {
-      bids.remove(at)
-      if (index === bid) bid = bids.highest()
-    } else {
-      asks.remove(at)
-      if (index === ask) ask = asks.highest()
-    }
-    ends[index * LEVEL_WORDS + HEAD] = free
-    free = index
+  private initLevel(level: number, key: number): void {
+    const at = this.origin + level * WORDS
+    this.words[at + NEXT] = level
+    this.words[at + PREVIOUS] = level
+    this.floats[(at >> 1) + LOTS] = 0
+    this.floats[(at >> 1) + KEY] = key
   }
 
-  const levelOf = (slot: number): number => {
-    const index = slot < lots.length ? orders[slot * ORDER_WORDS + LEVEL]! - 1 : NONE
-    if (index === NONE) throw new Error(`order ${slot} is not in the book`)
-    return index
+  private dropLevel(level: number): void {
+    const at = this.origin + level * WORDS
+    const key = this.floats[(at >> 1) + KEY]!
+    const lots = this.floats[(at >> 1) + LOTS]!
+    if (lots !== 0) throw new Error(`level ${key} is empty but holds ${lots}`)
+    const side = key > 0 ? BUY : SELL
+    if (this.bests[side] === level) this.bests[side] = this.below(key)
+    this.ladder.remove(key)
+    this.words[at + NEXT] = this.free
+    this.free = level
   }
 
-  const find = (side: Side, ticks: number): number => (side === Side.SIDE_BUY ? bids.get(ticks) : asks.get(-ticks))
-  const headOf = (index: number): number => (index === NONE ? NONE : ends[index * LEVEL_WORDS + HEAD]!)
-  const ticksAt = (index: number): number | undefined => (index === NONE ? undefined : Math.abs(key[index]!))
-
-  return {
-    add: (slot, side, ticks, quantity) => {
-      if (slot >= lots.length) makeRoom(slot)
-      const order = slot * ORDER_WORDS
-      if (orders[order + LEVEL] !== 0) throw new Error(`order ${slot} is in the book`)
-      if (!(quantity > 0)) throw new Error(`order ${slot} has ${quantity} lots`)
-      let index = find(side, ticks)
-      if (index === NONE) index = newLevel(side === Side.SIDE_BUY ? ticks : -ticks)
-      const level = index * LEVEL_WORDS
-      const last = ends[level + TAIL]!
-      if (last === NONE) ends[level + HEAD] = slot
-      else orders[last * ORDER_WORDS + NEXT] = slot
-      ends[level + TAIL] = slot
-      orders[order + LEVEL] = index + 1
-      orders[order + NEXT] = NONE
-      orders[order + PREVIOUS] = last
-      lots[slot] = quantity
-      sum[index]! += quantity
-    },
-    reduce: (slot, quantity) => {
-      const index = levelOf(slot)
-      if (!(quantity < lots[slot]!)) throw new Error(`order ${slot} has ${lots[slot]} lots, ${quantity} are too many`)
-      lots[slot]! -= quantity
-      sum[index]! -= quantity
-    },
-    remove: (slot) => {
-      const index = levelOf(slot)
-      const order = slot * ORDER_WORDS
-      const level = index * LEVEL_WORDS
-      const before = orders[order + PREVIOUS]!
-      const behind = orders[order + NEXT]!
-      if (before === NONE) ends[level + HEAD] = behind
-      else orders[before * ORDER_WORDS + NEXT] = behind
-      if (behind === NONE) ends[level + TAIL] = before
-      else orders[behind * ORDER_WORDS + PREVIOUS] = before
-      orders[order + LEVEL] = 0
-      sum[index]! -= lots[slot]!
-      if (before === NONE && behind === NONE) dropLevel(index)
-    },
-    has: (slot) => slot < lots.length && orders[slot * ORDER_WORDS + LEVEL]! > 0,
-    sideOf: (slot) => (key[levelOf(slot)]! > 0 ? Side.SIDE_BUY : Side.SIDE_SELL),
-    ticksOf: (slot) => Math.abs(key[levelOf(slot)]!),
-    lotsOf: (slot) => {
-      levelOf(slot)
-      return lots[slot]!
-    },
-    first: (side) => headOf(side === Side.SIDE_BUY ? bid : ask),
-    after: (slot) => {
-      const index = levelOf(slot)
-      const behind = orders[slot * ORDER_WORDS + NEXT]!
-      if (behind !== NONE) return behind
-      const at = key[index]!
-      return headOf(at > 0 ? bids.below(at) : asks.below(at))
-    },
-    best: (side) => ticksAt(side === Side.SIDE_BUY ? bid : ask),
-    worse: (side, ticks) => ticksAt(side === Side.SIDE_BUY ? bids.below(ticks) : asks.below(-ticks)),
-    total: (side, ticks) => {
-      const index = find(side, ticks)
-      return index === NONE ? 0 : sum[index]!
-    }
+  private resize(room: number, levelRoom: number): void {
+    const { words } = this
+    this.words = new Int32Array((levelRoom + room) * WORDS)
+    this.floats = new Float64Array(this.words.buffer)
+    this.words.set(words, levelRoom * WORDS - this.origin)
+    this.origin = levelRoom * WORDS
+    this.room = room
+    this.levelRoom = levelRoom
   }
 }
+
+/** Of the class's own type, so that a spread, which loses its methods, does not pass for a book. */
+export const make = () => new NodeBook()

@@ -1,12 +1,13 @@
 /**
- * A sparse ordered map from integers to small integers: one side of a book, from prices to its levels, the highest first.
+ * A sparse ordered map from integers to small integers: from the prices of a book to its levels. Bids lie under their
+ * prices, asks under the negated ones.
  *
  * Keys lie in pages of 256. A page knows by two levels of bits which of its keys are there (a word of 32 keys, a summary
- * of the words), so the highest one costs two `clz32`; the pages that hold anything are a sorted list, the highest last.
+ * of the words), so the next one below costs two `clz32`; the pages that hold anything are a sorted list, the highest last.
  * A price far from the others costs one page, not a range.
  */
 
-/** No entry. Values are never negative. */
+/** No entry, and no value. */
 export const NONE = -1
 
 const WORD_KEYS = 32
@@ -36,14 +37,16 @@ const makePage = (number: number): Page => ({
 /** A page without a number, which stays empty. */
 const nowhere = makePage(Number.NaN)
 
+// right for all safe integers, negative ones too: & takes the low bits of the two's complement
+const placeOf = (key: number): number => key & (PAGE_KEYS - 1)
+const numberOf = (key: number): number => (key - placeOf(key)) / PAGE_KEYS
+
 export interface PriceLadder {
   /** The value of a key; {@link NONE} where there is none. */
   readonly get: (key: number) => number
   readonly set: (key: number, value: number) => void
   /** Takes a key out that is there. */
   readonly remove: (key: number) => void
-  /** The value of the highest key. */
-  readonly highest: () => number
   /** The value of the next key below one, which need not be there. */
   readonly below: (key: number) => number
 }
@@ -69,32 +72,67 @@ const topBelow = ({ summary, values, words }: Page, place: number): number => {
   return values[other * WORD_KEYS + highestBit(words[other]!)]!
 }
 
-export const make = (): PriceLadder => {
-  const pages = new Map<number, Page>()
+/** A class, so that its methods exist once and the compiler knows the constants that they use. */
+class PagedLadder implements PriceLadder {
+  private readonly pages = new Map<number, Page>()
   /** pages that hold something, the lowest first */
-  const filled: Array<Page> = []
+  private readonly filled: Array<Page> = []
   /** those of the pages that were asked for lately */
-  const near: Array<Page> = Array.from({ length: NEAR_PAGES }, () => nowhere)
+  private readonly near: Array<Page> = Array.from({ length: NEAR_PAGES }, () => nowhere)
 
-  // right for all safe integers, negative ones too: & takes the low bits of the two's complement
-  const placeOf = (key: number): number => key & (PAGE_KEYS - 1)
-  const numberOf = (key: number): number => (key - placeOf(key)) / PAGE_KEYS
+  get(key: number): number {
+    return this.pageOf(key).values[placeOf(key)]!
+  }
+  set(key: number, value: number): void {
+    let page = this.pageOf(key)
+    if (page === nowhere) page = this.addPage(numberOf(key))
+    const place = placeOf(key)
+    const word = place >>> 5
+    if (page.summary === 0) this.fill(page)
+    page.values[place] = value
+    page.words[word]! |= 1 << (place & 31)
+    page.summary |= 1 << word
+  }
+  remove(key: number): void {
+    const page = this.pageOf(key)
+    const place = placeOf(key)
+    const word = place >>> 5
+    page.values[place] = NONE
+    page.words[word]! &= ~(1 << (place & 31))
+    if (page.words[word] !== 0) return
+    page.summary &= ~(1 << word)
+    if (page.summary === 0) this.empty(page)
+  }
+  below(key: number): number {
+    const page = this.pageOf(key)
+    const value = page.summary === 0 ? NONE : topBelow(page, placeOf(key))
+    if (value !== NONE) return value
+    const at = this.rank(numberOf(key))
+    return at === 0 ? NONE : top(this.filled[at - 1]!)
+  }
 
-  const lookUp = (number: number): Page => {
-    const page = pages.get(number)
+  /** The page of a key; `nowhere` if there is none. */
+  private pageOf(key: number): Page {
+    const number = numberOf(key)
+    const page = this.near[number & (NEAR_PAGES - 1)]!
+    return page.number === number ? page : this.lookUp(number)
+  }
+  private lookUp(number: number): Page {
+    const page = this.pages.get(number)
     if (page === undefined) return nowhere
-    near[number & (NEAR_PAGES - 1)] = page
+    this.near[number & (NEAR_PAGES - 1)] = page
     return page
   }
-  /** The page of a key; `nowhere` if there is none. */
-  const pageOf = (key: number): Page => {
-    const number = numberOf(key)
-    const page = near[number & (NEAR_PAGES - 1)]!
-    return page.number === number ? page : lookUp(number)
+  private addPage(number: number): Page {
+    const page = makePage(number)
+    this.pages.set(number, page)
+    this.near[number & (NEAR_PAGES - 1)] = page
+    return page
   }
 
   /** How many filled pages lie below a number. */
-  const rank = (number: number): number => {
+  private rank(number: number): number {
+    const { filled } = this
     let low = 0
     let high = filled.length
     while (low < high) {
@@ -104,62 +142,21 @@ export const make = (): PriceLadder => {
     }
     return low
   }
-
-  const addPage = (number: number): Page => {
-    const page = makePage(number)
-    pages.set(number, page)
-    near[number & (NEAR_PAGES - 1)] = page
-    return page
+  // moved by hand: a splice would make an array for what it takes out
+  private fill(page: Page): void {
+    const { filled } = this
+    const at = this.rank(page.number)
+    for (let i = filled.push(page) - 1; i > at; i--) filled[i] = filled[i - 1]!
+    filled[at] = page
   }
-
-  const fill = (page: Page): void => {
-    const at = rank(page.number)
-    if (at === filled.length) filled.push(page)
-    else filled.splice(at, 0, page)
-  }
-
-  const empty = (page: Page): void => {
-    const at = rank(page.number)
-    if (at === filled.length - 1) filled.pop()
-    else filled.splice(at, 1)
-    if (pages.size - filled.length <= EMPTY_PAGES_MAX) return
-    pages.delete(page.number)
-    if (near[page.number & (NEAR_PAGES - 1)] === page) near[page.number & (NEAR_PAGES - 1)] = nowhere
-  }
-
-  return {
-    get: (key) => pageOf(key).values[placeOf(key)]!,
-    set: (key, value) => {
-      let page = pageOf(key)
-      if (page === nowhere) page = addPage(numberOf(key))
-      const place = placeOf(key)
-      const word = place >>> 5
-      if (page.summary === 0) fill(page)
-      page.values[place] = value
-      page.words[word]! |= 1 << (place & 31)
-      page.summary |= 1 << word
-    },
-    remove: (key) => {
-      const page = pageOf(key)
-      const place = placeOf(key)
-      const word = place >>> 5
-      page.values[place] = NONE
-      page.words[word]! &= ~(1 << (place & 31))
-      if (page.words[word] !== 0) return
-      page.summary &= ~(1 << word)
-      if (page.summary === 0) empty(page)
-    },
-    highest: () => (filled.length === 0 ? NONE : top(filled[filled.length - 1]!)),
-    below: (key) => {
-      const number = numberOf(key)
-      let at = filled.length - 1
-      if (at < 0) return NONE
-      if (filled[at]!.number !== number) at = rank(number)
-      if (at < filled.length && filled[at]!.number === number) {
-        const value = topBelow(filled[at]!, placeOf(key))
-        if (value !== NONE) return value
-      }
-      return at === 0 ? NONE : top(filled[at - 1]!)
-    }
+  private empty(page: Page): void {
+    const { filled } = this
+    for (let i = this.rank(page.number) + 1; i < filled.length; i++) filled[i - 1] = filled[i]!
+    filled.pop()
+    if (this.pages.size - this.filled.length <= EMPTY_PAGES_MAX) return
+    this.pages.delete(page.number)
+    if (this.near[page.number & (NEAR_PAGES - 1)] === page) this.near[page.number & (NEAR_PAGES - 1)] = nowhere
   }
 }
+
+export const make = (): PriceLadder => new PagedLadder()

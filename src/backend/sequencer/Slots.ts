@@ -8,10 +8,11 @@
 /** Bits of a slot's number. */
 export const SLOT_BITS = 22
 /** Slots there are: more than the open orders that memory holds. */
-export const SLOTS_MAX = 2 ** SLOT_BITS
+export const SLOTS_MAX = 1 << SLOT_BITS
 
 const WORD_BITS = 5
-const WORD = 2 ** WORD_BITS
+const WORD = 1 << WORD_BITS
+const BIT = WORD - 1
 
 const lowestBit = (word: number): number => 31 - Math.clz32(word & -word)
 
@@ -23,69 +24,79 @@ export interface Slots {
   readonly free: (slot: number) => void
 }
 
-export const make = (): Slots => {
-  /** a bit a slot at the bottom, one word at the top */
-  const tree: Array<Int32Array> = []
-  let bits = SLOTS_MAX
-  for (; bits > WORD; bits /= WORD) tree.push(new Int32Array(bits / WORD).fill(-1))
-  const top = tree.push(Int32Array.of((1 << bits) - 1)) - 1
-  const bottom = tree[0]!
-  /** the first word of the bottom that has a free slot; where all are taken, any */
+/**
+ * The words stand in one row, the root first and the children of word i from 32i + 1 on. Only the
+ * first words of a depth are there at the top; the bottom, a bit a slot, begins here.
+ */
+const BOTTOM = (() => {
   let first = 0
+  for (let words = SLOTS_MAX / WORD; words > 1; words /= WORD) first = first * WORD + 1
+  return first
+})()
+
+/** A class, so that its methods exist once and the compiler knows the constants that they use. */
+class SlotTree implements Slots {
+  private readonly words = new Int32Array(BOTTOM + SLOTS_MAX / WORD)
+  /** The first word of the bottom that has a free slot; where all are taken, any. */
+  private first = BOTTOM
+
+  constructor() {
+    this.words.fill(-1, BOTTOM)
+    for (let word = this.words.length - 1; word > 0; word--)
+      if (this.words[word] !== 0) this.words[(word - 1) >> WORD_BITS]! |= 1 << ((word - 1) & BIT)
+  }
+
+  take(): number {
+    const word = this.first
+    const bits = this.words[word]!
+    if (bits === 0) throw new Error("all slots are taken")
+    const rest = bits & (bits - 1)
+    this.words[word] = rest
+    if (rest === 0) this.close(word)
+    return ((word - BOTTOM) << WORD_BITS) + lowestBit(bits)
+  }
+  takeAt(slot: number): void {
+    const word = BOTTOM + (slot >>> WORD_BITS)
+    const bit = 1 << (slot & BIT)
+    if ((this.words[word]! & bit) === 0) throw new Error(`slot ${slot} is taken`)
+    this.words[word]! &= ~bit
+    if (this.words[word] === 0) this.close(word)
+  }
+  free(slot: number): void {
+    const word = BOTTOM + (slot >>> WORD_BITS)
+    const bit = 1 << (slot & BIT)
+    const bits = this.words[word]!
+    if ((bits & bit) !== 0) throw new Error(`slot ${slot} is free`)
+    if (word < this.first || this.words[this.first] === 0) this.first = word
+    if (bits === 0) this.open(word)
+    this.words[word] = bits | bit
+  }
 
   /** A word of the bottom has no free slot any more: the words above must know, and the first is another if it was this. */
-  const close = (bottomWord: number): void => {
-    let at = bottomWord
-    let depth = 0
+  private close(bottom: number): void {
+    const { words } = this
+    let word = bottom
     do {
-      const words = tree[++depth]!
-      const word = at >>> WORD_BITS
-      words[word]! &= ~(1 << (at & (WORD - 1)))
-      at = word
-      if (words[word] !== 0) break
-    } while (depth < top)
-    if (bottomWord !== first || tree[depth]![at] === 0) return
+      const child = word - 1
+      word = child >> WORD_BITS
+      words[word]! &= ~(1 << (child & BIT))
+    } while (words[word] === 0 && word > 0)
+    if (bottom !== this.first || words[word] === 0) return
     // nothing before the first was free, so the lowest bit that is left leads to the next
-    for (; depth > 0; depth--) at = (at << WORD_BITS) + lowestBit(tree[depth]![at]!)
-    first = at
+    while (word < BOTTOM) word = (word << WORD_BITS) + 1 + lowestBit(words[word]!)
+    this.first = word
   }
   /** A word of the bottom has a free slot again. */
-  const open = (bottomWord: number): void => {
-    let at = bottomWord
-    for (let depth = 1; depth <= top; depth++) {
-      const words = tree[depth]!
-      const above = at >>> WORD_BITS
-      const wasFull = words[above] === 0
-      words[above]! |= 1 << (at & (WORD - 1))
-      if (!wasFull) return
-      at = above
-    }
-  }
-
-  return {
-    take: () => {
-      const word = first
-      const bits = bottom[word]!
-      if (bits === 0) throw new Error("all slots are taken")
-      const rest = bits & (bits - 1)
-      bottom[word] = rest
-      if (rest === 0) close(word)
-      return (word << WORD_BITS) + lowestBit(bits)
-    },
-    takeAt: (slot) => {
-      const word = slot >>> WORD_BITS
-      const bit = 1 << (slot & (WORD - 1))
-      if ((bottom[word]! & bit) === 0) throw new Error(`slot ${slot} is taken`)
-      bottom[word]! &= ~bit
-      if (bottom[word] === 0) close(word)
-    },
-    free: (slot) => {
-      const word = slot >>> WORD_BITS
-      const bit = 1 << (slot & (WORD - 1))
-      if ((bottom[word]! & bit) !== 0) throw new Error(`slot ${slot} is free`)
-      if (word < first || bottom[first] === 0) first = word
-      if (bottom[word] === 0) open(word)
-      bottom[word]! |= bit
+  private open(bottom: number): void {
+    const { words } = this
+    for (let word = bottom; word > 0;) {
+      const child = word - 1
+      word = child >> WORD_BITS
+      const bits = words[word]!
+      words[word] = bits | (1 << (child & BIT))
+      if (bits !== 0) return
     }
   }
 }
+
+export const make = (): Slots => new SlotTree()

@@ -8,6 +8,7 @@
 import { bounded, boundedForm } from "./Bounds.ts"
 import { describe } from "./Describe.ts"
 import { securitySchemes } from "./Docs.ts"
+import { withTags } from "./Tagged.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
@@ -100,7 +101,7 @@ export const finish = (document: Json): Json => {
         [names.get(name) ?? name, boundedForm(name, rebuild(main.get(name) ?? schema, resolve))] as const
     )
     .toSorted(([a, one], [b, other]) => Number(isChoice(other)) - Number(isChoice(one)) || (a < b ? -1 : 1))
-  const paths = rebuild(opened.paths, resolve)
+  const paths = withTags(rebuild(opened.paths, resolve))
   return describe({
     ...opened,
     paths,

@@ -79,7 +79,7 @@ export const ownReasons: Record<string, ReadonlyArray<Reason>> = {
     "OpenOrdersExist"
   ],
   "POST /position/add-margin": [...names, "OutOfRange", "InsufficientBalance", "PositionNotFound", "NotIsolated"],
-  "POST /position/trading-stop": [...names, ...prices, "PositionNotFound"],
+  "POST /position/trading-stop": [...names, ...prices, "SubAccountFrozen", "PositionNotFound"],
   "GET /position/closed-pnl": [...names, "InvalidCursor"],
   "GET /account/balances": ["SubAccountNotFound"],
   "GET /account/funding": [...names, "InvalidCursor"],
@@ -142,33 +142,40 @@ export interface Asked {
   readonly takesParameters: boolean
 }
 
-const standing = ({ access, method, takesBody, takesParameters }: Asked): ReadonlyArray<Reason> => [
-  "MalformedRequest",
-  ...(takesParameters || takesBody
-    ? (["MissingField", "InvalidField", "OutOfRange"] as const)
-    : (["InvalidField"] as const)),
-  ...(takesBody
-    ? ([
-        "MalformedJson",
-        "UnknownField",
-        "InvalidDecimal",
-        "TooManyDecimals",
-        "BodyTooLarge",
-        "WrongMediaType"
-      ] as const)
-    : []),
-  ...(access === "basic" ? (["BadCredentials"] as const) : []),
-  ...(access === "bearer" || access === "scope" ? (["AmbiguousAuth", ...credentials, "IpNotAllowed"] as const) : []),
-  ...(access === "bearer" ? (["BearerOnly"] as const) : []),
-  ...(access === "scope" ? (["InsufficientScope"] as const) : []),
-  ...(access === "scope" || access === "bearer" ? (method === "GET" ? [] : (["NotWhitelisted"] as const)) : []),
-  "RateLimitExceeded",
-  "InternalError",
-  "BackendUnavailable",
-  "BackendLagging",
-  "DatabaseUnavailable",
-  ...(method === "GET" ? [] : (["DeadlineExceeded"] as const))
-]
+/** Whether a closed launch shuts an operation to wallets that are not in: all but reads, and logging out. */
+const needsAdmission = ({ access, method, path }: Asked): boolean =>
+  (access === "scope" && method !== "GET") || (access === "bearer" && path !== "/api/v1/authorize/logout")
+
+const standing = (asked: Asked): ReadonlyArray<Reason> => {
+  const { access, method, takesBody, takesParameters } = asked
+  return [
+    "MalformedRequest",
+    ...(takesParameters || takesBody
+      ? (["MissingField", "InvalidField", "OutOfRange"] as const)
+      : (["InvalidField"] as const)),
+    ...(takesBody
+      ? ([
+          "MalformedJson",
+          "UnknownField",
+          "InvalidDecimal",
+          "TooManyDecimals",
+          "BodyTooLarge",
+          "WrongMediaType"
+        ] as const)
+      : []),
+    ...(access === "basic" ? (["BadCredentials"] as const) : []),
+    ...(access === "bearer" || access === "scope" ? (["AmbiguousAuth", ...credentials, "IpNotAllowed"] as const) : []),
+    ...(access === "bearer" ? (["BearerOnly"] as const) : []),
+    ...(access === "scope" ? (["InsufficientScope"] as const) : []),
+    ...(needsAdmission(asked) ? (["NotWhitelisted"] as const) : []),
+    "RateLimitExceeded",
+    "InternalError",
+    "BackendUnavailable",
+    "BackendLagging",
+    "DatabaseUnavailable",
+    ...(method === "GET" ? [] : (["DeadlineExceeded"] as const))
+  ]
+}
 
 const LOGIN = "POST /authorize"
 /** Registering a bad key is a bad field; so is everything that authorize refuses. */

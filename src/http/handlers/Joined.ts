@@ -8,13 +8,11 @@ import type { Page } from "../../services/Lists.ts"
 
 /** Text of a page: its list, then whatever else it tells. */
 export const textOf = (texts: ReadonlyArray<string>, rest: { readonly [name: string]: string | number }): string => {
-  // pieces that are added up are copied once, when the whole is written
-  let text = '{"list":['
-  for (let i = 0; i < texts.length; i++) {
-    if (i > 0) text += ","
-    text += texts[i]!
-  }
-  return `${text}],${JSON.stringify(rest).slice(1)}`
+  // one join writes every piece to its place; a text put together by additions is copied once more
+  const pieces = texts.slice()
+  pieces[0] = `{"list":[${pieces[0] ?? ""}`
+  pieces[pieces.length - 1] += `],${JSON.stringify(rest).slice(1)}`
+  return pieces.join(",")
 }
 
 /** The page itself where its history keeps no texts: then its schema encodes it. */

@@ -170,7 +170,9 @@ const make = (): History["Service"] => {
         query,
         (movement) =>
           is(query.kind, movement.kind) &&
-          among(query.sub_accounts, movement.from_sub_account_address, movement.to_sub_account_address)
+          among(query.sub_accounts, movement.from_sub_account_address, movement.to_sub_account_address) &&
+          among(query.within, movement.from_sub_account_address) &&
+          among(query.within, movement.to_sub_account_address)
       ),
     subAccounts: (user_id) =>
       Effect.sync(() =>

@@ -515,7 +515,10 @@ const make = Effect.gen(function* () {
       ([row]) => Number(row?.id ?? 0)
     ),
     movements: (asked) => {
-      const where = owned("created_time", asked).when(asked.kind, "kind = ?", same)
+      const where = owned("created_time", asked)
+        .when(asked.kind, "kind = ?", same)
+        .among("from_address", asked.within)
+        .among("to_address", asked.within)
       if (asked.sub_accounts?.length === 0) where.and("1 = 0")
       else if (asked.sub_accounts !== undefined) {
         const marks = asked.sub_accounts.map(() => "?").join(", ")

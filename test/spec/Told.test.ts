@@ -1,0 +1,111 @@
+/** The check that every call over a socket goes through: it finds each kind of divergence, and lets sound answers pass. */
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, describe, it } from "vitest"
+import { call } from "../e2e/Exchange.ts"
+import { type Told, untold } from "./Told.ts"
+
+const ID = "req-1"
+const common = {
+  "content-type": "application/json",
+  "x-request-id": ID,
+  "access-control-allow-origin": "*",
+  "cache-control": "no-store"
+}
+const answer = (
+  fields: Partial<Omit<Told, "headers" | "text">> & {
+    readonly headers?: Record<string, string>
+    readonly body?: unknown
+  } = {}
+): Told => {
+  const { body = { status: "ok", version: "0.1.1" }, headers = common, ...rest } = fields
+  const text = body === "" ? "" : JSON.stringify(body)
+  return { method: "GET", target: "/health", status: 200, headers: new Headers(headers), text, ...rest }
+}
+const without = (name: keyof typeof common) =>
+  Object.fromEntries(Object.entries(common).filter(([each]) => each !== name))
+const refusal = (status: number, code: string, reason: string, target = "/api/v1/user/me"): Told =>
+  answer({
+    target,
+    status,
+    headers: { ...common, "www-authenticate": "Bearer", "retry-after": "1" },
+    body: { code, message: "…", details: { reason }, request_id: ID }
+  })
+const instruments = { target: "/api/v1/market/instruments-info?limit=1" }
+
+describe("an answer that is as told", () => {
+  const sound: Record<string, Told> = {
+    "of an operation": answer(),
+    "of an operation that refuses": refusal(404, "NOT_FOUND", "SubAccountNotFound", "/api/v1/position/list"),
+    "without a body, for who holds the newest": answer({
+      ...instruments,
+      status: 304,
+      headers: { ...without("content-type"), etag: '"x"' },
+      body: ""
+    }),
+    "of no operation": answer({ target: "/nowhere", status: 404, body: { code: "NOT_FOUND", message: "…" } }),
+    "that is a page": answer({ target: "/metrics", headers: {}, body: "" })
+  }
+  for (const [name, each] of Object.entries(sound)) {
+    // a header of another status is a divergence too, so each carries its own only
+    for (const header of each.status === 404 ? ["www-authenticate", "retry-after"] : []) each.headers.delete(header)
+    it(`passes ${name}`, () => assert.deepStrictEqual(untold(each), []))
+  }
+})
+
+describe("an answer that is not as told", () => {
+  const planted: ReadonlyArray<readonly [name: string, answer: Told, found: RegExp]> = [
+    ["a status", answer({ status: 418 }), /does not tell the status 418/u],
+    ["an absent header", answer({ headers: without("x-request-id") }), /header x-request-id is missing/u],
+    [
+      "a foreign header",
+      answer({ headers: { ...common, "retry-after": "1" } }),
+      /does not tell the header retry-after/u
+    ],
+    [
+      "a header of another form",
+      answer({ target: "/api/v1/market/time", headers: { ...common, "ratelimit-limit": "many" } }),
+      /ratelimit-limit: string in place of integer/u
+    ],
+    ["another type of body", answer({ headers: { ...common, "content-type": "text/html" } }), /in place of JSON/u],
+    ["an absent field", answer({ body: { status: "ok" } }), /\$\.version: missing/u],
+    [
+      "a foreign field",
+      answer({ body: { status: "ok", version: "1", mood: "fine" } }),
+      /\$\.mood: not in the document/u
+    ],
+    ["a field of another type", answer({ body: { status: "ok", version: 1 } }), /integer in place of string/u],
+    ["a value outside its enumeration", answer({ body: { status: "ill", version: "1" } }), /ill is none of ok/u],
+    [
+      "a reason",
+      refusal(401, "UNAUTHORIZED", "OrderNotFound"),
+      /does not list the reason OrderNotFound|does not tell the header retry-after/u
+    ],
+    ["an operation", answer({ target: "/api/v1/market/nothing" }), /knows no such operation/u],
+    ["a method", answer({ method: "PATCH", status: 405, body: { code: "BAD_REQUEST" } }), /\$\.message: missing/u],
+    [
+      "a body of a 304",
+      answer({ ...instruments, status: 304, headers: { ...common, etag: '"x"' } }),
+      /a body where the document tells none/u
+    ]
+  ]
+  for (const [name, each, found] of planted) {
+    it(`is found by ${name}`, () => assert.match(untold(each).join("\n"), found))
+  }
+
+  it("fails the call that met it, and says how", async () => {
+    const server = createServer((_, response) => {
+      response.writeHead(200, common)
+      response.end('{"status":"ok","version":"0.1.1","mood":"fine"}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      const failed: unknown = await call({ url: `http://127.0.0.1:${port}` }, "GET", "/health").catch((error) => error)
+      assert.instanceOf(failed, Error)
+      assert.match(String(failed), /GET \/health answers 200, not as docs\/openapi\.json tells:\n- \$\.mood/u)
+    } finally {
+      server.close()
+    }
+  })
+})
