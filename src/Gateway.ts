@@ -38,7 +38,6 @@ import { Metrics } from "./services/Metrics.ts"
 import { Orders } from "./services/Orders.ts"
 import { Performance } from "./services/Performance.ts"
 import { Positions } from "./services/Positions.ts"
-import { Presence } from "./services/Presence.ts"
 import { OwnWrites } from "./services/OwnWrites.ts"
 import * as PriceFollower from "./services/PriceFollower.ts"
 import { Projector } from "./services/Projector.ts"
@@ -76,7 +75,6 @@ const policies = (settings: Settings) => {
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
-    Presence.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer(),

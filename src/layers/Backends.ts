@@ -6,6 +6,9 @@ import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
 import * as GrpcReferee from "./grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
+import * as NatsFeed from "./nats/NatsFeed.ts"
+import * as NatsRelay from "./nats/NatsRelay.ts"
+import * as NatsStream from "./nats/NatsStream.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 
 const pem = (variable: string, path: string) =>
@@ -29,24 +32,43 @@ const tlsOf = Effect.fnUntraced(function* (
   }
 })
 
+export interface Links {
+  readonly sequencer: Endpoint
+  readonly referee: Endpoint
+  /** Whether this gateway fills the copy of the event stream that NATS_URL names. */
+  readonly relays: boolean
+}
+
+/** The event stream: the sequencer's own, or a copy on top of it. */
+const events = ({ natsUrl }: Settings, { relays, sequencer }: Links) => {
+  const own = GrpcFeed.layer(sequencer)
+  if (natsUrl === undefined) return own
+  const stream = NatsStream.layer({ url: natsUrl })
+  const copy = NatsFeed.layer().pipe(Layer.provide(own), Layer.provide(stream))
+  return relays ? Layer.merge(copy, NatsRelay.layer(sequencer).pipe(Layer.provide(stream))) : copy
+}
+
 /** Sequencer and referee, over one link each. */
-export const over = (sequencer: Endpoint, referee: Endpoint) =>
+export const over = (settings: Settings, links: Links) =>
   Layer.mergeAll(
-    GrpcSequencer.layer(sequencer),
-    GrpcFeed.layer(sequencer),
-    GrpcReferee.layer(referee),
-    GrpcPriceFeed.layer(referee)
+    GrpcSequencer.layer(links.sequencer),
+    events(settings, links),
+    GrpcReferee.layer(links.referee),
+    GrpcPriceFeed.layer(links.referee)
   )
 
-/** Backends that run elsewhere, as the settings name them. */
+/** Where the backends are that run elsewhere, as the settings name them. */
+export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
+  const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
+  if (sequencerUrl === undefined) {
+    return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
+  }
+  const tls = yield* tlsOf(settings)
+  const sequencer: Endpoint = { address: sequencerUrl, secret, tls }
+  const referee: Endpoint = { address: refereeUrl ?? sequencerUrl, secret, tls }
+  return { sequencer, referee }
+})
+
+/** Backends that run elsewhere. */
 export const external = (settings: Settings) =>
-  Layer.unwrap(
-    Effect.gen(function* () {
-      const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
-      if (sequencerUrl === undefined) {
-        return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
-      }
-      const tls = yield* tlsOf(settings)
-      return over({ address: sequencerUrl, secret, tls }, { address: refereeUrl ?? sequencerUrl, secret, tls })
-    })
-  )
+  Layer.unwrap(Effect.map(endpointsOf(settings), (endpoints) => over(settings, { ...endpoints, relays: false })))

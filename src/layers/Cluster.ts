@@ -4,8 +4,8 @@
  */
 import { Duration, Effect, Layer, type Redacted } from "effect"
 import * as Backends from "./Backends.ts"
-import * as MemoryRateLimitStore from "./memory/MemoryRateLimitStore.ts"
 import * as NodePorts from "./node/NodePorts.ts"
+import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodePostgres from "./sql/NodePostgres.ts"
 import * as PostgresLeadership from "./sql/PostgresLeadership.ts"
@@ -31,15 +31,15 @@ export const layer = (settings: Settings) =>
   Layer.unwrap(
     Effect.map(check(settings), (url) => {
       const database = NodePostgres.layer({ url })
+      const nonces = SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) })
       return Layer.mergeAll(
         Backends.external(settings),
         PostgresLeadership.layer({ url }),
         Layer.mergeAll(
           SqlStores.history(settings),
           SqlStores.layer,
-          SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) })
+          RedisFleet.orAlone(settings, { forever: nonces, windowed: nonces })
         ).pipe(Layer.provide(database)),
-        MemoryRateLimitStore.layer(),
         NodePorts.layer(settings)
       )
     })

@@ -65,6 +65,20 @@ const oneOf =
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const port = (name: string) =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
+const url =
+  (...protocols: ReadonlyArray<string>) =>
+  (name: string) =>
+    Config.schema(
+      Schema.Redacted(
+        Schema.String.check(
+          Schema.makeFilter(
+            (text) =>
+              (URL.canParse(text) && protocols.includes(new URL(text).protocol)) || `expected ${protocols[0]}//host`
+          )
+        )
+      ),
+      name
+    )
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
@@ -86,6 +100,16 @@ export const table = {
     "DATABASE_URL",
     redacted,
     "postgres://user:password@host:port/database: what gateways share; default: SQLite in DATA_DIR"
+  ),
+  redisUrl: optional(
+    "REDIS_URL",
+    url("redis:", "rediss:"),
+    "redis://…: gateways share API-key nonces, rate limits, notices of revocations and presence; unset: a gateway is alone"
+  ),
+  natsUrl: optional(
+    "NATS_URL",
+    url("nats:", "tls:"),
+    "nats://…: the event stream is read from a copy in JetStream, filled by the embedded backend's gateway or `npm run relay`"
   ),
   backend: withDefault(
     "BACKEND",

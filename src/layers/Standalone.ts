@@ -1,27 +1,27 @@
 /**
- * The stack for one machine: SQLite in DATA_DIR, limits in memory, and a backend over gRPC, by default the embedded one in
- * a worker thread of this process. It is the one place that knows the embedded backend.
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory or in a Redis, and a backend over gRPC, by default the
+ * embedded one in a worker thread of this process. It is the one place that knows the embedded backend.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
-import { NonceStore } from "../services/NonceStore.ts"
 import * as Backends from "./Backends.ts"
 import type { Endpoint } from "./grpc/Channel.ts"
-import * as MemoryRateLimitStore from "./memory/MemoryRateLimitStore.ts"
 import * as NodePorts from "./node/NodePorts.ts"
+import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
 import * as SqlStores from "./sql/SqlStores.ts"
 
-const embeddedBackend = Layer.unwrap(
-  Effect.map(Embedded.make, ({ address, secret }) => {
-    const endpoint: Endpoint = { address, secret, tls: undefined }
-    return Backends.over(endpoint, endpoint)
-  })
-)
+const embeddedBackend = (settings: Settings) =>
+  Layer.unwrap(
+    Effect.map(Embedded.make, ({ address, secret }) => {
+      const endpoint: Endpoint = { address, secret, tls: undefined }
+      return Backends.over(settings, { sequencer: endpoint, referee: endpoint, relays: true })
+    })
+  )
 
 const dataDir = (path: string) =>
   Effect.try({
@@ -34,21 +34,19 @@ export const layer = (settings: Settings) => {
   const database = (name: string, synchronous: "FULL" | "NORMAL") =>
     NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
   const accountsDatabase = database("accounts.sqlite", "FULL")
+  const retention = Duration.millis(2 * settings.apiKeyWindowMs)
   return Layer.unwrap(
     Effect.as(
       dataDir(settings.dataDir),
       Layer.mergeAll(
-        settings.backend === "embedded" ? embeddedBackend : Backends.external(settings),
+        settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings),
         SqlStores.history(settings).pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
         SqlStores.layer.pipe(Layer.provide(accountsDatabase)),
-        NonceStore.routed({
+        RedisFleet.orAlone(settings, {
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
           // survives the end of the process; of a power loss the window is the limit
-          windowed: SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) }).pipe(
-            Layer.provide(database("nonces.sqlite", "NORMAL"))
-          )
+          windowed: SqlNonceStore.layer({ retention }).pipe(Layer.provide(database("nonces.sqlite", "NORMAL")))
         }),
-        MemoryRateLimitStore.layer(),
         NodePorts.layer(settings)
       )
     )
