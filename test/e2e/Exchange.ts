@@ -9,6 +9,7 @@ import {
   sign as edSign
 } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
+import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -69,6 +70,8 @@ export interface Exchange {
   readonly url: string
   readonly wsUrl: string
   readonly dataDir: string
+  /** The door, for tests that count what comes through it. */
+  readonly server: Server
   readonly close: () => Promise<void>
 }
 
@@ -123,6 +126,7 @@ export const startExchange = async (
     url,
     wsUrl: `ws://127.0.0.1:${port}`,
     dataDir,
+    server,
     close: async () => {
       await runtime.dispose()
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

@@ -1,15 +1,41 @@
 /** The one `node:http` server that REST and WebSocket share. */
-import { Context, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import * as Http from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
 
-/** Time a client has to send a whole request, in ms: slow senders are answered 408 and closed. */
-const REQUEST_TIMEOUT_MS = 30_000
-/** Time a client has to send the headers, in ms. */
-const HEADERS_TIMEOUT_MS = 10_000
-/** Idle time after which a kept connection is closed, in ms; above the 60 s of usual load balancers. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000
+/** Every bound of a connection, in one place. */
+export interface DoorLimits {
+  /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
+  readonly connections: number
+  /** Time a client has to send the headers, in ms, from its connection on: slow senders are answered 408 and closed. */
+  readonly headers_ms: number
+  /** Time a client has to send a whole request, in ms. */
+  readonly request_ms: number
+  /** Time a client has to take what the system does not take of an answer at once, in ms. */
+  readonly reading_ms: number
+  /** Idle time after which a kept connection is closed, in ms. */
+  readonly keep_alive_ms: number
+  /** How often connections are looked at, in ms: how late any of them may be closed. */
+  readonly check_ms: number
+}
+
+export const defaults: DoorLimits = {
+  connections: 100_000,
+  headers_ms: 10_000,
+  request_ms: 30_000,
+  reading_ms: 60_000,
+  // above the 60 s of usual load balancers
+  keep_alive_ms: 65_000,
+  check_ms: 1_000
+}
+
+/** The bounds in force; provide others to configure them. */
+export const Limits = Context.Reference<DoorLimits>("gateway/layers/node/NodeServer/Limits", {
+  defaultValue: () => defaults
+})
+
 /** Bytes of request line and headers together. */
 const HEADER_BYTES_MAX = 16 * 1024
 /** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
@@ -20,8 +46,19 @@ const refusals: Record<string, Reason> = {
 const bodyOf = (reason: Reason): string =>
   JSON.stringify({ code: codeOf(reason), message: textOf(reason), details: { reason } })
 
+/** The answer that a connection is waiting for; Node keeps it there, and asks so itself. */
+const answering = (socket: Duplex): Http.ServerResponse | undefined =>
+  (socket as Duplex & { readonly _httpMessage?: Http.ServerResponse | null })._httpMessage ?? undefined
+
 const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
+  const due = answering(socket)
+  if (due?.req.complete === true) {
+    // what is wrong stands behind a whole request, whose answer comes first: this one would be taken for it
+    socket.pause()
+    due.once("close", () => setImmediate(answerRefused, error, socket))
+    return
+  }
   const reason = refusals[error.code ?? ""] ?? "MalformedRequest"
   const status = httpStatusOf(reason)
   const body = bodyOf(reason)
@@ -75,19 +112,49 @@ export const putBefore = (server: Http.Server, front: Front): (() => void) => {
   }
 }
 
-export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
-  static readonly layer = Layer.sync(NodeServer, () => {
-    const server = Http.createServer({
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
-      // Node would answer without a body; the routes refuse it in the form of all errors
-      requireHostHeader: false
-    })
-    server.maxHeadersCount = HEADERS_MAX
-    server.on("clientError", answerRefused)
-    server.on("checkExpectation", answerExpectation)
-    return server
+/** Closes connections that do not take their answer. */
+const watchReading = (server: Http.Server, { check_ms, reading_ms }: DoorLimits): void => {
+  const sockets = new Set<Socket>()
+  /** Answers that the system did not take at once, and since when. */
+  const waiting = new WeakMap<Http.ServerResponse, number>()
+  server.on("connection", (socket) => {
+    sockets.add(socket)
+    socket.once("close", () => sockets.delete(socket))
   })
+  const timer = setInterval(() => {
+    const now = performance.now()
+    for (const socket of sockets) {
+      const answer = answering(socket)
+      if (answer === undefined || socket.writableLength === 0) continue
+      const since = waiting.get(answer)
+      if (since === undefined) waiting.set(answer, now)
+      else if (now - since > reading_ms) socket.destroy()
+    }
+  }, check_ms)
+  timer.unref()
+  server.once("close", () => clearInterval(timer))
+}
+
+export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
+  static readonly layer = Layer.effect(
+    NodeServer,
+    Effect.gen(function* () {
+      const limits = yield* Limits
+      const server = Http.createServer({
+        keepAliveTimeout: limits.keep_alive_ms,
+        requestTimeout: limits.request_ms,
+        headersTimeout: limits.headers_ms,
+        connectionsCheckingInterval: limits.check_ms,
+        maxHeaderSize: HEADER_BYTES_MAX,
+        // Node would answer without a body; the routes refuse it in the form of all errors
+        requireHostHeader: false
+      })
+      server.maxHeadersCount = HEADERS_MAX
+      server.maxConnections = limits.connections
+      server.on("clientError", answerRefused)
+      server.on("checkExpectation", answerExpectation)
+      watchReading(server, limits)
+      return server
+    })
+  )
 }

@@ -1,0 +1,106 @@
+/** Real proxies as operators put them in front of a gateway: haproxy and nginx, on free ports, for as long as a test runs. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ended, freePort } from "./RedisServer.ts"
+
+/** Time a start may take, in ms. */
+const START_MS = 20_000
+/** Silence after which a proxy gives a client up, in seconds: what is left open by an attack is over then. */
+const SILENCE_S = 1
+
+export interface FrontProxy {
+  readonly port: number
+  readonly stop: () => Promise<void>
+}
+
+type Program = (options: { readonly port: number; readonly upstream: number; readonly folder: string }) => {
+  readonly config: string
+  readonly command: ReadonlyArray<string>
+}
+
+/** Connections to the gateway are kept and shared by all clients: what one leaves in them is another one's. */
+const programs = {
+  haproxy: ({ folder, port, upstream }) => ({
+    config: `
+defaults
+  mode http
+  timeout connect 5s
+  timeout client ${SILENCE_S}s
+  timeout http-request ${SILENCE_S}s
+  timeout http-keep-alive ${SILENCE_S}s
+  timeout server 20s
+  http-reuse always
+frontend door
+  bind 127.0.0.1:${port}
+  default_backend gateway
+backend gateway
+  server gateway 127.0.0.1:${upstream}
+`,
+    command: ["haproxy", "-db", "-q", "-f", join(folder, "config")]
+  }),
+  nginx: ({ folder, port, upstream }) => ({
+    config: `
+daemon off;
+master_process off;
+pid ${folder}/pid;
+error_log ${folder}/error.log;
+events { worker_connections 256; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/body;
+  proxy_temp_path ${folder}/proxy;
+  fastcgi_temp_path ${folder}/fastcgi;
+  uwsgi_temp_path ${folder}/uwsgi;
+  scgi_temp_path ${folder}/scgi;
+  client_header_timeout ${SILENCE_S}s;
+  client_body_timeout ${SILENCE_S}s;
+  keepalive_timeout ${SILENCE_S}s;
+  upstream gateway { server 127.0.0.1:${upstream}; keepalive 4; }
+  server {
+    listen 127.0.0.1:${port};
+    location / {
+      proxy_pass http://gateway;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_request_buffering off;
+    }
+  }
+}
+`,
+    command: ["nginx", "-e", join(folder, "error.log"), "-c", join(folder, "config")]
+  })
+} as const satisfies Record<string, Program>
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on("error", () => resolve(false))
+  })
+
+/** Starts a proxy in front of a port of this machine, and waits until it listens. */
+export const startProxy = async (name: keyof typeof programs, upstream: number): Promise<FrontProxy> => {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), `${name}-`))
+  const { command, config } = programs[name]({ port, upstream, folder })
+  writeFileSync(join(folder, "config"), config)
+  const [program, ...args] = command
+  const child: ChildProcess = spawn(program!, args, { stdio: ["ignore", "ignore", "inherit"] })
+  for (const deadline = Date.now() + START_MS; !(await listens(port));) {
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
+    if (Date.now() > deadline) throw new Error(`${name} did not listen in ${START_MS} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return {
+    port,
+    stop: async () => {
+      await ended(child)
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+}

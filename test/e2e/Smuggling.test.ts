@@ -1,0 +1,103 @@
+/**
+ * Requests that are cut in two: what reaches a handler of the gateway is what the client, or the proxy in front of it, took
+ * for a request too. Straight through the door, and behind haproxy and nginx whose connections to it are shared.
+ */
+import type { IncomingMessage } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
+import { startProxy } from "../doubles/FrontProxies.ts"
+import { isInstalled } from "../doubles/RedisServer.ts"
+import { vectors } from "../vectors.ts"
+import { type Exchange, startExchange } from "./Exchange.ts"
+import { answersTo, HIDDEN, pipelined, probes } from "./Probes.ts"
+
+const requests = vectors("llhttp-requests/requests.json") as
+  | {
+      readonly cases: ReadonlyArray<{
+        readonly title: string
+        readonly type: string
+        readonly error: object | null
+        readonly pause?: string
+        readonly base64: string
+      }>
+    }
+  | undefined
+const malformed = (requests?.cases ?? []).filter(
+  ({ error, pause, type }) => type === "request" && error !== null && pause === undefined
+)
+
+let exchange: Exchange
+let port: number
+/** Targets of what reached the handlers, in order. */
+let handled: Array<string> = []
+const onRequest = ({ url }: IncomingMessage) => void handled.push(url ?? "")
+
+beforeAll(async () => {
+  exchange = await startExchange()
+  exchange.server.on("request", onRequest)
+  port = (exchange.server.address() as AddressInfo).port
+})
+beforeEach(() => {
+  handled = []
+})
+afterAll(() => exchange?.close())
+
+/** Sends every probe on a connection of its own, all at once; names those of which a hidden request was smuggled. */
+const smuggled = async (door: number, thatIsAll: boolean): Promise<ReadonlyArray<string>> => {
+  const answers = await Promise.all(probes.map(({ bytes }, no) => answersTo(door, bytes(no), thatIsAll)))
+  return probes.flatMap(({ title }, no) => {
+    const hidden = handled.filter((url) => url === `${HIDDEN}?no=${no}`).length
+    // the one in front is answered first, and each that was seen is answered
+    return hidden > 0 && answers[no]!.length < 1 + hidden ? [`${title}: ${hidden} for ${answers[no]!.join(" ")}`] : []
+  })
+}
+
+describe("straight through the door", () => {
+  it.skipIf(requests === undefined)(
+    `none of ${malformed.length} requests that a strict parser refuses becomes two`,
+    async () => {
+      for (const { base64, title } of malformed) {
+        handled = []
+        const answers = await answersTo(port, Buffer.from(base64, "base64"), true)
+        for (const status of answers) assert.include([400, 404, 405], status, title)
+        assert.isAtMost(handled.length, 1, title)
+      }
+    }
+  )
+
+  it(`none of ${probes.length} requests that hide another one is taken for two`, async () => {
+    assert.deepStrictEqual(await smuggled(port, true), [])
+    // but for those of which all of HTTP makes two: neither an unknown field nor a version hides anything
+    const two = probes.flatMap(({ title }, no) => (handled.includes(`${HIDDEN}?no=${no}`) ? [title] : []))
+    assert.deepStrictEqual(two, ['TE.CL "Transfer_Encoding: chunked"'])
+  })
+
+  it("two requests on one connection are two", async () => {
+    assert.lengthOf(await answersTo(port, pipelined.bytes(0), true), 2)
+    assert.include(handled, `${HIDDEN}?no=0`)
+  })
+})
+
+for (const name of ["haproxy", "nginx"] as const) {
+  describe.skipIf(!isInstalled(name))(`behind ${name}`, () => {
+    let proxy: Awaited<ReturnType<typeof startProxy>>
+    beforeEach(async () => {
+      proxy = await startProxy(name, port)
+    })
+    afterEach(() => proxy?.stop())
+
+    it(`none of ${probes.length} requests smuggles the one that it hides, and others get their own answers`, async () => {
+      assert.deepStrictEqual(await smuggled(proxy.port, false), [])
+      handled = []
+      for (let no = 0; no < 8; no++) {
+        const path = `/api/v1/market/time?no=${no}`
+        const answer = await (await fetch(`http://127.0.0.1:${proxy.port}${path}`)).json()
+        assert.hasAllKeys(answer, ["server_ts_ms", "time_second", "time_nano"])
+        assert.deepStrictEqual(handled, [path])
+        handled = []
+      }
+      assert.lengthOf(await answersTo(proxy.port, pipelined.bytes(0), false), 2)
+      assert.include(handled, `${HIDDEN}?no=0`)
+    })
+  })
+}

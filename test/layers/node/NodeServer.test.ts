@@ -1,0 +1,173 @@
+/** Clients that are slow on purpose, at the door on real sockets: each is closed, and nobody else waits. */
+import { Layer, ManagedRuntime } from "effect"
+import type { Server } from "node:http"
+import { connect, type AddressInfo, type Socket } from "node:net"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { defaults, Limits, NodeServer } from "../../../src/layers/node/NodeServer.ts"
+
+/** Attackers of each kind. */
+const COUNT = Number(process.env["ATTACKERS"] ?? 40)
+/** Longest wait for anything, in ms. */
+const WAIT_MS = 25_000
+/** More than the buffers of both systems hold. */
+const LARGE = Buffer.alloc(16 * 1024 * 1024, "x")
+
+let server: Server
+let port: number
+let runtime: ManagedRuntime.ManagedRuntime<NodeServer, never>
+/** Bodies that reached the handler whole. */
+let taken: Array<string>
+
+const open = async (limits: Partial<typeof defaults>) => {
+  runtime = ManagedRuntime.make(
+    NodeServer.layer.pipe(Layer.provide(Layer.succeed(Limits, { ...defaults, check_ms: 20, ...limits })))
+  )
+  server = await runtime.runPromise(NodeServer)
+  server.on("request", (request, response) => {
+    if (request.url === "/large") return void response.end(LARGE)
+    let body = ""
+    request.setEncoding("utf8").on("data", (some: string) => (body += some))
+    request.on("end", () => {
+      taken.push(`${request.url} ${body}`)
+      // not in the turn that read it
+      setImmediate(() => response.end("good"))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  port = (server.address() as AddressInfo).port
+}
+beforeEach(() => {
+  taken = []
+})
+afterEach(async () => {
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+  await runtime.dispose()
+})
+
+interface Attacker {
+  readonly socket: Socket
+  text: string
+  readonly over: Promise<void>
+}
+const attack = (bytes: string, options: { readonly reads?: boolean } = {}): Attacker => {
+  const socket = connect(port, "127.0.0.1")
+  const attacker: Attacker = {
+    socket,
+    text: "",
+    over: new Promise((resolve) => socket.once("close", () => resolve()))
+  }
+  if (options.reads === false) socket.pause()
+  else socket.on("data", (some) => (attacker.text += some.toString("latin1")))
+  socket.on("error", () => {})
+  if (bytes !== "") socket.write(bytes)
+  return attacker
+}
+const many = (bytes: string, options?: { readonly reads?: boolean }) =>
+  Array.from({ length: COUNT }, () => attack(bytes, options))
+
+const eventually = async (what: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
+  for (const deadline = Date.now() + WAIT_MS; !(await holds());) {
+    if (Date.now() > deadline) throw new Error(`not in ${WAIT_MS} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+const connections = () =>
+  new Promise<number>((resolve, reject) =>
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+  )
+/** A good client is served; where this process itself stood still for longer than its limits, at its next try. */
+const serves = () =>
+  eventually("a good client is served", async () => {
+    const headers = { connection: "close" }
+    const response = await fetch(`http://127.0.0.1:${port}/good`, { method: "POST", body: "1", headers })
+    return (await response.text()) === "good"
+  })
+const forgotten = () => eventually("no connection is left", async () => (await connections()) === 0)
+
+describe("a client that sends slowly", () => {
+  for (const [what, bytes, drip] of [
+    ["nothing at all", "", ""],
+    ["its headers, a line at a time", "GET / HTTP/1.1\r\nHost: g\r\n", "X: y\r\n"],
+    ["its body, a byte at a time", "POST /slow HTTP/1.1\r\nHost: g\r\nContent-Length: 1000000\r\n\r\n", "x"],
+    [
+      "its body, a chunk at a time",
+      "POST /slow HTTP/1.1\r\nHost: g\r\nTransfer-Encoding: chunked\r\n\r\n",
+      "1\r\nx\r\n"
+    ]
+  ] as const) {
+    it(`${what}: is told 408 and closed, and others are served meanwhile`, async () => {
+      await open({ headers_ms: 400, request_ms: 800 })
+      const attackers = many(bytes)
+      const dripping = setInterval(() => {
+        for (const { socket } of attackers) if (drip !== "" && socket.writable) socket.write(drip)
+      }, 50)
+      await eventually("all are connected", () => attackers.every(({ socket }) => socket.readyState !== "opening"))
+      await serves()
+      await Promise.all(attackers.map(({ over }) => over))
+      clearInterval(dripping)
+      // who went on writing may have lost the answer to a reset
+      for (const { text } of attackers) if (text !== "" || drip === "") assert.match(text, /^HTTP\/1\.1 408 /u)
+      await forgotten()
+      await serves()
+      assert.deepStrictEqual([...new Set(taken)], ["/good 1"])
+    })
+  }
+})
+
+describe("a client that does not read", () => {
+  const ask = "GET /large HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"
+  it("loses its connection, while others are served", async () => {
+    await open({ reading_ms: 300 })
+    const attackers = Array.from({ length: 5 }, () => attack(ask, { reads: false }))
+    await eventually("all are connected", async () => (await connections()) === attackers.length)
+    await serves()
+    await forgotten()
+    for (const { socket } of attackers) socket.destroy()
+  })
+  it("in time is told from one that does", async () => {
+    await open({})
+    const reader = attack(ask)
+    await reader.over
+    assert.isAbove(reader.text.length, LARGE.length)
+  })
+})
+
+describe("connections", () => {
+  it("that are reset, or half closed amid a request, are forgotten", async () => {
+    await open({})
+    const half = "POST /half HTTP/1.1\r\nHost: g\r\nContent-Length: 10\r\n\r\n12345"
+    const attackers = [...many(""), ...many("GET / HTT"), ...many(half)]
+    await Promise.all(attackers.map(({ socket }) => new Promise((resolve) => socket.write("", resolve))))
+    attackers.forEach(({ socket }, i) => (i % 2 === 0 ? socket.resetAndDestroy() : socket.end()))
+    await forgotten()
+    await serves()
+    assert.deepStrictEqual(taken, ["/good 1"])
+  })
+
+  it("beyond their number are closed, and there is room again when others end", async () => {
+    await open({ connections: 3 })
+    const first = Array.from({ length: 3 }, () => attack("GET / HTTP/1.1\r\n"))
+    await eventually("the room is full", async () => (await connections()) === 3)
+    const beyond = attack("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+    await beyond.over
+    assert.strictEqual(beyond.text, "")
+    for (const { socket } of first) socket.destroy()
+    await forgotten()
+    await serves()
+  })
+})
+
+describe("what is malformed behind a whole request", () => {
+  it("is refused after that one is answered", async () => {
+    await open({})
+    const whole = (path: string) => `POST ${path} HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\n1`
+    const peer = attack(`${whole("/a")}${whole("/b")}\0\0\0\r\n\r\n`)
+    await peer.over
+    assert.deepStrictEqual(taken, ["/a 1", "/b 1"])
+    assert.deepStrictEqual(
+      [...peer.text.matchAll(/HTTP\/1\.1 (\d{3}) /gu)].map(([, status]) => status),
+      ["200", "200", "400"]
+    )
+  })
+})
