@@ -2,8 +2,10 @@
  * Port: remembers which nonces an owner has used.
  *
  * Guarantee: of all claims of one pair within the store's retention, on all gateways that share it, one succeeds. Spaces
- * are login, activation, rest and ws; login and activation are kept for ever, rest and ws for twice their window. After
- * {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the caller must sign with a fresh nonce.
+ * are login, activation, rest and ws; login and activation are kept for ever, rest and ws for twice their window. A clock
+ * that is set back brings no nonce back: where one that could be used again is forgotten, claims are refused as unavailable
+ * until the clock is where it was. After {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the
+ * caller must sign with a fresh nonce.
  * Source: contract 4.2, 4.4.
  */
 import { Context, Effect, Layer, Schema } from "effect"

@@ -9,6 +9,7 @@ import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
 import { isUuid, type Rail } from "../domain/Identity.ts"
+import { CLOCKS_APART_MS } from "../domain/Time.ts"
 import { allScopes, type Caller } from "../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
@@ -35,12 +36,16 @@ export interface TokensOptions {
 const ISSUER = "trading-gateway"
 /** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
 const LEEWAY_S = 5
-/** How far the clocks of two gateways may be apart, so that none misses what another one revoked. */
-const CLOCKS_APART_MS = 60_000
 /** Longer texts are no token of ours, which have about 500 characters. */
 const TOKEN_CHARS_MAX = 2048
 /** Revoked tokens held before the expired ones are looked for. */
 const SWEEP_AT_LEAST = 1024
+
+/** Whom a token names, and when its life begins. */
+interface Holder {
+  readonly caller: Caller
+  readonly from_ms: number
+}
 
 const scopes = new Set(allScopes)
 const utf8 = new TextEncoder()
@@ -112,7 +117,7 @@ export class Tokens extends Context.Service<
         const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
         const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
         const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
-        const verified = new Lru<string, Caller>(options.known_max ?? 10_000)
+        const verified = new Lru<string, Holder>(options.known_max ?? 10_000)
 
         const revoked = new Map<string, number>()
         const listeners = new Set<(jti: string) => void>()
@@ -157,28 +162,31 @@ export class Tokens extends Context.Service<
           bans.isBanned(user_id) || expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
 
         /** What time, revocation and bans say of a caller. */
-        const now = (caller: Caller, now_ms: number): Caller | TokenFault => {
+        const now = ({ caller, from_ms }: Holder, now_ms: number): Caller | TokenFault => {
+          if (now_ms < from_ms) return "InvalidToken"
           if (caller.expires_at_ms! <= now_ms) return "ExpiredToken"
           return revoked.has(caller.credential) || isBanned(caller) ? "RevokedToken" : caller
         }
 
-        const callerOf = (payload: string, now_ms: number): Caller | undefined => {
+        const holderOf = (payload: string): Holder | undefined => {
           const claims = objectOf(payload)
           if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
           const { sub, root, rail, iat, nbf, exp, jti } = claims
           if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isSeconds(iat) || !isSeconds(exp)) return undefined
           if (typeof root !== "string" || parseAddress(root) !== root) return undefined
-          const latest = Math.floor(now_ms / 1000) + LEEWAY_S
-          if (iat > latest || (nbf !== undefined && !(isSeconds(nbf) && nbf <= latest))) return undefined
+          if (nbf !== undefined && !isSeconds(nbf)) return undefined
           return {
-            user_id: sub,
-            root_address: root,
-            rail,
-            via: "token",
-            credential: jti,
-            scopes,
-            bound_to: undefined,
-            expires_at_ms: exp * 1000
+            from_ms: (Math.max(iat, nbf ?? 0) - LEEWAY_S) * 1000,
+            caller: {
+              user_id: sub,
+              root_address: root,
+              rail,
+              via: "token",
+              credential: jti,
+              scopes,
+              bound_to: undefined,
+              expires_at_ms: exp * 1000
+            }
           }
         }
 
@@ -196,10 +204,10 @@ export class Tokens extends Context.Service<
             matches
               ? Effect.clockWith((clock) => {
                   const now_ms = clock.currentTimeMillisUnsafe()
-                  const caller = callerOf(payload, now_ms)
-                  if (caller === undefined) return invalid
-                  const verdict = now(caller, now_ms)
-                  if (verdict === caller) verified.set(token, caller)
+                  const holder = holderOf(payload)
+                  if (holder === undefined) return invalid
+                  const verdict = now(holder, now_ms)
+                  if (verdict === holder.caller) verified.set(token, holder)
                   return Effect.succeed(verdict)
                 })
               : invalid
@@ -209,10 +217,10 @@ export class Tokens extends Context.Service<
         return Tokens.of({
           verify,
           known: (token, now_ms) => {
-            const caller = verified.get(token)
-            if (caller === undefined) return undefined
-            const verdict = now(caller, now_ms)
-            if (verdict !== caller) verified.delete(token)
+            const holder = verified.get(token)
+            if (holder === undefined) return undefined
+            const verdict = now(holder, now_ms)
+            if (verdict !== holder.caller) verified.delete(token)
             return verdict
           },
           issue: Effect.fnUntraced(function* (user) {

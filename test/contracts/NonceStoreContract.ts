@@ -1,6 +1,6 @@
 /** What every NonceStore keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
-import { Effect, type Layer } from "effect"
+import { Clock, Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { NonceStore } from "../../src/services/NonceStore.ts"
 
@@ -69,6 +69,26 @@ export const suite = <E>(name: string, layer: Layer.Layer<NonceStore, E>) =>
         yield* TestClock.adjust("1 day")
         const ever = yield* Effect.flip(store.claim("login", owner(5), "nonce-0006"))
         assert.strictEqual(ever._tag, "NonceReused")
+      })
+    )
+
+    it.effect("brings no nonce back with a clock that is set forward, and back again", () =>
+      Effect.gen(function* () {
+        const store = yield* NonceStore
+        const start = yield* Clock.currentTimeMillis
+        yield* store.claim("rest", owner(6), "nonce-0007")
+        // long enough for it to be forgotten, and for its place to be given away
+        yield* TestClock.adjust("1 hour")
+        yield* store.claim("rest", owner(6), "nonce-0008")
+        for (const at of [start + 1, start + 59_999]) {
+          yield* TestClock.setTime(at)
+          yield* Effect.flip(store.claim("rest", owner(6), "nonce-0007"))
+          yield* Effect.flip(store.claim("rest", owner(6), "nonce-0008"))
+        }
+        // what is kept for ever does not depend on the time
+        yield* store.claim("login", owner(6), "nonce-0007")
+        yield* TestClock.setTime(start + 7_200_000)
+        yield* store.claim("rest", owner(6), "nonce-0009")
       })
     )
   })

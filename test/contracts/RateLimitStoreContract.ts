@@ -1,6 +1,6 @@
 /** What every RateLimitStore keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
-import { Effect, type Layer, Schema } from "effect"
+import { Clock, Effect, type Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { RateLimitStore } from "../../src/services/RateLimitStore.ts"
 
@@ -76,6 +76,21 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
           { concurrency: "unbounded" }
         )
         assert.strictEqual(standings.filter(({ passed }) => passed).length, 10)
+      })
+    )
+
+    it.effect("neither frees a slot nor keeps it longer than a window when the clock is set back", () =>
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        yield* TestClock.adjust("2 hours")
+        const now = yield* Clock.currentTimeMillis
+        for (let i = 0; i < 3; i++) yield* store.take(log("back"))
+        yield* TestClock.setTime(now - 3_600_000)
+        assert.isFalse((yield* store.take(log("back"))).passed)
+        assert.strictEqual((yield* store.peek(log("back"))).wait_ms, 60_000)
+        yield* TestClock.adjust("60 seconds")
+        assert.isTrue((yield* store.take(log("back"))).passed)
+        yield* TestClock.setTime(now + 60_000)
       })
     )
 

@@ -1,15 +1,22 @@
-/** A clock that a test sets, on which nobody wakes: whole days pass at once, and what works at intervals is called by hand. */
+/**
+ * A clock that a test sets, on which nobody wakes: whole days pass at once, and what works at intervals is called by hand. A
+ * step changes what it shows, and no time passes.
+ */
 import { Clock, Effect, Layer } from "effect"
 
 export const stillClock = (start_ms: number) => {
   let now = start_ms
+  let stepped_ms = 0
+  const shown = () => now + stepped_ms
   return {
     set: (ms: number) => Effect.sync(() => void (now = ms)),
+    pass: (ms: number) => Effect.sync(() => void (now += ms)),
+    step: (ms: number) => Effect.sync(() => void (stepped_ms += ms)),
     layer: Layer.succeed(Clock.Clock, {
-      currentTimeMillisUnsafe: () => now,
-      currentTimeMillis: Effect.sync(() => now),
-      currentTimeNanosUnsafe: () => BigInt(now) * 1_000_000n,
-      currentTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
+      currentTimeMillisUnsafe: shown,
+      currentTimeMillis: Effect.sync(shown),
+      currentTimeNanosUnsafe: () => BigInt(shown()) * 1_000_000n,
+      currentTimeNanos: Effect.sync(() => BigInt(shown()) * 1_000_000n),
       monotonicTimeNanosUnsafe: () => BigInt(now) * 1_000_000n,
       monotonicTimeNanos: Effect.sync(() => BigInt(now) * 1_000_000n),
       sleep: () => Effect.never

@@ -93,6 +93,36 @@ describe("a token", () => {
     }).pipe(Effect.provide(tokens()))
   )
 
+  it.effect("is good for nobody before its time, nor after it, wherever the clock is set", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      const { expires_at_ms, token } = yield* service.issue(user)
+      const begins = (SECOND - 5) * 1000
+      const bothAt = (now: number) =>
+        Effect.andThen(
+          TestClock.setTime(now),
+          Effect.map(service.verify(token), (verdict) => [service.known(token, now) ?? "unknown", verdict])
+        )
+      assert.isObject(yield* service.verify(token))
+      for (const [now, ...verdicts] of [
+        [begins - 1, "unknown", "InvalidToken"],
+        [NOW - 3_600_000, "unknown", "InvalidToken"],
+        [expires_at_ms + 3_600_000, "unknown", "ExpiredToken"]
+      ] as const) {
+        // remembered when the clock is set, then asked for anew
+        yield* TestClock.setTime(NOW)
+        assert.isObject(yield* service.verify(token))
+        assert.strictEqual(service.known(token, now), verdicts[1])
+        assert.deepStrictEqual(yield* bothAt(now), [...verdicts])
+      }
+      for (const now of [begins, expires_at_ms - 1]) {
+        yield* TestClock.setTime(now)
+        assert.isObject(yield* service.verify(token))
+      }
+    }).pipe(Effect.provide(tokens()))
+  )
+
   /** A second policy over the same store: the gateway after its restart, or another one. */
   const another = (accounts: Accounts["Service"]) =>
     Effect.map(

@@ -21,15 +21,21 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore> =>
     const forever = new Set<string>()
     /** Expiry by nonce, oldest first: all are kept equally long. */
     const windowed = new Map<string, number>()
+    /** The last expiry that is forgotten: what expired by then may be a repetition. */
+    let forgotten_ms = -Infinity
     return NonceStore.of({
       claim: (space, owner, nonce) =>
         Effect.flatMap(Clock.currentTimeMillis, (now): Effect.Effect<void, NonceReused | NonceStoreUnavailable> => {
           for (const [name, expires_at_ms] of windowed) {
             if (expires_at_ms >= now) break
             windowed.delete(name)
+            forgotten_ms = Math.max(forgotten_ms, expires_at_ms)
           }
           const name = `${space} ${Hex.encode(nonceDigest(owner, nonce))}`
           if (forever.has(name) || windowed.has(name)) return Effect.fail(new NonceReused())
+          if (now <= forgotten_ms && space !== "login" && space !== "activation") {
+            return Effect.fail(new NonceStoreUnavailable({}))
+          }
           if (forever.size + windowed.size >= nonces_max) return Effect.fail(new NonceStoreUnavailable({}))
           if (space === "login" || space === "activation") forever.add(name)
           else windowed.set(name, now + retention_ms)

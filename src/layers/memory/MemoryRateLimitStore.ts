@@ -1,6 +1,7 @@
 /**
  * Sliding logs in this process. Bounded by keys: a key that has not passed for a window makes room first, else the one
  * that was asked for longest ago. Each bucket has its own keys, so that a flood of one cannot push out those of another.
+ * Windows are measured by the time that has passed: setting the clock neither frees a slot nor takes one.
  */
 import { Clock, Effect, Layer } from "effect"
 import { type Log, RateLimitStore, type Standing } from "../../services/RateLimitStore.ts"
@@ -32,6 +33,8 @@ const remember = (passes: Passes, now: number, limit: number): void => {
   passes.times[(passes.head + passes.count) % passes.times.length] = now
   passes.count++
 }
+
+const passedMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 export interface Options {
   /** Keys kept a bucket. Default 100 000. */
@@ -86,9 +89,9 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       }
 
       return RateLimitStore.of({
-        takeNow: (log) => take(log, clock.currentTimeMillisUnsafe()),
-        take: (log) => Effect.map(Clock.currentTimeMillis, (now) => take(log, now)),
-        peek: (log) => Effect.map(Clock.currentTimeMillis, (now) => peek(log, now))
+        takeNow: (log) => take(log, passedMillis(clock)),
+        take: (log) => Effect.clockWith((clock) => Effect.sync(() => take(log, passedMillis(clock)))),
+        peek: (log) => Effect.clockWith((clock) => Effect.sync(() => peek(log, passedMillis(clock))))
       })
     })
   )

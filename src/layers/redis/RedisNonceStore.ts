@@ -4,7 +4,8 @@
  *
  * The claims of a turn of the event loop are one script, so one round trip. The script finds a marker beside the nonces;
  * where the marker is gone, or Redis was started anew without a file that keeps what it acknowledged, nonces may be
- * forgotten that could still be used. Then every claim fails as unavailable until what was signed before is stale.
+ * forgotten that could still be used. Then every claim fails as unavailable until what was signed before is stale. So it is
+ * while the clock of Redis stands before a time that it has shown already: what it has forgotten by then could be used again.
  */
 import { Cause, Duration, Effect, Exit, Layer, Request, RequestResolver } from "effect"
 import { Hex } from "effect/encoding"
@@ -21,6 +22,8 @@ export interface Options {
 
 /** Claims that one script takes; more of a turn take several. */
 const BATCH_MAX = 256
+/** How much longer than its window Redis holds a nonce, in ms: as far its clock may be set back without notice. */
+const SLACK_MS = 1_000
 /** How often the marker is looked for while nobody claims, so that a loss is found before a claim is. */
 const LOOK_EVERY = "1 second"
 // the braces keep all keys in one slot
@@ -42,21 +45,23 @@ const claimScript = Redis.script(
     numberOfKeys: (_, __, nonces) => nonces.length + 1,
     lua: `${NOW}
 local retention = tonumber(ARGV[1])
-local marker = redis.call("HMGET", KEYS[1], "since", "run")
+local marker = redis.call("HMGET", KEYS[1], "since", "run", "seen")
 local since = tonumber(marker[1])
 if not since or (marker[2] ~= ARGV[2] and ARGV[3] == "0") then
   since = now
   redis.call("HSET", KEYS[1], "since", since)
 end
 if marker[2] ~= ARGV[2] then redis.call("HSET", KEYS[1], "run", ARGV[2]) end
-local answers = { math.max(0, since + retention + 1 - now) }
+local seen = tonumber(marker[3]) or now
+if now >= seen then redis.call("HSET", KEYS[1], "seen", now) end
+local answers = { math.max(0, since + retention + 1 - now, seen - ${SLACK_MS} - now) }
 if answers[1] > 0 then return answers end
 for i = 2, #KEYS do
   local last = tonumber(redis.call("GET", KEYS[i]))
   if last and now <= last then
     answers[i] = 0
   else
-    redis.call("SET", KEYS[i], now + retention, "PX", retention + 1000)
+    redis.call("SET", KEYS[i], now + retention, "PX", retention + ${SLACK_MS})
     answers[i] = 1
   end
 end

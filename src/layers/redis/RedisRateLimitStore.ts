@@ -27,6 +27,14 @@ const askScript = Redis.script(
     numberOfKeys: 1,
     lua: `${NOW}
 local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+local newest = tonumber(redis.call("LINDEX", key, -1))
+if newest and newest > now then
+  -- the clock was set back: nobody waits longer than a window for it, and nobody passes more often
+  local count = redis.call("LLEN", key)
+  redis.call("DEL", key)
+  for i = 1, count do redis.call("RPUSH", key, now) end
+  redis.call("PEXPIRE", key, window)
+end
 local oldest = tonumber(redis.call("LINDEX", key, 0))
 while oldest and oldest <= now - window do
   redis.call("LPOP", key)

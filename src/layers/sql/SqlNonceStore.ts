@@ -5,11 +5,16 @@
  * share a statement, and so a commit. Where all spaces share a connection that syncs every commit, that costs a sync: give
  * the windowed spaces a connection with `synchronous` "NORMAL" through `NonceStore.routed`; its claims survive the death
  * of the process, and after a loss of power the window is over.
+ *
+ * What is deleted leaves a mark, a row beside the nonces: up to when nonces are forgotten. A gateway whose clock was set
+ * back behind it refuses claims as unavailable until it has caught up. Nonces are deleted a while after they expired, so that
+ * clocks may be a little apart.
  */
 import { Array as Arr, Cause, Clock, Duration, Effect, FiberSet, Layer } from "effect"
 import { Hex } from "effect/encoding"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { nonceDigest } from "../../domain/Secrets.ts"
+import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { NonceReused, type NonceSpace, NonceStore, NonceStoreUnavailable } from "../../services/NonceStore.ts"
 import { migrateNonces } from "./migrations/accounts.ts"
 
@@ -26,6 +31,8 @@ const BATCH_MAX = 64
 const WAITING_MAX = 4096
 /** Rows deleted by one statement, so that claims wait little for it. */
 const PRUNE_ROWS = 1000
+/** The row that says up to when nonces are forgotten: no space has its name. */
+const MARK = { space: "forgotten", digest: new Uint8Array(0) }
 
 interface Claim {
   readonly space: NonceSpace
@@ -52,19 +59,36 @@ export const layer = (
       const insertWindowed = (claims: Arr.NonEmptyReadonlyArray<Claim>) =>
         Effect.flatMap(
           Clock.currentTimeMillis,
-          (now) => sql<{ readonly space: string; readonly digest: Uint8Array }>`
+          (now) => sql<{
+            readonly space: string
+            readonly digest: Uint8Array
+            readonly is_forgotten: boolean | number
+          }>`
             INSERT INTO windowed_nonces ${sql.insert(
               Arr.map(claims, ({ space, digest }) => ({ space, digest, expires_at_ms: now + retention_ms }))
             )}
             ON CONFLICT (space, digest) DO UPDATE SET expires_at_ms = excluded.expires_at_ms
             WHERE windowed_nonces.expires_at_ms < ${now}
-            RETURNING space, digest`
+            RETURNING space, digest, EXISTS (
+              SELECT 1 FROM windowed_nonces AS mark
+              WHERE mark.space = ${MARK.space} AND mark.digest = ${MARK.digest} AND mark.expires_at_ms >= ${now}
+            ) AS is_forgotten`
         )
 
+      const run = yield* FiberSet.makeRuntime<never>()
+      let isBehind = false
+      const tell = (now: boolean) => {
+        if (now === isBehind) return
+        isBehind = now
+        run(
+          now
+            ? Effect.logWarning("the clock was set back: API keys are refused until it has caught up")
+            : Effect.logInfo("API keys are taken again")
+        )
+      }
       let waiting = new Map<string, Claim>()
       /** Claims that the database has not answered. */
       let count = 0
-      const run = yield* FiberSet.makeRuntime<never>()
       const flush = () => {
         const claims = [...waiting.values()]
         waiting = new Map()
@@ -79,10 +103,17 @@ export const layer = (
               },
               onSuccess: (rows) => {
                 count -= some.length
-                const won = new Set(rows.map(({ space, digest }) => nameOf(space, digest)))
+                if (rows[0] !== undefined) tell(Boolean(rows[0].is_forgotten))
+                const won = new Map(rows.map((row) => [nameOf(row.space, row.digest), Boolean(row.is_forgotten)]))
                 for (const claim of some) {
-                  const name = nameOf(claim.space, claim.digest)
-                  claim.resume(won.has(name) ? Effect.void : Effect.fail(new NonceReused()))
+                  const isForgotten = won.get(nameOf(claim.space, claim.digest))
+                  claim.resume(
+                    isForgotten === undefined
+                      ? Effect.fail(new NonceReused())
+                      : isForgotten
+                        ? Effect.fail(new NonceStoreUnavailable({ cause: "the clock was set back" }))
+                        : Effect.void
+                  )
                 }
               }
             })
@@ -101,11 +132,22 @@ export const layer = (
         })
 
       const prune = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
+        const through = (yield* Clock.currentTimeMillis) - CLOCKS_APART_MS
+        const [old] = yield* sql<{ readonly last: number | string | null }>`
+          SELECT MAX(expires_at_ms) AS last FROM windowed_nonces
+          WHERE expires_at_ms < ${through} AND space <> ${MARK.space}`
+        if (old === undefined || old.last === null) return
+        const last = Number(old.last)
+        // the mark first: nothing is forgotten without it
+        yield* sql`
+          INSERT INTO windowed_nonces ${sql.insert({ ...MARK, expires_at_ms: last })}
+          ON CONFLICT (space, digest) DO UPDATE SET expires_at_ms = excluded.expires_at_ms
+          WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`
         while (true) {
           const rows = yield* sql`
             DELETE FROM windowed_nonces WHERE (space, digest) IN (
-              SELECT space, digest FROM windowed_nonces WHERE expires_at_ms < ${now} LIMIT ${PRUNE_ROWS}
+              SELECT space, digest FROM windowed_nonces
+              WHERE expires_at_ms <= ${last} AND space <> ${MARK.space} LIMIT ${PRUNE_ROWS}
             ) RETURNING 1`.values
           if (rows.length < PRUNE_ROWS) return
         }

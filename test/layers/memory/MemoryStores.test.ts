@@ -12,6 +12,7 @@ import * as MemoryReferralStore from "../../../src/layers/memory/MemoryReferralS
 import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
 import { NonceStore } from "../../../src/services/NonceStore.ts"
 import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
@@ -45,6 +46,22 @@ describe("bounds of the stores in memory", () => {
       yield* store.claim("rest", owner, "nonce-03")
     }).pipe(Effect.provide(MemoryNonceStore.layer({ nonces_max: 2 })))
   )
+
+  it.effect("MemoryRateLimitStore counts the time that passes, not what the clock is set to", () => {
+    const clock = stillClock(1_767_225_600_000)
+    return Effect.gen(function* () {
+      const store = yield* RateLimitStore
+      const take = store.take({ bucket: "public", key: "a", limit: 100, window_ms: 60_000 })
+      let passed = 0
+      // ten minutes, ten tries a second, and every minute the clock is an hour off
+      for (let tries = 0; tries < 6_000; tries++) {
+        if (tries % 600 === 300) yield* clock.step((tries / 300) % 4 === 1 ? 3_600_000 : -3_600_000)
+        if ((yield* take).passed) passed++
+        yield* clock.pass(100)
+      }
+      assert.strictEqual(passed, 1_000)
+    }).pipe(Effect.provide(MemoryRateLimitStore.layer()), Effect.provide(clock.layer))
+  })
 
   it.effect("MemoryRateLimitStore forgets the key that was asked for longest ago, in its own bucket only", () =>
     Effect.gen(function* () {

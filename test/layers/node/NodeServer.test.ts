@@ -97,7 +97,7 @@ describe("a client that sends slowly", () => {
     ]
   ] as const) {
     it(`${what}: is told 408 and closed, and others are served meanwhile`, async () => {
-      await open({ headers_ms: 400, request_ms: 800 })
+      await open({ headers_ms: 250, request_ms: 400 })
       const attackers = many(bytes)
       const dripping = setInterval(() => {
         for (const { socket } of attackers) if (drip !== "" && socket.writable) socket.write(drip)

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { spawn } from "node:child_process"
@@ -19,6 +19,7 @@ import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
 import { Accounts } from "../../../src/services/Accounts.ts"
 import { CompetitionStore, type Entry, placeOf } from "../../../src/services/CompetitionStore.ts"
 import { NonceStore } from "../../../src/services/NonceStore.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
@@ -119,8 +120,11 @@ describe("SqlNonceStore", () => {
       yield* TestClock.adjust("59 seconds")
       yield* store.claim("ws", owner, "nonce-late")
       assert.strictEqual(yield* count, 11_501)
+      // a minute longer than they count, and a mark for what is gone
       yield* TestClock.adjust("31 seconds")
-      assert.strictEqual(yield* count, 10_001)
+      assert.strictEqual(yield* count, 11_501)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* count, 10_002)
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 
@@ -155,6 +159,32 @@ describe("SqlNonceStore", () => {
       assert.strictEqual(stored!.n, 4096)
       yield* store.claim("ws", owner, "nonce-5000")
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
+  )
+
+  it.effect("of gateways whose clocks are 30 s off, each its way, admits no nonce twice", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const start = 1_767_225_600_000
+      const gateway = (off_ms: number) =>
+        Effect.gen(function* () {
+          const clock = stillClock(start + off_ms)
+          const built = Layer.build(Layer.fresh(SqlNonceStore.layer())).pipe(
+            Effect.provideService(SqlClient.SqlClient, sql)
+          )
+          const store = Context.get(yield* built.pipe(Effect.provide(clock.layer)), NonceStore)
+          const claim = Effect.result(store.claim("rest", owner, "nonce-0001")).pipe(Effect.provide(clock.layer))
+          return { pass: clock.pass, claim }
+        })
+      const slow = yield* gateway(-30_000)
+      assert.strictEqual((yield* slow.claim)._tag, "Success")
+      for (let passed = 0; passed < 60_000; passed += 15_000) {
+        yield* slow.pass(15_000)
+        // one that starts deletes what it takes for expired
+        yield* gateway(30_000 + passed + 15_000)
+        // by its own clock the signature may have been a window ahead, and is good for another one
+        assert.strictEqual((yield* slow.claim)._tag, "Failure", `${passed}`)
+      }
+    }).pipe(Effect.provide(Layer.fresh(memory)))
   )
 
   it.effect("names an outage", () =>
