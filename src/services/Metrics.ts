@@ -5,6 +5,7 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
+import { Readiness } from "./Readiness.ts"
 
 /** Upper ends of the classes of durations, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -31,10 +32,11 @@ export class Metrics extends Context.Service<
     readonly text: Effect.Effect<string>
   }
 >()("gateway/services/Metrics") {
-  static readonly layer: Layer.Layer<Metrics, never, BackendHealth> = Layer.effect(
+  static readonly layer: Layer.Layer<Metrics, never, BackendHealth | Readiness> = Layer.effect(
     Metrics,
     Effect.gen(function* () {
       const health = yield* BackendHealth
+      const readiness = yield* Readiness
       const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
 
       const kinds = new Map<string, Metric.Histogram<number>>()
@@ -61,6 +63,9 @@ export class Metrics extends Context.Service<
         })
       let open = 0
       gauge("gateway_ws_connections", "Open WebSockets", {}, () => open)
+      const state = { ready: false, database: false }
+      gauge("gateway_ready", "1: traffic should come", {}, () => Number(state.ready))
+      gauge("gateway_database_up", "1: the database answers", {}, () => Number(state.database))
       const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
       for (const [backend, link] of Object.entries(links)) {
         gauge("gateway_backend_up", "1: connected and not lagging", { backend }, () => (link().ill ? 0 : 1))
@@ -73,7 +78,11 @@ export class Metrics extends Context.Service<
         sockets: (by) => {
           open += by
         },
-        text: Effect.sync(() => PrometheusMetrics.formatUnsafe(context))
+        text: Effect.map(readiness.check, ({ database, ready }) => {
+          state.ready = ready
+          state.database = database.connected
+          return PrometheusMetrics.formatUnsafe(context)
+        })
       })
     })
   )
