@@ -131,10 +131,13 @@ describe.concurrent("a signal to stop", { timeout: 60_000 }, () => {
 
   it("twice: ends at once", () =>
     inDirectory(async (start) => {
-      const gateway = await start({ DRAIN_MS: "20000" })
+      // the second socket would be closed minutes after the first
+      const gateway = await start({ DRAIN_MS: "600000" })
       const sockets = await Promise.all(Array.from({ length: 3 }, () => Socket.open(gateway, "/ws/public")))
       process.kill(gateway.pid, "SIGTERM")
-      await sockets[0]!.next("going away", ({ op }) => op === "error")
+      for (const socket of sockets) await socket.next("going away", ({ op }) => op === "error")
+      assert.strictEqual((await sockets[0]!.closing()).code, 1001)
+      for (const socket of sockets.slice(1)) assert.isUndefined(socket.closed, "the closing is not spread")
       const notReady = await call(gateway, "GET", "/ready")
       assert.deepStrictEqual([notReady.status, notReady.headers.get("connection")], [503, "close"])
       // later than an echo of the first
