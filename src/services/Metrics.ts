@@ -5,6 +5,7 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
+import { Leadership } from "./Leadership.ts"
 import { Readiness } from "./Readiness.ts"
 
 /** Upper ends of the classes of durations, in seconds. */
@@ -37,6 +38,7 @@ export class Metrics extends Context.Service<
     Effect.gen(function* () {
       const health = yield* BackendHealth
       const readiness = yield* Readiness
+      const leadership = yield* Leadership
       const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
 
       const kinds = new Map<string, Metric.Histogram<number>>()
@@ -66,6 +68,8 @@ export class Metrics extends Context.Service<
       const state = { ready: false, database: false }
       gauge("gateway_ready", "1: traffic should come", {}, () => Number(state.ready))
       gauge("gateway_database_up", "1: the database answers", {}, () => Number(state.database))
+      const leads = () => (leadership.term() === undefined ? 0 : 1)
+      gauge("gateway_leads", "1: this gateway writes the read model", {}, leads)
       const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
       for (const [backend, link] of Object.entries(links)) {
         gauge("gateway_backend_up", "1: connected and not lagging", { backend }, () => (link().ill ? 0 : 1))

@@ -16,6 +16,7 @@ import { assert } from "vitest"
 import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
+import * as Cluster from "../../src/layers/Cluster.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
@@ -100,7 +101,11 @@ export const startExchange = async (
   }
   const runtime = ManagedRuntime.make(
     Layer.unwrap(
-      Effect.map(settings, (settings) => Gateway.layer(settings).pipe(Layer.provide(Standalone.layer(settings))))
+      Effect.map(settings, (settings) =>
+        Gateway.layer(settings).pipe(
+          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings))
+        )
+      )
     ).pipe(
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
