@@ -6,12 +6,11 @@ import { settings as backendSettings } from "../../src/backend/Settings.ts"
 import { settings, table } from "../../src/layers/Settings.ts"
 import { compositions, IMAGE, objects, probesOf, programs, text, type Value } from "./Manifests.ts"
 
-/** Settings of gateways that share what they know. Source: contract 13. */
-const FLEET = ["DATABASE_URL", "REDIS_URL", "NATS_URL"]
-const known: Readonly<Record<string, ReadonlySet<string>>> = {
-  "src/main.ts": new Set([...Object.values(table).map(({ name }) => name), ...FLEET]),
-  "src/backend/main.ts": new Set([...text("src/backend/Settings.ts").matchAll(/\("([A-Z_]+)"/gu)].map((m) => m[1]!))
-}
+const BACKEND = "src/backend/main.ts"
+const ofGateway = new Set(Object.values(table).map(({ name }) => name))
+const ofBackend = new Set([...text("src/backend/Settings.ts").matchAll(/\("([A-Z_]+)"/gu)].map((m) => m[1]!))
+/** What a program reads; the relay reads the gateway's. */
+const known = (main: string): ReadonlySet<string> => (main === BACKEND ? ofBackend : ofGateway)
 
 /** What stands for a secret while its setting is read. */
 const secrets: Readonly<Record<string, string>> = {
@@ -25,6 +24,8 @@ const isSecret = (value: string): boolean => value.startsWith("secret ") || valu
 
 const kinds = (kind: string): ReadonlyArray<Value> => objects().filter((object) => object.kind === kind)
 const workloads = () => objects().filter((object) => object.spec?.template !== undefined)
+/** Those that are asked something. */
+const servers = () => workloads().filter(({ spec }) => spec.template.spec.containers[0].ports !== undefined)
 
 describe("the programs that deploy/ starts", () => {
   it("are those of this project", () => {
@@ -34,7 +35,9 @@ describe("the programs that deploy/ starts", () => {
         "deploy/compose.yml: gateway src/main.ts",
         "deploy/compose.fleet.yml: gateway src/main.ts",
         "deploy/compose.fleet.yml: backend src/backend/main.ts",
+        "deploy/compose.fleet.yml: relay src/layers/nats/main.ts",
         "Deployment trading-gateway src/main.ts",
+        "Deployment trading-relay src/layers/nats/main.ts",
         "StatefulSet trading-backend src/backend/main.ts"
       ]
     )
@@ -44,11 +47,11 @@ describe("the programs that deploy/ starts", () => {
 
   it("are given settings that they have, with values that they take", async () => {
     for (const { env, main, where } of programs()) {
-      for (const name of Object.keys(env)) assert.isTrue(known[main]!.has(name), `${where}: ${name}`)
+      for (const name of Object.keys(env)) assert.isTrue(known(main).has(name), `${where}: ${name}`)
       const given = Object.fromEntries(
         Object.entries(env).map(([name, value]) => [name, isSecret(value) ? secrets[name] : value])
       )
-      const read = (main === "src/main.ts" ? Effect.asVoid(settings) : Effect.asVoid(backendSettings)).pipe(
+      const read = (main === BACKEND ? Effect.asVoid(backendSettings) : Effect.asVoid(settings)).pipe(
         Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(given)))
       )
       await Effect.runPromise(read).catch((error) => assert.fail(`${where}: ${error}`))
@@ -68,6 +71,7 @@ describe("the programs that deploy/ starts", () => {
     for (const { env, where } of programs()) assert.isAtMost(drain_s(env) + 10 + 5, 30, where)
     for (const { metadata, spec } of workloads()) {
       const { containers, terminationGracePeriodSeconds } = spec.template.spec
+      if (containers[0].args[0] !== "src/main.ts") continue
       const before = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
       assert.isAtLeast(terminationGracePeriodSeconds, before + 30, metadata.name)
     }
@@ -81,13 +85,13 @@ describe("the programs that deploy/ starts", () => {
 
 describe("the manifests", () => {
   it("reach what they select", () => {
-    const labels = workloads().map(({ spec }) => JSON.stringify(spec.template.metadata.labels))
+    const labels = servers().map(({ spec }) => JSON.stringify(spec.template.metadata.labels))
     for (const { metadata, spec } of workloads()) {
       assert.deepStrictEqual(spec.selector.matchLabels, spec.template.metadata.labels, metadata.name)
     }
     for (const { metadata, spec } of kinds("Service")) {
       assert.include(labels, JSON.stringify(spec.selector), metadata.name)
-      const ports = workloads().flatMap(({ spec }) => spec.template.spec.containers[0].ports)
+      const ports = servers().flatMap(({ spec }) => spec.template.spec.containers[0].ports)
       for (const { targetPort } of spec.ports) assert.isTrue(ports.some(({ name }: Value) => name === targetPort))
     }
     const budgets = kinds("PodDisruptionBudget").map(({ spec }) => JSON.stringify(spec.selector.matchLabels))
@@ -106,8 +110,8 @@ describe("the manifests", () => {
         .filter((program) => program.main === main)
         .flatMap((program) => program.ports.map(({ containerPort }) => containerPort))
     assert.deepStrictEqual(ports("src/main.ts"), [Number(table.port.default)])
-    assert.deepStrictEqual(ports("src/backend/main.ts"), [3011])
-    for (const object of workloads()) {
+    assert.deepStrictEqual(ports(BACKEND), [3011])
+    for (const object of servers()) {
       const { ports } = object.spec.template.spec.containers[0]
       assert.lengthOf(probesOf(object), 3)
       for (const { grpc, httpGet } of probesOf(object)) {
@@ -139,7 +143,7 @@ describe("the manifests", () => {
         (volume: Value) => volume.name ?? volume.metadata.name
       )
       assert.deepStrictEqual(
-        containers[0].volumeMounts.map(({ name }: Value) => name),
+        (containers[0].volumeMounts ?? []).map(({ name }: Value) => name),
         named,
         metadata.name
       )

@@ -31,7 +31,7 @@ export const probesOf = (object: Value): ReadonlyArray<Value> =>
 /** A program of this project as a file starts it. */
 export interface Program {
   readonly where: string
-  /** `src/main.ts` or `src/backend/main.ts`. */
+  /** The entry that it runs, such as `src/main.ts`. */
   readonly main: string
   /** Secrets are told as a reference, `secret NAME/KEY`. */
   readonly env: Readonly<Record<string, string>>
@@ -63,7 +63,7 @@ const orchestrated = (): ReadonlyArray<Program> => {
           [name]: value ?? `secret ${valueFrom.secretKeyRef.name}/${valueFrom.secretKeyRef.key}`
         }))
       ),
-      ports: container.ports
+      ports: container.ports ?? []
     }))
   )
 }
