@@ -283,12 +283,16 @@ export const login = async (exchange: Pick<Exchange, "url">, keys: Keys, now = D
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Frame = any
 
-/** Every record of a list, page after page. */
+/** Every record of a list, page after page. A gateway that catches up with its backend (503) is asked again. */
 export const listAll = async (exchange: Pick<Exchange, "url">, path: string, token: string): Promise<Array<Frame>> => {
   const all: Array<Frame> = []
   for (let cursor = ""; ;) {
     const page = `${path}${path.includes("?") ? "&" : "?"}limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
-    const { body, status } = await call(exchange, "GET", page, { token })
+    const { body, status } = await eventually(
+      page,
+      () => call(exchange, "GET", page, { token }),
+      (answer) => answer.status !== 503
+    )
     if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
     all.push(...body.list)
     cursor = body.next_page_cursor
@@ -301,7 +305,7 @@ export const eventually = async <A>(
   what: string,
   ask: () => Promise<A>,
   is: (answer: A) => boolean,
-  limit_ms = 10_000
+  limit_ms = 20_000
 ): Promise<A> => {
   const deadline = Date.now() + limit_ms
   for (;;) {
