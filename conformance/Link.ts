@@ -41,7 +41,7 @@ export const statusName = (code: number): string => status[code] ?? `status ${co
 
 /** A refusal that no case has asked for. */
 export const unasked = ({ rpc, code, details }: Refusal): Broken =>
-  new Broken({ message: `${rpc} answered ${statusName(code)}: ${details}` })
+  new Broken({ message: `${rpc.split("/").at(-1)} answered ${statusName(code)}: ${details}` })
 
 export interface Link {
   readonly ask: <Req, Res>(rpc: Rpc<Req, Res>, request: Req) => Effect.Effect<Res, Refusal>

@@ -20,12 +20,11 @@ const count = (outcomes: ReadonlyArray<Outcome>) => {
 
 /** The last line. */
 export const summary = (outcomes: ReadonlyArray<Outcome>): string => {
-  const of = (level: string) => {
+  const levels = (["core", "full"] as const).flatMap((level) => {
     const { failed, passed } = count(outcomes.filter((outcome) => outcome.level === level))
-    return `${level} ${passed} of ${passed + failed}`
-  }
-  const verdict = count(outcomes).failed === 0 ? "conforms" : "does not conform"
-  return `${verdict}: ${of("core")}, ${of("full")} passed`
+    return passed + failed === 0 ? [] : [`${level} ${passed} of ${passed + failed}`]
+  })
+  return `${count(outcomes).failed === 0 ? "conforms" : "does not conform"}: ${levels.join(", ")} passed`
 }
 
 /** `{ passed, failed, cases: [{ name, level, clause, claim, took_ms, failure? }] }`. */

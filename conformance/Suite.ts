@@ -2,13 +2,18 @@
 import { Cause, Clock, Effect, Exit } from "effect"
 import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
 import { Broken, type Case, type Level } from "./Case.ts"
+import * as Accounts from "./cases/Accounts.ts"
 import * as Audit from "./cases/Audit.ts"
 import * as Book from "./cases/Book.ts"
 import * as Commands from "./cases/Commands.ts"
+import * as Entry from "./cases/Entry.ts"
 import * as Funds from "./cases/Funds.ts"
 import * as Matching from "./cases/Matching.ts"
 import * as Prices from "./cases/Prices.ts"
+import * as Risk from "./cases/Risk.ts"
 import * as Sequence from "./cases/Sequence.ts"
+import * as Unary from "./cases/Unary.ts"
+import * as Waiting from "./cases/Waiting.ts"
 import { cancelOf } from "./Orders.ts"
 import { pick } from "./Record.ts"
 import { type Options, World } from "./World.ts"
@@ -21,6 +26,11 @@ export const cases: ReadonlyArray<Case> = [
   ...Funds.cases,
   ...Book.cases,
   ...Matching.cases,
+  ...Unary.cases,
+  ...Entry.cases,
+  ...Waiting.cases,
+  ...Accounts.cases,
+  ...Risk.cases,
   ...Audit.cases
 ]
 

@@ -64,9 +64,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const { symbol } = instrument
   const { prices } = yield* ask.referee(RefereeService.getPrices, { symbols: [symbol] })
   const opening = yield* ask.sequencer(SequencerService.getOrderBook, { symbol, depth: 0 })
+  const { orders } = yield* ask.sequencer(SequencerService.getOpenOrders, { symbol, page_token: "" })
   yield* expect(
-    opening.bids.length + opening.asks.length === 0,
-    `the book of ${symbol} is not empty: the suite needs a market to itself (of the embedded backend: SIM_MAKER=off)`
+    opening.bids.length + opening.asks.length + orders.length === 0,
+    `${symbol} has open orders: the suite needs a market to itself (of the embedded backend: SIM_MAKER=off)`
   )
   const rules = yield* rulesOf(instrument, prices[0]?.mark_price ?? "")
   const { epoch, head_seq } = yield* ask.sequencer(SequencerService.getHead, {})
