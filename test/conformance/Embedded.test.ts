@@ -1,7 +1,13 @@
 /** The embedded backend conforms; one that lies does not, and is told why. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cases } from "../../conformance/Suite.ts"
-import type { Event, StreamEventsResponse, SubmitStreamResponse } from "../../src/proto/gateway/v1/sequencer.ts"
+import {
+  type CommandResult,
+  type Event,
+  OrderCause,
+  type StreamEventsResponse,
+  type SubmitStreamResponse
+} from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason } from "../../src/proto/gateway/v1/types.ts"
 import { type Lie, start } from "../doubles/Liar.ts"
 import { failures, startEmbedded } from "./Run.ts"
@@ -27,6 +33,24 @@ const acks =
     }
   ]
 const isFill = ({ event }: Event) => event?.$case === "execution_created" && event.value.execution?.is_maker === true
+
+/** The outcome with the place of another one, where both are acknowledgements. */
+const withPlaceOf = ({ outcome }: CommandResult, other: CommandResult | undefined): CommandResult["outcome"] =>
+  outcome?.$case === "ack" && other?.outcome?.$case === "ack"
+    ? { ...outcome, value: { ...outcome.value, seq: other.outcome.value.seq } }
+    : outcome
+
+/** Moves the time of every event by as many ms as the stream was taken up. */
+const retelling = (): Lie => {
+  let subscriptions = 0
+  return {
+    subscription: (request) => {
+      subscriptions++
+      return request
+    },
+    frame: events((event) => ({ ...event, ts_ms: event.ts_ms + subscriptions }))
+  }
+}
 
 interface Told {
   readonly lie: Lie
@@ -115,6 +139,61 @@ const lies: Readonly<Record<string, Told>> = {
     },
     cases: ["decimals", "deposit"],
     message: /^event \d+ holds the number "0\.0"$|^event \d+ \(balance_changed\) holds the number "0\.0"$/u
+  },
+  "counts the changes of its book in twos": {
+    lie: {
+      frame: events((event) =>
+        event.event?.$case === "book_changed"
+          ? {
+              ...event,
+              event: { ...event.event, value: { ...event.event.value, book_seq: event.event.value.book_seq * 2 } }
+            }
+          : event
+      )
+    },
+    cases: ["book-changes", "fill"],
+    message: /^event \d+ \(book_changed\): book_seq \d+ came after \d+$/u
+  },
+  "lets an order go where no row leads": {
+    lie: {
+      frame: events((event) =>
+        event.event?.$case === "order_changed"
+          ? {
+              ...event,
+              event: { ...event.event, value: { ...event.event.value, cause: OrderCause.ORDER_CAUSE_EXPIRED } }
+            }
+          : event
+      )
+    },
+    cases: ["statuses", "fill"],
+    message: /^event \d+ \(order_changed\): order [0-9a-f-]+ cannot go from nothing to NEW as EXPIRED$/u
+  },
+  "tells who comes back something else": {
+    lie: retelling(),
+    cases: ["resume"],
+    message: /^event \d+ is not what it was when it was sent first$/u
+  },
+  "gives places in another order": {
+    lie: {
+      answer: ({ results }) => [
+        { results: results.map((result, i) => ({ outcome: withPlaceOf(result, results.at(-1 - i)) })) }
+      ]
+    },
+    cases: ["in-flight"],
+    message: /^command [0-9a-f-]+ has place \d+; the one sent before it has \d+$/u
+  },
+  "refuses without a reason": {
+    lie: {
+      answer: ({ results }) => [
+        {
+          results: results.map(({ outcome }) => ({
+            outcome: outcome?.$case === "status" ? { ...outcome, value: { ...outcome.value, reason: "" } } : outcome
+          }))
+        }
+      ]
+    },
+    cases: ["refusals"],
+    message: /^the refusal of cancel_order: expected \["NOT_FOUND","SymbolNotFound"\], got \["NOT_FOUND",""\]$/u
   },
   "answers a book of before": {
     lie: { book: (book) => ({ ...book, bids: [], asks: [] }) },
