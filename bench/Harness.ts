@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { cpus, loadavg, release } from "node:os"
 import { dirname, join } from "node:path"
@@ -18,6 +18,8 @@ interface Usage {
   /** Of the main thread alone. */
   readonly main_us: number
   readonly rss_mb: number
+  /** The heap, and what it holds outside. */
+  readonly heap_mb: number
   readonly gc_ms: number
 }
 
@@ -25,7 +27,14 @@ interface Usage {
 export interface Server {
   readonly name: string
   readonly port: number
+  readonly pid: number
+  /** What it said besides its port when it was ready. */
+  readonly told: Readonly<Record<string, unknown>>
   readonly usage: () => Promise<Usage>
+  /** The same after a full garbage collection. */
+  readonly settled: () => Promise<Usage>
+  /** Sends a message and waits for the answer. */
+  readonly ask: <A>(message: unknown) => Promise<A>
   readonly stop: () => Promise<void>
 }
 
@@ -33,6 +42,12 @@ export interface Server {
 export const pin = (pid: number, core: number) => {
   if (existsSync("/usr/bin/taskset")) execFileSync("taskset", ["-apc", String(core), String(pid)], { stdio: "ignore" })
 }
+
+/** CPU time of all threads of a process, in us. */
+export const cpuOf = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000)
+    .reduce((sum, each) => sum + each, 0)
 
 /** Starts a server module; it sends `{ port }` when it serves, and its usage when asked. */
 export const start = async (
@@ -53,16 +68,21 @@ export const start = async (
       fail = reject
       child.once("message", (message) => resolve(message as A))
     })
-  const { port } = await next<{ readonly port: number }>()
+  const { port, ...told } = await next<{ readonly port: number }>()
   pin(child.pid!, core)
+  const ask = <A>(message: unknown): Promise<A> => {
+    const answer = next<A>()
+    child.send(message as object)
+    return answer
+  }
   return {
     name,
     port,
-    usage: () => {
-      const answer = next<Usage>()
-      child.send("usage")
-      return answer
-    },
+    pid: child.pid!,
+    told,
+    usage: () => ask("usage"),
+    settled: () => ask("settled"),
+    ask,
     stop: () =>
       new Promise((resolve) => {
         child.once("exit", () => resolve())

@@ -4,6 +4,8 @@ import { availableParallelism } from "node:os"
 
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
   journal: () => import("./Journal.bench.ts"),
+  "event-latency": () => import("./EventLatency.bench.ts"),
+  fanout: () => import("./FanOut.bench.ts"),
   list: () => import("./List.bench.ts"),
   "rest-read": () => import("./RestRead.bench.ts"),
   "signed-order": () => import("./SignedOrder.bench.ts"),

@@ -1,9 +1,10 @@
 /**
- * A bot in a page: logs in, takes money from the faucet, follows its own orders, and keeps one bid a tick below the best.
+ * A bot in a page: logs in, takes money from the faucet, keeps its account and the book, and holds one bid a tick below the best.
  *
- * `node examples/bot.ts`, against a gateway on port 3010. Stops by itself after ten seconds.
+ * Both are kept for it: after a lost line they go on where they stood. `node examples/bot.ts`, against a gateway on port 3010.
+ * Stops by itself after ten seconds.
  */
-import { Effect } from "effect"
+import { Effect, HashMap } from "effect"
 import { fileURLToPath } from "node:url"
 import { Client, Wallet } from "../src/client/index.ts"
 import * as Decimal from "../src/domain/Decimal.ts"
@@ -16,16 +17,16 @@ export const bot = Effect.fnUntraced(function* (baseUrl: string, rounds: number)
   yield* client.login(Wallet.generate().wallet)
   const vault = (yield* client.user.subAccounts()).list[0]!.sub_account_address
   yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: "1000" } })
-  yield* client.feed({
-    topics: ["order"],
-    onEvent: ({ data }) => console.log("order", JSON.stringify(data).slice(0, 120))
-  })
-  const market = yield* client.feed({ topics: [`orderbook.50.${SYMBOL}`] })
+  const account = yield* client.ownAccount
+  const book = yield* client.book(SYMBOL, 50)
   let placed = 0
   for (let round = 0; round < rounds; round++) {
     yield* Effect.sleep("1 second")
-    const best = market.book(SYMBOL, 50)?.bids(1)[0]
-    if (best === undefined) continue
+    const best = book.get().bids(1)[0]
+    if (best === undefined || !book.get().sound) continue
+    const { balances, orders } = account.get()
+    console.log([...HashMap.values(orders)].map(({ price, qty }) => `${qty} at ${price}`))
+    console.log([...HashMap.values(balances)].map(({ asset, available_balance }) => `${available_balance} ${asset}`))
     yield* client.order.cancelAll({ payload: { sub_account_address: vault, symbol: SYMBOL } })
     const price = Decimal.format(Decimal.parse(best[0]) - Decimal.parse("0.1"))
     yield* client.order.create({

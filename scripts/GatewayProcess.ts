@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Time a start may take, in ms. */
+/** Time a start may take unless the caller says otherwise, in ms. */
 const READY_MS = 30_000
 /** Time a stop may take, in ms: the shutdown's own limit. */
 const STOP_MS = 30_000
@@ -49,6 +49,8 @@ export const startGateway = async (options: {
   readonly dataDir: string
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
+  /** Time that it may take, in ms. */
+  readonly ready_ms?: number
   /** Is given every line that it prints, on both streams. */
   readonly onLine?: (line: string) => void
 }): Promise<GatewayProcess> => {
@@ -70,14 +72,15 @@ export const startGateway = async (options: {
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
   const output = () => lines.join("\n")
   const url = `http://127.0.0.1:${port}`
-  const deadline = Date.now() + READY_MS
+  const ready_ms = options.ready_ms ?? READY_MS
+  const deadline = Date.now() + ready_ms
   for (;;) {
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new Error(`the gateway ended with ${child.exitCode ?? child.signalCode}:\n${output()}`)
     }
     if (Date.now() > deadline) {
       child.kill("SIGKILL")
-      throw new Error(`the gateway was not ready in ${READY_MS} ms:\n${output()}`)
+      throw new Error(`the gateway was not ready in ${ready_ms} ms:\n${output()}`)
     }
     const answer = await fetch(`${url}/ready`).catch(() => undefined)
     if (answer?.status === 200) break

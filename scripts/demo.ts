@@ -52,6 +52,7 @@ const told: Record<string, ReadonlyArray<string>> = {
 
 /** Prints the updates of a private feed. */
 const listen = (name: Name) => (event: Feed.FeedEvent) => {
+  if (!("topic" in event) || !("data" in event)) return
   const keys = told[event.topic]
   if (keys === undefined || !("list" in event.data) || event.data.type !== "update") return
   const { list, seq } = event.data as { readonly list: ReadonlyArray<object>; readonly seq: number }

@@ -1,27 +1,29 @@
 /**
- * `npm run replay -- FILE [--steps N] [--crashes N] [--seed N]`: plays a recorded exchange session through a gateway of its own.
+ * `npm run replay -- FILE [--steps N] [--pauses N] [--subscribers N] [--crashes N] [--seed N]`: plays a recorded exchange
+ * session through a gateway of its own. A file that ends with `.ndjson.gz` is a depth feed, of which only the number of
+ * subscribers can be said.
  *
+ * Subscribers keep the book at its four depths; at every pause each of their books is compared with REST.
  * With --crashes the whole process is killed that many times at random moments, started again, and everything that was
  * acknowledged is looked for.
  */
 import { Effect } from "effect"
 import { execFileSync } from "node:child_process"
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
-import { Client } from "../src/client/index.ts"
 import { type GatewayProcess, startGateway } from "./GatewayProcess.ts"
+import { holdIndex, prepare } from "./replay/Gateway.ts"
 import * as History from "./replay/History.ts"
-import { INDEX_PRICE, marketsFile, SYMBOL } from "./replay/Market.ts"
+import * as Levels from "./replay/Levels.ts"
+import { futures, INDEX_PRICE } from "./replay/Market.ts"
 import { replay, type Report } from "./replay/Replay.ts"
 import { read, type Resting } from "./replay/Session.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Opening auction of the session, Unix ns. */
 const OPENS_AT = 1_703_545_200_000_000_000n
-const ADMIN = { username: "replay", password: "replay-of-a-session" }
 
 export interface Options {
   readonly file: string
@@ -29,6 +31,7 @@ export interface Options {
   readonly opening?: number
   readonly steps: number
   readonly pauses: number
+  readonly subscribers: number
   readonly crashes: number
   readonly seed: number
   readonly onProgress: (done: number, total: number, report: Report) => void
@@ -71,21 +74,8 @@ const verify = (dataDir: string): { readonly state_hash: string; readonly entrie
   )
 
 export const run = async (options: Options): Promise<Outcome> => {
-  const dataDir = mkdtempSync(join(tmpdir(), "gateway-replay-"))
-  const markets = join(dataDir, "markets.json")
-  writeFileSync(markets, marketsFile)
-  const env = {
-    MARKETS_FILE: markets,
-    INDEX_SOURCE: "manual",
-    SIM_MAKER: "off",
-    FAUCET_DAILY_LIMIT: "1000000000000000",
-    RATE_LIMIT_MODE: "off",
-    WS_CONNECTIONS_PER_IP: "0",
-    WS_CONNECTIONS_PER_USER: "0",
-    ADMIN_USERNAME: ADMIN.username,
-    ADMIN_PASSWORD: ADMIN.password,
-    LOG_LEVEL: "error"
-  }
+  const place = prepare(futures)
+  const { dataDir, env } = place
   let gateway: GatewayProcess = await startGateway({ dataDir, env })
   const { port, url } = gateway
   const whole = read(options.file, OPENS_AT)
@@ -104,13 +94,13 @@ export const run = async (options: Options): Promise<Outcome> => {
     gateway = await startGateway({ dataDir, env, port })
   }
   const program = Effect.gen(function* () {
-    const admin = yield* Client.make({ baseUrl: url, admin: ADMIN })
-    yield* admin.admin.indexPrice({ payload: { symbol: SYMBOL, price: INDEX_PRICE } })
+    yield* holdIndex(url, futures)
     const { report, traders } = yield* replay({
       baseUrl: url,
       session,
       steps: options.steps,
       pauses: options.pauses,
+      subscribers: options.subscribers,
       onProgress: options.onProgress,
       beforeRequest: async (request, traders, acknowledged) => {
         await restarted
@@ -140,7 +130,7 @@ export const run = async (options: Options): Promise<Outcome> => {
     await gateway.kill()
     throw new Error(`the replay failed:\n${gateway.output()}`, { cause: error })
   } finally {
-    rmSync(dataDir, { recursive: true, force: true })
+    place.remove()
   }
 }
 
@@ -169,14 +159,23 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     options: {
       steps: { type: "string" },
       pauses: { type: "string", default: "100" },
+      subscribers: { type: "string", default: "4" },
       crashes: { type: "string", default: "0" },
       seed: { type: "string", default: "1" }
     }
   })
   const file = positionals[0]
   if (file === undefined || !existsSync(file)) {
-    console.error("usage: npm run replay -- FILE [--steps N] [--pauses N] [--crashes N] [--seed N]")
+    console.error("usage: npm run replay -- FILE [--steps N] [--pauses N] [--subscribers N] [--crashes N] [--seed N]")
     process.exit(2)
+  }
+  const subscribers = Number(values.subscribers)
+  if (file.endsWith(".ndjson.gz")) {
+    const told = await Levels.play({ messages: Levels.readFeed(file), subscribers, every: 1 })
+    console.log(
+      `${told.messages} messages of a depth feed, ${told.requests} requests: ${told.bookChecks} books equal to REST and to the feed, ${told.bookFaults} checksum or gap faults, ${told.crossed} crossed`
+    )
+    process.exit(told.bookFaults + told.crossed === 0 ? 0 : 1)
   }
   const bar = (done: number, total: number, report: Report) => {
     const width = 30
@@ -189,6 +188,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     file,
     steps: Number(values.steps ?? Number.MAX_SAFE_INTEGER),
     pauses: Number(values.pauses),
+    subscribers,
     crashes: Number(values.crashes),
     seed: Number(values.seed),
     onProgress: bar

@@ -1,6 +1,7 @@
 /**
- * Holds the OpenAPI document against other people's tools: linters, a validating proxy in front of a running exchange,
- * and code generators whose clients place an order. The tools are installed into a folder of their own.
+ * Holds the documents against other people's tools: of the OpenAPI one linters, a validating proxy in front of a running
+ * exchange, and code generators whose clients place an order; of the AsyncAPI one its parser. The tools are installed into
+ * a folder of their own.
  *
  * `npm run third-party`; `THIRD_PARTY_DIR` keeps the folder for the next run.
  */
@@ -9,6 +10,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { makeWorld, type World } from "../test/spec/World.ts"
+import * as AsyncApi from "./third-party/AsyncApi.ts"
 import { type Generator, generators } from "./third-party/Clients.ts"
 import { throughPrism } from "./third-party/Prism.ts"
 import { suiteThroughPrism } from "./third-party/Suite.ts"
@@ -16,6 +18,7 @@ import { install, run } from "./third-party/Tools.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const document = join(root, "docs/openapi.json")
+const feeds = join(root, "docs/asyncapi.json")
 const ORDER_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/mu
 /** Lines of a tool that are shown when it fails. */
 const LINES_SHOWN = 30
@@ -50,6 +53,8 @@ const lint = async (home: string): Promise<void> => {
   )
   const redocly = await run(home, home, ["redocly", "lint", document], { REDOCLY_TELEMETRY: "off" })
   note("redocly", redocly.ok, redocly.ok ? "0 errors" : "errors", redocly.output)
+  const { errors: wrong, ok, others } = await AsyncApi.parse(home, feeds)
+  note("@asyncapi/parser", ok, `${wrong.length} errors, ${others} hints`, wrong.join("\n"))
 }
 
 /** Generates, compiles and runs one client. */

@@ -38,7 +38,6 @@ import { Metrics } from "./services/Metrics.ts"
 import { Orders } from "./services/Orders.ts"
 import { Performance } from "./services/Performance.ts"
 import { Positions } from "./services/Positions.ts"
-import { Presence } from "./services/Presence.ts"
 import { OwnWrites } from "./services/OwnWrites.ts"
 import * as PriceFollower from "./services/PriceFollower.ts"
 import { Projector } from "./services/Projector.ts"
@@ -60,6 +59,9 @@ import * as Ws from "./ws/Ws.ts"
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
+/** How soon a token that another gateway revoked is refused here. */
+const REVOCATIONS_REFRESH = Duration.seconds(1)
+
 /** Where the WebSocket endpoints are described, beside their sister document. */
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 const asyncApi = () => AsyncApi.asyncApi(VERSION)
@@ -73,9 +75,8 @@ const policies = (settings: Settings) => {
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
-    Presence.layer,
     Cursors.layer,
-    Tokens.layer({ environment: settings.environment }),
+    Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer(),
     Admission.layer({ mode: settings.accessMode }),
     RateLimiter.layer({

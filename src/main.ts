@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net"
 import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import { type Settings, settings } from "./layers/Settings.ts"
+import * as Cluster from "./layers/Cluster.ts"
 import * as Standalone from "./layers/Standalone.ts"
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
@@ -14,7 +15,7 @@ const logging = (level: Settings["logLevel"]) =>
   Layer.mergeAll(Logger.layer([Logger.consoleJson]), Layer.succeed(References.MinimumLogLevel, levels[level]))
 
 /** What a person who has just started it wants to know. */
-const greeting = (host: string, port: number, { backend, dataDir, sequencerUrl }: Settings): string => {
+const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, sequencerUrl }: Settings): string => {
   const url = `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
   return `
 Trading gateway 0.1.1 is ready.
@@ -23,7 +24,7 @@ Trading gateway 0.1.1 is ready.
   WebSocket    ${url.replace("http", "ws")}/ws, /ws/public, /ws/private
   API explorer ${url}/swagger-ui
   Backend      ${backend === "embedded" ? "embedded, in a thread of this process" : sequencerUrl}
-  Data         ${dataDir}
+  Data         ${databaseUrl === undefined ? dataDir : "PostgreSQL"}
 
 Try next:
   curl "${url}/api/v1/market/tickers?symbol=BTC-USDC"
@@ -45,7 +46,7 @@ const Main = Layer.unwrap(
   Effect.map(settings, (settings) =>
     greet(settings).pipe(
       Layer.provide(Gateway.layer(settings)),
-      Layer.provide(Standalone.layer(settings)),
+      Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
       Layer.provide(logging(settings.logLevel))
     )
   )
@@ -55,7 +56,8 @@ const Main = Layer.unwrap(
 const explain = (error: { readonly _tag: string; readonly message: string; readonly cause?: unknown }): string => {
   const cause = error.cause instanceof Error ? error.cause.message : undefined
   if (error._tag === "ServeError") return `cannot listen: ${cause ?? error.message}; choose another PORT or HOST`
-  return error._tag === "SqlError" ? `DATA_DIR: ${cause ?? error.message}` : (cause ?? error.message)
+  const database = process.env["DATABASE_URL"] === undefined ? "DATA_DIR" : "DATABASE_URL"
+  return error._tag === "SqlError" ? `${database}: ${cause ?? error.message}` : (cause ?? error.message)
 }
 
 const program = Layer.launch(Main).pipe(

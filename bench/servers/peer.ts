@@ -4,6 +4,7 @@ import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
 import { SequencerClient, type SubmitResponse } from "../../src/proto/gateway/v1/sequencer.ts"
 
 export const SECRET = "bench-secret-bench-secret-bench-secret"
+export const USER = process.env["BENCH_USER"] ?? "f4d12921-24f9-5d21-bac3-b037fe010f93"
 export const SUB_ACCOUNT = `0x${"ab".repeat(32)}`
 
 const SPKI = Buffer.from("302a300506032b6570032100", "hex")
@@ -28,7 +29,8 @@ export interface Body {
 }
 
 let client: InstanceType<typeof SequencerClient> | undefined
-const backend = () => (client ??= new SequencerClient(process.env["BENCH_BACKEND"]!, grpc.credentials.createInsecure()))
+export const backend = () =>
+  (client ??= new SequencerClient(process.env["BENCH_BACKEND"]!, grpc.credentials.createInsecure()))
 
 export const place = (
   body: Body,
@@ -38,7 +40,7 @@ export const place = (
     {
       command: {
         command_id: randomUUID(),
-        user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
+        user_id: USER,
         sub_account_address: body.sub_account_address,
         issued_at_ms: Date.now(),
         command: {

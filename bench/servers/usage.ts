@@ -6,18 +6,23 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) gcMs += entry.duration
 }).observe({ entryTypes: ["gc"] })
 
-export const serve = (port: number): void => {
+/** `more` is told with the port. */
+export const serve = (port: number, more: object = {}): void => {
   process.on("message", (message) => {
-    if (message !== "usage") return
+    if (message !== "usage" && message !== "settled") return
+    // twice: what a finalizer lets go of is collected the second time
+    if (message === "settled") for (let i = 0; i < 2; i++) globalThis.gc!()
     const cpu = process.cpuUsage()
     const main = process.threadCpuUsage()
+    const { external, heapUsed, rss } = process.memoryUsage()
     process.send!({
       cpu_us: cpu.user + cpu.system,
       main_us: main.user + main.system,
-      rss_mb: process.memoryUsage.rss() / 1_048_576,
+      rss_mb: rss / 1_048_576,
+      heap_mb: (heapUsed + external) / 1_048_576,
       gc_ms: gcMs
     })
   })
   process.on("disconnect", () => process.exit(0))
-  process.send!({ port })
+  process.send!({ port, ...more })
 }

@@ -9,7 +9,7 @@ export interface Found {
 }
 
 /** Time that the read model has to catch up with what was acknowledged, in ms. */
-const CATCH_UP_MS = 5_000
+const CATCH_UP_MS = 20_000
 
 const walk = Effect.fnUntraced(function* (
   traders: Traders,

@@ -5,24 +5,21 @@
  * know from the private feeds; where our market went another way, the difference is corrected by an order of its own, so that
  * the books stay comparable to the end.
  */
-import { Deferred, Effect, Result, Schedule } from "effect"
+import { Deferred, Effect, Result } from "effect"
 import type { Client, Feed } from "../../src/client/index.ts"
 import { isFinal, type Order } from "../../src/domain/Order.ts"
-import type { LocalBook } from "../../src/client/LocalBook.ts"
-import { checksum } from "../../src/domain/Book.ts"
 import { SYMBOL } from "./Market.ts"
 import type { Session, Side, Step } from "./Session.ts"
 import { enlist, restingWith, roomiest, type Traders, type Trader, type Vault } from "./Traders.ts"
+import { type Counts, follow } from "./Watchers.ts"
 
-/** Depth of the book that is kept and compared. */
-export const DEPTH = 1000
 /** Longest wait for the feeds to be level, in ms. */
-const LEVEL_MS = 10_000
+const LEVEL_MS = 30_000
 /** Times a request is repeated while the gateway is away, and the pause between two, in ms. */
 const REPEATS_MAX = 400
 const REPEAT_MS = 50
 
-export interface Report {
+export interface Report extends Counts {
   requests: number
   accepted: number
   /** Refusals by reason. */
@@ -39,9 +36,6 @@ export interface Report {
   /** Fills of the record that hit a resting order, and how many of them hit the same one here. */
   recordedHits: number
   sameHits: number
-  bookChecks: number
-  bookFaults: number
-  crossed: number
   /** Ids of the orders that were acknowledged. */
   readonly acknowledged: Set<string>
   seconds: number
@@ -67,6 +61,8 @@ export interface Options {
   readonly steps: number
   /** Points at which the replay pauses and the books are compared. */
   readonly pauses: number
+  /** Subscribers of the book, spread over its four depths. */
+  readonly subscribers: number
   readonly onProgress: (done: number, total: number, report: Report) => void
   /** Called before each request with what was acknowledged so far; may kill the gateway. */
   readonly beforeRequest?: (request: number, traders: Traders, acknowledged: ReadonlySet<string>) => Promise<void>
@@ -178,14 +174,7 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
   }
 
   const traders: Traders = yield* enlist(options.baseUrl, onEvent)
-  const watcher = yield* traders.taker.client.feed({
-    topics: [`orderbook.${DEPTH}.${SYMBOL}`],
-    path: "/ws/public",
-    onEvent: (event) => {
-      if (event.kind === "orderbook" && event.book.crossed()) report.crossed++
-    },
-    onFault: () => void report.bookFaults++
-  })
+  const compareBooks = yield* follow(traders.taker.client, SYMBOL, options.subscribers, report)
 
   // ---- requests
 
@@ -357,35 +346,6 @@ export const replay = Effect.fnUntraced(function* (options: Options) {
         return settle(step)
     }
   }
-
-  /** Waits until the book of the feed is level with that of REST, and compares them level by level. */
-  const compareBooks = Effect.gen(function* () {
-    const deadline = performance.now() + LEVEL_MS
-    for (;;) {
-      const rest = yield* Effect.retry(
-        traders.taker.client.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
-        { times: REPEATS_MAX, schedule: Schedule.spaced(REPEAT_MS) }
-      ).pipe(Effect.orDie)
-      const book: LocalBook | undefined = watcher.book(SYMBOL, DEPTH)
-      // a change beyond the depth moves the market's seq and not the topic's: then the same levels stand at a lower one
-      if (book?.sound === true && book.seq <= rest.seq) {
-        const [bids, asks] = [book.bids(DEPTH), book.asks(DEPTH)]
-        const same =
-          JSON.stringify(bids) === JSON.stringify(rest.bids) &&
-          JSON.stringify(asks) === JSON.stringify(rest.asks) &&
-          checksum(bids, asks) === checksum(rest.bids, rest.asks)
-        if (same) {
-          report.bookChecks++
-          return
-        }
-        if (book.seq === rest.seq) return yield* Effect.die(new Error(`the books differ at seq ${rest.seq}`))
-      }
-      if (performance.now() > deadline) {
-        return yield* Effect.die(new Error(`the feed's book stands at ${book?.seq}, REST at ${rest.seq}`))
-      }
-      yield* Effect.sleep(20)
-    }
-  })
 
   let done = 0
   const progress = () => {

@@ -20,17 +20,18 @@ import * as Maker from "./referee/Maker.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
+import { tellMarks } from "./referee/Telling.ts"
 import * as Exits from "./sequencer/Exits.ts"
 import * as Queues from "./sequencer/Queues.ts"
 import * as Matching from "./sequencer/Matching.ts"
 import * as Orders from "./sequencer/Orders.ts"
 import type { MarketState, State } from "./State.ts"
-import { acknowledge, begin, Code, emit, invalid, refuse, type Turn } from "./Turn.ts"
+import { acknowledge, begin, Code, emit, hasEvents, invalid, refuse, type Turn } from "./Turn.ts"
 
 export { type EngineConfig, hash, initial, type State } from "./State.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
-export const RULES = "gateway-engine-3"
+export const RULES = "gateway-engine-4"
 
 /** One entry of the log. */
 export interface Input {
@@ -38,12 +39,14 @@ export interface Input {
   readonly at_ms: number
   /** absent: a Tick */
   readonly command: Command | undefined
+  /** nobody can ask for the events: they are counted and not made */
+  readonly silent?: boolean | undefined
 }
 
 export interface Step {
   /** absent for a Tick; a refusal is a status and has changed nothing */
   readonly result: CommandResult | undefined
-  /** in order; their seqs follow the head without a gap */
+  /** in order; their seqs follow the head without a gap. None of a silent input */
   readonly events: ReadonlyArray<Event>
 }
 
@@ -60,10 +63,11 @@ const tick = (turn: Turn): boolean => {
   Funding.sample(state, Math.floor(at / 1000))
   if (!Prices.tick(turn)) return false
   Funding.settleDue(turn, before)
-  emit(turn, undefined, undefined, {
+  turn.sampled.push(...state.markets)
+  emit(turn, undefined, undefined, () => ({
     $case: "prices_sampled",
     value: { prices: state.markets.map((market) => Records.prices(state, market, at)) }
-  })
+  }))
   return true
 }
 
@@ -104,8 +108,9 @@ const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): Co
     price = Grid.scaled(market.rules.price, ticks)
   }
   Prices.hold(turn, market, price)
+  turn.sampled.push(market)
   const prices = Records.prices(state, market, at)
-  emit(turn, undefined, market, { $case: "prices_sampled", value: { prices: [prices] } })
+  emit(turn, undefined, market, () => ({ $case: "prices_sampled", value: { prices: [prices] } }))
   return acknowledge(turn, command, [], { result: { $case: "prices", value: prices } })
 }
 
@@ -154,7 +159,7 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
 /** Announces how the book and the tape of each touched market stand after the step. */
 const publish = (turn: Turn): void => {
   for (const { market, trades } of turn.prints)
-    emit(turn, undefined, market, { $case: "trade_printed", value: { trades } })
+    emit(turn, undefined, market, () => ({ $case: "trade_printed", value: { trades } }))
   for (const market of turn.markets) publishBook(turn, market)
 }
 
@@ -168,7 +173,7 @@ const publishBook = (turn: Turn, market: MarketState): void => {
     changes
       .filter((change) => change.side === side)
       .map(({ ticks, lots }) => ({ price: Grid.text(price, ticks), qty: Grid.text(qty, lots) }))
-  emit(turn, undefined, market, {
+  emit(turn, undefined, market, () => ({
     $case: "book_changed",
     value: {
       symbol: market.market.symbol,
@@ -176,7 +181,7 @@ const publishBook = (turn: Turn, market: MarketState): void => {
       bids: sideOf(Side.SIDE_BUY),
       asks: sideOf(Side.SIDE_SELL)
     }
-  })
+  }))
 }
 
 const assertUncrossed = (market: MarketState): void => {
@@ -186,13 +191,14 @@ const assertUncrossed = (market: MarketState): void => {
     throw new Error(`the book of ${market.market.symbol} is crossed at ${bid}`)
 }
 
-/** Ends a step: tells margins, exits, tape and books, and asserts what must hold. */
+/** Ends a step: tells exits, what the marks moved, margins, tape and books, and asserts what must hold. */
 const finish = (turn: Turn): void => {
   const { state } = turn
   Exits.announce(turn)
+  tellMarks(turn)
   Matching.emitMargins(turn)
   publish(turn)
-  if (turn.events.length === 0) return
+  if (!hasEvents(turn)) return
   state.step = turn.step
   state.time = turn.at
   for (const market of turn.markets) assertUncrossed(market)
@@ -200,11 +206,11 @@ const finish = (turn: Turn): void => {
 }
 
 /** Fires the orders whose triggers the step before has met, each in a step of its own. */
-const fireAll = (state: State, at: number, events: Array<Event>): void => {
+const fireAll = (state: State, at: number, events: Array<Event>, silent: boolean | undefined): void => {
   while (true) {
     const order = Queues.nextMet(state)
     if (order === undefined) return
-    const turn = begin(state, at, undefined)
+    const turn = begin(state, at, undefined, silent)
     Orders.fire(turn, order)
     settle(turn)
     finish(turn)
@@ -214,9 +220,9 @@ const fireAll = (state: State, at: number, events: Array<Event>): void => {
 
 /** Applies one input; changes the state in place. Throws only where an invariant is broken: a bug, never a refusal. */
 export const apply = (state: State, input: Input): Step => {
-  const { at_ms, command } = input
+  const { at_ms, command, silent } = input
   if (at_ms < state.time) throw new RangeError(`engine time fell from ${state.time} to ${at_ms}`)
-  const turn = begin(state, at_ms, command)
+  const turn = begin(state, at_ms, command, silent)
   let result: CommandResult | undefined
   let first = false
   if (command === undefined) first = tick(turn)
@@ -225,6 +231,6 @@ export const apply = (state: State, input: Input): Step => {
   if (first) everySecond(turn)
   finish(turn)
   if (result?.outcome?.$case === "ack") result.outcome.value.seq = state.seq
-  fireAll(state, at_ms, turn.events)
+  fireAll(state, at_ms, turn.events, silent)
   return { result, events: turn.events }
 }

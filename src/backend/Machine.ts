@@ -13,12 +13,14 @@ export interface Input {
   /** Engine time, Unix ms. Never less than that of the input before. */
   readonly at_ms: number
   readonly command: Command | undefined
+  /** Nobody can ask for its events: they are counted and not made. */
+  readonly silent?: boolean | undefined
 }
 
 export interface Step {
   /** Undefined for a Tick. A refusal is a `status`; it has changed nothing. */
   readonly result: CommandResult | undefined
-  /** What happened, in order; their seqs follow the head without a gap. */
+  /** What happened, in order; their seqs follow the head without a gap. None of a silent input. */
   readonly events: ReadonlyArray<Event>
 }
 

@@ -10,11 +10,16 @@ import { type EngineConfig, initial, type Links, restingOrders, type State } fro
 
 const OMIT: ReadonlySet<string> = new Set()
 
-/** What is not data of its own: the configuration, what is read from it, the places of orders, and where links are kept. */
+/**
+ * What is not data of its own: the configuration, what is read from it, the places of orders, where links are kept, and
+ * who is watched between which marks.
+ */
 const outside = (state: State): ReadonlyArray<object> => [
   state.config,
   state.links,
   state.orders,
+  state.standing,
+  state.telling,
   ...state.markets.flatMap(({ market, rules, tiers, limits, book }) => [market, rules, tiers, limits, book])
 ]
 
@@ -44,5 +49,10 @@ export const load = (config: EngineConfig, bytes: Uint8Array, links: Links): Sta
     for (const { leaves, side, slot, ticks } of resting[i]!) book.add(slot, side, ticks, leaves)
     book.takeChanges()
   })
+  for (const { holders } of state.markets)
+    for (const holding of holders) {
+      state.standing.touch(holding)
+      state.telling.touch(holding)
+    }
   return state
 }

@@ -22,6 +22,7 @@ import {
   type Transfer
 } from "../proto/gateway/v1/types.ts"
 import { type Market, rulesOf } from "./Markets.ts"
+import * as Watch from "./referee/Watch.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import * as BookChanges from "./sequencer/BookChanges.ts"
 import * as OpenOrders from "./sequencer/OpenOrders.ts"
@@ -142,6 +143,11 @@ export interface Holding {
   updatedMs: number
   /** seq of the last position event */
   seq: number
+  /** the mark that it told of, and how far from it 1 % of the initial margin lies, in ticks */
+  toldTicks: number
+  toldStep: number
+  /** second of engine time of the last one that the mark alone caused; −1 before the first */
+  toldSecond: number
   /** opening orders: lots, and Σ ticks × lots */
   buyLots: number
   buyUnits: bigint
@@ -272,6 +278,9 @@ export interface Withdrawal {
 export interface State {
   readonly config: EngineConfig
   readonly links: Links
+  /** between which marks positions surely stand, and need not be told anew; derived from the positions */
+  readonly standing: Watch.Watch
+  readonly telling: Watch.Watch
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
   readonly accounts: Array<Account>
@@ -433,6 +442,8 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
   return {
     config,
     links,
+    standing: Watch.make(markets.length),
+    telling: Watch.make(markets.length),
     markets,
     marketOf: new Map(markets.map((market) => [market.market.symbol, market])),
     accounts: [],
@@ -499,6 +510,9 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     createdMs: 0,
     updatedMs: 0,
     seq: 0,
+    toldTicks: 0,
+    toldStep: 0,
+    toldSecond: -1,
     buyLots: 0,
     buyUnits: 0n,
     sellLots: 0,

@@ -16,11 +16,17 @@ export interface Turn {
   readonly at: number
   readonly commandId: string | undefined
   readonly step: number
+  /** seq of the last event before the step */
+  readonly before: number
+  /** nobody can ask for its events: they are counted and not made */
+  readonly silent: boolean
   readonly events: Array<Event>
   /** markets whose book may have changed */
   readonly markets: Set<MarketState>
   /** markets whose mark moved or whose positions paid funding: all their holders are judged anew */
   readonly moved: Set<MarketState>
+  /** markets whose prices this step has told */
+  readonly sampled: Array<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
   readonly holdings: Set<Holding>
   /** orders whose fills want exits, and holdings whose exits changed */
@@ -32,14 +38,17 @@ export interface Turn {
   readonly prints: Array<{ readonly market: MarketState; readonly trades: Array<Trade> }>
 }
 
-export const begin = (state: State, at: number, command: Command | undefined): Turn => ({
+export const begin = (state: State, at: number, command: Command | undefined, silent = false): Turn => ({
   state,
   at,
   commandId: command?.command_id,
   step: state.step + 1,
+  before: state.seq,
+  silent,
   events: [],
   markets: new Set(),
   moved: new Set(),
+  sampled: [],
   holdings: new Set(),
   attach: new Set(),
   exits: new Set(),
@@ -49,9 +58,18 @@ export const begin = (state: State, at: number, command: Command | undefined): T
 
 type Payload = NonNullable<Event["event"]>
 
-/** Appends an event and returns its seq. */
-export const emit = (turn: Turn, account: Account | undefined, market: MarketState | undefined, event: Payload) => {
+/** Whether the step has caused anything so far. */
+export const hasEvents = ({ before, state }: Turn): boolean => state.seq > before
+
+/** Appends an event and returns its seq. `event` makes it, and changes nothing: in a silent turn it is not called. */
+export const emit = (
+  turn: Turn,
+  account: Account | undefined,
+  market: MarketState | undefined,
+  event: () => Payload
+): number => {
   const seq = ++turn.state.seq
+  if (turn.silent) return seq
   turn.events.push({
     seq,
     ts_ms: turn.at,
@@ -60,7 +78,7 @@ export const emit = (turn: Turn, account: Account | undefined, market: MarketSta
     user_id: account?.userId,
     sub_account_address: account?.address,
     symbol: market?.market.symbol,
-    event
+    event: event()
   })
   return seq
 }

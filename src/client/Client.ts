@@ -7,17 +7,25 @@
  * yield* client.login(Wallet.fromSeed(seed))
  * const [account] = (yield* client.user.subAccounts()).list
  * yield* client.order.create({ payload: { sub_account_address: account.sub_account_address, symbol: "BTC-USDC", ... } })
- * const feed = yield* client.feed({ topics: ["order", "execution"], onEvent: ({ topic, data }) => console.log(topic, data) })
+ *
+ * const account = yield* client.ownAccount                    // open orders, positions, balances, kept for the scope's life
+ * const book = yield* client.book("BTC-USDC", 50)              // checked, and taken anew when it is not sound
+ * console.log(HashMap.size(account.get().orders), book.get().bids(1))
+ * yield* Stream.runForEach(client.events(["trade.BTC-USDC"]), (event) => Console.log(event.kind))
  * ```
  */
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Clock, Effect, Layer, Option, type Scope } from "effect"
+import { layerWebSocketConstructorGlobal, WebSocketConstructor } from "effect/socket/Socket"
 import { FetchHttpClient, type HttpBody, HttpClientRequest } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
 import { Api } from "../http/api/Api.ts"
 import { AdminAccess, BearerOnly, BearerOrApiKey } from "../http/api/Security.ts"
 import { authMessage } from "../ws/api/Frames.ts"
+import type { Depth } from "../domain/Enumerations.ts"
+import { isPassing } from "./Backoff.ts"
 import * as Feed from "./Feed.ts"
+import * as Follow from "./Follow.ts"
 import * as Wallet from "./Wallet.ts"
 
 /** Whom the client speaks for. */
@@ -30,6 +38,11 @@ export interface Options {
   /** Where the gateway is, such as `http://127.0.0.1:3010`. */
   readonly baseUrl: string
   readonly credential?: Credential
+  /**
+   * Gets another credential when the one in use has ended, and fails when there is none now. Default: the wallet that logged in
+   * does so again, and an API key signs anew by the server's clock.
+   */
+  readonly renew?: Effect.Effect<Credential, unknown>
   /** For the Basic endpoints. */
   readonly admin?: { readonly username: string; readonly password: string }
 }
@@ -61,10 +74,17 @@ const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) =>
   )
 type Sign = (request: HttpClientRequest.HttpClientRequest) => HttpClientRequest.HttpClientRequest
 
-/** A client over the `HttpClient` in context; {@link make} brings one along. */
+/** Whether the gateway itself said no, and would say so again. */
+const isRefusal = (error: unknown): boolean => {
+  const { code } = error as { readonly code?: unknown }
+  return typeof code === "string" && !isPassing(code)
+}
+
+/** A client over the `HttpClient` and the WebSockets in context; {@link make} brings them along. */
 export const makeWith = Effect.fnUntraced(function* (options: Options) {
   const baseUrl = options.baseUrl.replace(/\/+$/u, "")
   const clock = yield* Clock.Clock
+  const webSocket = yield* WebSocketConstructor
   let credential = options.credential
   let wallet: Wallet.Wallet | undefined
   let ahead_ms = 0
@@ -139,22 +159,38 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
     const signature = credential.key.sign(authMessage(timestamp_ms, nonce))
     return { api_key: credential.key.public_key, signature, timestamp_ms, nonce }
   }
-  const renew = Effect.suspend(() => (wallet === undefined ? Effect.succeed(false) : Effect.as(login(wallet), true)))
-
-  /** Follows topics until the scope closes. */
-  const feed = (feedOptions: Feed.Options): Effect.Effect<Feed.Feed, Feed.FeedRefused, Scope.Scope> =>
-    Feed.follow(feedOptions, {
-      url: baseUrl.replace(/^http/u, "ws"),
-      authFrame,
-      renew: Effect.catch(renew, () => Effect.succeed(false))
+  const renewal = (): Effect.Effect<unknown, unknown> | undefined => {
+    if (options.renew !== undefined) return Effect.map(options.renew, (other) => (credential = other))
+    if (wallet !== undefined) return login(wallet)
+    return credential?.type === "api-key" ? syncTime : undefined
+  }
+  const renew = Effect.suspend(() => {
+    const renewed = renewal()
+    if (renewed === undefined) return Effect.succeed("refused" as const)
+    return Effect.matchEager(renewed, {
+      onFailure: (error) => (isRefusal(error) ? ("refused" as const) : ("later" as const)),
+      onSuccess: () => "renewed" as const
     })
+  })
 
-  return { ...endpoints, login, use, syncTime, feed }
+  /** Follows topics until the scope closes, and calls back for everything that is told. */
+  const feed = (feedOptions: Feed.Options): Effect.Effect<Feed.Feed, Feed.FeedEnded, Scope.Scope> =>
+    Feed.follow(feedOptions, { url: baseUrl.replace(/^http/u, "ws"), authFrame, renew }).pipe(
+      Effect.provideService(WebSocketConstructor, webSocket)
+    )
+  /** Everything that is told of topics, as a stream; see {@link Feed.FeedEvent}. */
+  const events = (topics: ReadonlyArray<string>) => Follow.events(feed, topics)
+  /** Open orders, positions and balances of who is logged in, kept until the scope closes. */
+  const ownAccount = Follow.account(feed)
+  /** The book of a market, kept until the scope closes. */
+  const book = (symbol: string, depth: Depth) => Follow.book(feed, symbol, depth)
+
+  return { ...endpoints, login, use, syncTime, feed, events, ownAccount, book }
 })
 
 /** See {@link makeWith} for what it can do besides the endpoints. */
 export type Client = Effect.Success<ReturnType<typeof makeWith>>
 
-/** A client over `fetch`, in Node and in a browser. */
+/** A client over `fetch` and `WebSocket`, in Node and in a browser. */
 export const make = (options: Options): Effect.Effect<Client> =>
-  makeWith(options).pipe(Effect.provide(FetchHttpClient.layer))
+  makeWith(options).pipe(Effect.provide([FetchHttpClient.layer, layerWebSocketConstructorGlobal]))

@@ -1,11 +1,11 @@
 /**
- * A book kept from the orderbook topic. It says when it can no longer be trusted: a message is missing, or the checksum
- * differs. Source: contract 5.6.
+ * A book kept from the orderbook topic. It says when it can no longer be trusted: a message is missing, the checksum
+ * differs, or bids reach asks. Source: contract 5.6.
  */
 import { Book, checksum, CHECKSUM_LEVELS } from "../domain/Book.ts"
 import type { BookData } from "../ws/api/TopicData.ts"
 
-export type BookFault = "gap" | "checksum"
+export type BookFault = "gap" | "checksum" | "crossed"
 
 export class LocalBook extends Book {
   /** Identity of the numbers; `undefined` before the first snapshot. */
@@ -28,9 +28,9 @@ export class LocalBook extends Book {
       this.apply(data.bids, data.asks, data.seq)
     }
     this.messages++
-    return checksum(this.bids(CHECKSUM_LEVELS), this.asks(CHECKSUM_LEVELS)) === data.checksum
-      ? undefined
-      : this.fault("checksum")
+    if (checksum(this.bids(CHECKSUM_LEVELS), this.asks(CHECKSUM_LEVELS)) !== data.checksum)
+      return this.fault("checksum")
+    return this.crossed() ? this.fault("crossed") : undefined
   }
 
   private fault(kind: BookFault): BookFault {

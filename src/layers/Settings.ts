@@ -6,6 +6,12 @@
  */
 import { Config, type Redacted, Schema } from "effect"
 
+/** A setting names something that cannot be used. */
+export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
 export interface Setting<A> {
   /** Environment variable. */
   readonly name: string
@@ -59,6 +65,20 @@ const oneOf =
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
 const port = (name: string) =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
+const url =
+  (...protocols: ReadonlyArray<string>) =>
+  (name: string) =>
+    Config.schema(
+      Schema.Redacted(
+        Schema.String.check(
+          Schema.makeFilter(
+            (text) =>
+              (URL.canParse(text) && protocols.includes(new URL(text).protocol)) || `expected ${protocols[0]}//host`
+          )
+        )
+      ),
+      name
+    )
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
@@ -75,6 +95,21 @@ export const table = {
     Config.String,
     "./data",
     "databases and keys of the gateway, journal of the backend"
+  ),
+  databaseUrl: optional(
+    "DATABASE_URL",
+    redacted,
+    "postgres://user:password@host:port/database: what gateways share; default: SQLite in DATA_DIR"
+  ),
+  redisUrl: optional(
+    "REDIS_URL",
+    url("redis:", "rediss:"),
+    "redis://…: gateways share API-key nonces, rate limits, notices of revocations and presence; unset: a gateway is alone"
+  ),
+  natsUrl: optional(
+    "NATS_URL",
+    url("nats:", "tls:"),
+    "nats://…: the event stream is read from a copy in JetStream, filled by the embedded backend's gateway or `npm run relay`"
   ),
   backend: withDefault(
     "BACKEND",
@@ -128,6 +163,13 @@ export const table = {
   wsPingIntervalMs: withDefault("WS_PING_INTERVAL_MS", Config.Int, 15_000, "time between pings, ms"),
   wsConnectionsPerIp: withDefault("WS_CONNECTIONS_PER_IP", Config.Int, 50, "sockets an address; 0: no limit"),
   wsConnectionsPerUser: withDefault("WS_CONNECTIONS_PER_USER", Config.Int, 20, "private sockets a user; 0: no limit"),
+  userEventsKept: withDefault(
+    "USER_EVENTS_KEPT",
+    Config.Int,
+    10_000,
+    "private events kept of each user for connections that resume; more as long as they are younger than the next"
+  ),
+  userEventsKeptMs: withDefault("USER_EVENTS_KEPT_MS", Config.Int, 86_400_000, "time that all of them are kept, ms"),
   trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
   metricsPublic: withDefault(
     "METRICS_PUBLIC",

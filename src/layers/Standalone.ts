@@ -1,86 +1,25 @@
 /**
- * The stack for one machine: SQLite in DATA_DIR, limits in memory, and a backend over gRPC, by default the embedded one in
- * a worker thread of this process. It is the one place that knows the embedded backend.
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory or in a Redis, and a backend over gRPC, by default the
+ * embedded one in a worker thread of this process. It is the one place that knows the embedded backend.
  */
-import { readFile } from "node:fs/promises"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
-import { NonceStore } from "../services/NonceStore.ts"
-import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
-import * as GrpcFeed from "./grpc/GrpcFeed.ts"
-import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
-import * as GrpcReferee from "./grpc/GrpcReferee.ts"
-import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
-import * as MemoryRateLimitStore from "./memory/MemoryRateLimitStore.ts"
-import * as NodeIds from "./node/NodeIds.ts"
-import * as NodeSignatures from "./node/NodeSignatures.ts"
-import * as NodeSigningKeys from "./node/NodeSigningKeys.ts"
-import type { Settings } from "./Settings.ts"
+import * as Backends from "./Backends.ts"
+import type { Endpoint } from "./grpc/Channel.ts"
+import * as NodePorts from "./node/NodePorts.ts"
+import * as RedisFleet from "./redis/RedisFleet.ts"
+import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
-import * as SqlAccessCodes from "./sql/SqlAccessCodes.ts"
-import * as SqlAccounts from "./sql/SqlAccounts.ts"
-import * as SqlBanStore from "./sql/SqlBanStore.ts"
-import * as SqlCompetitionStore from "./sql/SqlCompetitionStore.ts"
-import * as SqlHistory from "./sql/SqlHistory.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
-import * as SqlReferralStore from "./sql/SqlReferralStore.ts"
-import * as SqlRewardStore from "./sql/SqlRewardStore.ts"
-import * as SqlSwitchStore from "./sql/SqlSwitchStore.ts"
+import * as SqlStores from "./sql/SqlStores.ts"
 
-/** A setting names something that cannot be used. */
-export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
-  message: Schema.String,
-  cause: Schema.optionalKey(Schema.Defect())
-}) {}
-
-const pem = (variable: string, path: string) =>
-  Effect.tryPromise({
-    try: () => readFile(path),
-    catch: (cause) => new SettingUnusable({ message: `${variable}: cannot read ${path}`, cause })
-  })
-
-const tlsOf = Effect.fnUntraced(function* (
-  settings: Settings
-): Effect.fn.Return<ClientTls | undefined, SettingUnusable> {
-  const { backendTlsCa, backendTlsCert, backendTlsKey } = settings
-  if (backendTlsCa === undefined) return undefined
-  if ((backendTlsCert === undefined) !== (backendTlsKey === undefined)) {
-    return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY belong together" })
-  }
-  return {
-    ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),
-    cert: backendTlsCert === undefined ? undefined : yield* pem("BACKEND_TLS_CERT", backendTlsCert),
-    key: backendTlsKey === undefined ? undefined : yield* pem("BACKEND_TLS_KEY", backendTlsKey)
-  }
-})
-
-/** Sequencer and referee, over one link each. */
-const backend = (sequencer: Endpoint, referee: Endpoint) =>
-  Layer.mergeAll(
-    GrpcSequencer.layer(sequencer),
-    GrpcFeed.layer(sequencer),
-    GrpcReferee.layer(referee),
-    GrpcPriceFeed.layer(referee)
-  )
-
-const embeddedBackend = Layer.unwrap(
-  Effect.map(Embedded.make, ({ address, secret }) => {
-    const endpoint: Endpoint = { address, secret, tls: undefined }
-    return backend(endpoint, endpoint)
-  })
-)
-
-const externalBackend = (settings: Settings) =>
+const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
-    Effect.gen(function* () {
-      const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
-      if (sequencerUrl === undefined) {
-        return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
-      }
-      const tls = yield* tlsOf(settings)
-      return backend({ address: sequencerUrl, secret, tls }, { address: refereeUrl ?? sequencerUrl, secret, tls })
+    Effect.map(Embedded.make, ({ address, secret }) => {
+      const endpoint: Endpoint = { address, secret, tls: undefined }
+      return Backends.over(settings, { sequencer: endpoint, referee: endpoint, relays: true })
     })
   )
 
@@ -95,37 +34,20 @@ export const layer = (settings: Settings) => {
   const database = (name: string, synchronous: "FULL" | "NORMAL") =>
     NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
   const accountsDatabase = database("accounts.sqlite", "FULL")
-  // one connection, so that one transaction uses a code and admits a wallet
-  const accounts = Layer.mergeAll(
-    SqlAccessCodes.layer,
-    SqlBanStore.layer,
-    SqlCompetitionStore.layer,
-    SqlReferralStore.layer,
-    SqlRewardStore.layer
-  ).pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(accountsDatabase))
+  const retention = Duration.millis(2 * settings.apiKeyWindowMs)
   return Layer.unwrap(
     Effect.as(
       dataDir(settings.dataDir),
       Layer.mergeAll(
-        settings.backend === "embedded" ? embeddedBackend : externalBackend(settings),
-        SqlHistory.layer.pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
-        accounts,
-        SqlSwitchStore.layer.pipe(Layer.provide(accountsDatabase)),
-        NonceStore.routed({
+        settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings),
+        SqlStores.history(settings).pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
+        SqlStores.layer.pipe(Layer.provide(accountsDatabase)),
+        RedisFleet.orAlone(settings, {
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
           // survives the end of the process; of a power loss the window is the limit
-          windowed: SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) }).pipe(
-            Layer.provide(database("nonces.sqlite", "NORMAL"))
-          )
+          windowed: SqlNonceStore.layer({ retention }).pipe(Layer.provide(database("nonces.sqlite", "NORMAL")))
         }),
-        MemoryRateLimitStore.layer(),
-        NodeSignatures.layer(),
-        NodeSigningKeys.layer({
-          seed: settings.jwtSigningKey,
-          verifyKeys: settings.jwtVerifyKeys?.split(",").map((key) => key.trim()) ?? [],
-          dataDir: settings.dataDir
-        }),
-        NodeIds.layer
+        NodePorts.layer(settings)
       )
     )
   )

@@ -102,7 +102,9 @@ export class Accounts extends Context.Service<
 
     /** Refuses a token from now on; kept until `expires_at_ms`. */
     readonly revokeToken: (jti: string, expires_at_ms: number) => Answer<void>
-    /** Tokens revoked and not yet expired. */
-    readonly revokedTokens: Answer<ReadonlyArray<{ readonly jti: string; readonly expires_at_ms: number }>>
+    /** Tokens revoked at `since` (Unix ms, by the clock of the gateway that did) or later, and not yet expired. */
+    readonly revokedTokens: (
+      since: number
+    ) => Answer<ReadonlyArray<{ readonly jti: string; readonly expires_at_ms: number }>>
   }
 >()("gateway/services/Accounts") {}

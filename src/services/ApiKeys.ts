@@ -2,7 +2,8 @@
  * Policy: the API keys of users: who may hold which, and whom a key stands for.
  *
  * The private key never reaches the service. A public key is registered once, service-wide, for ever. A change is
- * effective at once here, and on other gateways that share the database within {@link ApiKeysOptions.cache_for}.
+ * effective at once here, and on other gateways that share the database within {@link ApiKeysOptions.cache_for}; those
+ * that hear of it through `Notices` also end the connections of its key.
  * Source: contract 3.8, 4.4, 4.6.
  */
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
@@ -18,6 +19,7 @@ import { type ApiKeyRecord, Accounts, type AccountsUnavailable } from "./Account
 import { History, type HistoryUnavailable } from "./History.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
+import { Notices } from "./Notices.ts"
 
 /** A rule of the keys refused the request; nothing changed. `details` name the field or limit. */
 export class ApiKeyRefused extends Schema.TaggedError<ApiKeyRefused>()("ApiKeyRefused", {
@@ -96,6 +98,16 @@ const felt = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
   (after.ip_allowlist.length > 0 && after.ip_allowlist.join() !== before.ip_allowlist.join()) ||
   (after.expires_time !== undefined && after.expires_time < (before.expires_time ?? Infinity))
 
+const hasEnded = (before: ApiKeyRecord, after: ApiKeyRecord): boolean => after.revoked || felt(before, after)
+
+/** A key in memory, and the record that it was made of. */
+interface Kept {
+  readonly key: ActiveKey
+  readonly record: ApiKeyRecord
+  /** Believed until then, Unix ms. */
+  readonly until: number
+}
+
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
@@ -119,15 +131,16 @@ export class ApiKeys extends Context.Service<
         const accounts = yield* Accounts
         const history = yield* History
         const ids = yield* Ids
+        const notices = yield* Notices
 
         const keysMax = options.keys_max ?? 50
         const cacheFor = Duration.toMillis(options.cache_for ?? "1 second")
-        const cache = new Lru<string, { readonly key: ActiveKey; readonly until: number }>(options.cache_max ?? 10_000)
+        const cache = new Lru<string, Kept>(options.cache_max ?? 10_000)
         // counts the writes: what was read before one is not believed after it
         let writes = 0
         const listeners = new Set<(api_key_id: string) => void>()
-        const dropped = (record: ApiKeyRecord) => {
-          for (const listener of listeners) listener(record.api_key_id)
+        const dropped = (api_key_id: string) => {
+          for (const listener of listeners) listener(api_key_id)
         }
 
         const touched = new Map<string, number>()
@@ -201,10 +214,34 @@ export class ApiKeys extends Context.Service<
 
         const store = Effect.fnUntraced(function* (before: ApiKeyRecord, after: ApiKeyRecord) {
           yield* accounts.updateApiKey(after)
-          writes++
-          cache.delete(after.public_key)
-          if (after.revoked || felt(before, after)) dropped(after)
+          const ended = hasEnded(before, after)
+          forget(after.public_key)
+          if (ended) dropped(after.api_key_id)
+          const { api_key_id, public_key } = after
+          yield* notices.publish({ type: "api_key", api_key_id, public_key, ended })
         }, Effect.uninterruptible)
+
+        const forget = (public_key: string) => {
+          writes++
+          cache.delete(public_key)
+        }
+        /** Ends what was in use here, if the record of now says so. */
+        const compare = ({ record }: Kept, now: ApiKeyRecord | undefined) => {
+          if (now !== undefined && !hasEnded(record, now)) return
+          forget(record.public_key)
+          dropped(record.api_key_id)
+        }
+        const review = (kept: Kept) =>
+          Effect.map(accounts.apiKeyOf(kept.record.public_key), (record) => compare(kept, record))
+        yield* notices.listen((notice) =>
+          Effect.suspend(() => {
+            if (notice.type === "missed") return Effect.forEach([...cache.values()], review, { discard: true })
+            if (notice.type !== "api_key") return Effect.void
+            forget(notice.public_key)
+            if (notice.ended) dropped(notice.api_key_id)
+            return Effect.void
+          }).pipe(Effect.catch((error) => Effect.logWarning("API keys not read again", error)))
+        )
 
         const withLastUse = (record: ApiKeyRecord): ApiKeyRecord => {
           const at = touched.get(record.api_key_id)
@@ -213,7 +250,10 @@ export class ApiKeys extends Context.Service<
 
         const load = Effect.fnUntraced(function* (public_key: string, now: number) {
           const writesBefore = writes
+          const kept = cache.get(public_key)
           const record = yield* accounts.apiKeyOf(public_key)
+          // changed by another gateway that was not heard
+          if (kept !== undefined && writes === writesBefore) compare(kept, record)
           if (record === undefined || record.revoked) return undefined
           const user = yield* accounts.user(record.user_id)
           if (user === undefined) return undefined
@@ -238,7 +278,7 @@ export class ApiKeys extends Context.Service<
                     return ip !== undefined && blocks.some((block) => contains(block, ip))
                   }
           }
-          if (writes === writesBefore) cache.set(public_key, { key, until: now + cacheFor })
+          if (writes === writesBefore) cache.set(public_key, { key, record, until: now + cacheFor })
           return key
         })
 

@@ -162,7 +162,6 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
-  const revocations = new Set<(credential: string) => void>()
   const attempts = Attempts.make()
 
   /** Counts against a bucket and refuses when it is full. */
@@ -378,10 +377,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   return Authenticator.of({
     login,
-    logout: Effect.fnUntraced(function* (caller) {
-      yield* orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!))
-      for (const listener of revocations) listener(caller.credential)
-    }),
+    logout: (caller) => orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!)),
     bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
     bearerNow: (token) => {
       const known = tokens.known(token, clock.currentTimeMillisUnsafe())
@@ -391,11 +387,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     signed: (request) => guarded("auth-failures", request.client_ip)(checkRequest(request)),
     signedSocket,
     basic: (username, password, client_ip) => guarded("basic-failures", client_ip)(checkAdmin(username, password)),
-    onRevoked: (listener) =>
-      Effect.andThen(
-        Effect.sync(() => void revocations.add(listener)),
-        apiKeys.onRevoked(listener)
-      ),
+    onRevoked: (listener) => Effect.andThen(tokens.onRevoked(listener), apiKeys.onRevoked(listener)),
     onBanned: bans.onBanned,
     jwks: tokens.jwks
   })

@@ -1,12 +1,13 @@
 /**
  * Policy: which users are shut out, known at every request without asking the database.
  *
- * A ban is effective at once here, and on other gateways that share the store within {@link REFRESH}. What was issued
- * before it was lifted stays refused. Source: contract 3.8.
+ * A ban is effective at once here, and on other gateways that share the store within {@link REFRESH}, sooner where they
+ * hear of it through `Notices`. What was issued before it was lifted stays refused. Source: contract 3.8.
  */
 import { Context, Effect, Layer } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"
 import { type Ban, BanStore } from "./BanStore.ts"
+import { Notices } from "./Notices.ts"
 
 /** How often bans that other gateways set are looked for. */
 export const REFRESH = "1 second"
@@ -28,6 +29,7 @@ export class BanList extends Context.Service<
     BanList,
     Effect.gen(function* () {
       const store = yield* BanStore
+      const notices = yield* Notices
       const bans = new Map<string, Ban>()
       const listeners = new Set<(user_id: string) => void>()
       let newest = 0
@@ -48,18 +50,19 @@ export class BanList extends Context.Service<
         }
       )
       yield* refresh
-      yield* refresh.pipe(
-        Effect.catch((error) => Effect.logWarning("bans not read", error)),
-        Effect.delay(REFRESH),
-        Effect.forever,
-        Effect.forkScoped
-      )
+      const refreshed = Effect.catch(refresh, (error) => Effect.logWarning("bans not read", error))
+      yield* refreshed.pipe(Effect.delay(REFRESH), Effect.forever, Effect.forkScoped)
+      yield* notices.listen(({ type }) => (type === "ban" || type === "missed" ? refreshed : Effect.void))
 
       return BanList.of({
         isBanned: (user_id) => bans.get(user_id)?.banned ?? false,
         refusedThrough: (user_id) => bans.get(user_id)?.changed_time ?? 0,
         of: (user_id) => bans.get(user_id),
-        put: (ban) => Effect.map(store.put(ban), () => take(ban)),
+        put: Effect.fnUntraced(function* (ban) {
+          yield* store.put(ban)
+          take(ban)
+          yield* notices.publish({ type: "ban", user_id: ban.user_id })
+        }, Effect.uninterruptible),
         onBanned: (listener) => Effect.sync(() => void listeners.add(listener))
       })
     })

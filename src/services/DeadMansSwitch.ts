@@ -109,6 +109,8 @@ export class DeadMansSwitch extends Context.Service<
           .sort((a, b) => a.at_ms - b.at_ms)
         for (const { address, at_ms } of due) {
           yield* Effect.sleep(Math.max(0, at_ms - clock.currentTimeMillisUnsafe()))
+          // whoever is connected to another gateway is here: that ends this countdown
+          yield* presence.settled
           // a gateway that closes its own connections tells nothing of the users
           if (lifecycle.isStopping()) return
           yield* cancelAll(user_id, address)

@@ -15,6 +15,7 @@ import type { Closing, Execution } from "../domain/Execution.ts"
 import type { FundingPayment, FundingRate } from "../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
 import type { LedgerStanding } from "../domain/Ledger.ts"
+import type { StreamPosition } from "../domain/Event.ts"
 import type { Candle, Instrument, OpenInterest, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
 import type { RowKey, Rows } from "../domain/Page.ts"
@@ -116,13 +117,19 @@ export class History extends Context.Service<
   {
     /** Where the model stands; `undefined` before the first commit. */
     readonly position: Read<ModelPosition | undefined>
+    /** Runs reads that are all of one moment, whatever is committed meanwhile. */
+    readonly moment: <A, E>(reads: Effect.Effect<A, E>) => Effect.Effect<A, E | HistoryUnavailable>
     /** Commits a projection with its position, in one transaction. */
     readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
     /**
      * Numbering starts anew at `position`: forgets user streams and every open order that is not in `open`, takes `open`
-     * in and keeps what is past, all in one transaction.
+     * in and keeps what is past, all in one transaction. Refused where the model does not stand at `after` any more.
      */
-    readonly restart: (position: ModelPosition, open: OpenState) => Effect.Effect<void, HistoryUnavailable>
+    readonly restart: (
+      after: StreamPosition | undefined,
+      position: ModelPosition,
+      open: OpenState
+    ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
 
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>
     /** One order of a sub-account, by id or by the client's reference. */
@@ -199,7 +206,7 @@ export class History extends Context.Service<
     /** Head of every user's stream and of each of its topics, to count on from after a start. */
     readonly streamHeads: Read<ReadonlyArray<StreamHead>>
     /**
-     * Events of a user after `seq`, oldest first. The newest {@link USER_EVENTS_KEPT} or those of 24 hours are kept,
+     * Events of a user after `seq`, oldest first. The newest {@link UserEventsKept} or those of its time are kept,
      * whichever is more: where older ones are gone, the first event's seq is not `after` + 1.
      */
     readonly userEvents: (user_id: string, after: number, limit: number) => Read<ReadonlyArray<UserEvent>>
@@ -213,6 +220,12 @@ export const TRADES_KEPT = 1_000
 /** Events that are kept of each user at least, and for how long all are; contract 5.8. */
 export const USER_EVENTS_KEPT = 10_000
 export const USER_EVENTS_KEPT_MS = 86_400_000
+
+/** {@link USER_EVENTS_KEPT} and {@link USER_EVENTS_KEPT_MS} as they are in force; provide others to configure them. */
+export const UserEventsKept = Context.Reference<{ readonly count: number; readonly ms: number }>(
+  "gateway/services/History/UserEventsKept",
+  { defaultValue: () => ({ count: USER_EVENTS_KEPT, ms: USER_EVENTS_KEPT_MS }) }
+)
 
 /** Key of {@link History.lastSeqs}: `<sub_account_address>|<symbol or asset>`. */
 export const lastSeqKey = (sub_account_address: string, symbolOrAsset: string): string =>

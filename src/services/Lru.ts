@@ -24,6 +24,9 @@ export class Lru<K, V> {
     if (this.entries.size >= this.max) this.entries.delete(this.entries.keys().next().value!)
     this.entries.set(key, value)
   }
+  values(): Iterable<V> {
+    return this.entries.values()
+  }
   delete(key: K): void {
     if (key === this.newest) this.newest = undefined
     this.entries.delete(key)

@@ -5,6 +5,7 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
+import { Leadership } from "./Leadership.ts"
 
 /** Upper ends of the classes of durations, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -35,6 +36,7 @@ export class Metrics extends Context.Service<
     Metrics,
     Effect.gen(function* () {
       const health = yield* BackendHealth
+      const leadership = yield* Leadership
       const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
 
       const kinds = new Map<string, Metric.Histogram<number>>()
@@ -61,6 +63,8 @@ export class Metrics extends Context.Service<
         })
       let open = 0
       gauge("gateway_ws_connections", "Open WebSockets", {}, () => open)
+      const leads = () => (leadership.term() === undefined ? 0 : 1)
+      gauge("gateway_leads", "1: this gateway writes the read model", {}, leads)
       const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
       for (const [backend, link] of Object.entries(links)) {
         gauge("gateway_backend_up", "1: connected and not lagging", { backend }, () => (link().ill ? 0 : 1))

@@ -1,6 +1,7 @@
 /**
- * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history and only then shows it
- * to who reads or follows: {@link MarketView} first, then {@link UserStreams}. Everything a reader sees is committed.
+ * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history (or finds it committed
+ * by the gateway whose turn that is, see {@link Commits}) and only then shows it to who reads or follows: {@link MarketView}
+ * first, then {@link UserStreams}. Everything a reader sees is committed.
  *
  * The lane goes on by itself, for ever: where the history fails, the batch is tried again and readers stay at the committed
  * state; where the feed repeats, jumps or ends, it is followed anew from the committed position; where the position is gone,
@@ -9,16 +10,17 @@
 import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
 import type { Event } from "../domain/Event.ts"
 import type { Instrument } from "../domain/Market.ts"
-import { type ModelPosition, type Projection, Projecting, streamIdOf } from "../domain/Projection.ts"
+import { type ModelPosition, Projecting, streamIdOf } from "../domain/Projection.ts"
 import * as Record from "../domain/Record.ts"
 import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
 import { BackendHealth } from "./BackendHealth.ts"
+import * as Commits from "./Commits.ts"
 import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
-import { History, type HistoryUnavailable, TRADES_KEPT } from "./History.ts"
+import { History, type ProjectionRefused, TRADES_KEPT } from "./History.ts"
 import { MarketState } from "./MarketState.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee } from "./Referee.ts"
-import { type ReadError, Sequencer } from "./Sequencer.ts"
+import { Sequencer } from "./Sequencer.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
 /** Frames that wait for the projector; beyond them the feed waits. */
@@ -49,9 +51,6 @@ const POOL_TRIES = 5
 /** The last record of a market. */
 const newest = (symbol: string) => ({ symbol, start_time: undefined, end_time: undefined, limit: 1 })
 
-const samePosition = (a: ModelPosition | undefined, b: ModelPosition): boolean =>
-  a?.epoch === b.epoch && a.seq === b.seq
-
 export class Projector extends Context.Service<
   Projector,
   {
@@ -76,6 +75,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const referee = yield* Referee
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
+  const commits = yield* Commits.make
   const markets = new MarketState(clock)
   const streams = new Streams()
   const reads = yield* FiberSet.make<void>()
@@ -157,8 +157,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     { discard: true }
   )
 
-  /** Loads what the history holds and begins there. */
-  const load = Effect.gen(function* () {
+  /** What the history holds, all of one moment: another gateway may be writing. */
+  const read = Effect.gen(function* () {
     const [standing, heads, candles, instruments, ledger] = yield* Effect.all([
       history.position,
       history.streamHeads,
@@ -191,6 +191,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
         alert: Effect.map(history.adlAlerts(newest(symbol)), ([alert]) => alert)
       })
     )
+    return { standing, heads, candles, ledger, starts }
+  })
+
+  /** Loads what the history holds and begins there. */
+  const load = Effect.gen(function* () {
+    const { standing, heads, candles, ledger, starts } = yield* history.moment(read)
     position = standing
     headSeq = Math.max(headSeq, standing?.seq ?? 0)
     projecting = new Projecting({ position: standing, heads, candles, ledger }, options.houseUsers)
@@ -238,21 +244,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return readStatics
   })
 
-  const commit = (projection: Projection) =>
-    history.commit(projection).pipe(
-      Effect.catchTag("ProjectionRefused", (refused) =>
-        // an earlier try that seemed to fail had come through
-        samePosition(refused.position, projection.position) ? Effect.void : Effect.fail(refused)
-      ),
-      Effect.tapError((error) =>
-        error._tag === "HistoryUnavailable" ? Effect.logError("the history does not answer", error.cause) : Effect.void
-      ),
-      Effect.retry({ while: (error) => error._tag === "HistoryUnavailable", schedule: backOff })
-    )
-
-  /** Projects, commits and shows a batch. */
-  const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
-    report(events[0]!.ts_ms)
+  /** Projects, commits and shows events that follow the position. */
+  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>, ours: boolean) {
     let projection = projecting!.next(epoch, events)
     if (told.length > 0) {
       const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
@@ -260,7 +253,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       projection = { ...projection, instruments: [...known, ...projection.instruments] }
       told = []
     }
-    yield* commit(projection)
+    if (ours) yield* commits.commit(projection)
     position = projection.position
     yield* alive
     markets.apply(events, projection)
@@ -268,6 +261,17 @@ const make = Effect.fnUntraced(function* (options: Options) {
     report(undefined)
     if (waiting.size > 0) wake()
     yield* readBooks
+  })
+
+  /** Shows a batch: at once where this gateway leads, else as far as and as soon as another one has committed it. */
+  const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
+    for (let rest = events; rest.length > 0;) {
+      report(rest[0]!.ts_ms)
+      const through = yield* commits.turn(position, epoch)
+      const some = through === undefined ? rest : rest.filter(({ seq }) => seq <= through)
+      rest = rest.slice(some.length)
+      yield* show(epoch, some, through === undefined)
+    }
   })
 
   const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
@@ -325,8 +329,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
   )
 
-  /** The position is gone: reads what is open and begins anew there. */
+  /** The position is gone: whoever leads reads what is open and begins anew there, and the others load that. */
   const rebuild = Effect.gen(function* () {
+    if ((yield* commits.turn(position, position?.epoch ?? "")) !== undefined) return
     const before = yield* sequencer.head
     const open = yield* sequencer.openOrders
     const subAccounts = yield* sequencer.subAccounts(undefined)
@@ -340,7 +345,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       ts_ms: clock.currentTimeMillisUnsafe()
     }
     headSeq = after.head_seq
-    yield* history.restart(anew, {
+    yield* history.restart(position, anew, {
       orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: Record.order(order) })),
       subAccounts,
       instruments
@@ -348,7 +353,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     yield* Effect.logWarning("the event stream was not kept from where the read model stood: it was built anew").pipe(
       Effect.annotateLogs({ epoch: anew.epoch, seq: anew.seq })
     )
-  })
+  }).pipe(Effect.catchTags({ Superseded: () => Effect.void, ProjectionRefused: () => Effect.void }))
 
   /** Tries for ever; every failure is logged. */
   const insist = <A, E>(what: string, effect: Effect.Effect<A, E>): Effect.Effect<A> =>
@@ -357,7 +362,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       Effect.retry(backOff),
       Effect.orDie
     )
-  type Fault = HistoryUnavailable | ReadError | FeedGone | FeedBroken | Cause.Done
+  type Fault = Commits.Superseded | ProjectionRefused | FeedGone | FeedBroken | Cause.Done
   const gone = (cause: Cause.Cause<unknown>): boolean =>
     cause.reasons.some((reason) => Cause.isFailReason(reason) && (reason.error as Fault)._tag === "FeedGone")
 

@@ -2,9 +2,9 @@
  * Policy: issues and checks the bearer tokens: JWTs signed with EdDSA and with nothing else.
  *
  * A token is verified once and then known by its whole text; expiry and revocation are checked on every use. Only
- * successes are remembered. Source: contract 4.3.
+ * successes are remembered. What other gateways revoke is heard through `Notices`. Source: contract 4.3.
  */
-import { Context, Duration, Effect, Layer, Result } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Result, Schedule } from "effect"
 import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
@@ -14,6 +14,7 @@ import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
+import { Notices } from "./Notices.ts"
 import { Signatures } from "./Signatures.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
@@ -27,11 +28,15 @@ export interface TokensOptions {
   readonly validity?: Duration.Input
   /** Verified tokens kept. Default 10 000. */
   readonly known_max?: number
+  /** How often it is asked what other gateways revoked. Default: never, where nobody else revokes. */
+  readonly refresh?: Duration.Input
 }
 
 const ISSUER = "trading-gateway"
 /** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
 const LEEWAY_S = 5
+/** How far the clocks of two gateways may be apart, so that none misses what another one revoked. */
+const CLOCKS_APART_MS = 60_000
 /** Longer texts are no token of ours, which have about 500 characters. */
 const TOKEN_CHARS_MAX = 2048
 /** Revoked tokens held before the expired ones are looked for. */
@@ -83,6 +88,8 @@ export class Tokens extends Context.Service<
     readonly verify: (token: string) => Effect.Effect<Caller | TokenFault>
     /** Refuses a token from now on, after every restart too. */
     readonly revoke: (jti: string, expires_at_ms: number) => Effect.Effect<void, AccountsUnavailable>
+    /** Calls back with the jti whenever a token is revoked, by any gateway that is heard. */
+    readonly onRevoked: (listener: (jti: string) => void) => Effect.Effect<void>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -93,11 +100,13 @@ export class Tokens extends Context.Service<
     Layer.effect(
       Tokens,
       Effect.gen(function* () {
+        const clock = yield* Clock.Clock
         const accounts = yield* Accounts
         const bans = yield* BanList
         const ids = yield* Ids
         const signatures = yield* Signatures
         const keys = yield* SigningKeys
+        const notices = yield* Notices
 
         const audience = `${ISSUER}:${options.environment}`
         const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
@@ -106,14 +115,43 @@ export class Tokens extends Context.Service<
         const verified = new Lru<string, Caller>(options.known_max ?? 10_000)
 
         const revoked = new Map<string, number>()
-        for (const { jti, expires_at_ms } of yield* accounts.revokedTokens) revoked.set(jti, expires_at_ms)
-        let sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
-        const sweep = (now_ms: number) => {
+        const listeners = new Set<(jti: string) => void>()
+        let sweepAt = SWEEP_AT_LEAST
+        const sweep = () => {
           if (revoked.size < sweepAt) return
+          const now_ms = clock.currentTimeMillisUnsafe()
           for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= now_ms) revoked.delete(jti)
           sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
         }
-
+        const take = ({ jti, expires_at_ms }: { readonly jti: string; readonly expires_at_ms: number }) => {
+          if (revoked.has(jti)) return
+          sweep()
+          revoked.set(jti, expires_at_ms)
+          for (const listener of listeners) listener(jti)
+        }
+        /** Up to when revocations by other gateways are known. */
+        let read_ms = 0
+        const refresh = Effect.gen(function* () {
+          const now_ms = yield* Clock.currentTimeMillis
+          for (const token of yield* accounts.revokedTokens(read_ms)) take(token)
+          read_ms = now_ms - CLOCKS_APART_MS
+        })
+        const warned = Effect.tapError(refresh, (error) => Effect.logWarning("revoked tokens not read", error))
+        yield* refresh
+        if (options.refresh !== undefined) {
+          yield* Effect.ignore(warned).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
+        }
+        yield* notices.listen((notice) =>
+          notice.type === "token"
+            ? Effect.sync(() => take(notice))
+            : notice.type === "missed"
+              ? warned.pipe(
+                  // whatever is believed meanwhile may be wrong, and nothing else would mend it
+                  Effect.retry(Schedule.spaced("1 second")),
+                  Effect.orDie
+                )
+              : Effect.void
+        )
         /** Banned, or issued before a ban was lifted. */
         const isBanned = ({ expires_at_ms, user_id }: Caller): boolean =>
           bans.isBanned(user_id) || expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
@@ -200,15 +238,12 @@ export class Tokens extends Context.Service<
             const signature = Base64Url.encode(keys.sign(utf8.encode(signed)))
             return { token: `${signed}.${signature}`, expires_at_ms: exp * 1000 }
           }),
-          revoke: (jti, expires_at_ms) =>
-            Effect.flatMap(accounts.revokeToken(jti, expires_at_ms), () =>
-              Effect.clockWith((clock) =>
-                Effect.sync(() => {
-                  revoked.set(jti, expires_at_ms)
-                  sweep(clock.currentTimeMillisUnsafe())
-                })
-              )
-            ),
+          revoke: Effect.fnUntraced(function* (jti, expires_at_ms) {
+            yield* accounts.revokeToken(jti, expires_at_ms)
+            take({ jti, expires_at_ms })
+            yield* notices.publish({ type: "token", jti, expires_at_ms })
+          }, Effect.uninterruptible),
+          onRevoked: (listener) => Effect.sync(() => void listeners.add(listener)),
           jwks: {
             keys: keys.ring.map(({ kid, publicKey }) => ({
               kty: "OKP",

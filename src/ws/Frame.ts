@@ -62,5 +62,18 @@ export class Frame {
   }
 }
 
+export const CLOSE = 0x8
+export const PING = 0x9
+export const PONG = 0xa
+const FIN = 0x80
+
+/** A control frame; its payload is at most 125 bytes. */
+export const control = (opcode: typeof CLOSE | typeof PING | typeof PONG, payload: Buffer): Buffer => {
+  const bytes = Buffer.allocUnsafe(2 + payload.length)
+  writeHeader(bytes, FIN | opcode, payload.length)
+  payload.copy(bytes, 2)
+  return bytes
+}
+
 /** Frames a message. */
 export const frameOf = (message: object): Frame => new Frame(JSON.stringify(message))

@@ -1,38 +1,13 @@
 /**
  * What waits to be sent on one connection: a bounded list of frames, handed to the socket once per event-loop turn.
  *
- * A socket that takes what it is given costs one write a turn, whatever the number of frames, and neighbours with the same
- * frames share one concatenated buffer. A socket that does not keep up holds its frames here, and only here: nobody else
+ * A socket that takes what it is given costs one write a turn, whatever the number of frames, and all with the same frames
+ * share one {@link Batch} of them. A socket that does not keep up holds its frames here, and only here: nobody else
  * waits for it. Over the limits, feeds whose state can be told anew are dropped and stood for by one snapshot as soon as
  * the socket drains; what must not be lost ends the connection instead. Source: contract 5.2, 5.9.
  */
+import { Batch, type Parcel, parcel, type Source } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
-
-/** Where a frame comes from, and what may be done with it when the socket is slow. */
-export interface Source {
-  /** Whether frames may be dropped, and one of `snapshot` sent in their place. */
-  readonly conflatable: boolean
-  /** The state that stands for dropped frames; `undefined` while there is none. */
-  readonly snapshot: (now: number) => Frame | undefined
-}
-
-/** A frame with what a queue must know of it; made once and shared by all outboxes that queue it. */
-export interface Parcel {
-  readonly frame: Frame
-  /** `undefined`: a reply, which is neither dropped nor repeated. */
-  readonly source: Source | undefined
-  /** When it was made, Unix ms. */
-  readonly at: number
-  /** Bytes that count against the limit. */
-  readonly weight: number
-}
-
-export const parcel = (frame: Frame, source: Source | undefined, at: number): Parcel => ({
-  frame,
-  source,
-  at,
-  weight: frame.length
-})
 
 /** The socket behind an outbox. */
 export interface Sink {
@@ -42,6 +17,11 @@ export interface Sink {
   readonly write: (bytes: Buffer) => void
   /** Calls back once, when the system has taken all that was written. */
   readonly whenTaken: (callback: () => void) => void
+}
+
+/** Whose outbox it is: told when its connection must end. */
+export interface Owner {
+  readonly end: (reason: "SlowConsumer" | "Internal") => void
 }
 
 export interface OutboxLimits {
@@ -55,8 +35,8 @@ const WRITE_BYTES = 256 * 1024
 /** Flushes every outbox that has something to send, once per turn of the event loop. */
 export class Flusher {
   private dirty: Array<Outbox> = []
-  private last:
-    { readonly parcels: ReadonlyArray<Parcel>; readonly deflated: boolean; readonly bytes: Buffer } | undefined
+  /** What an outbox holds that has nothing to send. */
+  readonly nothing = new Batch()
   readonly now: () => number
   private readonly onFault: (fault: unknown) => void
 
@@ -81,22 +61,7 @@ export class Flusher {
         box.fail()
       }
     }
-    this.last = undefined
-  }
-
-  /** Bytes of the first `count` parcels; outboxes flushed one after the other that hold the same ones share them. */
-  join(parcels: ReadonlyArray<Parcel>, count: number, deflated: boolean): Buffer {
-    if (count === 1) return parcels[0]!.frame.bytes(deflated)
-    const last = this.last
-    if (last !== undefined && last.deflated === deflated && last.parcels.length === count) {
-      let i = 0
-      while (i < count && last.parcels[i] === parcels[i]) i++
-      if (i === count) return last.bytes
-    }
-    const taken = parcels.slice(0, count)
-    const bytes = Buffer.concat(taken.map(({ frame }) => frame.bytes(deflated)))
-    this.last = { parcels: taken, deflated, bytes }
-    return bytes
+    this.nothing.reset()
   }
 }
 
@@ -104,11 +69,13 @@ export class Outbox {
   private readonly sink: Sink
   private readonly flusher: Flusher
   private readonly limits: OutboxLimits
-  private readonly onEnd: (reason: "SlowConsumer" | "Internal") => void
-  private queue: Array<Parcel> = []
-  private weight = 0
+  private readonly owner: Owner
+  /** What this turn brought, while the socket takes everything; else what waits is in the backlog. */
+  private batch: Batch
+  private backlog: Array<Parcel> | undefined = undefined
+  private backlogWeight = 0
   /** Feeds that were dropped; a snapshot of each follows when the socket has drained. */
-  private readonly lapsed = new Set<Source>()
+  private lapsed: Set<Source> | undefined = undefined
   private scheduled = false
   private closed = false
   /** When the oldest frame that the socket holds was made; `undefined` while it takes everything. */
@@ -116,21 +83,22 @@ export class Outbox {
   /** Whether the socket holds a frame that must not be lost. */
   private blockedByLasting = false
 
-  constructor(
-    sink: Sink,
-    flusher: Flusher,
-    limits: OutboxLimits,
-    onEnd: (reason: "SlowConsumer" | "Internal") => void
-  ) {
+  constructor(sink: Sink, flusher: Flusher, limits: OutboxLimits, owner: Owner) {
     this.sink = sink
     this.flusher = flusher
     this.limits = limits
-    this.onEnd = onEnd
+    this.owner = owner
+    this.batch = flusher.nothing
+  }
+
+  /** Bytes that wait and count against the limit. */
+  private get weight(): number {
+    return this.batch.weight + this.backlogWeight
   }
 
   /** Queues a frame; over the limit, contract 5.9 decides. */
   offer(parcel: Parcel): void {
-    if (this.closed || (parcel.source !== undefined && this.lapsed.has(parcel.source))) return
+    if (this.closed || (parcel.source !== undefined && this.lapsed?.has(parcel.source) === true)) return
     // a frame that is larger than the limit by itself may pass when nothing else waits
     if (this.weight > 0 && this.weight + parcel.weight > this.limits.outbound_bytes && !this.makeRoom(parcel)) return
     this.push(parcel)
@@ -148,28 +116,43 @@ export class Outbox {
 
   /** Drops what a topic has queued, and its claim to a snapshot: the client left it, or starts anew. */
   forget(source: Source): void {
-    this.lapsed.delete(source)
+    this.lapsed?.delete(source)
     this.drop((other) => other === source)
   }
 
   private push(parcel: Parcel): void {
-    this.queue.push(parcel)
-    this.weight += parcel.weight
+    if (this.backlog === undefined) this.batch = this.batch.with(parcel)
+    else {
+      this.backlog.push(parcel)
+      this.backlogWeight += parcel.weight
+    }
     if (this.scheduled || this.blockedSince !== undefined) return
     this.scheduled = true
     this.flusher.schedule(this)
   }
 
   private drop(which: (source: Source | undefined) => boolean): void {
-    if (this.queue.length === 0) return
-    this.queue = this.queue.filter(({ source }) => !which(source))
-    this.weight = this.queue.reduce((sum, { weight }) => sum + weight, 0)
+    const parcels = this.backlog ?? this.batch.parcels()
+    const left = parcels.filter(({ source }) => !which(source))
+    if (left.length < parcels.length) this.retain(left)
+  }
+
+  /** Lets these wait, and no others. */
+  private retain(parcels: Array<Parcel>): void {
+    this.batch = this.flusher.nothing
+    this.backlog = parcels
+    this.backlogWeight = parcels.reduce((sum, { weight }) => sum + weight, 0)
+  }
+
+  private lapse(source: Source): void {
+    this.lapsed ??= new Set()
+    this.lapsed.add(source)
   }
 
   /** Drops what can be dropped; false where the frame itself was, or the connection ended. */
   private makeRoom({ source, weight }: Parcel): boolean {
     if (source?.conflatable === true) {
-      this.lapsed.add(source)
+      this.lapse(source)
       this.drop((other) => other === source)
       return false
     }
@@ -180,18 +163,20 @@ export class Outbox {
   }
 
   private conflate(): void {
-    for (const { source } of this.queue) if (source?.conflatable === true) this.lapsed.add(source)
+    for (const { source } of this.backlog ?? this.batch.parcels()) {
+      if (source?.conflatable === true) this.lapse(source)
+    }
     this.drop((source) => source?.conflatable === true)
   }
 
   private slow(): void {
     this.close()
-    this.onEnd("SlowConsumer")
+    this.owner.end("SlowConsumer")
   }
   /** Ends the connection: its state is not known any more. */
   fail(): void {
     this.close()
-    this.onEnd("Internal")
+    this.owner.end("Internal")
   }
 
   /** Applies the age limit; called now and then, since a stuck socket brings no event of its own. */
@@ -199,48 +184,63 @@ export class Outbox {
     const oldest = now - this.limits.outbound_age_ms
     if (this.closed || this.blockedSince === undefined || this.blockedSince >= oldest) return
     this.conflate()
-    const first = this.queue[0]
+    const first = this.backlog?.[0]
     if (this.blockedByLasting || (first !== undefined && first.at < oldest)) this.slow()
   }
 
   /** Hands over what waits until the socket is full or nothing is left. */
   flush(): void {
     this.scheduled = false
-    while (!this.closed && this.blockedSince === undefined && (this.queue.length > 0 || this.refill())) this.writeSome()
-  }
-
-  private writeSome(): void {
-    const queue = this.queue
-    let count = 1
-    let bytes = queue[0]!.frame.length
-    while (count < queue.length && bytes + queue[count]!.frame.length <= WRITE_BYTES)
-      bytes += queue[count++]!.frame.length
-    this.sink.write(this.flusher.join(queue, count, this.sink.deflated))
-    if (this.sink.pending() > 0) {
-      this.blockedSince = queue[0]!.at
-      this.blockedByLasting = queue.some(({ source }, i) => i < count && source?.conflatable !== true)
-      this.sink.whenTaken(this.resume)
+    if (this.closed || this.blockedSince !== undefined) return
+    const { batch } = this
+    if (batch.count > 0) {
+      if (batch.length > WRITE_BYTES) this.retain(batch.parcels())
+      else {
+        this.batch = this.flusher.nothing
+        this.sink.write(batch.bytes(this.sink.deflated))
+        if (this.sink.pending() > 0) this.block(batch.parcels())
+      }
     }
-    if (count === queue.length) {
-      queue.length = 0
-      this.weight = 0
-    } else for (const { weight } of queue.splice(0, count)) this.weight -= weight
+    while (!this.closed && this.blockedSince === undefined && (this.backlog !== undefined || this.refill()))
+      this.writeSome()
   }
 
-  private readonly resume = (): void => {
-    this.blockedSince = undefined
-    this.flush()
+  /** Writes a part of the backlog. */
+  private writeSome(): void {
+    const backlog = this.backlog!
+    let count = 0
+    for (let bytes = 0; count < backlog.length; count++) {
+      bytes += backlog[count]!.frame.length
+      if (bytes > WRITE_BYTES && count > 0) break
+    }
+    const written = backlog.splice(0, count)
+    if (backlog.length === 0) this.backlog = undefined
+    if (count === 0) return
+    for (const { weight } of written) this.backlogWeight -= weight
+    const bytes = written.map(({ frame }) => frame.bytes(this.sink.deflated))
+    this.sink.write(bytes.length === 1 ? bytes[0]! : Buffer.concat(bytes))
+    if (this.sink.pending() > 0) this.block(written)
+  }
+
+  /** The socket does not take what was written: what comes waits here. */
+  private block(written: ReadonlyArray<Parcel>): void {
+    this.blockedSince = written[0]!.at
+    this.blockedByLasting = written.some(({ source }) => source?.conflatable !== true)
+    this.backlog ??= []
+    this.sink.whenTaken(() => {
+      this.blockedSince = undefined
+      this.flush()
+    })
   }
 
   /** Takes up one feed that was dropped; false when there is none. */
   private refill(): boolean {
-    for (const source of this.lapsed) {
-      this.lapsed.delete(source)
+    for (const source of this.lapsed ?? []) {
+      this.lapsed!.delete(source)
       const now = this.flusher.now()
       const frame = source.snapshot(now)
       if (frame === undefined) continue
-      this.queue.push(parcel(frame, source, now))
-      this.weight += frame.length
+      this.retain([parcel(frame, source, now)])
       return true
     }
     return false
@@ -248,7 +248,7 @@ export class Outbox {
 
   /** Hands over what waits, as far as the socket takes it, and accepts nothing more. */
   finish(): void {
-    this.lapsed.clear()
+    this.lapsed = undefined
     this.flush()
     this.close()
   }
@@ -256,8 +256,7 @@ export class Outbox {
   /** Forgets what waits and accepts nothing more. */
   close(): void {
     this.closed = true
-    this.queue = []
-    this.weight = 0
-    this.lapsed.clear()
+    this.retain([])
+    this.lapsed = undefined
   }
 }

@@ -8,7 +8,8 @@
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { UserEvent } from "../services/History.ts"
 import { Frame } from "./Frame.ts"
-import type { Outbox, Source } from "./Outbox.ts"
+import type { Source } from "./Batch.ts"
+import type { Outbox } from "./Outbox.ts"
 
 /** Events kept aside while a snapshot is read; over it the connection ends, and resumes. */
 export const ASIDE_MAX = 50_000

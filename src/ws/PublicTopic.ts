@@ -1,7 +1,8 @@
 /** Public topics: who joined, and how what they carry is told. Source: contract 5.5. */
 import type { MarketChange, MarketView } from "../services/MarketView.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import { type Outbox, parcel, type Source } from "./Outbox.ts"
+import { parcel, type Source } from "./Batch.ts"
+import type { Outbox } from "./Outbox.ts"
 import type { Job } from "./Pacer.ts"
 
 export type View = typeof MarketView.Service
@@ -27,11 +28,15 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   protected frame(data: Data, now: number): Frame {
     return frameOf({ op: "event", topic: this.name, server_ts_ms: now, data })
   }
-  /** Offers one event to all members; it is encoded and framed once. */
+  /** Offers one event to all members. */
   protected send(data: Data, now: number): void {
+    this.sendAll([data], now)
+  }
+  /** Offers events to all members; each is encoded and framed once, and each member visited once. */
+  protected sendAll(events: ReadonlyArray<Data>, now: number): void {
     if (this.members.size === 0) return
-    const sent = parcel(this.frame(data, now), this, now)
-    for (const member of this.members) member.offer(sent)
+    const parcels = events.map((data) => parcel(this.frame(data, now), this, now))
+    for (const member of this.members) for (const sent of parcels) member.offer(sent)
   }
 }
 

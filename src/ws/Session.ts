@@ -13,13 +13,14 @@ import type { AuthError, Authenticator } from "../services/Authenticator.ts"
 import type { MarketView } from "../services/MarketView.ts"
 import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/UserSnapshots.ts"
 import type { UserStreams } from "../services/UserStreams.ts"
-import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
+import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
+import { parcel } from "./Batch.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
 import { type Misread, read } from "./Inbound.ts"
 import type { Limits } from "./Limits.ts"
-import { Outbox, parcel, type Sink } from "./Outbox.ts"
+import { Outbox, type Sink } from "./Outbox.ts"
 import { type Beginning, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
 
 export type Endpoint = "general" | "public" | "private"
@@ -27,8 +28,11 @@ export type Endpoint = "general" | "public" | "private"
 /** The socket of a session. */
 export interface Line extends Sink {
   /** Starts the closing handshake; what was written before goes out first. */
-  readonly close: (code: number, text: string) => void
+  readonly close: (reason: CloseReason) => void
   readonly ping: () => void
+  readonly pong: (data: Buffer) => void
+  /** Drops the line. */
+  readonly terminate: () => void
 }
 
 /** What all sessions share. */
@@ -43,6 +47,8 @@ export interface House {
   readonly run: (effect: Effect.Effect<void>) => void
   /** Counts a session for its user; false: the user holds as many as allowed. */
   readonly admit: (session: Session, caller: Caller) => boolean
+  /** Forgets a session that is over. */
+  readonly gone: (session: Session) => void
 }
 
 type Refusal = Pick<ApiError.ApiError, "code" | "message" | "details">
@@ -85,11 +91,12 @@ export class Session {
   caller: Caller | undefined
   private readonly house: House
   private readonly line: Line
-  private readonly publicTopics = new Set<string>()
+  /** `undefined` before the first. */
+  private publicTopics: Set<string> | undefined = undefined
   private feed: PrivateFeed | undefined
   private detach: (() => void) | undefined
   /** What waits behind the operation under way. */
-  private inbox: Array<ClientFrame | "restart"> = []
+  private inbox: Array<ClientFrame | "restart"> | undefined = undefined
   private busy = false
   private closing = false
   private failedAuths = 0
@@ -106,7 +113,7 @@ export class Session {
     this.line = line
     this.endpoint = endpoint
     this.ip = ip
-    this.outbox = new Outbox(line, house.hub.flusher, house.limits, (reason) => this.end(reason))
+    this.outbox = new Outbox(line, house.hub.flusher, house.limits, this)
     const now = house.hub.now()
     this.openedAt = this.lastHeard = this.lastPing = this.refilledAt = now
     this.tokens = house.limits.message_burst
@@ -119,11 +126,11 @@ export class Session {
     this.lastHeard = this.house.hub.now()
   }
 
-  /** A ping of the protocol, which the socket answers by itself, counts like a message. */
-  pinged(): void {
+  /** A ping of the protocol counts like a message: a flood of them is not answered, and ends alike. */
+  pinged(data: Buffer): void {
     if (this.closing) return
     this.heard()
-    this.mayAsk(this.lastHeard)
+    if (this.mayAsk(this.lastHeard)) this.line.pong(data)
   }
 
   binary(): void {
@@ -159,11 +166,17 @@ export class Session {
   closed(): void {
     this.closing = true
     this.outbox.close()
-    this.inbox = []
-    for (const name of this.publicTopics) this.house.hub.leave(name, this.outbox)
-    this.publicTopics.clear()
+    this.inbox = undefined
+    for (const name of this.publicTopics ?? []) this.house.hub.leave(name, this.outbox)
+    this.publicTopics = undefined
     this.detach?.()
     this.detach = undefined
+    this.house.gone(this)
+  }
+
+  /** Drops the connection, whose peer does not answer that it was told to end. */
+  terminate(): void {
+    this.line.terminate()
   }
 
   // ---- what the clock brings
@@ -192,8 +205,7 @@ export class Session {
     if (this.closing) return
     this.outbox.finish()
     this.closing = true
-    const { code, text } = closeCodes[reason]
-    this.line.close(code, text)
+    this.line.close(reason)
   }
 
   /** Tells that the gateway goes away; {@link end} follows. */
@@ -243,10 +255,11 @@ export class Session {
 
   private enqueue(frame: ClientFrame | "restart"): void {
     if (!this.busy) return this.handle(frame)
-    if (frame !== "restart" && this.inbox.length >= this.house.limits.message_burst) {
+    const inbox = (this.inbox ??= [])
+    if (frame !== "restart" && inbox.length >= this.house.limits.message_burst) {
       return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages wait" }, undefined))
     }
-    this.inbox.push(frame)
+    inbox.push(frame)
   }
 
   private handle(frame: ClientFrame | "restart"): void {
@@ -272,7 +285,11 @@ export class Session {
         Effect.andThen(
           Effect.sync(() => {
             this.busy = false
-            while (!this.busy && !this.closing && this.inbox.length > 0) this.handle(this.inbox.shift()!)
+            while (!this.busy && !this.closing) {
+              const next = this.inbox?.shift()
+              if (next === undefined) break
+              this.handle(next)
+            }
           })
         ),
         Effect.catchCause((cause) => {
@@ -421,25 +438,22 @@ export class Session {
   }
 
   private subscribePublic(frame: Subscribe): void {
-    const { accepted, errors } = this.sort<MarketTopic>(
-      frame,
-      (name) => this.publicTopics.has(name),
-      this.publicTopics.size
-    )
+    const held = (this.publicTopics ??= new Set())
+    const { accepted, errors } = this.sort<MarketTopic>(frame, (name) => held.has(name), held.size)
     this.subscribed(
       accepted.map(([name]) => name),
       frame.req_id
     )
     for (const error of errors) this.reply(error)
     for (const [name, topic] of accepted) {
-      this.publicTopics.add(name)
+      held.add(name)
       this.house.hub.join(name, topic, this.outbox)
     }
   }
 
   private unsubscribe({ args, req_id }: Unsubscribe): void {
     const left = [...new Set(args)].filter((name) => {
-      if (this.publicTopics.delete(name)) {
+      if (this.publicTopics?.delete(name) === true) {
         this.house.hub.leave(name, this.outbox)
         return true
       }

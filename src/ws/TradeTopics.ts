@@ -29,7 +29,11 @@ export class TradeTopic extends PublicTopic<TradeData> {
     return this.frame({ type: "snapshot", ts: now, symbol: this.symbol, list }, now)
   }
   override take({ trades }: MarketChange, now: number): undefined {
-    for (const list of byEvent(trades)) this.send({ type: "update", ts: now, symbol: this.symbol, list }, now)
+    const { symbol } = this
+    this.sendAll(
+      byEvent(trades).map((list) => ({ type: "update", ts: now, symbol, list })),
+      now
+    )
   }
 }
 
@@ -75,9 +79,10 @@ export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
   override snapshot(): undefined {}
   override take({ trades }: MarketChange, now: number): undefined {
     const { market_addr, symbol } = this
-    for (const event of byEvent(trades)) {
-      this.send({ type: "update", ts: now, market_addr, symbol, list: aggregated(event) }, now)
-    }
+    this.sendAll(
+      byEvent(trades).map((event) => ({ type: "update", ts: now, market_addr, symbol, list: aggregated(event) })),
+      now
+    )
   }
 }
 
@@ -86,6 +91,10 @@ export class LiquidationTopic extends PublicTopic<LiquidationData> {
 
   override snapshot(): undefined {}
   override take({ liquidations }: MarketChange, now: number): undefined {
-    for (const list of byEvent(liquidations)) this.send({ type: "update", ts: now, symbol: this.symbol, list }, now)
+    const { symbol } = this
+    this.sendAll(
+      byEvent(liquidations).map((list) => ({ type: "update", ts: now, symbol, list })),
+      now
+    )
   }
 }

@@ -5,13 +5,11 @@
  * closes first, and the server does not wait for sockets that stay. Source: contract 5.1, 5.2, 13.
  */
 import { Context, Effect, FiberSet, Layer } from "effect"
-import type * as Http from "node:http"
+import * as Http from "node:http"
 import type { Duplex } from "node:stream"
-import { type WebSocket, WebSocketServer } from "ws"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import * as ApiError from "../domain/ApiError.ts"
 import { networkOf } from "../domain/Ip.ts"
-import type { Reason } from "../domain/Reason.ts"
 import { Authenticator } from "../services/Authenticator.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { MarketView } from "../services/MarketView.ts"
@@ -21,7 +19,9 @@ import { UserStreams } from "../services/UserStreams.ts"
 import { Hub } from "./Hub.ts"
 import * as Keepalive from "./Keepalive.ts"
 import { Limits } from "./Limits.ts"
-import { type Endpoint, type House, type Line, Session } from "./Session.ts"
+import { type Endpoint, type House, Session } from "./Session.ts"
+import { Socket } from "./Socket.ts"
+import * as Upgrade from "./Upgrade.ts"
 
 /** The HTTP server whose upgrade requests are taken over. */
 export class UpgradeServer extends Context.Service<UpgradeServer, Http.Server>()("gateway/ws/UpgradeServer") {}
@@ -32,36 +32,24 @@ export const paths: Readonly<Record<string, Endpoint>> = {
   "/ws/private": "private"
 }
 
-const NOTHING = Buffer.alloc(0)
-
 /** Answers an upgrade request that is refused, with the error body of REST. */
-const refuseUpgrade = (socket: Duplex, status: string, body: object): void => {
-  const text = JSON.stringify(body)
+const refuseUpgrade = (
+  socket: Duplex,
+  status: number,
+  { code, details, message }: Pick<ApiError.ApiError, "code" | "message" | "details">,
+  fields: ReadonlyArray<string> = ["Retry-After: 1"]
+): void => {
+  const text = JSON.stringify({ code, message, details })
+  const head = [
+    `HTTP/1.1 ${status} ${Http.STATUS_CODES[status]}`,
+    "Connection: close",
+    "Content-Type: application/json",
+    ...fields,
+    `Content-Length: ${Buffer.byteLength(text)}`
+  ]
   socket.on("error", () => {})
-  socket.end(
-    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nRetry-After: 1\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-    () => socket.destroy()
-  )
+  socket.end(`${head.join("\r\n")}\r\n\r\n${text}`, () => socket.destroy())
 }
-const unavailable = (reason: Reason): object => {
-  const { code, details, message } = ApiError.ofReason(reason)
-  return { code, message, details }
-}
-
-/** The socket of a session: data frames are written straight to the wire, the rest is left to the protocol library. */
-const lineOf = (ws: WebSocket, socket: Duplex): Line => ({
-  deflated: ws.extensions.includes("permessage-deflate"),
-  pending: () => socket.writableLength,
-  write: (bytes) => {
-    if (ws.readyState === ws.OPEN) socket.write(bytes)
-  },
-  // an empty write takes its place behind what the system has not taken yet
-  whenTaken: (callback) => socket.write(NOTHING, (error) => (error == null ? callback() : undefined)),
-  close: (code, text) => ws.close(code, text),
-  ping: () => {
-    if (ws.readyState === ws.OPEN) ws.ping()
-  }
-})
 
 /** A count for each key, that forgets keys at zero. */
 class Tally {
@@ -89,7 +77,7 @@ export const layer = Layer.effectDiscard(
     const presence = yield* Presence
     const fork = yield* FiberSet.makeRuntime<never>()
 
-    const sessions = new Map<Session, WebSocket>()
+    const sessions = new Set<Session>()
     const byCredential = new Map<string, Set<Session>>()
     /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
@@ -120,34 +108,15 @@ export const layer = Layer.effectDiscard(
         if (holders === undefined) byCredential.set(caller.credential, new Set([session]))
         else holders.add(session)
         return true
-      }
-    }
-
-    const wss = new WebSocketServer({
-      noServer: true,
-      clientTracking: false,
-      maxPayload: limits.inbound_frame_bytes,
-      // each message is compressed by itself, so that one compressed frame serves all sockets
-      perMessageDeflate: { serverNoContextTakeover: true, clientNoContextTakeover: true, serverMaxWindowBits: 15 },
-      ...({ closeTimeout: limits.close_timeout_ms } as object) // missing in the types
-    })
-
-    const open = (ws: WebSocket, socket: Duplex, endpoint: Endpoint, ip: string): void => {
-      const session = new Session(house, lineOf(ws, socket), endpoint, ip)
-      sessions.set(session, ws)
-      ws.on("message", (data, isBinary) => (isBinary ? session.binary() : session.text((data as Buffer).toString())))
-      ws.on("pong", () => session.heard())
-      ws.on("ping", () => session.pinged())
-      ws.on("error", () => {}) // the close event follows
-      ws.on("close", () => {
+      },
+      gone: (session) => {
         sessions.delete(session)
+        ips.add(networkOf(session.ip), -1)
         forgetCredential(session)
-        if (session.caller !== undefined) {
-          users.add(session.caller.user_id, -1)
-          presence.went(session.caller.user_id)
-        }
-        session.closed()
-      })
+        if (session.caller === undefined) return
+        users.add(session.caller.user_id, -1)
+        presence.went(session.caller.user_id)
+      }
     }
 
     let accepting = true
@@ -159,15 +128,15 @@ export const layer = Layer.effectDiscard(
       const endpoint = Object.hasOwn(paths, path) ? paths[path]! : undefined
       if (endpoint === undefined) {
         if (previous.length === 0) {
-          return refuseUpgrade(socket, "404 Not Found", unavailable("NoSuchRoute"))
+          return refuseUpgrade(socket, 404, ApiError.ofReason("NoSuchRoute"))
         }
         for (const listener of previous) listener.call(server, request, socket, head)
         return
       }
-      if (!accepting) return refuseUpgrade(socket, "503 Service Unavailable", unavailable("ShuttingDown"))
+      if (!accepting) return refuseUpgrade(socket, 503, ApiError.ofReason("ShuttingDown"))
       const lost = Keepalive.lostFor(limits, health.sequencer(), health.referee())
       if (endpoint === "private" ? lost.private : lost.public) {
-        return refuseUpgrade(socket, "503 Service Unavailable", unavailable("BackendUnavailable"))
+        return refuseUpgrade(socket, 503, ApiError.ofReason("BackendUnavailable"))
       }
       const forwarded = request.headers["x-forwarded-for"]
       const ip = clientIpOf(
@@ -177,26 +146,27 @@ export const layer = Layer.effectDiscard(
       )
       const network = networkOf(ip)
       if (limits.connections_per_ip > 0 && ips.of(network) >= limits.connections_per_ip) {
-        const body = {
-          code: "RateLimitExceeded",
-          message: "rate limit exceeded",
-          details: { reason: "RateLimitExceeded" }
-        }
-        return refuseUpgrade(socket, "429 Too Many Requests", body)
+        return refuseUpgrade(socket, 429, ApiError.ofReason("RateLimitExceeded"))
       }
-      wss.handleUpgrade(request, socket, head, (ws) => {
-        ips.add(network, 1)
-        ws.on("close", () => ips.add(network, -1))
-        open(ws, socket, endpoint, ip)
-      })
+      const answer = Upgrade.answer(request, limits)
+      if (answer.status !== 101) {
+        const error = ApiError.ofReason(answer.reason, undefined, { message: answer.message })
+        return refuseUpgrade(socket, answer.status, error, answer.fields)
+      }
+      if (!socket.readable || !socket.writable) return void socket.destroy() // it left meanwhile
+      ips.add(network, 1)
+      const own = new Socket(socket, answer.deflated, limits)
+      const session = new Session(house, own, endpoint, ip)
+      sessions.add(session)
+      own.begin(answer.head, head, session)
     }
 
-    yield* Keepalive.run(() => sessions.keys(), limits, health)
+    yield* Keepalive.run(() => sessions, limits, health)
     yield* authenticator.onRevoked((credential) => {
       for (const session of byCredential.get(credential) ?? []) session.end("CredentialEnded")
     })
     yield* authenticator.onBanned((user_id) => {
-      for (const session of sessions.keys()) if (session.caller?.user_id === user_id) session.end("CredentialEnded")
+      for (const session of sessions) if (session.caller?.user_id === user_id) session.end("CredentialEnded")
     })
 
     server.removeAllListeners("upgrade")
@@ -205,7 +175,7 @@ export const layer = Layer.effectDiscard(
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {
         accepting = false
-        const going = [...sessions.keys()]
+        const going = [...sessions]
         for (const session of going) session.announce()
         // spread, so that those who come back do not come all at once
         for (let i = 0; i < going.length; i++) {
@@ -216,7 +186,7 @@ export const layer = Layer.effectDiscard(
         for (let waited = 0; sessions.size > 0 && waited < limits.close_timeout_ms; waited += DRAIN_STEP_MS) {
           yield* Effect.sleep(DRAIN_STEP_MS)
         }
-        for (const ws of sessions.values()) ws.terminate()
+        for (const session of sessions) session.terminate()
         server.off("upgrade", onUpgrade)
         for (const listener of previous) server.on("upgrade", listener)
       })

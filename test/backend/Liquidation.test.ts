@@ -64,7 +64,9 @@ const put = (state: Engine.State, holding: Holding, lots: number, entryValue: bi
   state.entries += lots < 0 ? -entryValue : entryValue
   market.netLots += lots
   market.openLots += Math.max(0, lots)
-  if (holding.account.index >= 0) market.holders.add(holding)
+  if (holding.account.index < 0) return
+  market.holders.add(holding)
+  state.standing.touch(holding)
 }
 
 const fund = (state: Engine.State, account: Account, amount: bigint): void => {

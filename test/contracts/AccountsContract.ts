@@ -218,17 +218,21 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         const accounts = yield* Accounts
         yield* TestClock.setTime(0)
         yield* accounts.revokeToken("short", 1000)
+        yield* TestClock.setTime(10)
         yield* accounts.revokeToken("long", 5000)
+        yield* TestClock.setTime(20)
         yield* accounts.revokeToken("long", 5000)
+        assert.deepStrictEqual(yield* accounts.revokedTokens(10), [{ jti: "long", expires_at_ms: 5000 }])
+        assert.deepStrictEqual(yield* accounts.revokedTokens(11), [], "revoked once, at the first time")
         assert.sameDeepMembers(
-          [...(yield* accounts.revokedTokens)],
+          [...(yield* accounts.revokedTokens(0))],
           [
             { jti: "short", expires_at_ms: 1000 },
             { jti: "long", expires_at_ms: 5000 }
           ]
         )
         yield* TestClock.adjust(1000)
-        assert.deepStrictEqual(yield* accounts.revokedTokens, [{ jti: "long", expires_at_ms: 5000 }])
+        assert.deepStrictEqual(yield* accounts.revokedTokens(0), [{ jti: "long", expires_at_ms: 5000 }])
       })
     )
   })

@@ -100,6 +100,12 @@ const sequel = (): ReadonlyArray<Event> => [
   event(18, body.adl(), { ts_ms: START + 1_004 })
 ]
 
+/** What is told without an order. */
+const sorted = <A>(rows: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const text = (row: A) => JSON.stringify(row, (_, value) => (typeof value === "bigint" ? `${value}n` : value))
+  return rows.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
+}
+
 /** Everything a reader may see. */
 const everything = Effect.gen(function* () {
   const history = yield* History
@@ -111,7 +117,7 @@ const everything = Effect.gen(function* () {
     trades: yield* history.trades(symbol, 10),
     candles: yield* history.candles({ kind: "trade", symbol, interval: "1", start: 0, end: START * 2, limit: 10 }),
     marks: yield* history.candles({ kind: "mark", symbol, interval: "D", start: 0, end: START * 2, limit: 10 }),
-    heads: yield* history.streamHeads,
+    heads: sorted(yield* history.streamHeads),
     events: yield* history.userEvents(alice.user_id, 0, 100),
     balances: yield* history.lastSeqs(alice.user_id, "account_balance"),
     closed: yield* history.closedPnls(ordersOf()),
@@ -121,8 +127,8 @@ const everything = Effect.gen(function* () {
     interest: yield* history.openInterest({ ...ordersOf(), symbol, interval: "5" }),
     pools: yield* history.pools(ordersOf()),
     alerts: yield* history.adlAlerts(ordersOf()),
-    hours: yield* history.marketHours({ user_id: undefined, start: 0, end: START * 2 }),
-    ledger: yield* history.ledger
+    hours: sorted(yield* history.marketHours({ user_id: undefined, start: 0, end: START * 2 })),
+    ledger: Object.values(yield* history.ledger).map(sorted)
   }
 })
 
@@ -498,11 +504,15 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         const fresh = order({ order_id: uuid(9), created_time: String(START) })
         const open = [still, fresh].map((each) => ({ user_id: alice.user_id, order: each, record: Record.order(each) }))
         const to = { epoch: "e2", seq: 3, began: 3, ts_ms: START + 5_000 }
-        yield* history.restart(to, {
-          orders: open,
-          subAccounts: [],
-          instruments: [instrument({ status: "ReduceOnly" })]
-        })
+        const anew = { orders: open, subAccounts: [], instruments: [instrument({ status: "ReduceOnly" })] }
+        const before = yield* everything
+        for (const elsewhere of [undefined, { epoch: EPOCH, seq: 10 }, { epoch: "e0", seq: 11 }]) {
+          const refused = yield* Effect.flip(history.restart(elsewhere, to, anew))
+          assert.strictEqual(refused._tag, "ProjectionRefused")
+          assert.deepStrictEqual(refused._tag === "ProjectionRefused" && refused.position, before.position)
+          assert.deepStrictEqual(yield* everything, before, "nothing of what is refused is written")
+        }
+        yield* history.restart({ epoch: EPOCH, seq: 11 }, to, anew)
         assert.deepStrictEqual(yield* history.position, to)
         assert.deepStrictEqual(yield* history.streamHeads, [])
         assert.deepStrictEqual(yield* history.userEvents(alice.user_id, 0, 10), [])

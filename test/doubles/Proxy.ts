@@ -6,9 +6,11 @@ export class Proxy {
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
   private frozen = false
+  private refusing = false
 
   private constructor(target: number) {
     this.server = createServer((near) => {
+      if (this.refusing) return void near.resetAndDestroy()
       const far = createConnection(target, "127.0.0.1")
       for (const [from, to] of [
         [near, far],
@@ -40,6 +42,16 @@ export class Proxy {
   /** Resets every connection. New ones are taken. */
   cut(): void {
     for (const socket of this.sockets) socket.resetAndDestroy()
+  }
+
+  /** Resets every connection, and every new one, until {@link accept}. */
+  refuse(): void {
+    this.refusing = true
+    this.cut()
+  }
+
+  accept(): void {
+    this.refusing = false
   }
 
   /** Swallows what either side sends from now on. */

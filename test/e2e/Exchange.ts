@@ -16,6 +16,7 @@ import { assert } from "vitest"
 import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
+import * as Cluster from "../../src/layers/Cluster.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
@@ -100,7 +101,11 @@ export const startExchange = async (
   }
   const runtime = ManagedRuntime.make(
     Layer.unwrap(
-      Effect.map(settings, (settings) => Gateway.layer(settings).pipe(Layer.provide(Standalone.layer(settings))))
+      Effect.map(settings, (settings) =>
+        Gateway.layer(settings).pipe(
+          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings))
+        )
+      )
     ).pipe(
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
@@ -278,12 +283,16 @@ export const login = async (exchange: Pick<Exchange, "url">, keys: Keys, now = D
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Frame = any
 
-/** Every record of a list, page after page. */
+/** Every record of a list, page after page. A gateway that catches up with its backend (503) is asked again. */
 export const listAll = async (exchange: Pick<Exchange, "url">, path: string, token: string): Promise<Array<Frame>> => {
   const all: Array<Frame> = []
   for (let cursor = ""; ;) {
     const page = `${path}${path.includes("?") ? "&" : "?"}limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
-    const { body, status } = await call(exchange, "GET", page, { token })
+    const { body, status } = await eventually(
+      page,
+      () => call(exchange, "GET", page, { token }),
+      (answer) => answer.status !== 503
+    )
     if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
     all.push(...body.list)
     cursor = body.next_page_cursor
@@ -296,7 +305,7 @@ export const eventually = async <A>(
   what: string,
   ask: () => Promise<A>,
   is: (answer: A) => boolean,
-  limit_ms = 10_000
+  limit_ms = 20_000
 ): Promise<A> => {
   const deadline = Date.now() + limit_ms
   for (;;) {

@@ -5,6 +5,7 @@ import { document } from "../ws/Document.ts"
 import { basic, call, type Exchange, type Frame, funded, type Session, Socket, startExchange } from "./Exchange.ts"
 
 const SYMBOL = "BTC-USDC"
+const WAIT_MS = 30_000
 
 describe("feeds of a running exchange", () => {
   let exchange: Exchange
@@ -157,6 +158,35 @@ describe("feeds of a running exchange", () => {
     assert.strictEqual(details.reason, "InvalidField")
     const cancel = { sub_account_address: user.vault, symbol: SYMBOL, order_id: resting }
     await call(exchange, "POST", "/api/v1/order/cancel", { token: user.token, body: cancel })
+    closeAll()
+  })
+
+  it("tell a user position and balance when only the mark moved", { timeout: 90_000 }, async () => {
+    await index("60000")
+    const user = await funded(exchange)
+    const maker = await funded(exchange)
+    await order(maker, "Sell", "0.5", "60000")
+    await order(user, "Buy", "0.5", "60000")
+    const feed = await connect("/ws/private")
+    await ask(feed, { op: "auth", bearer: user.token })
+    await ask(feed, { op: "subscribe", args: ["position", "account_balance"] })
+    const path = `/api/v1/account/transactions?sub_account_address=${user.vault}`
+    const transactions = async () => (await call(exchange, "GET", path, { token: user.token })).body.list
+    const filled = "9983.5"
+    await feed.event("account_balance", ({ list }) => list[0]?.wallet_balance === filled, WAIT_MS)
+    const before = await transactions()
+    assert.isNotEmpty(before)
+
+    await index("60100")
+    const position = await feed.event("position", ({ list }) => list[0]?.mark_price === "60100", WAIT_MS)
+    const balance = await feed.event("account_balance", ({ list }) => list[0]?.reason === "mark", WAIT_MS)
+    assert.deepInclude(position.data.list[0], { size: "0.5", unrealised_pnl: "50" })
+    assert.deepInclude(balance.data.list[0], { wallet_balance: filled, unrealised_pnl: "50", equity: "10033.5" })
+    assert.strictEqual(balance.data.seq, position.data.seq + 1)
+    assert.deepStrictEqual(await transactions(), before)
+    // flat again, so that what follows concerns nobody here
+    await order(maker, "Buy", "0.5", "60100")
+    await order(user, "Sell", "0.5", "60100")
     closeAll()
   })
 

@@ -1,17 +1,16 @@
 /** The API explorer in a real browser, without the internet: it opens, and "Try it out" gets an answer. */
-import { existsSync, mkdirSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { chromium } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { hasChromium, launch } from "./Chromium.ts"
 import { type Exchange, startExchange } from "./Exchange.ts"
 
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium"
 /** Set to keep the picture of the docs: `PICTURE=1`. */
 const picture = fileURLToPath(new URL("../../docs/images/swagger-ui.png", import.meta.url))
 const SLOW = { timeout: 20_000 }
 
-describe.skipIf(!existsSync(executablePath))("the API explorer", () => {
+describe.skipIf(!hasChromium)("the API explorer", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange()
@@ -19,19 +18,7 @@ describe.skipIf(!existsSync(executablePath))("the API explorer", () => {
   afterAll(() => exchange?.close())
 
   it("opens in a browser and asks the gateway", { timeout: 60_000 }, async () => {
-    const browser = await chromium.launch({
-      executablePath,
-      args: [
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync"
-      ]
-    })
+    const browser = await launch()
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
       const faults: Array<string> = []

@@ -32,12 +32,19 @@ it.effect("names the variable that is wrong", () =>
     const error = yield* read({ PORT: "http" }).pipe(Effect.flip)
     assert.instanceOf(error, Config.ConfigError)
     assert.include(String(error), "PORT")
+    for (const url of ["localhost:6379", "http://localhost"]) {
+      assert.include(String(yield* Effect.flip(read({ REDIS_URL: url }))), "REDIS_URL")
+    }
   })
 )
 
 it.effect("never shows a secret", () =>
   Effect.gen(function* () {
-    const all = yield* read({ ADMIN_PASSWORD: "correct horse battery", JWT_SIGNING_KEY: "ab".repeat(32) })
+    const all = yield* read({
+      ADMIN_PASSWORD: "correct horse battery",
+      JWT_SIGNING_KEY: "ab".repeat(32),
+      REDIS_URL: "redis://:correct horse@127.0.0.1"
+    })
     assert.notInclude(JSON.stringify(all), "correct horse")
     assert.notInclude(JSON.stringify(all), "abab")
   })

@@ -14,6 +14,7 @@ describe.skipIf(!existsSync(file))("a replay of the recorded session", () => {
         opening: 400,
         steps: 150,
         pauses: 3,
+        subscribers: 8,
         crashes: 1,
         seed: 3,
         onProgress: () => {}
@@ -22,7 +23,7 @@ describe.skipIf(!existsSync(file))("a replay of the recorded session", () => {
       assert.strictEqual(report.accepted + refused, report.requests)
       assert.isAtLeast(report.acknowledged.size, 400)
       assert.deepStrictEqual([history.missing, history.doubled], [[], []])
-      assert.isAtLeast(report.bookChecks, 4)
+      assert.isAtLeast(report.bookChecks, 8 * 4)
       assert.deepStrictEqual([report.bookFaults, report.crossed], [0, 0])
       assert.strictEqual(crashes, 1)
       assert.match(stateHash, /^[0-9a-f]{64}$/u)

@@ -10,6 +10,7 @@ import { type MarketChange, MarketView } from "../../src/services/MarketView.ts"
 import { Projector } from "../../src/services/Projector.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
 import { body, event, instrument, order, prices, START, symbol, userOf, uuid } from "../doubles/events.ts"
+import { eventually } from "../doubles/Eventually.ts"
 import { ScriptedBackend } from "../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../doubles/ScriptedFeed.ts"
 
@@ -42,16 +43,6 @@ const setting = (
   return { feed, backend, faults, layer }
 }
 
-/** Lets fibers run, and time pass a little, until something holds. */
-const eventually = (what: string, condition: () => boolean) =>
-  Effect.gen(function* () {
-    for (let i = 0; i < 400; i++) {
-      if (condition()) return
-      yield* Effect.yieldNow
-      if (i % 10 === 9) yield* TestClock.adjust("50 millis")
-    }
-    assert.fail(`it never came to this: ${what}`)
-  })
 const reached = (seq: number) =>
   Effect.flatMap(Projector, (projector) => eventually(`position ${seq}`, () => projector.position()?.seq === seq))
 
@@ -105,6 +96,37 @@ describe("Projector", () => {
       yield* eventually("book read", () => view.book(symbol) !== undefined)
       assert.deepStrictEqual(view.book(symbol)!.asks, [["60000", "0.5"]])
       assert.strictEqual(view.recentTrades(symbol, 10)[0]!.trade_id, "1")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("tells a position and its balance that the mark moved, and books nothing for them", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      const history = yield* History
+      const told: Array<UserStreamEvent> = []
+      streams.follow(alice, (events) => told.push(...events))
+      yield* eventually("followed", () => feed.isFollowed)
+      const marked = { ...body.balance({ unrealised_pnl: "50" }), reason: "mark", amount: "0", fee: "0" } as const
+      feed.tell(event(1, body.position({ unrealised_pnl: "50", mark_price: "60250" })), event(2, marked))
+      yield* reached(2)
+      assert.deepStrictEqual(
+        told.map(({ seq, topic }) => [seq, topic]),
+        [
+          [1, "position"],
+          [2, "account_balance"]
+        ]
+      )
+      assert.deepInclude(JSON.parse(told[0]!.record), { unrealised_pnl: "50", mark_price: "60250" })
+      assert.deepInclude(JSON.parse(told[1]!.record), {
+        reason: "mark",
+        unrealised_pnl: "50",
+        wallet_balance: "9993.4"
+      })
+      const all = { sub_accounts: undefined, symbol: undefined, start_time: undefined, end_time: undefined }
+      const query = { ...all, user_id: alice, type: undefined, limit: 10, after: undefined }
+      const { rows } = yield* history.transactions(query)
+      assert.deepStrictEqual(rows, [])
     }).pipe(Effect.provide(layer))
   })
 

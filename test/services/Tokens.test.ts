@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
-import { Accounts } from "../../src/services/Accounts.ts"
+import { Accounts, AccountsUnavailable } from "../../src/services/Accounts.ts"
 import { BanList } from "../../src/services/BanList.ts"
 import { Signatures } from "../../src/services/Signatures.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
@@ -93,6 +93,51 @@ describe("a token", () => {
     }).pipe(Effect.provide(tokens()))
   )
 
+  /** A second policy over the same store: the gateway after its restart, or another one. */
+  const another = (accounts: Accounts["Service"]) =>
+    Effect.map(
+      Layer.build(
+        Layer.fresh(Tokens.layer({ environment: "testnet", refresh: "1 second" })).pipe(
+          Layer.provide(
+            Layer.mergeAll(Ids.layer, Layer.succeed(Accounts, accounts), noBans, NodeSignatures.layer(), signingKeys(1))
+          )
+        )
+      ),
+      Context.get(Tokens)
+    )
+
+  it.effect("is refused by a gateway within a second after another one revoked it, and after a loss of the store", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const accounts = yield* Accounts
+      let isLost = false
+      const other = yield* another({
+        ...accounts,
+        revokedTokens: (since) =>
+          Effect.suspend(() => (isLost ? new AccountsUnavailable({}) : accounts.revokedTokens(since)))
+      })
+      const service = yield* Tokens
+      const [first, second] = [yield* service.issue(user), yield* service.issue(user)]
+      const revoke = Effect.fnUntraced(function* ({ expires_at_ms, token }: typeof first) {
+        const caller = yield* other.verify(token)
+        if (typeof caller === "string") return assert.fail(caller)
+        yield* service.revoke(caller.credential, expires_at_ms)
+        assert.isObject(yield* other.verify(token))
+      })
+      yield* revoke(first)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* other.verify(first.token), "RevokedToken")
+      assert.strictEqual(other.known(first.token, NOW), "RevokedToken")
+      assert.isObject(yield* other.verify(second.token))
+      isLost = true
+      yield* revoke(second)
+      yield* TestClock.adjust("10 minutes")
+      isLost = false
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* other.verify(second.token), "RevokedToken")
+    }).pipe(Effect.provide(tokens()))
+  )
+
   it.effect("is refused once revoked, after a restart too, and its neighbours are not", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
@@ -106,23 +151,8 @@ describe("a token", () => {
       assert.strictEqual(service.known(token, NOW), "RevokedToken")
       assert.strictEqual(yield* service.verify(token), "RevokedToken")
       assert.isObject(service.known(other, NOW))
-      // a second policy over the same store stands for the gateway after its restart
       const accounts = yield* Accounts
-      const restarted = yield* Tokens.pipe(
-        Effect.provide(
-          Layer.fresh(Tokens.layer({ environment: "testnet" })).pipe(
-            Layer.provide(
-              Layer.mergeAll(
-                Ids.layer,
-                Layer.succeed(Accounts, accounts),
-                noBans,
-                NodeSignatures.layer(),
-                signingKeys(1)
-              )
-            )
-          )
-        )
-      )
+      const restarted = yield* another(accounts)
       assert.strictEqual(yield* restarted.verify(token), "RevokedToken")
       assert.isObject(yield* restarted.verify(other))
     }).pipe(Effect.provide(tokens()))

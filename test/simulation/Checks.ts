@@ -4,11 +4,13 @@
  * deleveraging.
  */
 import type { State, Step } from "../../src/backend/Engine.ts"
+import { maintenanceMargin } from "../../src/domain/Margin.ts"
 import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
 import { type Holding, units } from "../../src/backend/State.ts"
 import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
 import { Deleveraging } from "./Deleveraging.ts"
 import { ceilDiv, ensure, ONE, scaled } from "./Exact.ts"
+import { MarkEvents } from "./MarkEvents.ts"
 
 /** Rows 1 to 19 of contract 2.3: what may follow a status; undefined: what an order may begin with. */
 const NEXT = new Map<S | undefined, ReadonlyArray<S>>([
@@ -73,11 +75,17 @@ export class Checks {
   private readonly resting = new Map<string, Resting>()
   private readonly positions = new Map<string, bigint>()
   private deleveraging = new Deleveraging()
+  private markEvents = new MarkEvents()
   private seq = 0
 
   /** Fills of deleveraging. */
   get deleveraged(): number {
     return this.deleveraging.fills
+  }
+
+  /** Positions told for their mark alone. */
+  get marked(): number {
+    return this.markEvents.count
   }
 
   /** The same knowledge, to go on from on its own. */
@@ -89,6 +97,7 @@ export class Checks {
     for (const [id, order] of this.resting) other.resting.set(id, { ...order })
     for (const [key, qty] of this.positions) other.positions.set(key, qty)
     other.deleveraging = this.deleveraging.copy()
+    other.markEvents = this.markEvents.copy()
     return other
   }
 
@@ -101,9 +110,30 @@ export class Checks {
       const one = events.slice(start, end)
       this.one(one)
       this.deleveraging.step(one, scaled(state.config.markets[0]!.qty_step))
+      this.markEvents.step(one)
       start = end
     }
-    if (events.length > 0) this.recount(state)
+    if (events.length === 0) return
+    this.recount(state)
+    this.standing(state)
+    this.markEvents.end(state, events)
+  }
+
+  /** Nobody is left whom the rules of liquidation would take: everybody is asked, by the formulas themselves. */
+  private standing(state: State): void {
+    for (const { address, holdings, wallet } of state.accounts) {
+      let [equity, needed, open] = [wallet, 0n, false]
+      for (const holding of holdings) {
+        if (holding === undefined || holding.lots === 0) continue
+        const { entryValue, isolated, isolatedMargin, lots, market } = holding
+        const value = units(market.markTicks, Math.abs(lots)) * market.rules.unit
+        const pnl = lots < 0 ? entryValue - value : value - entryValue
+        const maintenance = maintenanceMargin(market.tiers, value)
+        if (isolated) ensure(isolatedMargin + pnl >= maintenance, () => `${address} was not liquidated (Isolated)`)
+        else [equity, needed, open] = [equity + pnl, needed + maintenance, true]
+      }
+      ensure(!open || equity >= needed, () => `${address} was not liquidated`)
+    }
   }
 
   private one(events: Step["events"]): void {

@@ -11,6 +11,8 @@ import { simulate } from "./Simulation.ts"
 
 const SEEDS = 20
 const COMMANDS = 300
+/** Enough for what nearly every seed finds. */
+const FEW = 4
 
 /** What the simulation says about a fault, at the first seed that finds it. */
 const found = async (faults: Faults): Promise<string> => {
@@ -25,14 +27,14 @@ const found = async (faults: Faults): Promise<string> => {
 }
 
 /** What the simulation says, seeds and all, when a line of the source is another one. */
-const foundInSource = (mutant: Mutant): string => {
+const foundInSource = (mutant: Mutant, seeds = 2 * SEEDS): string => {
   const root = join(import.meta.dirname, "../..")
   const run = ["--import", join(import.meta.dirname, "Mutant.ts"), join(root, "scripts/simulate.ts")]
-  const { status, stderr } = spawnSync(process.execPath, [...run, String(2 * SEEDS), String(COMMANDS), "1"], {
+  const { status, stderr } = spawnSync(process.execPath, [...run, String(seeds), String(COMMANDS), "1"], {
     env: { ...process.env, MUTANT: JSON.stringify(mutant) },
     encoding: "utf8"
   })
-  assert.strictEqual(status, 1, `the fault stayed unseen for ${2 * SEEDS} seeds: ${stderr}`)
+  assert.strictEqual(status, 1, `the fault stayed unseen for ${seeds} seeds: ${stderr}`)
   return stderr
 }
 
@@ -117,6 +119,31 @@ describe("a planted fault is found:", () => {
     assert.match(message, /seed \d+: deleveraging: 0x[0-9a-f]+ came before 0x/)
   })
 
+  it("somebody left standing who falls", { timeout: 120_000 }, () => {
+    const message = foundInSource(
+      {
+        module: "/referee/Standing.ts",
+        right: "BigInt(markTicks)) / weights",
+        wrong: "BigInt(markTicks) * 2n) / weights"
+      },
+      FEW
+    )
+    assert.match(message, /seed \d+: 0x[0-9a-f]+ was not liquidated/)
+  })
+
+  it.each([
+    ["too late", "PARTS * valueOf", "valueOf", /was not told that its PnL moved/],
+    ["too early", "const PARTS = 100n", "const PARTS = 200n", /the mark told .* of less than 1 %/],
+    [
+      "too often",
+      "toldSecond === Math.floor",
+      "toldSecond - 1 === Math.floor",
+      /the mark told .* twice within a second/
+    ]
+  ])("a mark told %s", { timeout: 120_000 }, (_, right, wrong, said) => {
+    assert.match(foundInSource({ module: "/referee/Telling.ts", right, wrong }, FEW), said)
+  })
+
   it("money made from nothing", async () => {
     const message = await found({
       machine: (engine) => ({
@@ -134,6 +161,6 @@ describe("a planted fault is found:", () => {
         }
       })
     })
-    assert.match(message, /conserved|balance/)
+    assert.match(message, /conserved|balance|moved the wallet/)
   })
 })

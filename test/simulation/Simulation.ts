@@ -37,6 +37,8 @@ export interface Outcome {
   readonly fills: number
   /** fills of deleveraging */
   readonly deleveraged: number
+  /** positions told for their mark alone */
+  readonly marked: number
   readonly entries: number
   readonly state_hash: string
 }
@@ -116,8 +118,8 @@ class Simulation {
     const state_hash = this.restarted()
     this.checks.end(this.state)
     const { entries } = this.disk.durable
-    const { deleveraged, fills } = this.checks
-    return { crashes: this.crashes, fills, deleveraged, entries: entries.length, state_hash }
+    const { deleveraged, fills, marked } = this.checks
+    return { crashes: this.crashes, fills, deleveraged, marked, entries: entries.length, state_hash }
   }
 
   /** New commands, repetitions of what was not answered and of what was, in any order. */

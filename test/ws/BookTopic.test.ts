@@ -54,7 +54,7 @@ class Follower {
         throw fault
       }
     )
-    this.outbox = new Outbox(sink, flusher, { outbound_bytes: 300, outbound_age_ms: 1_000 }, assert.fail)
+    this.outbox = new Outbox(sink, flusher, { outbound_bytes: 300, outbound_age_ms: 1_000 }, { end: assert.fail })
   }
   drain(): void {
     this.full = false

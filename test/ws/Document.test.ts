@@ -1,4 +1,5 @@
 /** The AsyncAPI document: its structure, its examples, and that it speaks of every topic and nothing else. */
+import { readdirSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
 import { Schema } from "effect"
 import { checksum } from "../../src/domain/Book.ts"
@@ -111,6 +112,20 @@ describe("the AsyncAPI document", () => {
         Topics.publicTopics.some(({ pattern }) => new RegExp(pattern, "u").test(other)),
         other
       )
+    }
+  })
+
+  it("is held against every frame that a test receives over a socket of its own", () => {
+    const here = new URL("..", import.meta.url)
+    const opens = readdirSync(here, { recursive: true, encoding: "utf8" }).filter(
+      (file) =>
+        file.endsWith(".ts") &&
+        !file.endsWith("Document.test.ts") &&
+        /new WebSocket\(|Sec-WebSocket-Key: \$/u.test(readFileSync(new URL(file, here), "utf8"))
+    )
+    assert.includeMembers(opens, ["e2e/Exchange.ts", "ws/RawSocket.ts", "ws/World.ts"])
+    for (const file of opens) {
+      assert.include(readFileSync(new URL(file, here), "utf8"), "messageOf(", `${file}: use one of the sockets above`)
     }
   })
 

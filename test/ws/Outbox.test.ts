@@ -2,7 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { constants, inflateRawSync } from "node:zlib"
 import { Frame } from "../../src/ws/Frame.ts"
-import { Flusher, Outbox, parcel, type Sink, type Source } from "../../src/ws/Outbox.ts"
+import { parcel, type Source } from "../../src/ws/Batch.ts"
+import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 
 /** A socket that takes everything until it is told to be full. */
 class FakeSink implements Sink {
@@ -77,7 +78,7 @@ const turn = Effect.callback<void>((resume) => void setImmediate(() => setImmedi
 
 const make = (sink: Sink, flusher = new Flusher(() => 0, rethrow)) => {
   const ended = { SlowConsumer: 0, Internal: 0 }
-  const outbox = new Outbox(sink, flusher, LIMITS, (reason) => ended[reason]++)
+  const outbox = new Outbox(sink, flusher, LIMITS, { end: (reason) => void ended[reason]++ })
   const offer = (text: string, source?: Source, at = 0) => outbox.offer(parcel(new Frame(text), source, at))
   return { outbox, offer, ended }
 }
@@ -262,7 +263,12 @@ describe("Outbox", () => {
     Effect.gen(function* () {
       const sink = new FakeSink()
       const flusher = new Flusher(() => 0, rethrow)
-      const outbox = new Outbox(sink, flusher, { outbound_bytes: 10_000_000, outbound_age_ms: 1_000 }, () => {})
+      const outbox = new Outbox(
+        sink,
+        flusher,
+        { outbound_bytes: 10_000_000, outbound_age_ms: 1_000 },
+        { end: () => {} }
+      )
       const text = "x".repeat(100_000)
       sink.full = true
       for (let i = 0; i < 7; i++) outbox.offer(parcel(new Frame(text), undefined, 0))

@@ -4,7 +4,8 @@ import { assert, describe, it } from "vitest"
 import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { UserEvent } from "../../src/services/History.ts"
 import { frameOf } from "../../src/ws/Frame.ts"
-import { Flusher, Outbox, type Parcel } from "../../src/ws/Outbox.ts"
+import type { Parcel } from "../../src/ws/Batch.ts"
+import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
 import { PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
 
 const topics = ["order", "execution", "position"] as const satisfies ReadonlyArray<PrivateTopic>
@@ -29,7 +30,12 @@ class Told extends Outbox {
   readonly messages: Array<{ readonly topic: string; readonly seq: number; readonly type: string }> = []
   constructor() {
     const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
-    super(sink, new Flusher(() => 0, assert.isUndefined), { outbound_bytes: 1e9, outbound_age_ms: 1e9 }, () => {})
+    super(
+      sink,
+      new Flusher(() => 0, assert.isUndefined),
+      { outbound_bytes: 1e9, outbound_age_ms: 1e9 },
+      { end: () => {} }
+    )
   }
   private note(bytes: Buffer): void {
     const { data, topic } = JSON.parse(bytes.toString("utf8", bytes[1]! < 126 ? 2 : 4))

@@ -223,7 +223,8 @@ export class World {
     came: (user_id) => void this.comings.push(`+${user_id}`),
     went: (user_id) => void this.comings.push(`-${user_id}`),
     isHere: () => false,
-    watch: () => Effect.void
+    watch: () => Effect.void,
+    settled: Effect.void
   }
   readonly server = Http.createServer((_, response) => response.writeHead(426).end())
 

@@ -33,6 +33,8 @@ export interface Start<S> {
 export interface ReplayOptions<S> {
   /** Where to start; the first entry by default. `links` are those that its state was made with. */
   readonly from?: { readonly start: Start<S>; readonly links: ReplayLinks } | undefined
+  /** Events of the entries before this one are not made; the first entry by default. */
+  readonly tellFrom?: number | undefined
   /** Told of the events of every entry, in order. */
   readonly onEvents?: ((events: ReadonlyArray<Event>) => void) | undefined
   /** Told the state after every entry. */
@@ -111,6 +113,7 @@ export const replay = <S, C>(
   const state = options.from?.start.state ?? machine.initial(JSON.parse(origin.config) as C, origin.epoch, links)
   const checkpoints = journal.checkpoints().filter(({ position }) => position >= begin)
   let at_ms = options.from?.start.at_ms ?? origin.created_at_ms
+  const tellFrom = options.tellFrom ?? 0
   let position = begin
   let next = 0
   const check = () => {
@@ -132,7 +135,7 @@ export const replay = <S, C>(
     position = entry.position
     at_ms = entry.at_ms
     const command = entry.command === undefined ? undefined : Command.decode(entry.command)
-    const step = stepOf(machine, state, { at_ms, command }, journal, position)
+    const step = stepOf(machine, state, { at_ms, command, silent: position < tellFrom }, journal, position)
     if (options.results === true && entry.result !== undefined) {
       const result = step.result === undefined ? new Uint8Array() : CommandResult.encode(step.result).finish()
       if (!equalBytes(result, entry.result)) {
@@ -152,6 +155,27 @@ export const replay = <S, C>(
     })
   }
   return { state, at_ms, entries: position - begin, openLinks: () => void (links.replaying = false) }
+}
+
+/**
+ * The first entry behind `begin` whose events may be among the newest `max`. An acknowledgement in the journal tells the seq
+ * that its entry had reached; whatever came before that entry is older.
+ */
+export const firstOfNewest = (journal: JournalPort, begin: number, max: number): number => {
+  for (let window = max; ; window *= 2) {
+    let start = Math.max(begin, journal.position - window)
+    // entries can be read from the end of a turn on
+    while (start > begin && journal.chainAt(start) === undefined) start--
+    const reached: Array<readonly [position: number, seq: number]> = []
+    for (const { position, result } of journal.entries(start)) {
+      const outcome = result === undefined ? undefined : CommandResult.decode(result).outcome
+      if (outcome?.$case === "ack") reached.push([position, outcome.value.seq])
+    }
+    const last = reached.at(-1)?.[1] ?? 0
+    const first = reached.findLast(([, seq]) => seq <= last - max)
+    if (first !== undefined) return first[0]
+    if (start === begin) return begin + 1
+  }
 }
 
 export interface Recovered<S> extends Replayed<S> {
@@ -274,9 +298,14 @@ const recovered = <S, C>(
     journal.beginEra(machine.rules)
     era = journal.era()
   }
-  const newest = new NewestEvents(Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS))
+  const max = Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS)
+  const newest = new NewestEvents(max)
+  const begin = from?.start.position ?? 0
+  const tellFrom = firstOfNewest(journal, begin, max)
+  newest.dropped = tellFrom > begin + 1
   const replayed = replay(machine, journal, {
     from: from === undefined ? undefined : { start: from.start, links },
+    tellFrom,
     onEvents: (events) => newest.add(events)
   })
   newest.into(log, from?.events)

@@ -84,6 +84,12 @@ export const totalsOf = (account: Account): AccountTotals => {
   }
 }
 
+/** The same, counted when they are first asked for; not to be kept beyond a change. */
+export const lazyTotals = (account: Account): (() => AccountTotals) => {
+  let totals: AccountTotals | undefined
+  return () => (totals ??= totalsOf(account))
+}
+
 /** What may leave an account. */
 export const withdrawableOf = (account: Account): Decimal.Scaled =>
   Margin.withdrawable(account.wallet, totalsOf(account))
@@ -184,17 +190,24 @@ export const settleFill = (
   )
 }
 
+/** Lets an account's positions be judged at the next move of their marks, wherever it goes. */
+export const touch = (state: State, account: Account): void => {
+  for (const holding of account.holdings) if (holding !== undefined && !isHouse(holding)) state.standing.touch(holding)
+}
+
 /** Moves money into (or, negative, out of) a wallet. */
 export const credit = (state: State, account: Account, amount: Decimal.Scaled, at: number): void => {
   account.wallet += amount
   account.updatedMs = at
   state.wallets += amount
+  touch(state, account)
 }
 
 /** Moves money into (or, negative, out of) an isolated margin. */
 export const creditIsolated = (state: State, holding: Holding, amount: Decimal.Scaled): void => {
   holding.isolatedMargin += amount
   state.wallets += amount
+  touch(state, holding.account)
 }
 
 const signedEntry = (lots: number, entryValue: Decimal.Scaled): Decimal.Scaled => (lots < 0 ? -entryValue : entryValue)

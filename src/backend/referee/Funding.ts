@@ -14,6 +14,7 @@ import * as Ids from "../sequencer/Ids.ts"
 import { type Holding, INTEREST_RATE, type MarketState, rememberFunding, type State, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
+import { tellPosition } from "./Telling.ts"
 
 const { ONE } = Decimal
 const MINUTE = 60
@@ -109,11 +110,11 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   const { account, market, lots } = holding
   const amount = paymentOf(holding, rate)
   Accounts.payFunding(state, holding, amount, at)
-  const totals = Accounts.totalsOf(account)
+  const totals = Accounts.lazyTotals(account)
   const figures = Accounts.figuresOf(holding)
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
   const { format } = Decimal
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "execution_created",
     value: {
       execution: {
@@ -143,22 +144,19 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
         leverage: format(Margin.effectiveLeverage(holding.leverage, market.tiers[figures.exposureTier]!))
       }
     }
-  })
-  holding.seq = emit(turn, account, market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, totals) }
-  })
-  emit(turn, account, market, {
+  }))
+  tellPosition(turn, holding, totals)
+  emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason: BalanceReason.BALANCE_REASON_FUNDING,
       amount: format(-amount),
       fee: "0",
       realised_pnl: "0",
       exec_id: execId
     }
-  })
+  }))
 }
 
 const settle = (turn: Turn, market: MarketState, time: number): void => {
@@ -177,7 +175,7 @@ const settle = (turn: Turn, market: MarketState, time: number): void => {
     funding_time_ms: time
   }
   rememberFunding(state, market, funding)
-  emit(turn, undefined, market, { $case: "funding_settled", value: { funding } })
+  emit(turn, undefined, market, () => ({ $case: "funding_settled", value: { funding } }))
   const { holding: inventory } = state.pools[market.index]!
   if (inventory.lots !== 0) {
     Accounts.payFunding(state, inventory, paymentOf(inventory, rate), turn.at)

@@ -40,10 +40,10 @@ const userOf = (state: State, id: string): User => {
 }
 
 const announceAccount = (turn: Turn, account: Account): void => {
-  emit(turn, account, undefined, {
+  emit(turn, account, undefined, () => ({
     $case: "sub_account_changed",
     value: { sub_account: Records.subAccount(account) }
-  })
+  }))
 }
 
 /** Opens the sub-account of this index. */
@@ -152,7 +152,7 @@ const announceMove = (
   transfer: Transfer,
   reason: BalanceReason
 ) => {
-  emit(turn, account, undefined, {
+  emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, Accounts.totalsOf(account)),
@@ -162,11 +162,11 @@ const announceMove = (
       realised_pnl: "0",
       transfer_id: transfer.transfer_id
     }
-  })
+  }))
 }
 
 const announceTransfer = (turn: Turn, account: Account, transfer: Transfer): void => {
-  emit(turn, account, undefined, { $case: "transfer_changed", value: { transfer } })
+  emit(turn, account, undefined, () => ({ $case: "transfer_changed", value: { transfer } }))
 }
 
 /** Brings money from outside into a wallet. */

@@ -24,11 +24,15 @@ import { newOrder } from "../sequencer/NewOrder.ts"
 import { type Account, type Holding, isHouse, type MarketState } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
+import * as Standing from "./Standing.ts"
+import { tellPosition } from "./Telling.ts"
 
 /** Part of the value filled in the book that the pool takes, where the account has it. */
 const FEE_RATE = Decimal.parse("0.005")
 
 const bySymbol = (a: Holding, b: Holding): number => (a.market.market.symbol < b.market.market.symbol ? -1 : 1)
+
+const byAddress = (a: Account, b: Account): number => (a.address < b.address ? -1 : 1)
 
 const openHoldings = (account: Account): Array<Holding> =>
   account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
@@ -55,7 +59,7 @@ export const bustTicks = (holding: Holding, share: Margin.Fraction): number => {
 }
 
 const announceBalance = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
       balance: Records.balance(account, Accounts.totalsOf(account)),
@@ -64,7 +68,7 @@ const announceBalance = (turn: Turn, account: Account, market: MarketState, amou
       fee: "0",
       realised_pnl: "0"
     }
-  })
+  }))
 }
 
 /** Moves money from an account to the pool of a market, or (negative) back. */
@@ -80,10 +84,7 @@ const payPool = (turn: Turn, account: Account, market: MarketState, amount: Deci
 /** Announces a position that the engine takes hold of. */
 export const announceStatus = (turn: Turn, holding: Holding, status: PositionStatus): void => {
   holding.status = status
-  holding.seq = emit(turn, holding.account, holding.market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, Accounts.totalsOf(holding.account)) }
-  })
+  tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
 }
 
@@ -92,7 +93,7 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
   const { market, lots } = holding
   const long = lots > 0
   const ticks = bustTicks(holding, share)
-  emit(turn, holding.account, market, {
+  emit(turn, holding.account, market, () => ({
     $case: "liquidation_started",
     value: {
       symbol: market.market.symbol,
@@ -100,7 +101,7 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
       size: Grid.text(market.rules.qty, Math.abs(lots)),
       bust_price: Grid.text(market.rules.price, ticks)
     }
-  })
+  }))
   announceStatus(turn, holding, PositionStatus.POSITION_STATUS_LIQ)
   holding.status = PositionStatus.POSITION_STATUS_LIQ
   const shape = {
@@ -200,18 +201,31 @@ const liquidate = (turn: Turn, account: Account): boolean => {
   return true
 }
 
+const failing = (account: Account): boolean => {
+  const totals = Accounts.totalsOf(account)
+  return totals.crossEquity < totals.maintenanceMargin || openHoldings(account).some((h) => h.isolated && fails(h))
+}
+
 /** Liquidates whoever fails, of those that the step can have moved, by address. Returns whether anybody did. */
 export const run = (turn: Turn): boolean => {
+  const { state } = turn
   const judged = new Set<Account>()
-  for (const holding of turn.holdings) if (!isHouse(holding)) judged.add(holding.account)
-  for (const market of turn.moved) for (const holding of market.holders) judged.add(holding.account)
+  for (const market of turn.moved) for (const holding of state.standing.take(market)) judged.add(holding.account)
+  const failed: Array<Account> = []
+  for (const account of judged)
+    if (failing(account)) failed.push(account)
+    else Standing.watch(state, account)
+  for (const holding of turn.holdings) {
+    const { account } = holding
+    if (isHouse(holding) || judged.has(account)) continue
+    judged.add(account)
+    if (failing(account)) failed.push(account)
+  }
   let done = false
-  const order = (a: Account, b: Account) => (a.address < b.address ? -1 : 1)
-  const failing = [...judged].filter((account) => {
-    const totals = Accounts.totalsOf(account)
-    return totals.crossEquity < totals.maintenanceMargin || openHoldings(account).some((h) => h.isolated && fails(h))
-  })
   // an earlier liquidation of this round may have filled a maker and moved its account, never below its margin
-  for (const account of failing.sort(order)) if (liquidate(turn, account)) done = true
+  for (const account of failed.sort(byAddress)) {
+    if (liquidate(turn, account)) done = true
+    Accounts.touch(state, account)
+  }
   return done
 }

@@ -20,7 +20,7 @@ import * as Margin from "../../domain/Margin.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
 import { type Peak, type Pool, rememberAlert, rememberPool, type State } from "../State.ts"
-import { emit, type Turn } from "../Turn.ts"
+import { emit, hasEvents, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 import * as Adl from "./Adl.ts"
 
@@ -222,7 +222,7 @@ const evaluate = (turn: Turn, pool: Pool, redistributed: Decimal.Scaled, sampled
     pool.updatedMs = turn.at
     const told = record(pool)
     rememberPool(state, pool, told)
-    emit(turn, undefined, market, { $case: "insurance_pool_changed", value: { pool: told } })
+    emit(turn, undefined, market, () => ({ $case: "insurance_pool_changed", value: { pool: told } }))
   }
   pool.changed = false
   if (!alerts) return
@@ -230,7 +230,7 @@ const evaluate = (turn: Turn, pool: Pool, redistributed: Decimal.Scaled, sampled
   pool.toldRatio = ratio
   const alert = alertRecord(pool)
   rememberAlert(state, pool, alert)
-  emit(turn, undefined, market, { $case: "adl_changed", value: { alert } })
+  emit(turn, undefined, market, () => ({ $case: "adl_changed", value: { alert } }))
 }
 
 const inOrder = (state: State): Array<Pool> =>
@@ -245,7 +245,7 @@ const isDue = (turn: Turn): boolean =>
 export const run = (turn: Turn): boolean => {
   const { state, at } = turn
   // a minute is sampled by the steps that do anything: one without events is not kept
-  if (turn.events.length === 0 && turn.moved.size === 0) return false
+  if (!hasEvents(turn) && turn.moved.size === 0) return false
   if (!isDue(turn)) return false
   const minute = Math.floor(at / MINUTE_MS)
   // what a minute looked like is told by its first Tick

@@ -7,6 +7,7 @@ import { noAccount, noSymbol, ownAccount } from "../sequencer/Orders.ts"
 import { type Account, type Holding, holdingOf, type MarketState } from "../State.ts"
 import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
+import { tellPosition } from "./Telling.ts"
 
 const LEVERAGE = /^(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,2}0{0,16})?$/u
 /** A leverage of 1 or more with at most two decimal places. */
@@ -36,21 +37,20 @@ const isRefusal = (value: object): value is CommandResult => "outcome" in value
 
 /** Announces position and margins after a change of either, and acknowledges with the position. */
 const announce = (turn: Turn, command: Command, holding: Holding, amount: Decimal.Scaled): CommandResult => {
-  const { account, market } = holding
+  const { account } = holding
   holding.updatedMs = turn.at
-  const totals = Accounts.totalsOf(account)
-  const position = Records.position(holding, totals)
-  holding.seq = emit(turn, account, market, { $case: "position_changed", value: { position } })
-  emit(turn, account, undefined, {
+  const totals = Accounts.lazyTotals(account)
+  tellPosition(turn, holding, totals)
+  emit(turn, account, undefined, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason: BalanceReason.BALANCE_REASON_MARGIN,
       amount: Decimal.format(amount),
       fee: "0",
       realised_pnl: "0"
     }
-  })
+  }))
   return unchanged(turn, command, holding)
 }
 

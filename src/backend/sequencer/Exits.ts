@@ -22,8 +22,9 @@ import {
 } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
+import { tellPosition } from "../referee/Telling.ts"
 import type { Holding, MarketState } from "../State.ts"
-import { acknowledge, Code, emit, invalid, refuse, type Turn } from "../Turn.ts"
+import { acknowledge, Code, invalid, refuse, type Turn } from "../Turn.ts"
 import * as Matching from "./Matching.ts"
 import { newOrder } from "./NewOrder.ts"
 import type { Leg, Order, Tpsl } from "./Order.ts"
@@ -282,13 +283,7 @@ export const settle = (turn: Turn): void => {
 
 /** Tells the positions whose exits changed. */
 export const announce = (turn: Turn): void => {
-  for (const holding of turn.exits) {
-    const { account, market } = holding
-    holding.seq = emit(turn, account, market, {
-      $case: "position_changed",
-      value: { position: Records.position(holding, Accounts.totalsOf(account)) }
-    })
-  }
+  for (const holding of turn.exits) tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
 }
 
 /** Sets, replaces or removes the exits of a position. Source: contract 3.6. */

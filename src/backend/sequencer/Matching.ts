@@ -23,6 +23,7 @@ import {
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { feeOf } from "../referee/Fees.ts"
+import { tellPosition } from "../referee/Telling.ts"
 import { type Account, type Holding, isHouse, rememberClosed, units, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
@@ -46,10 +47,10 @@ export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => 
   if (isHouse(order.holding)) return
   rowOf(order.told, cause, order.status)
   order.told = order.status
-  emit(turn, order.account, order.holding.market, {
+  emit(turn, order.account, order.holding.market, () => ({
     $case: "order_changed",
     value: { order: Records.order(order), cause }
-  })
+  }))
 }
 
 /** Announces, at the end of the step, a balance whose wallet stands still: margins moved. */
@@ -61,7 +62,7 @@ export const touchMargins = (turn: Turn, order: Order): void => {
 /** The balances that {@link touchMargins} named, once an account. */
 export const emitMargins = (turn: Turn): void => {
   for (const [account, orderId] of turn.margins)
-    emit(turn, account, undefined, {
+    emit(turn, account, undefined, () => ({
       $case: "balance_changed",
       value: {
         balance: Records.balance(account, Accounts.totalsOf(account)),
@@ -71,7 +72,7 @@ export const emitMargins = (turn: Turn): void => {
         realised_pnl: NONE,
         order_id: orderId
       }
-    })
+    }))
 }
 
 /** Puts an order into the book and counts it among the account's open ones. */
@@ -222,7 +223,7 @@ const announce = (
   const feeText = format(fee)
   const closed = settlement.closedSize > 0n
   const realised = closed ? format(settlement.realised) : undefined
-  emit(turn, account, market, {
+  emit(turn, account, market, () => ({
     $case: "execution_created",
     value: {
       execution: {
@@ -258,17 +259,14 @@ const announce = (
         leverage: format(Margin.effectiveLeverage(holding.leverage, market.tiers[figures.exposureTier]!))
       }
     }
-  })
+  }))
   emitOrder(turn, order, OrderCause.ORDER_CAUSE_FILLED)
-  const totals = Accounts.totalsOf(account)
-  holding.seq = emit(turn, account, market, {
-    $case: "position_changed",
-    value: { position: Records.position(holding, totals) }
-  })
-  emit(turn, account, market, {
+  const totals = Accounts.lazyTotals(account)
+  tellPosition(turn, holding, totals)
+  emit(turn, account, market, () => ({
     $case: "balance_changed",
     value: {
-      balance: Records.balance(account, totals),
+      balance: Records.balance(account, totals()),
       reason:
         execType === ExecType.EXEC_TYPE_ADL_TRADE
           ? BalanceReason.BALANCE_REASON_ADL
@@ -279,7 +277,7 @@ const announce = (
       order_id: order.id,
       exec_id: execId
     }
-  })
+  }))
 }
 
 /**

@@ -52,30 +52,39 @@ export class Reader {
   }
 }
 
+/** StreamEvents for ever, each frame as `read` has it. */
+export const frames = <A>(
+  channel: Channel,
+  position: StreamPosition | undefined,
+  read: (reader: Reader, frame: StreamEventsResponse) => ReadonlyArray<A>,
+  lost: A
+): Stream.Stream<A, FeedGone> =>
+  Stream.suspend(() => {
+    const reader = new Reader(position)
+    return follow<StreamEventsResponse, A, FeedGone>({
+      name: "events",
+      open: () =>
+        channel.client.makeServerStreamRequest(
+          rpc.path,
+          rpc.requestSerialize,
+          rpc.responseDeserialize,
+          reader.request,
+          channel.metadata()
+        ),
+      read: (frame) => read(reader, frame),
+      lost,
+      final: (error) =>
+        reader.gone || error.code === status.OUT_OF_RANGE || error.code === status.FAILED_PRECONDITION
+          ? new FeedGone()
+          : undefined
+    })
+  })
+
 /** The port over a channel. */
 export const make = (channel: Channel) =>
   Feed.of({
     follow: (position) =>
-      Stream.suspend(() => {
-        const reader = new Reader(position)
-        return follow<StreamEventsResponse, FeedFrame, FeedGone>({
-          name: "events",
-          open: () =>
-            channel.client.makeServerStreamRequest(
-              rpc.path,
-              rpc.requestSerialize,
-              rpc.responseDeserialize,
-              reader.request,
-              channel.metadata()
-            ),
-          read: (frame) => reader.read(frame),
-          lost: { type: "interrupted" },
-          final: (error) =>
-            reader.gone || error.code === status.OUT_OF_RANGE || error.code === status.FAILED_PRECONDITION
-              ? new FeedGone()
-              : undefined
-        })
-      })
+      frames<FeedFrame>(channel, position, (reader, frame) => reader.read(frame), { type: "interrupted" })
   })
 
 export const layer = (endpoint: Endpoint): Layer.Layer<Feed> =>

@@ -21,7 +21,7 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
   const keys = new Map<string, ApiKeyRecord>()
   const keyIds = new Map<string, string>()
   const labels = new Map<string, Map<string, string>>()
-  const revoked = new Map<string, number>()
+  const revoked = new Map<string, { readonly expires_at_ms: number; readonly revoked_time: number }>()
 
   const freeCode = (user_id: string): string => {
     for (let attempt = 0; ; attempt++) {
@@ -107,9 +107,15 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
         labels.set(user_id, own.set(sub_account_address, label))
       }),
 
-    revokeToken: (jti, expires_at_ms) => Effect.sync(() => void revoked.set(jti, expires_at_ms)),
-    revokedTokens: Effect.map(Clock.currentTimeMillis, (now) =>
-      [...revoked].filter(([, at]) => at > now).map(([jti, expires_at_ms]) => ({ jti, expires_at_ms }))
-    )
+    revokeToken: (jti, expires_at_ms) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        if (!revoked.has(jti)) revoked.set(jti, { expires_at_ms, revoked_time: now })
+      }),
+    revokedTokens: (since) =>
+      Effect.map(Clock.currentTimeMillis, (now) =>
+        [...revoked]
+          .filter(([, { expires_at_ms, revoked_time }]) => expires_at_ms > now && revoked_time >= since)
+          .map(([jti, { expires_at_ms }]) => ({ jti, expires_at_ms }))
+      )
   })
 })

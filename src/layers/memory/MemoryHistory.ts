@@ -5,23 +5,17 @@
 import { Effect, Layer } from "effect"
 import type { Movement } from "../../domain/Account.ts"
 import type { IntervalCandle } from "../../domain/Candles.ts"
+import type { StreamPosition } from "../../domain/Event.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
 import type { CandleChange, ModelPosition, StreamHead, UserStreamEvent } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
-import {
-  History,
-  lastSeqKey,
-  ProjectionRefused,
-  TRADES_KEPT,
-  USER_EVENTS_KEPT,
-  USER_EVENTS_KEPT_MS
-} from "../../services/History.ts"
+import { History, lastSeqKey, ProjectionRefused, TRADES_KEPT, UserEventsKept } from "../../services/History.ts"
 import * as MemoryLedger from "./MemoryLedger.ts"
 import { among, is, list, newest, type Row } from "./MemoryLists.ts"
 
-const make = (): History["Service"] => {
+const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
   let position: ModelPosition | undefined
   let base = 0
   const orders = new Map<string, Row<Order>>()
@@ -45,21 +39,23 @@ const make = (): History["Service"] => {
     let events = userEvents.get(event.user_id)
     if (events === undefined) userEvents.set(event.user_id, (events = []))
     events.push(event)
-    while (events.length > USER_EVENTS_KEPT && events[0]!.mts < now - USER_EVENTS_KEPT_MS) events.shift()
+    while (events.length > kept.count && events[0]!.mts < now - kept.ms) events.shift()
     if (event.subject === undefined) return
     const key = `${event.user_id}|${event.topic}`
     const seqs = lastSeqs.get(key) ?? new Map<string, number>()
     lastSeqs.set(key, seqs.set(lastSeqKey(event.sub_account_address, event.subject), event.seq))
   }
 
+  const standsAt = (at: StreamPosition | undefined): boolean =>
+    at?.epoch === position?.epoch && at?.seq === position?.seq
+
   return History.of({
     position: Effect.sync(() => position),
+    // reads do not wait, so nothing comes in between
+    moment: (reads) => reads,
     commit: (projection) =>
       Effect.suspend(() => {
-        const { after } = projection
-        if (after?.epoch !== position?.epoch || after?.seq !== position?.seq) {
-          return Effect.fail(new ProjectionRefused({ position }))
-        }
+        if (!standsAt(projection.after)) return Effect.fail(new ProjectionRefused({ position }))
         position = projection.position
         for (const { user_id, seq, order } of projection.orders) takeOrder(user_id, order, base + seq)
         for (const { user_id, seq, execution, closing } of projection.executions) {
@@ -90,8 +86,9 @@ const make = (): History["Service"] => {
         for (const head of projection.heads) heads.set(head.user_id, head)
         return Effect.void
       }),
-    restart: (to, open) =>
-      Effect.sync(() => {
+    restart: (after, to, open) =>
+      Effect.suspend(() => {
+        if (!standsAt(after)) return Effect.fail(new ProjectionRefused({ position }))
         const last = position === undefined ? to.seq : base + position.seq
         position = to
         base = last + open.orders.length - to.seq
@@ -105,6 +102,7 @@ const make = (): History["Service"] => {
         open.orders.forEach(({ user_id, order }, i) => takeOrder(user_id, order, last + 1 + i))
         for (const account of open.subAccounts) subAccounts.set(account.sub_account_address, account)
         for (const instrument of open.instruments) instruments.set(instrument.symbol, instrument)
+        return Effect.void
       }),
     ...ledger.reads,
     executionsAt: ({ user_id, sub_accounts, symbol, limit, offset }) =>
@@ -212,4 +210,4 @@ const make = (): History["Service"] => {
   })
 }
 
-export const layer = Layer.sync(History, make)
+export const layer = Layer.effect(History, Effect.map(UserEventsKept, make))

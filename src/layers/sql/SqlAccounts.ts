@@ -13,6 +13,7 @@ import {
   TooManyKeys,
   type User
 } from "../../services/Accounts.ts"
+import { dialect } from "./Dialect.ts"
 import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 
@@ -91,6 +92,7 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
     Accounts,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const { alone } = yield* dialect
       yield* migrateAccounts
       yield* migrateActivations
 
@@ -205,11 +207,8 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
           ),
         createApiKey: (key, max) =>
           Effect.gen(function* () {
-            // two gateways that add the last key at once wait for one another here; SQLite has one writer anyway
-            yield* sql.onDialectOrElse({
-              pg: () => sql`SELECT 1 FROM users WHERE user_id = ${key.user_id} FOR UPDATE`,
-              orElse: () => Effect.void
-            })
+            // two gateways that add the last key at once wait for one another here
+            yield* alone(`api_keys of ${key.user_id}`)
             if (exists(yield* sql`SELECT 1 FROM api_keys WHERE public_key = ${key.public_key}`)) {
               return yield* new KeyRegistered()
             }
@@ -265,15 +264,19 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
           orUnavailable(
             Effect.gen(function* () {
               const now = yield* Clock.currentTimeMillis
-              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms })} ON CONFLICT DO NOTHING`
+              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
               yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
             })
           ),
-        revokedTokens: orUnavailable(
-          Effect.flatMap(Clock.currentTimeMillis, (now) =>
-            Effect.flatMap(sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE expires_at_ms > ${now}`, readRevoked)
+        revokedTokens: (since) =>
+          orUnavailable(
+            Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              Effect.flatMap(
+                sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}`,
+                readRevoked
+              )
+            )
           )
-        )
       })
     })
   )

@@ -6,7 +6,7 @@
  * record, so nothing is encoded here but what the projection has not.
  */
 import { Effect, Layer } from "effect"
-import { Migrator, SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import { Migrator, SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import type { Movement } from "../../domain/Account.ts"
 import type { IntervalCandle } from "../../domain/Candles.ts"
 import type { Execution } from "../../domain/Execution.ts"
@@ -23,10 +23,10 @@ import {
   type ListQuery,
   ProjectionRefused,
   TRADES_KEPT,
-  USER_EVENTS_KEPT,
-  USER_EVENTS_KEPT_MS,
+  UserEventsKept,
   type UserEvent
 } from "../../services/History.ts"
+import { dialect } from "./Dialect.ts"
 import * as SqlLedger from "./SqlLedger.ts"
 import { history as migrations } from "./migrations/history.ts"
 
@@ -123,21 +123,17 @@ export interface Tools {
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const numbered = sql.onDialectOrElse({ pg: () => true, orElse: () => false })
+  const kept = yield* UserEventsKept
+  const pruneEvery = Math.min(PRUNE_EVERY, kept.count)
+  const { moment, statement } = yield* dialect
 
-  /** Statements are written with `?`; PostgreSQL counts its parameters. */
-  const dialect = (text: string): string => {
-    if (!numbered) return text
-    let n = 0
-    return text.replaceAll("?", () => `$${++n}`)
-  }
   const query = <A extends object>(text: string, values: ReadonlyArray<Value> = []) =>
-    Effect.mapError(sql.unsafe<A>(dialect(text), values), (cause) => new HistoryUnavailable({ cause }))
+    Effect.mapError(sql.unsafe<A>(statement(text), values), (cause) => new HistoryUnavailable({ cause }))
 
   const writer = (table: string, columns: ReadonlyArray<string>, conflict: string): Writer => {
     const values = `(${columns.map(() => "?").join(", ")})`
     const texts = CHUNKS.map((count) =>
-      dialect(
+      statement(
         `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array.from({ length: count }, () => values).join(", ")} ${conflict}`
       )
     )
@@ -232,18 +228,22 @@ const make = Effect.gen(function* () {
     replace("user_id, topic, sub_account_address, subject", ["seq"])
   )
 
-  const begin = dialect(
-    `INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, 0)
+  const begin = statement(
+    `INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, ?)
      ON CONFLICT (one) DO NOTHING RETURNING base`
   )
-  const advance = dialect(
+  const advance = statement(
     `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq = ? RETURNING base`
   )
-  const pruneEvents = dialect(
+  const renumber = statement(
+    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ?, base = ? WHERE one = 1 AND epoch = ? AND seq = ?
+     RETURNING base`
+  )
+  const pruneEvents = statement(
     `DELETE FROM user_events WHERE user_id = ? AND seq <= ?
      AND seq < (SELECT seq FROM user_events WHERE user_id = ? AND mts >= ? ORDER BY seq LIMIT 1)`
   )
-  const pruneTrades = dialect(
+  const pruneTrades = statement(
     `DELETE FROM trades WHERE symbol = ? AND id < (
       SELECT id FROM trades WHERE symbol = ? ORDER BY id DESC, n DESC LIMIT 1 OFFSET ${TRADES_KEPT - 1})`
   )
@@ -407,66 +407,75 @@ const make = Effect.gen(function* () {
       )
       yield* writeLastSeqs(connection, [...last.values()])
       for (const { user_id, seq } of heads) {
-        if (seq <= USER_EVENTS_KEPT || seq % PRUNE_EVERY >= lines.get(user_id)!.length) continue
+        if (seq <= kept.count || seq % pruneEvery >= lines.get(user_id)!.length) continue
         yield* connection.executeRaw(pruneEvents, [
           user_id,
-          seq - USER_EVENTS_KEPT,
+          seq - kept.count,
           user_id,
-          projection.position.ts_ms - USER_EVENTS_KEPT_MS
+          projection.position.ts_ms - kept.ms
         ])
       }
     }
   })
 
-  const commit = Effect.fnUntraced(function* (projection: Projection) {
+  /** Nothing is written where the model does not stand as was thought: whoever was there first has won. */
+  const fenced = (write: Effect.Effect<void, HistoryUnavailable | ProjectionRefused>) =>
+    Effect.catchTag(write, "ProjectionRefused", () =>
+      Effect.flatMap(position, (standing) => Effect.fail(new ProjectionRefused({ position: standing })))
+    )
+
+  const commit = (projection: Projection) => {
     const { after, position: to } = projection
     const moved = [to.epoch, to.seq, to.began, to.ts_ms]
-    yield* transaction((connection) =>
-      Effect.flatMap(
-        after === undefined
-          ? connection.execute(begin, moved, undefined)
-          : connection.execute(advance, [...moved, after.epoch, after.seq], undefined),
-        ([row]): Effect.Effect<void, SqlError.SqlError | ProjectionRefused> =>
-          row === undefined
-            ? Effect.fail(new ProjectionRefused({ position: undefined }))
-            : write(connection, projection, Number((row as { readonly base: number | string }).base))
-      )
-    ).pipe(
-      Effect.catchTag("ProjectionRefused", () =>
-        Effect.flatMap(position, (standing) => Effect.fail(new ProjectionRefused({ position: standing })))
+    return fenced(
+      transaction((connection) =>
+        Effect.flatMap(
+          after === undefined
+            ? connection.execute(begin, [...moved, 0], undefined)
+            : connection.execute(advance, [...moved, after.epoch, after.seq], undefined),
+          ([row]): Effect.Effect<void, SqlError.SqlError | ProjectionRefused> =>
+            row === undefined
+              ? Effect.fail(new ProjectionRefused({ position: undefined }))
+              : write(connection, projection, Number((row as { readonly base: number | string }).base))
+        )
       )
     )
-  })
+  }
 
-  const restart: History["Service"]["restart"] = Effect.fnUntraced(function* (to, open) {
-    const from = yield* readPosition
-    // ids go on growing: those of the open orders first, then those of the events to come
-    const newest = from === undefined ? to.seq : from.base + from.seq
-    const base = newest + open.orders.length - to.seq
-    yield* transaction((connection) =>
-      Effect.gen(function* () {
-        yield* connection.executeRaw("DELETE FROM history_position", [])
-        yield* connection.executeRaw(
-          dialect("INSERT INTO history_position (one, epoch, seq, began, ts_ms, base) VALUES (1, ?, ?, ?, ?, ?)"),
-          [to.epoch, to.seq, to.began, to.ts_ms, base]
-        )
-        yield* connection.executeRaw("DELETE FROM user_events", [])
-        yield* connection.executeRaw("DELETE FROM stream_heads", [])
-        yield* connection.executeRaw("DELETE FROM last_seqs", [])
-        yield* connection.executeRaw("UPDATE orders SET is_open = 2 WHERE is_open = 1", [])
-        yield* writeOrders(
-          connection,
-          open.orders.map((row, i) => orderRow(row, newest + 1 + i))
-        )
-        yield* connection.executeRaw("DELETE FROM orders WHERE is_open = 2", [])
-        yield* writeSubAccounts(connection, open.subAccounts.map(subAccountRow))
-        yield* writeInstruments(connection, instrumentRows(open.instruments))
-      })
+  const restart: History["Service"]["restart"] = (after, to, open) =>
+    fenced(
+      transaction((connection) =>
+        Effect.gen(function* () {
+          const from = yield* readPosition
+          // ids go on growing: those of the open orders first, then those of the events to come
+          const newest = from === undefined ? to.seq : from.base + from.seq
+          const base = newest + open.orders.length - to.seq
+          const moved = [to.epoch, to.seq, to.began, to.ts_ms, base]
+          const [row] = yield* after === undefined
+            ? connection.execute(begin, moved, undefined)
+            : connection.execute(renumber, [...moved, after.epoch, after.seq], undefined)
+          if (row === undefined) return yield* new ProjectionRefused({ position: undefined })
+          yield* connection.executeRaw("DELETE FROM user_events", [])
+          yield* connection.executeRaw("DELETE FROM stream_heads", [])
+          yield* connection.executeRaw("DELETE FROM last_seqs", [])
+          yield* connection.executeRaw("UPDATE orders SET is_open = 2 WHERE is_open = 1", [])
+          yield* writeOrders(
+            connection,
+            open.orders.map((row, i) => orderRow(row, newest + 1 + i))
+          )
+          yield* connection.executeRaw("DELETE FROM orders WHERE is_open = 2", [])
+          yield* writeSubAccounts(connection, open.subAccounts.map(subAccountRow))
+          yield* writeInstruments(connection, instrumentRows(open.instruments))
+        })
+      )
     )
-  })
 
   return History.of({
     position,
+    moment: (reads) =>
+      moment(reads).pipe(
+        Effect.catchIf(SqlError.isSqlError, (cause) => Effect.fail(new HistoryUnavailable({ cause })))
+      ),
     commit,
     restart,
     ...ledger.reads,

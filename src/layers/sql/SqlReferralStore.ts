@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/Accounts.ts"
 import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/ReferralStore.ts"
+import { dialect } from "./Dialect.ts"
 import { migrateReferrals } from "./migrations/users.ts"
 
 interface Row {
@@ -24,15 +25,11 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
     ReferralStore,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const { alone } = yield* dialect
       yield* migrateReferrals
 
       const referrer = (user_id: string) =>
         Effect.map(sql<Row>`SELECT * FROM referrals WHERE user_id = ${user_id}`, ([row]) => row && referrerOf(row))
-      /** One change of the chains at a time, on all gateways; SQLite has one writer anyway. */
-      const alone = sql.onDialectOrElse({
-        pg: () => Effect.asVoid(sql`LOCK TABLE referrals IN SHARE ROW EXCLUSIVE MODE`),
-        orElse: () => Effect.void
-      })
 
       return ReferralStore.of({
         referrer: (user_id) => orUnavailable(referrer(user_id)),
@@ -48,15 +45,17 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
         refer: (user_id, { referrer_id, since }) =>
           orUnavailable(
             Effect.gen(function* () {
-              yield* alone
+              // one change of the chains at a time, on all gateways
+              yield* alone("referrals")
               const known = yield* referrer(user_id)
               if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
               // up from the referrer: a chain that holds the user would be closed by it
               const loop = yield* sql`
                 WITH RECURSIVE chain (id) AS (
-                  SELECT ${referrer_id} UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
+                  SELECT referrer_id FROM referrals WHERE user_id = ${referrer_id}
+                  UNION SELECT referrer_id FROM referrals JOIN chain ON user_id = id
                 ) SELECT 1 FROM chain WHERE id = ${user_id}`
-              if (loop.length > 0) return yield* new ReferralLoop()
+              if (referrer_id === user_id || loop.length > 0) return yield* new ReferralLoop()
               yield* sql`INSERT INTO referrals ${sql.insert({ user_id, referrer_id, since })}`
             }).pipe(sql.withTransaction)
           ),

@@ -7,8 +7,11 @@ export const closeCodes = {
   Normal: { code: 1000, text: "closed", advice: "stop" },
   /** Shutdown, announced by an error frame: another gateway takes the client, which resumes there. */
   GoingAway: { code: 1001, text: "going away", advice: "reconnect" },
+  /** A frame that breaks RFC 6455: not masked, reserved bits, a control frame in pieces, a close code that is none. */
+  ProtocolError: { code: 1002, text: "protocol error", advice: "fix" },
   NotText: { code: 1003, text: "send text frames", advice: "fix" },
   InvalidText: { code: 1007, text: "invalid UTF-8", advice: "fix" },
+  TooManyFragments: { code: 1008, text: "too many fragments", advice: "fix" },
   TooBig: { code: 1009, text: "frame too big", advice: "fix" },
   Internal: { code: 1011, text: "internal error", advice: "back-off" },
   BackendLost: { code: 1013, text: "backend lost", advice: "back-off" },

@@ -18,10 +18,18 @@ import { type Config, machine } from "../../../src/backend/EngineMachine.ts"
 import * as Engine from "../../../src/backend/Engine.ts"
 import { backup } from "../../../src/backend/journal/Backup.ts"
 import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
-import { recover, type Recovered, replay, snapshot, takeSnapshot } from "../../../src/backend/journal/Replay.ts"
+import {
+  firstOfNewest,
+  NewestEvents,
+  recover,
+  type Recovered,
+  replay,
+  snapshot,
+  takeSnapshot
+} from "../../../src/backend/journal/Replay.ts"
 import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
 import type { Machine } from "../../../src/backend/Machine.ts"
-import { defaultLimits } from "../../../src/backend/server/EventLog.ts"
+import { defaultLimits, EventLog } from "../../../src/backend/server/EventLog.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
 import { random, START, Users } from "../../simulation/Users.ts"
@@ -61,21 +69,37 @@ class Playing {
     return this.recovered.state
   }
   play(entries: number, told: (command: Command, result: CommandResult) => void = () => {}): void {
-    const { journal, recovered, users } = this
+    const { journal } = this
     const end = journal.position + entries
     while (journal.position < end) {
-      const command = users.one()
       journal.begin()
-      const step = machine.apply(recovered.state, { at_ms: users.now, command })
-      users.told(step.result!)
-      if (step.result!.outcome?.$case === "ack" || step.events.length > 0) {
-        const result = CommandResult.encode(step.result!).finish()
-        journal.append(users.now, command.command_id, Command.encode(command).finish(), result)
-        recovered.log.append(step.events)
-      }
+      const { command, result } = this.one()
       journal.commit()
-      told(command, step.result!)
+      told(command, result)
     }
+  }
+  /** Many commands in one transaction. */
+  turn(commands: number): void {
+    this.journal.begin()
+    for (let i = 0; i < commands; i++) this.one()
+    this.journal.commit()
+  }
+  private one(): { readonly command: Command; readonly result: CommandResult } {
+    const { journal, recovered, users } = this
+    const command = users.one()
+    const step = machine.apply(recovered.state, { at_ms: users.now, command })
+    const result = step.result!
+    users.told(result)
+    if (result.outcome?.$case === "ack" || step.events.length > 0) {
+      journal.append(
+        users.now,
+        command.command_id,
+        Command.encode(command).finish(),
+        CommandResult.encode(result).finish()
+      )
+      recovered.log.append(step.events)
+    }
+    return { command, result }
   }
   checkpoint(): void {
     this.journal.checkpoint(machine.headSeq(this.state), machine.hash(this.state))
@@ -118,6 +142,39 @@ const flip = (file: string, at: number): void => {
   bytes[at]! ^= 0x40
   writeFileSync(file, bytes)
 }
+
+describe("a start", () => {
+  it.each([
+    ["a snapshot", true],
+    ["the first entry", false]
+  ])("from %s makes the events that may be asked for, the same as ever, and only counts older ones", (_, snapshots) => {
+    const max = 60
+    const playing = new Playing()
+    playing.play(100)
+    if (snapshots) playing.snapshot()
+    playing.play(300)
+    // one turn of many entries, which nothing can start in the middle of
+    playing.turn(120)
+    playing.journal.close()
+    const journal = open()
+    try {
+      const newest = new NewestEvents(max)
+      const { state } = replay(machine, journal, { onEvents: (events) => newest.add(events) })
+      const limits = { ...defaultLimits, events_kept_max: max }
+      const expected = new EventLog("e", limits)
+      newest.into(expected, undefined)
+      const { log, snapshot: begin, state: recovered } = recover(machine, journal, { ...options, limits })
+      assert.strictEqual(begin, snapshots ? 100 : 0)
+      assert.isAbove(firstOfNewest(journal, begin, max), begin + 100)
+      assert.deepStrictEqual(log.tail(max), expected.tail(max))
+      assert.strictEqual(machine.hash(recovered), machine.hash(state))
+      // fewer than that: nothing is passed over
+      assert.strictEqual(firstOfNewest(journal, begin, 1_000_000), begin + 1)
+    } finally {
+      journal.close()
+    }
+  })
+})
 
 describe("a start from a snapshot", () => {
   it("ends where a replay of everything ends, and serves the same events", () => {

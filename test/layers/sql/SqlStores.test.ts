@@ -234,7 +234,7 @@ describe("after kill -9", () => {
               const error = yield* Effect.flip(store.claim(space, owner, nonce))
               assert.strictEqual(error._tag, "NonceReused")
             }
-            assert.isTrue((yield* accounts.revokedTokens).some(({ jti }) => jti === nonce))
+            assert.isTrue((yield* accounts.revokedTokens(0)).some(({ jti }) => jti === nonce))
           }
           yield* store.claim("login", owner, "never-claimed")
         }).pipe(Effect.provide(stores))

@@ -4,13 +4,10 @@
  * A migration that was released is never edited: a change is a new one.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Migrator } from "effect/sql"
+import { dialect } from "../Dialect.ts"
 
-const each = (statements: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of statements) yield* sql.unsafe(statement)
-  })
+const each = (statements: ReadonlyArray<string>) => Effect.flatMap(dialect, ({ define }) => define(statements))
 
 // a wallet may activate before its first login: what a code gave belongs to the wallet, not to the user
 const activations = each([

@@ -4,24 +4,11 @@
  * A migration that was released is never edited: a change is a new one.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Migrator } from "effect/sql"
+import { type Dialect, dialect } from "../Dialect.ts"
 
-/** The few words in which the dialects differ. */
-interface Dialect {
-  readonly bytes: string
-  /** Closes a table that is kept in the order of its primary key, which saves SQLite a second tree. */
-  readonly clustered: string
-}
-
-const each = (statements: (dialect: Dialect) => ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const dialect = sql.onDialectOrElse({
-      pg: (): Dialect => ({ bytes: "BYTEA", clustered: "" }),
-      orElse: (): Dialect => ({ bytes: "BLOB", clustered: "WITHOUT ROWID" })
-    })
-    for (const statement of statements(dialect)) yield* sql.unsafe(statement)
-  })
+const each = (statements: (words: Dialect) => ReadonlyArray<string>) =>
+  Effect.flatMap(dialect, (words) => words.define(statements(words)))
 
 const accounts = each(() => [
   `CREATE TABLE users (
@@ -64,6 +51,12 @@ const accounts = each(() => [
   `CREATE INDEX revoked_tokens_by_expiry ON revoked_tokens (expires_at_ms)`
 ])
 
+// other gateways ask for what was revoked lately
+const revocations = each(() => [
+  `ALTER TABLE revoked_tokens ADD COLUMN revoked_time BIGINT NOT NULL DEFAULT 0`,
+  `CREATE INDEX revoked_tokens_by_time ON revoked_tokens (revoked_time)`
+])
+
 const nonces = each(({ bytes, clustered }) => [
   // 32 bytes a row, kept for ever: contract 4.2
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
@@ -89,7 +82,7 @@ const switches = each(() => [
 
 /** Brings the tables of accounts up to date; both adapters below run it while they are built. */
 export const migrateAccounts = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_accounts": accounts }),
+  loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations }),
   table: "migrations_accounts"
 })
 

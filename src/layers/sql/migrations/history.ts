@@ -5,7 +5,8 @@
  * row grows with the stream and, with the row's time, is its place in a list.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Migrator } from "effect/sql"
+import { dialect } from "../Dialect.ts"
 import { backfill } from "../Backfill.ts"
 
 const tables = [
@@ -113,13 +114,9 @@ const ledger = [
 ]
 
 export const history = Migrator.fromRecord({
-  "0001_read_model": Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of tables) yield* sql.unsafe(statement)
-  }),
-  "0002_ledger": Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of ledger) yield* sql.unsafe(statement)
-    yield* backfill
-  })
+  "0001_read_model": Effect.flatMap(dialect, ({ define }) => define(tables)),
+  "0002_ledger": Effect.andThen(
+    Effect.flatMap(dialect, ({ define }) => define(ledger)),
+    backfill
+  )
 })

@@ -4,13 +4,10 @@
  * A migration that was released is never edited: a change is a new one.
  */
 import { Effect } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Migrator } from "effect/sql"
+import { dialect } from "../Dialect.ts"
 
-const each = (...statements: ReadonlyArray<string>) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    for (const statement of statements) yield* sql.unsafe(statement)
-  })
+const each = (...statements: ReadonlyArray<string>) => Effect.flatMap(dialect, ({ define }) => define(statements))
 
 const migrate = (table: string, migrations: Record<string, ReturnType<typeof each>>) =>
   Migrator.make({})({ loader: Migrator.fromRecord(migrations), table })

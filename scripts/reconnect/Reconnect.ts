@@ -1,0 +1,238 @@
+/**
+ * Disconnects clients at random moments under trading load, and holds what they were told against the numbers and against REST.
+ *
+ * Rounds: for some seconds users trade, connections are cut, some clients are kept away for longer than the gateway keeps events,
+ * and now and then the gateway is killed and started again; then everything pauses, and each client must hold what REST holds.
+ */
+import { Effect, Latch, Schedule } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Client } from "../../src/client/index.ts"
+import { random } from "../../test/simulation/Users.ts"
+import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
+import { Cutter } from "./Cutter.ts"
+import { DEPTH, differences, follow, type Follower, sameBook, type Standing, SYMBOL } from "./Follower.ts"
+import { Findings, UserLedger } from "./Ledger.ts"
+import { enlist, trade, type Trader } from "./Trader.ts"
+
+export interface Options {
+  /** Connections to be cut. */
+  readonly cycles: number
+  readonly seed: number
+  readonly users: number
+  /** Private connections of each user, and connections that follow the book. */
+  readonly connections: number
+  readonly books: number
+  /** Events that the gateway keeps of each user. */
+  readonly kept: number
+  /** A round in so many has the gateway killed in it. */
+  readonly killEvery: number
+  readonly round_ms: number
+  readonly say: (line: string) => void
+}
+
+export interface Report {
+  readonly cycles: number
+  readonly cuts: Readonly<Record<string, number>>
+  readonly kills: number
+  readonly messages: number
+  readonly resumed: number
+  readonly unrecovered: number
+  /** Clients compared with REST when all was quiet, those of them after a hole, and books. */
+  readonly compared: number
+  readonly comparedAfterHole: number
+  readonly booksCompared: number
+  readonly gaps: number
+  readonly repetitions: number
+  readonly differences: number
+  readonly bookFaults: number
+  /** What was found wrong, in words. */
+  readonly faults: ReadonlyArray<string>
+  readonly seconds: number
+}
+
+/** Longest wait for all clients to be level with REST, in ms. */
+const LEVEL_MS = 120_000
+const LOOK_MS = 20
+/** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
+const START_MS = 120_000
+/** Part of a round for which some clients are kept away, at least and at most. */
+const ABSENT = [0.3, 0.8] as const
+
+/** Requests that a busy machine did not answer in time are made again. */
+const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
+
+const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
+  const deadline = performance.now() + LEVEL_MS
+  for (;;) {
+    const missing = what()
+    if (missing === undefined) return
+    if (performance.now() > deadline) return yield* Effect.die(new Error(`not within ${LEVEL_MS} ms: ${missing}`))
+    yield* Effect.sleep(LOOK_MS)
+  }
+})
+
+/** What REST tells of a user, read until nothing happened meanwhile. */
+const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
+  const headers = { authorization: `Bearer ${token}` }
+  const read = async (path: string) => {
+    // a connection of before a kill may break under the first request
+    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
+    if (answer?.status !== 200) return undefined
+    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
+  }
+  const deadline = performance.now() + LEVEL_MS
+  while (performance.now() < deadline) {
+    const lists = [
+      await read("/order/realtime?limit=200"),
+      await read("/position/list"),
+      await read("/account/balances")
+    ]
+    const [orders, positions, balances] = lists
+    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
+      const { seq, stream_id } = orders
+      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  throw new Error("the lists of REST do not come to rest")
+}
+
+export const reconnect = Effect.fnUntraced(function* (options: Options) {
+  const began = performance.now()
+  const next = random(options.seed)
+  const dataDir = mkdtempSync(join(tmpdir(), "reconnect-"))
+  yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true })))
+  const start = (port?: number) =>
+    startGateway({
+      dataDir,
+      ready_ms: START_MS,
+      ...(port === undefined ? {} : { port }),
+      env: {
+        RATE_LIMIT_MODE: "off",
+        WS_CONNECTIONS_PER_IP: "0",
+        WS_CONNECTIONS_PER_USER: "0",
+        USER_EVENTS_KEPT: String(options.kept),
+        USER_EVENTS_KEPT_MS: "0",
+        SIM_MAKER: "off",
+        INDEX_SOURCE: "manual",
+        FAUCET_DAILY_LIMIT: "1000000",
+        LOG_LEVEL: "error"
+      }
+    })
+  let gateway: GatewayProcess = yield* Effect.promise(() => start())
+  yield* Effect.addFinalizer(() => Effect.promise(() => gateway.kill()))
+
+  const traders: ReadonlyArray<Trader> = yield* Effect.all(
+    Array.from({ length: options.users }, () => Effect.retry(enlist(gateway.url), PATIENT)),
+    { concurrency: 4 }
+  )
+  const findings = new Findings()
+  const ledgers = traders.map(() => new UserLedger())
+  // a proxy for each connection of a user in turn, and one for books: so some of a user's clients are away and others are not
+  const cutters = Array.from({ length: options.connections + 1 }, () => new Cutter(next, () => gateway.port))
+  yield* Effect.addFinalizer(() => Effect.sync(() => cutters.forEach((cutter) => cutter.close())))
+  for (const cutter of cutters) {
+    cutter.calm(true)
+    yield* Effect.promise(() => cutter.listen())
+  }
+  const through = (cutter: Cutter, credential?: Client.Credential) =>
+    Client.make({ baseUrl: `http://127.0.0.1:${cutter.port}`, ...(credential === undefined ? {} : { credential }) })
+  const followers: Array<Array<Follower>> = []
+  for (const [i, { key, token }] of traders.entries()) {
+    const own: Array<Follower> = []
+    for (let c = 0; c < options.connections; c++) {
+      // one in four signs, the others have a token
+      const credential = c % 4 === 3 ? ({ type: "api-key", key } as const) : ({ type: "token", token } as const)
+      const client = yield* through(cutters[c]!, credential)
+      own.push(yield* follow(`user ${i}, connection ${c}`, client, ledgers[i]!, findings))
+    }
+    followers.push(own)
+  }
+  const anybody = yield* through(cutters.at(-1)!)
+  const books = yield* Effect.all(Array.from({ length: options.books }, () => anybody.book(SYMBOL, DEPTH)))
+
+  const gate = Latch.makeUnsafe(false)
+  const busy = new Set<Trader>()
+  for (const trader of traders) yield* Effect.forkScoped(trade(trader, next, gate, busy, trader))
+
+  let [compared, comparedAfterHole, booksCompared, kills] = [0, 0, 0, 0]
+  const cycles = () => cutters.reduce((sum, cutter) => sum + cutter.total, 0)
+
+  /** Pauses everything, and compares. */
+  const compare = Effect.gen(function* () {
+    gate.closeUnsafe()
+    for (const cutter of cutters) cutter.calm(true)
+    yield* waitFor(() => (busy.size === 0 ? undefined : `${busy.size} commands are not answered`))
+    for (const [i, trader] of traders.entries()) {
+      const standing = yield* Effect.promise(() => standingOf(gateway.url, trader))
+      for (const follower of followers[i]!) {
+        yield* waitFor(() => {
+          const { live, seq } = follower.account()
+          return live && seq >= standing.seq
+            ? undefined
+            : `${follower.name} is at ${seq}, live: ${live}; REST at ${standing.seq}`
+        })
+        findings.faults.push(...differences(follower, standing))
+        follower.ledger.audit(standing.seq)
+        compared++
+        if (follower.unchecked) comparedAfterHole++
+        follower.unchecked = false
+      }
+    }
+    const rest = yield* Effect.retry(
+      anybodyDirect.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
+      PATIENT
+    )
+    for (const [i, { get }] of books.entries()) {
+      yield* waitFor(() => (get().sound && sameBook(get(), rest) ? undefined : `book ${i} is not that of REST`))
+      booksCompared++
+    }
+  })
+  const anybodyDirect = yield* Client.make({ baseUrl: gateway.url })
+
+  for (let round = 1; cycles() < options.cycles && findings.faults.length === 0; round++) {
+    for (const cutter of cutters) cutter.calm(false)
+    gate.openUnsafe()
+    const until = performance.now() + options.round_ms
+    const [shortest, longest] = ABSENT
+    const absence_ms = options.round_ms * (shortest + next() * (longest - shortest))
+    cutters[Math.floor(next() * cutters.length)]!.absent(absence_ms)
+    if (round % options.killEvery === 0) {
+      yield* Effect.sleep(next() * options.round_ms * 0.5)
+      const killed = performance.now()
+      yield* Effect.promise(async () => {
+        await gateway.kill()
+        gateway = await start(gateway.port)
+      })
+      kills++
+      options.say(`back after ${Math.round(performance.now() - killed)} ms`)
+    }
+    while (performance.now() < until && cycles() < options.cycles) yield* Effect.sleep(LOOK_MS)
+    yield* compare
+    options.say(
+      `${cycles()} cycles, ${kills} kills, ${findings.resumed} resumed, ${findings.unrecovered} not, ${Math.round((performance.now() - began) / 1_000)} s`
+    )
+  }
+  const counts = followers.flat().map(({ feed }) => feed.counts())
+  const cuts: Record<string, number> = {}
+  for (const cutter of cutters) for (const [by, count] of cutter.cuts) cuts[by] = (cuts[by] ?? 0) + count
+  return {
+    cycles: cycles(),
+    cuts,
+    kills,
+    messages: findings.messages,
+    resumed: findings.resumed,
+    unrecovered: findings.unrecovered,
+    compared,
+    comparedAfterHole,
+    booksCompared,
+    gaps: findings.gaps + counts.reduce((sum, { faults }) => sum + faults.gap, 0),
+    repetitions: findings.repetitions + counts.reduce((sum, { faults }) => sum + faults.repetition, 0),
+    differences: findings.differences,
+    bookFaults: books.reduce((sum, { get }) => sum + get().faults, 0),
+    faults: findings.faults,
+    seconds: Math.round((performance.now() - began) / 1_000)
+  } satisfies Report
+}, Effect.scoped)

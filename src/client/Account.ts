@@ -1,0 +1,91 @@
+/**
+ * What a user holds, kept from the private topics: open orders, positions and balances. A pure function of what the feed tells.
+ *
+ * It is the account as of position {@link Account.seq} of the user stream. Source: contract 5.8.
+ */
+import { HashMap } from "effect"
+import { isFinal, type Order } from "../domain/Order.ts"
+import type { Position } from "../domain/Position.ts"
+import type { BalanceRecord } from "../ws/api/TopicData.ts"
+import type { FeedEvent, UserMessage } from "./FeedEvent.ts"
+
+export interface Account {
+  /** By `order_id`. */
+  readonly orders: HashMap.HashMap<string, Order>
+  /** By `<sub_account_address>|<symbol>`; without flat ones. */
+  readonly positions: HashMap.HashMap<string, Position>
+  /** By `<sub_account_address>|<asset>`. */
+  readonly balances: HashMap.HashMap<string, BalanceRecord>
+  /** Position in the user stream; `stream_id` is empty before the first message. */
+  readonly stream_id: string
+  readonly seq: number
+  /** Whether every event is told as it comes; else this is the account as it was last known. */
+  readonly live: boolean
+  /** Times that events were lost for good, and snapshots took the place of what was known. */
+  readonly holes: number
+}
+
+export const empty: Account = {
+  orders: HashMap.empty(),
+  positions: HashMap.empty(),
+  balances: HashMap.empty(),
+  stream_id: "",
+  seq: 0,
+  live: false,
+  holes: 0
+}
+
+/** Key of a position or a balance. */
+export const keyOf = (
+  record: { readonly sub_account_address: string } & ({ readonly symbol: string } | { readonly asset: string })
+) => `${record.sub_account_address}|${"symbol" in record ? record.symbol : record.asset}`
+
+/** A snapshot takes the place of all records; an update sets each of its records, or removes one that is done with. */
+const merged = <R>(
+  known: HashMap.HashMap<string, R>,
+  { list, type }: { readonly type: "snapshot" | "update"; readonly list: ReadonlyArray<R> },
+  key: (record: R) => string,
+  isGone: (record: R) => boolean
+): HashMap.HashMap<string, R> =>
+  HashMap.mutate(type === "snapshot" ? HashMap.empty<string, R>() : known, (records) => {
+    for (const record of list) {
+      if (isGone(record)) HashMap.remove(records, key(record))
+      else HashMap.set(records, key(record), record)
+    }
+  })
+
+const records = (account: Account, { data, kind }: UserMessage): Partial<Account> => {
+  switch (kind) {
+    case "order": {
+      const isDone = (order: Order) => isFinal(order.order_status)
+      return { orders: merged(account.orders, data, (order) => order.order_id, isDone) }
+    }
+    case "position":
+      return { positions: merged(account.positions, data, keyOf, (position) => position.size === "0") }
+    case "account_balance":
+      return { balances: merged(account.balances, data, keyOf, () => false) }
+    case "execution":
+      return {}
+  }
+}
+
+/** The account after an event. */
+export const apply = (account: Account, event: FeedEvent): Account => {
+  switch (event.kind) {
+    case "order":
+    case "position":
+    case "account_balance":
+    case "execution": {
+      const { seq, stream_id } = event.data
+      // snapshots of one subscription may stand at different places
+      const at = stream_id === account.stream_id ? Math.max(account.seq, seq) : seq
+      return { ...account, ...records(account, event), stream_id, seq: at }
+    }
+    case "state":
+      return { ...account, live: event.state.type === "live" }
+    case "resume":
+      return event.recovered ? account : { ...account, holes: account.holes + 1 }
+    default:
+      return account
+  }
+}

@@ -1,0 +1,74 @@
+/** The ports that backends keep, over gRPC: sequencer and referee, with the two streams that they tell. */
+import { readFile } from "node:fs/promises"
+import { Effect, Layer } from "effect"
+import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
+import * as GrpcFeed from "./grpc/GrpcFeed.ts"
+import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
+import * as GrpcReferee from "./grpc/GrpcReferee.ts"
+import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
+import * as NatsFeed from "./nats/NatsFeed.ts"
+import * as NatsRelay from "./nats/NatsRelay.ts"
+import * as NatsStream from "./nats/NatsStream.ts"
+import { SettingUnusable, type Settings } from "./Settings.ts"
+
+const pem = (variable: string, path: string) =>
+  Effect.tryPromise({
+    try: () => readFile(path),
+    catch: (cause) => new SettingUnusable({ message: `${variable}: cannot read ${path}`, cause })
+  })
+
+const tlsOf = Effect.fnUntraced(function* (
+  settings: Settings
+): Effect.fn.Return<ClientTls | undefined, SettingUnusable> {
+  const { backendTlsCa, backendTlsCert, backendTlsKey } = settings
+  if (backendTlsCa === undefined) return undefined
+  if ((backendTlsCert === undefined) !== (backendTlsKey === undefined)) {
+    return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY belong together" })
+  }
+  return {
+    ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),
+    cert: backendTlsCert === undefined ? undefined : yield* pem("BACKEND_TLS_CERT", backendTlsCert),
+    key: backendTlsKey === undefined ? undefined : yield* pem("BACKEND_TLS_KEY", backendTlsKey)
+  }
+})
+
+export interface Links {
+  readonly sequencer: Endpoint
+  readonly referee: Endpoint
+  /** Whether this gateway fills the copy of the event stream that NATS_URL names. */
+  readonly relays: boolean
+}
+
+/** The event stream: the sequencer's own, or a copy on top of it. */
+const events = ({ natsUrl }: Settings, { relays, sequencer }: Links) => {
+  const own = GrpcFeed.layer(sequencer)
+  if (natsUrl === undefined) return own
+  const stream = NatsStream.layer({ url: natsUrl })
+  const copy = NatsFeed.layer().pipe(Layer.provide(own), Layer.provide(stream))
+  return relays ? Layer.merge(copy, NatsRelay.layer(sequencer).pipe(Layer.provide(stream))) : copy
+}
+
+/** Sequencer and referee, over one link each. */
+export const over = (settings: Settings, links: Links) =>
+  Layer.mergeAll(
+    GrpcSequencer.layer(links.sequencer),
+    events(settings, links),
+    GrpcReferee.layer(links.referee),
+    GrpcPriceFeed.layer(links.referee)
+  )
+
+/** Where the backends are that run elsewhere, as the settings name them. */
+export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
+  const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
+  if (sequencerUrl === undefined) {
+    return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
+  }
+  const tls = yield* tlsOf(settings)
+  const sequencer: Endpoint = { address: sequencerUrl, secret, tls }
+  const referee: Endpoint = { address: refereeUrl ?? sequencerUrl, secret, tls }
+  return { sequencer, referee }
+})
+
+/** Backends that run elsewhere. */
+export const external = (settings: Settings) =>
+  Layer.unwrap(Effect.map(endpointsOf(settings), (endpoints) => over(settings, { ...endpoints, relays: false })))

@@ -1,0 +1,46 @@
+/**
+ * The stack for a fleet: gateways that share a PostgreSQL, in front of backends that run elsewhere. Any of them may come and
+ * go; one at a time writes the read model.
+ */
+import { Duration, Effect, Layer, type Redacted } from "effect"
+import * as Backends from "./Backends.ts"
+import * as NodePorts from "./node/NodePorts.ts"
+import * as RedisFleet from "./redis/RedisFleet.ts"
+import { SettingUnusable, type Settings } from "./Settings.ts"
+import * as NodePostgres from "./sql/NodePostgres.ts"
+import * as PostgresLeadership from "./sql/PostgresLeadership.ts"
+import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
+import * as SqlStores from "./sql/SqlStores.ts"
+
+const unusable = (message: string) => Effect.fail(new SettingUnusable({ message }))
+
+/** What every gateway of a fleet must have alike. */
+const check = (settings: Settings): Effect.Effect<Redacted.Redacted<string>, SettingUnusable> => {
+  const { backend, databaseUrl, jwtSigningKey } = settings
+  if (databaseUrl === undefined) return unusable("a fleet needs DATABASE_URL, such as postgres://user@host/gateway")
+  if (backend === "embedded")
+    return unusable("DATABASE_URL needs BACKEND=grpc: gateways that share a database share a backend")
+  if (jwtSigningKey === undefined) {
+    return unusable("DATABASE_URL needs JWT_SIGNING_KEY, 64 hex digits: gateways accept each other's tokens")
+  }
+  return Effect.succeed(databaseUrl)
+}
+
+/** Every port of the gateway, shared where it has to be. */
+export const layer = (settings: Settings) =>
+  Layer.unwrap(
+    Effect.map(check(settings), (url) => {
+      const database = NodePostgres.layer({ url })
+      const nonces = SqlNonceStore.layer({ retention: Duration.millis(2 * settings.apiKeyWindowMs) })
+      return Layer.mergeAll(
+        Backends.external(settings),
+        PostgresLeadership.layer({ url }),
+        Layer.mergeAll(
+          SqlStores.history(settings),
+          SqlStores.layer,
+          RedisFleet.orAlone(settings, { forever: nonces, windowed: nonces })
+        ).pipe(Layer.provide(database)),
+        NodePorts.layer(settings)
+      )
+    })
+  )

@@ -1,0 +1,17 @@
+/** The ports that a process keeps by itself: signatures, its own keys, randomness. */
+import { Layer } from "effect"
+import type { Settings } from "../Settings.ts"
+import * as NodeIds from "./NodeIds.ts"
+import * as NodeSignatures from "./NodeSignatures.ts"
+import * as NodeSigningKeys from "./NodeSigningKeys.ts"
+
+export const layer = (settings: Settings) =>
+  Layer.mergeAll(
+    NodeSignatures.layer(),
+    NodeSigningKeys.layer({
+      seed: settings.jwtSigningKey,
+      verifyKeys: settings.jwtVerifyKeys?.split(",").map((key) => key.trim()) ?? [],
+      dataDir: settings.dataDir
+    }),
+    NodeIds.layer
+  )

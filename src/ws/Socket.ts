@@ -1,0 +1,221 @@
+/**
+ * One WebSocket on its network socket. Frames are written straight to the wire; what comes in is read by the receiver of
+ * `ws`, which exists only while a message is under way, so that a socket that just listens costs little.
+ *
+ * Its closing handshake is that of RFC 6455 7: one close frame each way, then the end of the line, or its loss when the peer
+ * takes longer than the close timeout.
+ */
+import type { Duplex } from "node:stream"
+import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
+import { Boundary } from "./Boundary.ts"
+import { CLOSE, control, PING, PONG } from "./Frame.ts"
+import type { Limits } from "./Limits.ts"
+import { deflateOf, reasonOf, receiverOf } from "./Protocol.ts"
+import type { Line } from "./Session.ts"
+
+/** What a socket brings. */
+export interface Listener {
+  readonly text: (message: string) => void
+  readonly binary: () => void
+  /** The peer pinged, and waits for a pong. */
+  readonly pinged: (payload: Buffer) => void
+  readonly heard: () => void
+  /** Nothing follows. */
+  readonly closed: () => void
+}
+
+const NOTHING = Buffer.alloc(0)
+const A_PING = control(PING, NOTHING)
+/** What a peer says that closes without a code. */
+const NO_CODE = 1005
+
+/** A network socket knows its WebSocket, so that all share the functions below. */
+const OWNER = Symbol("WebSocket")
+interface Carrier extends Duplex {
+  [OWNER]?: Socket
+}
+function onData(this: Carrier, chunk: Buffer): void {
+  this[OWNER]?.take(chunk)
+}
+function onEnd(this: Carrier): void {
+  this[OWNER]?.ended()
+}
+function onClose(this: Carrier): void {
+  this[OWNER]?.closed()
+}
+/** The close event follows. */
+const onError = (): void => {}
+
+export class Socket implements Line {
+  readonly deflated: boolean
+  private readonly socket: Carrier
+  private readonly limits: Limits
+  private listener: Listener | undefined
+  private reading: Reading | undefined
+  /** Of the last ping, while the system does not take what was written before. */
+  private owedPong: Buffer | undefined
+  private closing: NodeJS.Timeout | undefined
+  /** Whether anything may be written, and is listened to. */
+  private open = true
+
+  constructor(socket: Carrier, deflated: boolean, limits: Limits) {
+    this.socket = socket
+    this.deflated = deflated
+    this.limits = limits
+  }
+
+  /** Answers the handshake, and tells a listener what comes from then on; `first` came behind the request. */
+  begin(answer: string, first: Buffer, listener: Listener): void {
+    this.listener = listener
+    const { socket } = this
+    socket[OWNER] = this
+    socket.write(answer)
+    if (first.length > 0) socket.unshift(first)
+    socket.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose)
+  }
+
+  pending(): number {
+    return this.socket.writableLength
+  }
+  write(bytes: Buffer): void {
+    if (this.open) this.socket.write(bytes)
+  }
+  whenTaken(callback: () => void): void {
+    // an empty write takes its place behind what the system has not taken yet
+    this.socket.write(NOTHING, (error) => (error == null ? callback() : undefined))
+  }
+  ping(): void {
+    this.write(A_PING)
+  }
+  /** A peer that pings faster than it reads gets a pong for its last ping: RFC 6455 5.5.3. */
+  pong(payload: Buffer): void {
+    if (this.pending() === 0) return this.write(control(PONG, payload))
+    if (this.owedPong === undefined) {
+      this.whenTaken(() => {
+        const last = this.owedPong
+        this.owedPong = undefined
+        if (last !== undefined) this.pong(last)
+      })
+    }
+    this.owedPong = Buffer.from(payload)
+  }
+  close(reason: CloseReason): void {
+    const { code, text } = closeCodes[reason]
+    this.closeWith(code, text)
+  }
+  /** Drops the line. */
+  terminate(): void {
+    this.socket.destroy()
+  }
+
+  private closeWith(code: number | undefined, text: string): void {
+    if (!this.open) return
+    const payload = code === undefined ? NOTHING : Buffer.from(`  ${text}`)
+    if (code !== undefined) payload.writeUInt16BE(code)
+    this.write(control(CLOSE, payload))
+    this.open = false
+    this.closing = setTimeout(() => this.socket.destroy(), this.limits.close_timeout_ms)
+  }
+
+  // ---- what the network brings
+
+  take(chunk: Buffer): void {
+    this.reading ??= this.read()
+    if (!this.reading.take(chunk)) this.socket.pause()
+  }
+  ended(): void {
+    this.open = false
+    this.socket.end()
+  }
+  closed(): void {
+    this.open = false
+    clearTimeout(this.closing)
+    this.reading?.drop()
+    this.reading = undefined
+    this.listener?.closed()
+    this.listener = undefined
+  }
+
+  // ---- what the peer says
+
+  private read(): Reading {
+    return new Reading(this.limits, this.deflated, {
+      text: (message) => this.listener?.text(message),
+      binary: () => this.listener?.binary(),
+      ping: (payload) => this.listener?.pinged(payload),
+      pong: () => this.listener?.heard(),
+      resume: () => this.socket.resume(),
+      idle: () => {
+        this.reading = undefined
+      },
+      closed: (code, text) => this.concluded(code === NO_CODE ? undefined : code, text),
+      refused: (reason) => this.concluded(closeCodes[reason].code, closeCodes[reason].text)
+    })
+  }
+
+  /** Nothing more is read: answers the closing handshake, or what cannot be understood, and ends the line. */
+  private concluded(code: number | undefined, text: string): void {
+    this.closeWith(code, text)
+    this.socket.off("data", onData)
+    this.socket.resume()
+    this.socket.end()
+  }
+}
+
+/** What a reading tells of. */
+interface Reader {
+  readonly text: (message: string) => void
+  readonly binary: () => void
+  readonly ping: (payload: Buffer) => void
+  readonly pong: () => void
+  /** More may come, after {@link Reading.take} said that it may not. */
+  readonly resume: () => void
+  /** All was read, and nothing has to be remembered. */
+  readonly idle: () => void
+  /** The peer closes; 1005: without a code. Nothing follows. */
+  readonly closed: (code: number, text: string) => void
+  /** The bytes are wrong. Nothing follows. */
+  readonly refused: (reason: CloseReason) => void
+}
+
+/** The receiver of a socket while a message is under way. */
+class Reading {
+  private readonly receiver: ReturnType<typeof receiverOf>
+  private readonly deflate: ReturnType<typeof deflateOf> | undefined
+  private readonly boundary = new Boundary()
+  private readonly reader: Reader
+  /** Chunks that the receiver has not read to their end. */
+  private unread = 0
+  private dropped = false
+
+  constructor(limits: Limits, deflated: boolean, reader: Reader) {
+    this.reader = reader
+    this.deflate = deflated ? deflateOf(limits) : undefined
+    this.deflate?.accept([{}])
+    this.receiver = receiverOf(limits, this.deflate === undefined ? {} : { "permessage-deflate": this.deflate })
+    this.receiver
+      .on("message", (data, isBinary) => (isBinary ? reader.binary() : reader.text(data.toString())))
+      .on("ping", reader.ping)
+      .on("pong", reader.pong)
+      .on("drain", reader.resume)
+      .on("conclude", (code, reason) => reader.closed(code, reason.toString()))
+      .on("error", ({ code }) => reader.refused(reasonOf(code)))
+  }
+
+  /** Takes the next bytes; false: no more until `resume`. */
+  take(chunk: Buffer): boolean {
+    const between = this.boundary.take(chunk)
+    this.unread++
+    return this.receiver.write(chunk, () => {
+      if (--this.unread > 0 || !(between || this.dropped)) return
+      this.deflate?.cleanup()
+      this.reader.idle()
+    })
+  }
+
+  /** Gives back what it holds, as soon as no chunk is being inflated. */
+  drop(): void {
+    this.dropped = true
+    if (this.unread === 0) this.deflate?.cleanup()
+  }
+}

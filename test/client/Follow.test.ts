@@ -1,0 +1,78 @@
+/** The ways to follow: as a stream, as a book. The account and slow readers are in Reconnect.test.ts. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as Follow from "../../src/client/Follow.ts"
+import { FakeGateway, polite, settled, snapshot, update } from "./FakeSockets.ts"
+
+const topic = "orderbook.50.BTC-USDC"
+const levels = { symbol: "BTC-USDC", depth: 50, bids: [["60000", "0.5"]], asks: [], ts: 1, mts: 1 }
+const whole = { type: "snapshot", ...levels, seq: 1, stream_id: "b", checksum: 3583956136 }
+
+describe("a book that is kept", () => {
+  it.effect("is there with its first snapshot, tells of each change, and how old it is", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => {
+        polite(message, socket)
+        if (message.op === "subscribe") socket.tell(topic, whole)
+      })
+      const book = yield* Follow.book(gateway.open, "BTC-USDC", 50)
+      assert.deepStrictEqual([book.get().seq, book.get().sound], [1, true])
+      const seqs: Array<number> = []
+      yield* Effect.forkScoped(Stream.runForEach(book.changes, ({ seq }) => Effect.sync(() => seqs.push(seq))))
+      yield* settled(() => seqs.length === 1, "the book now")
+      yield* TestClock.adjust(5_000)
+      assert.strictEqual(book.feed.age(topic), 5_000)
+      gateway.last.tell(topic, { ...whole, type: "delta", bids: [], seq: 3, prev_seq: 1 })
+      yield* settled(() => seqs.length === 2, "the change")
+      assert.deepStrictEqual([seqs, book.feed.age(topic)], [[1, 3], 0])
+      gateway.last.drop()
+      assert.isFalse(book.get().sound)
+    })
+  )
+
+  it.effect("of a market that is not there is none", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway(({ args, op, req_id }, socket) => {
+        if (op !== "subscribe") return
+        socket.say({ op: "subscribed", args: [], req_id })
+        socket.say({ op: "error", code: "NOT_FOUND", message: "no such symbol", topic: args[0], req_id })
+      })
+      const ended = yield* Effect.flip(Follow.book(gateway.open, "NOPE-USDC", 50))
+      assert.deepStrictEqual([ended._tag, ended.message], ["FeedEnded", "no such symbol"])
+    })
+  )
+})
+
+describe("a stream of events", () => {
+  it.effect("tells everything in order, closes its line when it is left, and opens another when it is run again", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      const stream = Follow.events(gateway.open, ["order"])
+      for (const run of [1, 2]) {
+        const reading = yield* Effect.forkScoped(Stream.runCollect(Stream.take(stream, 4)))
+        yield* settled(() => gateway.sockets.length === run && gateway.states.at(-1) === "live", "it is live")
+        gateway.last.tell("order", snapshot(7))
+        gateway.last.tell("order", update(8, 7))
+        const told = (yield* Fiber.join(reading)).map((event) =>
+          event.kind === "state"
+            ? event.state.type
+            : "data" in event && "seq" in event.data
+              ? event.data.seq
+              : event.kind
+        )
+        assert.deepStrictEqual(told, ["connecting", "live", 7, 8])
+        yield* settled(() => gateway.last.readyState === 3, "the line is closed")
+      }
+    })
+  )
+
+  it.effect("fails with the reason where it is not let in", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      gateway.token = "BAD"
+      const ended = yield* Effect.flip(Stream.runDrain(Follow.events(gateway.open, ["order"])))
+      assert.deepStrictEqual([ended._tag, ended.code, ended.message], ["FeedEnded", 4003, "no"])
+    })
+  )
+})

@@ -1,0 +1,231 @@
+/** A feed comes back: when, as whom, and from where. Time is the test's. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, HashMap, Latch, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import * as Follow from "../../src/client/Follow.ts"
+import { ASK_AFTER_MS, SILENCE_MS } from "../../src/client/Line.ts"
+import { privateTopics } from "../../src/domain/Topic.ts"
+import { balance, order, position, uuid } from "../doubles/events.ts"
+import { FakeGateway, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
+
+const own = privateTopics
+/** Parts in which a pause is measured. */
+const STEPS = 40
+/** Longer than any pause. */
+const pause = TestClock.adjust(BACKOFF_MAX_MS)
+
+describe("a feed that lost its line", () => {
+  it.effect("pauses longer each time, up to a limit, and by chance between half and whole", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      gateway.reachable = false
+      yield* Effect.forkScoped(gateway.open({ topics: ["trade.BTC-USDC"] }))
+      yield* settled(() => gateway.states.at(-1) === "lost", "the first try")
+      const parts: Array<number> = []
+      for (let tries = 1; tries <= 9; tries++) {
+        const most = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** tries)
+        let steps = 0
+        for (; gateway.sockets.length === tries && steps < 2 * STEPS; steps++) {
+          yield* TestClock.adjust(most / STEPS)
+          yield* quiet
+        }
+        // a step early, since the clock goes on to the end of a step when the fiber wakes within it
+        assert.isAtLeast(steps, STEPS / 2 - 1, `try ${tries} came too early`)
+        assert.isAtMost(steps, STEPS, `try ${tries} came too late`)
+        parts.push(steps)
+      }
+      assert.isAbove(new Set(parts).size, 1, "no chance in it")
+    })
+  )
+
+  it.effect("asks when nothing is heard, and gives the line up when nothing answers", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => void (message.op === "ping" || polite(message, socket)))
+      yield* gateway.open({ topics: ["trade.BTC-USDC"] })
+      const first = gateway.last
+      yield* TestClock.adjust(ASK_AFTER_MS)
+      assert.strictEqual(first.sent.at(-1).op, "ping")
+      first.tell("trade.BTC-USDC", { type: "update", list: [] })
+      yield* TestClock.adjust(SILENCE_MS - 1_000)
+      assert.strictEqual(first.readyState, 1)
+      yield* TestClock.adjust(1_000)
+      assert.strictEqual(first.readyState, 3)
+      yield* pause
+      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      // what the old line still says is not heard
+      const told = gateway.told.length
+      first.tell("trade.BTC-USDC", { type: "update", list: [] })
+      first.drop()
+      assert.lengthOf(gateway.told, told)
+    })
+  )
+
+  it.effect("resumes each topic where it stands, those of one place in one frame", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      const feed = yield* gateway.open({ topics: own.slice(0, 3) })
+      const socket = gateway.last
+      for (const name of own.slice(0, 3)) socket.tell(name, snapshot(name === "position" ? 4 : 3))
+      socket.tell("execution", update(4, 0))
+      yield* feed.subscribe(["account_balance"])
+      socket.tell("account_balance", snapshot(4))
+      socket.tell("account_balance", update(5, 2)) // of another frame: it says nothing of the others
+      socket.drop()
+      yield* pause
+      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      const joinings = gateway.last.sent
+        .filter(({ op }) => op === "subscribe")
+        .map(({ args, since }) => [args, since.seq])
+      assert.deepStrictEqual(joinings, [
+        [["order", "execution", "position"], 4],
+        [["account_balance"], 5]
+      ])
+      assert.deepStrictEqual(feed.counts().resumed, 2)
+      gateway.last.tell("order", update(6, 1))
+      assert.strictEqual(gateway.news.at(-1)!.kind, "order")
+    })
+  )
+
+  it.effect("asks for another credential when its own has ended, and ends when there is none", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      const feed = yield* gateway.open({ topics: ["order"] })
+      gateway.last.tell("order", snapshot(7))
+      let renewals = 0
+      gateway.renew = Effect.sync(() => {
+        gateway.token = `TK${++renewals}`
+        return renewals === 1 ? ("later" as const) : ("renewed" as const)
+      })
+      gateway.last.drop(4010, "credential expired or revoked")
+      yield* pause
+      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      gateway.last.drop(4010, "credential expired or revoked")
+      yield* pause
+      yield* settled(
+        () => gateway.sockets.length === 3 && gateway.states.at(-1) === "live",
+        "it is back with a new one"
+      )
+      const [auth, subscribe] = gateway.last.sent
+      assert.deepStrictEqual([auth.bearer, subscribe.since], ["TK2", { stream_id: "s1", seq: 7 }])
+
+      gateway.renew = Effect.succeed("refused")
+      gateway.last.drop(4010, "credential expired or revoked")
+      yield* settled(() => feed.state.get().type === "ended", "the end")
+      assert.deepStrictEqual(feed.state.get(), { type: "ended", code: 4010, reason: "credential expired or revoked" })
+      yield* pause
+      assert.lengthOf(gateway.sockets, 3)
+    })
+  )
+
+  it.effect("comes back as it is when it was too slow to authenticate", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      yield* gateway.open({ topics: ["order"] })
+      gateway.last.drop(4001, "not authenticated in time")
+      yield* pause
+      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "it is back")
+    })
+  )
+
+  it.effect("does not try refused credentials for ever", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      gateway.token = "BAD"
+      gateway.renew = Effect.succeed("renewed")
+      const ended = yield* Effect.forkScoped(Effect.flip(gateway.open({ topics: ["order"] })))
+      for (let tries = 0; tries < 10; tries++) {
+        yield* quiet
+        yield* pause
+      }
+      assert.deepStrictEqual([gateway.sockets.length, gateway.states.at(-1)], [3, "ended"])
+      assert.strictEqual((yield* Fiber.join(ended)).code, 4003)
+    })
+  )
+
+  it.effect("whose reader is behind has no line until the reader has caught up, and misses nothing", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway()
+      let told = 0
+      const most = Follow.EVENTS_MAX
+      const stream = Follow.events(gateway.open, ["order"])
+      const seqs: Array<number> = []
+      const hold = Latch.makeUnsafe(false)
+      const reading = yield* Effect.forkScoped(
+        Stream.runForEach(stream, (event) =>
+          Effect.gen(function* () {
+            if (event.kind === "order" && event.data.type === "update") seqs.push(event.data.seq)
+            if (seqs.length > 0) yield* hold.await
+          })
+        )
+      )
+      yield* settled(() => gateway.states.at(-1) === "live", "live")
+      const first = gateway.last
+      first.tell("order", snapshot(0))
+      first.tell("order", update(++told, 0))
+      yield* settled(() => seqs.length === 1, "the reader holds the first")
+      while (first.readyState === 1) first.tell("order", update(told + 1, told++))
+      assert.isAtLeast(told, most)
+      yield* TestClock.adjust(BACKOFF_MAX_MS * 2)
+      assert.lengthOf(gateway.sockets, 1, "it came back to a reader that is behind")
+      hold.openUnsafe()
+      yield* quiet
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "it is back")
+      assert.deepStrictEqual(gateway.last.sent.at(-1).since, { stream_id: "s1", seq: told })
+      gateway.last.tell("order", update(told + 1, told))
+      yield* settled(() => seqs.at(-1) === told + 1, "the last one is read")
+      assert.deepStrictEqual(
+        seqs,
+        Array.from({ length: told + 1 }, (_, i) => i + 1)
+      )
+      assert.isUndefined(reading.pollUnsafe())
+    })
+  )
+})
+
+describe("an account", () => {
+  it.effect("holds what is open, through a hole too, and says how old it is", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket, connection) => {
+        if (message.op !== "subscribe" || connection === 1) return polite(message, socket)
+        const { args, req_id } = message
+        socket.say({ op: "subscribed", args, req_id, resume: { recovered: false, stream_id: "s1", head_seq: 50 } })
+        for (const name of args) socket.tell(name, snapshot(50, name === "order" ? [order({ order_id: uuid(9) })] : []))
+      })
+      const opening = yield* Effect.forkScoped(Follow.account(gateway.open))
+      yield* settled(() => gateway.states.at(-1) === "live", "live")
+      const first = gateway.last
+      for (const name of own) first.tell(name, snapshot(2, name === "order" ? [order({ order_id: uuid(1) })] : []))
+      const account = yield* Fiber.join(opening)
+      const ids = () => [...HashMap.keys(account.get().orders)].toSorted()
+      assert.deepStrictEqual([ids(), account.get().seq, account.get().live], [[uuid(1)], 2, true])
+
+      first.tell("order", update(3, 1, [order({ order_id: uuid(2), order_status: "New" })]))
+      assert.deepStrictEqual(ids(), [uuid(1), uuid(2)])
+      first.tell("order", update(4, 3, [order({ order_id: uuid(1), order_status: "Filled" })]))
+      first.tell("position", update(5, 0, [{ ...position(), seq: 5 }]))
+      first.tell("account_balance", update(6, 0, [{ ...balance(), seq: 6, reason: "trade" }]))
+      const { balances, holes, positions, seq } = account.get()
+      assert.deepStrictEqual([ids(), seq, holes], [[uuid(2)], 6, 0])
+      assert.deepStrictEqual([HashMap.size(positions), HashMap.size(balances)], [1, 1])
+      first.tell("position", update(7, 5, [{ ...position({ size: "0", side: "" }), seq: 7 }]))
+      assert.strictEqual(HashMap.size(account.get().positions), 0)
+
+      first.drop()
+      assert.isFalse(account.get().live)
+      assert.deepStrictEqual(ids(), [uuid(2)])
+      yield* pause
+      yield* settled(() => account.get().seq === 50, "the snapshots")
+      assert.deepStrictEqual([ids(), account.get().holes, account.get().live], [[uuid(9)], 1, true])
+      assert.strictEqual(HashMap.size(account.get().balances), 0)
+      const notice = gateway.news.find(({ kind }) => kind === "resume")
+      assert.deepStrictEqual(notice, {
+        kind: "resume",
+        recovered: false,
+        topics: own,
+        since: { stream_id: "s1", seq: 7 }
+      })
+    })
+  )
+})

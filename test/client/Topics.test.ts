@@ -1,0 +1,186 @@
+/** What is checked of every message, and how it is mended. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import { checksum } from "../../src/domain/Book.ts"
+import { FAULTS_MAX } from "../../src/client/Topics.ts"
+import { FakeGateway, type FakeSocket, type Message, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
+
+const topic = "orderbook.50.BTC-USDC"
+const levels = { symbol: "BTC-USDC", depth: 50, bids: [["60000", "0.5"]], asks: [], ts: 1, mts: 1 }
+const whole = { type: "snapshot", ...levels, seq: 1, stream_id: "b", checksum: 3583956136 }
+const delta = (seq: number, prev_seq: number, fields: object = {}) => ({
+  type: "delta",
+  ...levels,
+  bids: [],
+  checksum: 3583956136,
+  seq,
+  prev_seq,
+  ...fields
+})
+const faultsOf = (gateway: FakeGateway) =>
+  gateway.news.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
+
+describe("a book", () => {
+  it.effect("is taken anew when a message is missing, the checksum differs, or bids reach asks", () =>
+    Effect.gen(function* () {
+      let times = 0
+      const gateway = new FakeGateway((message, socket) => {
+        polite(message, socket)
+        if (message.op !== "subscribe") return
+        socket.tell(topic, whole)
+        times++
+        if (times === 1) socket.tell(topic, delta(4, 3))
+        if (times === 2) socket.tell(topic, delta(2, 1, { checksum: 7 }))
+        const asks = [["59999", "1"]] as const
+        if (times === 3) socket.tell(topic, delta(2, 1, { asks, checksum: checksum([["60000", "0.5"]], asks) }))
+        if (times === 4) socket.tell(topic, delta(2, 1))
+        // of no use until the snapshot that was asked for
+        else socket.tell(topic, delta(9, 8))
+      })
+      const feed = yield* gateway.open({ topics: [topic] })
+      yield* settled(() => feed.book("BTC-USDC", 50)?.seq === 2 && feed.book("BTC-USDC", 50)!.sound, "a sound book")
+      assert.deepStrictEqual(faultsOf(gateway), ["gap", "checksum", "crossed"])
+      assert.strictEqual(feed.book("BTC-USDC", 50)!.faults, 3)
+      assert.strictEqual(times, 4)
+      // told: four snapshots and the one good delta
+      assert.strictEqual(feed.counts().messages, 5)
+      assert.isTrue(gateway.news.every((event) => event.kind !== "orderbook" || event.book.sound))
+    })
+  )
+
+  it.effect("that is never sound costs the line, which comes back later and later", () =>
+    Effect.gen(function* () {
+      const gateway = new FakeGateway((message, socket) => {
+        polite(message, socket)
+        if (message.op === "subscribe") socket.tell(topic, { ...whole, checksum: 7 })
+      })
+      const feed = yield* gateway.open({ topics: [topic] })
+      yield* settled(() => gateway.states.at(-1) === "lost", "the line is given up")
+      assert.strictEqual(gateway.sockets[0]!.sent.length, FAULTS_MAX)
+      assert.strictEqual(feed.counts().faults.checksum, FAULTS_MAX)
+      assert.lengthOf(gateway.sockets, 1)
+    })
+  )
+})
+
+describe("a private topic", () => {
+  const begun = Effect.fnUntraced(function* (
+    topics: ReadonlyArray<string>,
+    answer?: (message: Message, socket: FakeSocket) => void
+  ) {
+    const gateway = new FakeGateway((message, socket) => {
+      polite(message, socket)
+      answer?.(message, socket)
+    })
+    const feed = yield* gateway.open({ topics })
+    for (const name of topics) gateway.last.tell(name, snapshot(10))
+    const told = () =>
+      gateway.news.flatMap((event) =>
+        "data" in event && event.data.type === "update" && "seq" in event.data ? [event.data.seq] : []
+      )
+    return { gateway, feed, told, socket: gateway.last }
+  })
+
+  it.effect("asks for what is missing after its own last event, and tells nothing of it until then", () =>
+    Effect.gen(function* () {
+      const { feed, gateway, socket, told } = yield* begun(["order", "execution"])
+      socket.tell("order", update(11, 3))
+      socket.tell("order", update(14, 12)) // 12 is missing
+      socket.tell("execution", update(15, 9))
+      socket.tell("order", update(16, 14))
+      assert.deepStrictEqual(told(), [11, 15])
+      assert.deepStrictEqual(socket.sent.at(-1).since, { stream_id: "s1", seq: 11 })
+      yield* quiet
+      for (const [seq, prev] of [
+        [12, 11],
+        [14, 12],
+        [16, 14]
+      ] as const)
+        socket.tell("order", update(seq, prev))
+      assert.deepStrictEqual(told(), [11, 15, 12, 14, 16])
+      assert.deepStrictEqual(feed.counts().faults, { gap: 1, repetition: 0, checksum: 0, crossed: 0, stream: 0 })
+      assert.deepStrictEqual(faultsOf(gateway), ["gap"])
+    })
+  )
+
+  it.effect("leaves a repetition out, and says so", () =>
+    Effect.gen(function* () {
+      const { gateway, socket, told } = yield* begun(["order", "execution"])
+      socket.tell("order", update(11, 0))
+      socket.tell("order", update(11, 0))
+      // in one frame topics come in one order: 12 was passed by
+      socket.tell("execution", update(13, 0))
+      socket.tell("order", update(12, 11))
+      socket.tell("order", update(14, 11))
+      assert.deepStrictEqual(told(), [11, 13, 14])
+      assert.deepStrictEqual(faultsOf(gateway), ["repetition", "repetition"])
+    })
+  )
+
+  it.effect("must go on from its snapshot", () =>
+    Effect.gen(function* () {
+      const { gateway, socket, told } = yield* begun(["order"])
+      socket.tell("order", update(12, 11))
+      assert.deepStrictEqual(told(), [])
+      assert.deepStrictEqual([faultsOf(gateway), socket.sent.at(-1).since], [["gap"], { stream_id: "s1", seq: 10 }])
+    })
+  )
+
+  it.effect("begins anew when the numbers do", () =>
+    Effect.gen(function* () {
+      const { gateway, socket, told } = yield* begun(["order"])
+      socket.tell("order", update(1, 0, [], "s2"))
+      assert.deepStrictEqual(faultsOf(gateway), ["stream"])
+      assert.isUndefined(socket.sent.at(-1).since)
+      yield* quiet
+      socket.tell("order", snapshot(5, [], "s2"))
+      socket.tell("order", update(6, 0, [], "s2"))
+      assert.deepStrictEqual(told(), [6])
+    })
+  )
+
+  it.effect("tells of a snapshot that nobody asked for as of a hole", () =>
+    Effect.gen(function* () {
+      const { feed, gateway, socket } = yield* begun(["order"])
+      socket.tell("order", update(11, 0))
+      socket.tell("order", snapshot(3, [], "s2"))
+      assert.deepStrictEqual(gateway.news.at(-2), {
+        kind: "resume",
+        recovered: false,
+        topics: ["order"],
+        since: { stream_id: "s1", seq: 11 }
+      })
+      assert.strictEqual(gateway.news.at(-1)!.kind, "order")
+      assert.strictEqual(feed.counts().unrecovered, 1)
+    })
+  )
+
+  it.effect("that is refused is wanted no more; one that cannot be answered now is asked for again", () =>
+    Effect.gen(function* () {
+      let ill = true
+      const gateway = new FakeGateway((message, socket) => {
+        if (message.op !== "subscribe") return polite(message, socket)
+        const { args, req_id } = message
+        const accepted = args.filter((name: string) => name !== "execution" && !(ill && name === "order"))
+        socket.say({ op: "subscribed", args: accepted, req_id })
+        if (args.includes("execution"))
+          socket.say({ op: "error", code: "BAD_REQUEST", message: "unknown", topic: "execution", req_id })
+        if (ill) socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "ill", topic: "order", req_id })
+        ill = false
+      })
+      const states = () => gateway.told.flatMap((event) => (event.kind === "state" ? [event.state] : []))
+      yield* Effect.forkScoped(gateway.open({ topics: ["order", "execution"] }))
+      yield* settled(() => gateway.states.at(-1) === "lost", "it is given up")
+      assert.deepStrictEqual(states().at(-1), { type: "lost", code: 1013, reason: "ill" })
+      assert.deepStrictEqual(
+        gateway.news.flatMap((event) => (event.kind === "refused" ? [event.error.topic] : [])),
+        ["execution", "order"]
+      )
+      yield* TestClock.adjust(BACKOFF_MAX_MS)
+      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      assert.deepStrictEqual(gateway.last.sent.at(-1).args, ["order"])
+    })
+  )
+})

@@ -1,0 +1,58 @@
+/** What every Presence keeps. */
+import { assert, layer as withLayer } from "@effect/vitest"
+import { Effect, type Layer } from "effect"
+import { Presence } from "../../src/services/Presence.ts"
+import { eventually } from "./NoticesContract.ts"
+
+/** What a watcher of this gateway was told, in order. */
+export const watched = Effect.gen(function* () {
+  const { watch } = yield* Presence
+  const told: Array<string> = []
+  yield* watch((user_id, here) => void told.push(`${here ? "+" : "-"}${user_id}`))
+  return told
+})
+
+export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
+  withLayer(layer, { excludeTestServices: true })(`Presence on ${name}`, (it) => {
+    it.effect("tells of a user's first connection and of the last one, for as long as somebody watches", () =>
+      Effect.gen(function* () {
+        const presence = yield* Presence
+        const told = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const told = yield* watched
+            presence.came("a")
+            presence.came("b")
+            presence.came("a")
+            presence.went("a")
+            yield* presence.settled
+            assert.isTrue(presence.isHere("a"))
+            assert.deepStrictEqual(told, ["+a", "+b"])
+            presence.went("a")
+            presence.went("a")
+            yield* eventually(() => told.length > 2)
+            assert.isFalse(presence.isHere("a"))
+            presence.came("a")
+            assert.isTrue(presence.isHere("a"))
+            return told
+          })
+        )
+        presence.went("b")
+        yield* eventually(() => !presence.isHere("b"))
+        assert.deepStrictEqual(told, ["+a", "+b", "-a", "+a"])
+      })
+    )
+
+    it.effect("has told what it knows when it has settled", () =>
+      Effect.gen(function* () {
+        const presence = yield* Presence
+        const told = yield* watched
+        for (let i = 0; i < 3; i++) {
+          presence.came("c")
+          presence.went("c")
+          yield* presence.settled
+          assert.isFalse(presence.isHere("c"))
+        }
+        assert.deepStrictEqual(told, ["+c", "-c", "+c", "-c", "+c", "-c"])
+      })
+    )
+  })

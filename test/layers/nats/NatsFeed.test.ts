@@ -1,0 +1,188 @@
+import { Effect, Fiber, Layer, Logger, Stream } from "effect"
+import { assert, describe, it } from "vitest"
+import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
+import * as GrpcSequencer from "../../../src/layers/grpc/GrpcSequencer.ts"
+import * as NatsFeed from "../../../src/layers/nats/NatsFeed.ts"
+import * as NatsRelay from "../../../src/layers/nats/NatsRelay.ts"
+import * as NatsStream from "../../../src/layers/nats/NatsStream.ts"
+import { Feed, type FeedFrame } from "../../../src/services/Feed.ts"
+import * as FeedContract from "../../contracts/FeedContract.ts"
+import { eventually } from "../../contracts/NoticesContract.ts"
+import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
+import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
+import { isNatsInstalled, NatsServer } from "../../doubles/NatsServer.ts"
+
+const backend = Effect.gen(function* () {
+  const { directory, remove } = temporary()
+  return yield* Effect.acquireRelease(
+    Effect.promise(() => start(directory, { machine: { ...fakeMachine, tickMatters: () => false } })),
+    ({ stop }) => Effect.andThen(Effect.promise(stop), Effect.sync(remove))
+  )
+})
+const nats = Effect.acquireRelease(
+  Effect.promise(() => NatsServer.start()),
+  (server) => Effect.promise(() => server.kill())
+)
+const options = { silence_ms: 3_000, look_every_ms: 50 }
+
+/** A backend, a NATS, a relay between them, and the feed over both. */
+const over = (
+  port: number,
+  server: NatsServer,
+  source: (sequencer: typeof Feed.Service) => typeof Feed.Service = (sequencer) => sequencer
+) => {
+  const endpoint = { address: `127.0.0.1:${port}`, secret: undefined, tls: undefined }
+  const stream = NatsStream.layer({ url: server.url })
+  return Layer.merge(
+    NatsFeed.layer(options).pipe(
+      Layer.provide(Layer.effect(Feed, Effect.map(Feed, source))),
+      Layer.provide(GrpcFeed.layer(endpoint)),
+      Layer.provideMerge(stream)
+    ),
+    NatsRelay.layer(endpoint).pipe(Layer.provide(stream))
+  ).pipe(Layer.provideMerge(GrpcSequencer.layer(endpoint)))
+}
+const whole = Layer.unwrap(
+  Effect.gen(function* () {
+    const { port } = yield* backend
+    return over(port, yield* nats)
+  })
+)
+
+const event = (seq: number) => ({
+  seq,
+  ts_ms: 0,
+  step: seq,
+  command_id: undefined,
+  user_id: undefined,
+  sub_account_address: undefined,
+  body: { type: "other" as const, name: "" }
+})
+const events = (epoch: string, ...seqs: ReadonlyArray<number>): FeedFrame => ({
+  type: "events",
+  epoch,
+  events: seqs.map(event)
+})
+const seqsOf = (frames: ReadonlyArray<FeedFrame> | undefined) =>
+  frames?.flatMap((frame) => (frame.type === "events" ? frame.events.map(({ seq }) => seq) : []))
+
+describe("Progress", () => {
+  it("takes what follows, drops what it has, and stops at a gap or another epoch", () => {
+    const progress = new NatsFeed.Progress({ epoch: "e", seq: 4 })
+    assert.deepStrictEqual(seqsOf(progress.take(events("e", 3, 4))), [])
+    assert.deepStrictEqual(seqsOf(progress.take(events("e", 4, 5, 6))), [5, 6])
+    assert.isUndefined(progress.take(events("e", 8)))
+    assert.isUndefined(progress.take(events("f", 7)))
+    assert.isUndefined(progress.take(events("e", 7, 9)))
+    assert.deepStrictEqual(progress.position, { epoch: "e", seq: 6 })
+    const heartbeat = (head_seq: number): FeedFrame => ({ type: "heartbeat", epoch: "e", head_seq, server_ts_ms: 0 })
+    assert.isUndefined(progress.take(heartbeat(7)))
+    assert.deepStrictEqual(progress.take(heartbeat(6)), [heartbeat(6)])
+    assert.deepStrictEqual(progress.take(heartbeat(5)), [])
+  })
+})
+
+describe.skipIf(!isNatsInstalled)("NATS", () => {
+  FeedContract.suite("NATS", whole)
+
+  it("reads the copy, and leaves the sequencer alone, while the copy holds what comes next", async () => {
+    let [open, opened] = [0, 0]
+    const counted = (sequencer: typeof Feed.Service) =>
+      Feed.of({
+        follow: (position) =>
+          Stream.suspend(() => {
+            open++
+            opened++
+            return Stream.ensuring(
+              sequencer.follow(position),
+              Effect.sync(() => void open--)
+            )
+          })
+      })
+    const found: Array<number> = []
+    await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { client, port } = yield* backend
+          const server = yield* nats
+          const reading = Effect.gen(function* () {
+            const feed = yield* Feed
+            yield* feed.follow(undefined).pipe(
+              Stream.runForEach((frame) => Effect.sync(() => found.push(...(seqsOf([frame]) ?? [])))),
+              Effect.forkChild
+            )
+            let before: number
+            do {
+              yield* eventually(() => opened > 0 && open === 0)
+              before = opened
+              const wanted = found.length + 100
+              yield* Effect.promise(() => submitAll(client, [Array.from({ length: 100 }, () => deposit(1))]))
+              yield* eventually(() => found.length >= wanted)
+              // a loaded machine may have sent it back to the sequencer
+            } while (opened !== before)
+          })
+          yield* Effect.provide(reading, over(port, server, counted))
+        })
+      ).pipe(Effect.provide(Logger.layer([])))
+    )
+    assert.deepStrictEqual(
+      found,
+      Array.from({ length: found.length }, (_, i) => i + 1)
+    )
+  })
+
+  it("brings every event once while NATS is lost, comes back empty, and is lost again", async () => {
+    const found: Array<number> = []
+    await Effect.runPromise(
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { client, port } = yield* backend
+          const server = yield* nats
+          const submit = (count: number) =>
+            Effect.promise(() => submitAll(client, [Array.from({ length: count }, () => deposit(1))]))
+          const reading = Effect.gen(function* () {
+            const feed = yield* Feed
+            const stream = yield* NatsStream.NatsStream
+            /** Whether the copy has come as far as the reader. */
+            const isCopied = Effect.gen(function* () {
+              const { ends, placeOf } = yield* stream.connected
+              const kept = yield* ends
+              const place = kept === undefined ? undefined : yield* placeOf(kept.last)
+              return place !== undefined && place.last >= (found.at(-1) ?? 0)
+            }).pipe(Effect.orElseSucceed(() => false))
+            const reader = yield* Effect.forkChild(
+              feed.follow(undefined).pipe(
+                Stream.runForEach((frame) =>
+                  Effect.sync(() => {
+                    if (frame.type === "events") for (const { seq } of frame.events) found.push(seq)
+                  })
+                )
+              )
+            )
+            let wanted = 0
+            for (let i = 0; i < 3; i++) {
+              yield* submit(200)
+              wanted += 200
+              yield* eventually(() => found.length >= wanted)
+              while (!(yield* isCopied)) yield* Effect.sleep(50)
+              yield* submit(50)
+              wanted += 50
+              yield* eventually(() => found.length >= wanted)
+              yield* Effect.promise(() => server.kill())
+              yield* submit(200)
+              wanted += 200
+              yield* eventually(() => found.length >= wanted)
+              yield* Effect.promise(() => server.begin())
+            }
+            yield* Fiber.interrupt(reader)
+          })
+          yield* Effect.provide(reading, over(port, server))
+        })
+      ).pipe(Effect.provide(Logger.layer([])))
+    )
+    assert.deepStrictEqual(
+      found,
+      Array.from({ length: found.length }, (_, i) => i + 1)
+    )
+  })
+})

@@ -1,0 +1,186 @@
+import { Effect, Layer, Logger } from "effect"
+import { Redis } from "effect/persistence"
+import { assert, describe, it } from "vitest"
+import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
+import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
+import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
+import { NonceStore } from "../../../src/services/NonceStore.ts"
+import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
+import { isRedisInstalled, RedisServer, running } from "../../doubles/RedisServer.ts"
+
+/** Long enough for a loaded machine; only a Redis that hangs takes it. */
+const PATIENCE = "2 seconds"
+
+type Ports = NonceStore | RateLimitStore | Redis.Redis
+
+/** Runs against a server of its own, by the real clock, and gives the lines that were logged. */
+const against = async (
+  options: { readonly keeps?: boolean; readonly retention_ms: number },
+  test: (server: RedisServer) => Effect.Effect<void, unknown, Ports>
+): Promise<ReadonlyArray<string>> => {
+  const lines: Array<string> = []
+  const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+  await Effect.runPromise(
+    Effect.scoped(
+      Effect.gen(function* () {
+        const server = yield* running(options)
+        const ports = Layer.mergeAll(
+          RedisNonceStore.layer({ retention: options.retention_ms }),
+          RedisRateLimitStore.layer
+        ).pipe(Layer.provideMerge(RedisLink.layer({ url: server.url, command_timeout: PATIENCE })))
+        yield* Effect.provide(test(server), ports)
+      })
+    ).pipe(Effect.provide(Logger.layer([logger])))
+  )
+  return lines
+}
+
+const owner = new Uint8Array(32).fill(7)
+let last = 0
+const verdictOf = (nonce: string) =>
+  Effect.map(Effect.result(Effect.flatMap(NonceStore, ({ claim }) => claim("rest", owner, nonce))), (result) =>
+    result._tag === "Success" ? "claimed" : result.failure._tag
+  )
+/** Claims new nonces until one is answered so; the test's own limit of time is the limit. */
+const until = (wanted: string) =>
+  Effect.gen(function* () {
+    while (true) {
+      const nonce = `nonce-${last++}`
+      if ((yield* verdictOf(nonce)) === wanted) return nonce
+      yield* Effect.sleep(20)
+    }
+  })
+const log = { bucket: "public", key: "a", limit: 2, window_ms: 600_000 }
+const passes = Effect.flatMap(RateLimitStore, ({ take }) => Effect.map(take(log), ({ passed }) => passed))
+
+const isRefused = (effect: Effect.Effect<unknown, unknown, Ports>) =>
+  Effect.map(Effect.result(effect), (result) => result._tag === "Failure")
+
+const MARKER = "{gateway:nonces}"
+/** The window after the first start, in which nothing is claimed, is over. */
+const windowOver = Effect.gen(function* () {
+  const redis = yield* Redis.Redis
+  while ((yield* redis.send("HGET", MARKER, "run")) === null) yield* Effect.sleep(20)
+  yield* redis.send("HSET", MARKER, "since", "0")
+})
+
+describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
+  const loss = (name: string, take: (server: RedisServer) => Effect.Effect<void>, give: typeof take) =>
+    it(`refuses claims and counts limits by itself while it ${name}, and shares both again afterwards`, async () => {
+      const lines = await against({ keeps: true, retention_ms: 1 }, (server) =>
+        Effect.gen(function* () {
+          yield* until("claimed")
+          assert.deepStrictEqual([yield* passes, yield* passes, yield* passes], [true, true, false])
+          yield* take(server)
+          yield* until("NonceStoreUnavailable")
+          const redis = yield* Redis.Redis
+          while (!(yield* isRefused(redis.send("PING")))) yield* Effect.sleep(20)
+          // whoever was full begins anew with this process alone
+          assert.deepStrictEqual([yield* passes, yield* passes, yield* passes], [true, true, false])
+          yield* give(server)
+          yield* until("claimed")
+          while (yield* isRefused(redis.send("PING"))) yield* Effect.sleep(20)
+          assert.isFalse(yield* passes)
+        })
+      )
+      const told = (text: string) => lines.filter((line) => line.includes(text)).length
+      assert.isAtLeast(told("limits are counted by this process alone"), 1)
+      assert.strictEqual(told("limits are counted by this process alone"), told("limits are shared again"))
+    })
+
+  loss(
+    "hangs",
+    (server) => Effect.sync(() => server.hang()),
+    (server) => Effect.sync(() => server.goOn())
+  )
+  loss(
+    "is dead",
+    (server) => Effect.promise(() => server.kill()),
+    (server) => Effect.promise(() => server.begin())
+  )
+
+  it("remembers the nonces that a Redis with an append-only file kept over kill -9", async () => {
+    await against({ keeps: true, retention_ms: 3_600_000 }, (server) =>
+      Effect.gen(function* () {
+        yield* windowOver
+        const nonce = yield* until("claimed")
+        yield* Effect.promise(() => server.kill())
+        yield* until("NonceStoreUnavailable")
+        yield* Effect.promise(() => server.begin())
+        yield* until("claimed")
+        assert.strictEqual(yield* verdictOf(nonce), "NonceReused")
+      })
+    )
+  })
+
+  it("refuses every claim for a window after Redis lost its data, though its connection stands", async () => {
+    const lines = await against({ keeps: true, retention_ms: 3_600_000 }, () =>
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        yield* windowOver
+        const nonce = yield* until("claimed")
+        yield* redis.send("FLUSHALL")
+        assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
+        assert.strictEqual(yield* verdictOf("nonce-after"), "NonceStoreUnavailable")
+        // the marker of the loss is not taken for one of before
+        assert.isAbove(Number(yield* redis.send("HGET", MARKER, "since")), 0)
+      })
+    )
+    assert.include(lines.join("\n"), "API keys are refused")
+  })
+
+  it("refuses every claim for a window after a Redis without an append-only file was started with an older picture", async () => {
+    await against({ keeps: false, retention_ms: 3_600_000 }, (server) =>
+      Effect.gen(function* () {
+        const redis = yield* Redis.Redis
+        yield* windowOver
+        yield* until("claimed")
+        yield* redis.send("SAVE")
+        const nonce = yield* until("claimed")
+        yield* Effect.promise(() => server.kill())
+        yield* until("NonceStoreUnavailable")
+        yield* Effect.promise(() => server.begin())
+        while (yield* isRefused(redis.send("PING"))) yield* Effect.sleep(20)
+        assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
+      })
+    )
+  })
+
+  it("takes claims again when the window is over", async () => {
+    const lines = await against({ retention_ms: 1_000 }, (server) =>
+      Effect.gen(function* () {
+        yield* until("claimed")
+        yield* Effect.promise(() => server.use((client) => client.flushAll()))
+        yield* until("NonceStoreUnavailable")
+        const nonce = yield* until("claimed")
+        yield* until("claimed")
+        // it is forgotten after its own window
+        while ((yield* verdictOf(nonce)) !== "claimed") yield* Effect.sleep(20)
+      })
+    )
+    assert.include(lines.join("\n"), "API keys are taken again")
+  })
+
+  it("lets a gateway start while it is away", async () => {
+    const lines: Array<boolean> = []
+    const server = await RedisServer.start()
+    await server.kill()
+    await Effect.runPromise(
+      Effect.gen(function* () {
+        lines.push(yield* passes)
+        assert.strictEqual(yield* verdictOf("nonce-1"), "NonceStoreUnavailable")
+        yield* Effect.promise(() => server.begin())
+        yield* until("claimed")
+      }).pipe(
+        Effect.provide(
+          Layer.merge(RedisNonceStore.layer({ retention: 1 }), RedisRateLimitStore.layer).pipe(
+            Layer.provide(RedisLink.layer({ url: server.url }))
+          )
+        ),
+        Effect.provide(Logger.layer([]))
+      )
+    )
+    assert.deepStrictEqual(lines, [true])
+    await server.remove()
+  })
+})

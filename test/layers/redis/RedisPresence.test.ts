@@ -1,0 +1,106 @@
+import { Context, type Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { assert, describe, it } from "vitest"
+import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
+import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
+import * as RedisPresence from "../../../src/layers/redis/RedisPresence.ts"
+import { Presence } from "../../../src/services/Presence.ts"
+import { eventually } from "../../contracts/NoticesContract.ts"
+import * as PresenceContract from "../../contracts/PresenceContract.ts"
+import { isRedisInstalled, link, type RedisServer, running } from "../../doubles/RedisServer.ts"
+
+/** Joins the fleet until it is killed: what it had written stays until its lease is over. */
+const join = (server: RedisServer, lease: Duration.Input = "1 hour") =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
+    const layer = RedisPresence.layer({ lease, round_every: "50 millis" }).pipe(
+      Layer.provide(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
+      Layer.provide(NodeIds.layer)
+    )
+    const presence = Context.get(yield* Scope.provide(Layer.build(Layer.fresh(layer)), scope), Presence)
+    const told = yield* Effect.provideService(PresenceContract.watched, Presence, presence)
+    return { ...presence, told, kill: Scope.close(scope, Exit.void) }
+  })
+
+const run = (test: (server: RedisServer) => Effect.Effect<void, unknown, Scope.Scope>) => () =>
+  Effect.runPromise(Effect.scoped(Effect.flatMap(running(), test)).pipe(Effect.provide(Logger.layer([]))))
+
+describe.skipIf(!isRedisInstalled)("Redis", () => {
+  PresenceContract.suite(
+    "Redis",
+    RedisPresence.layer({ round_every: "50 millis" }).pipe(Layer.provide([link, NodeIds.layer]))
+  )
+
+  it(
+    "counts connections over the fleet, whichever gateway they are to",
+    run((server) =>
+      Effect.gen(function* () {
+        const [a, b, c] = [yield* join(server), yield* join(server), yield* join(server)]
+        a.came("u")
+        yield* eventually(() => [b, c].every(({ isHere }) => isHere("u")))
+        b.came("u")
+        yield* b.settled
+        a.went("u")
+        yield* a.settled
+        yield* c.settled
+        assert.isTrue([a, b, c].every(({ isHere }) => isHere("u")))
+        b.went("u")
+        yield* eventually(() => ![a, b, c].some(({ isHere }) => isHere("u")))
+        for (const { told } of [a, b, c]) assert.deepStrictEqual(told, ["+u", "-u"])
+      })
+    )
+  )
+
+  it(
+    "knows who is here when it joins",
+    run((server) =>
+      Effect.gen(function* () {
+        const a = yield* join(server)
+        for (let i = 0; i < 3_000; i++) a.came(`u${i}`)
+        yield* a.settled
+        const b = yield* join(server)
+        assert.isTrue(b.isHere("u0") && b.isHere("u2999"))
+        assert.isFalse(b.isHere("u3000"))
+      })
+    )
+  )
+
+  it(
+    "gives the users of a gateway that was killed up when its lease is over",
+    run((server) =>
+      Effect.gen(function* () {
+        const [a, b] = [yield* join(server, "2 seconds"), yield* join(server, "2 seconds")]
+        a.came("u")
+        a.came("v")
+        b.came("v")
+        yield* eventually(() => b.isHere("u"))
+        yield* a.kill
+        yield* eventually(() => !b.isHere("u"))
+        assert.isTrue(b.isHere("v"))
+      })
+    )
+  )
+
+  it(
+    "takes nobody for gone while Redis is away or has just lost its data",
+    run((server) =>
+      Effect.gen(function* () {
+        const [a, b] = [yield* join(server, "3 seconds"), yield* join(server, "3 seconds")]
+        a.came("u")
+        b.came("v")
+        yield* eventually(() => a.isHere("v") && b.isHere("u"))
+        yield* Effect.promise(() => server.kill())
+        a.went("u")
+        // it has come to another gateway, which cannot say so yet
+        b.came("u")
+        yield* Effect.promise(() => server.begin())
+        yield* a.settled
+        yield* b.settled
+        assert.deepStrictEqual([...a.told, ...b.told].sort(), ["+u", "+u", "+v", "+v"])
+        b.went("u")
+        yield* eventually(() => !a.isHere("u") && !b.isHere("u"))
+        assert.isTrue(a.isHere("v") && b.isHere("v"))
+      })
+    )
+  )
+})

@@ -1,0 +1,28 @@
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { describe } from "vitest"
+import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
+import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
+import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
+import { NonceStore } from "../../../src/services/NonceStore.ts"
+import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
+import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.ts"
+import { isRedisInstalled, linkAtTestTime } from "../../doubles/RedisServer.ts"
+
+/** The window after the first start, in which nothing is claimed, is over. */
+const settled = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { claim } = yield* NonceStore
+    yield* Effect.flip(claim("rest", new Uint8Array(32), "nonce-0000"))
+    yield* TestClock.adjust("61 seconds")
+  })
+)
+const nonces = NonceStore.routed({
+  forever: MemoryNonceStore.layer(),
+  windowed: settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provide(linkAtTestTime))
+})
+
+describe.skipIf(!isRedisInstalled)("Redis", () => {
+  NonceStoreContract.suite("Redis", nonces)
+  RateLimitStoreContract.suite("Redis", RedisRateLimitStore.layer.pipe(Layer.provide(linkAtTestTime)))
+})

@@ -1,0 +1,103 @@
+/** What the client of PostgreSQL adds to its driver, and how a gateway comes to lead. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Layer, Logger, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
+import { Leadership } from "../../../src/services/Leadership.ts"
+import * as Postgres from "../../doubles/Postgres.ts"
+import { Proxy } from "../../doubles/Proxy.ts"
+
+const server = Postgres.throwaway()
+
+/** Waits, in real time, until something holds. */
+const until = (what: string, condition: () => boolean) =>
+  Effect.gen(function* () {
+    for (let i = 0; i < 3_000; i++) {
+      if (condition()) return
+      yield* Effect.sleep("10 millis")
+    }
+    assert.fail(`it never came to this: ${what}`)
+  })
+
+describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
+  it.live("gives whole numbers as they are, or an error", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const n of [0, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER]) {
+        assert.deepStrictEqual(yield* sql`SELECT ${n}::BIGINT AS n`, [{ n }])
+      }
+      const beyond = yield* Effect.flip(sql`SELECT 9007199254740992::BIGINT AS n`)
+      assert.strictEqual(beyond._tag, "SqlError")
+      assert.deepStrictEqual(yield* sql`SELECT 1 AS n`, [{ n: 1 }], "the connection serves on")
+      // decimals are text, and stay it
+      assert.deepStrictEqual(yield* sql`SELECT 12345678901234567890.123456789012345678::NUMERIC AS d`, [
+        { d: "12345678901234567890.123456789012345678" }
+      ])
+    }).pipe(Effect.provide(server.fresh))
+  )
+
+  it.live("does not call a transaction committed in which something failed", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`CREATE TABLE t (n INTEGER)`
+      const body = Effect.andThen(sql`INSERT INTO t VALUES (1)`, Effect.ignore(sql`SELECT 1 / 0`))
+      const failed = yield* Effect.flip(sql.withTransaction(body))
+      assert.strictEqual(failed._tag, "SqlError")
+      assert.deepStrictEqual(yield* sql`SELECT * FROM t`, [])
+    }).pipe(Effect.provide(server.fresh))
+  )
+
+  it.live("gives every session its limits, and asks for no more connections than it may have", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const limits = sql`
+        SELECT current_setting('statement_timeout') AS statement,
+          current_setting('idle_in_transaction_session_timeout') AS idle, pg_backend_pid() AS pid, pg_sleep(0.05) IS NULL AS slept`
+      const rows = yield* Effect.forEach(Array.from({ length: 30 }), () => limits, { concurrency: "unbounded" })
+      assert.deepStrictEqual(new Set(rows.map(([row]) => `${row!["statement"]} ${row!["idle"]}`)), new Set(["4s 5s"]))
+      const connections = new Set(rows.map(([row]) => row!["pid"])).size
+      assert.isAbove(connections, 1)
+      assert.isAtMost(connections, 10)
+    }).pipe(Effect.provide(server.fresh))
+  )
+})
+
+describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
+  const candidate = (port: number) =>
+    Effect.map(
+      Layer.build(
+        Layer.fresh(PostgresLeadership.layer({ url: Redacted.make(server.url("public", port)) })).pipe(
+          Layer.provide(Logger.layer([]))
+        )
+      ),
+      Context.get(Leadership)
+    )
+
+  it.live("is held by one, and goes over when its session ends, or it says nothing any more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const way = yield* Effect.acquireRelease(
+        Effect.promise(() => Proxy.start(server.port())),
+        (proxy) => Effect.promise(() => proxy.close())
+      )
+      const a = yield* candidate(way.port)
+      yield* until("the first leads", () => a.term() === 1)
+      const b = yield* candidate(server.port())
+      const ended = sql`
+        SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted`
+      yield* ended
+      yield* until("the session is lost, and so is the lead", () => a.term() !== 1)
+      yield* until("one leads", () => a.term() !== undefined || b.term() !== undefined)
+      assert.isTrue(a.term() === undefined || b.term() === undefined, "both hold one lock")
+      // b is ended until it is a's turn
+      for (let i = 0; i < 100 && a.term() === undefined; i++) {
+        yield* ended
+        yield* Effect.sleep("400 millis")
+      }
+      assert.isDefined(a.term())
+      way.freeze()
+      yield* until("the server lets go of who is silent", () => b.term() !== undefined)
+      yield* until("who gets no answer knows", () => a.term() === undefined)
+    }).pipe(Effect.provide(server.client("public")))
+  )
+})

@@ -1,0 +1,285 @@
+/** The protocol on real sockets, byte by byte where a client library would not go. Source: RFC 6455, RFC 7692, contract 5.4. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { connect as connectTo, type Socket } from "node:net"
+import { deflateRawSync } from "node:zlib"
+import { control, PING, PONG } from "../../src/ws/Frame.ts"
+import { connect, start, World } from "./World.ts"
+
+const KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+
+/** A client that speaks bytes, and notes what it gets. */
+class Raw {
+  readonly socket: Socket
+  bytes = Buffer.alloc(0)
+  ended = false
+  private waiting: Array<() => void> = []
+
+  constructor(url: string) {
+    this.socket = connectTo(Number(new URL(url).port), "127.0.0.1")
+    this.socket.on("error", () => {})
+    this.socket.on("data", (chunk: Buffer) => {
+      this.bytes = Buffer.concat([this.bytes, chunk])
+      this.wake()
+    })
+    this.socket.on("close", () => {
+      this.ended = true
+      this.wake()
+    })
+  }
+  private wake(): void {
+    const waiting = this.waiting
+    this.waiting = []
+    for (const resume of waiting) resume()
+  }
+  until(look: () => boolean): Effect.Effect<void> {
+    return Effect.callback<void>((resume) => {
+      const again = (): void => {
+        if (look()) resume(Effect.void)
+        else this.waiting.push(again)
+      }
+      again()
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: 20_000,
+        orElse: () => Effect.die(new Error(`not seen; got ${this.bytes.toString("latin1").slice(0, 500)}`))
+      })
+    )
+  }
+  /** Sends a request, and takes the head of the answer. */
+  request(fields: Readonly<Record<string, string>>, line = "GET /ws HTTP/1.1"): Effect.Effect<string> {
+    const all = {
+      Host: "127.0.0.1",
+      Connection: "Upgrade",
+      Upgrade: "websocket",
+      "Sec-WebSocket-Version": "13",
+      "Sec-WebSocket-Key": KEY,
+      ...fields
+    }
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
+    this.socket.write(`${line}\r\n${lines.join("\r\n")}\r\n\r\n`)
+    return Effect.map(
+      this.until(() => this.bytes.includes("\r\n\r\n")),
+      () => {
+        const end = this.bytes.indexOf("\r\n\r\n")
+        const head = this.bytes.toString("latin1", 0, end)
+        this.bytes = this.bytes.subarray(end + 4)
+        return head
+      }
+    )
+  }
+  /** The close code, and that the line ends after it. */
+  readonly closed: Effect.Effect<number> = Effect.suspend(() =>
+    Effect.map(
+      this.until(() => this.ended),
+      () => {
+        const at = this.bytes.indexOf(0x88)
+        return at === -1 || this.bytes[at + 1]! < 2 ? 1005 : this.bytes.readUInt16BE(at + 2)
+      }
+    )
+  )
+}
+
+const open = (world: World): Effect.Effect<Raw, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => new Raw(world.url)),
+    (raw) => Effect.sync(() => raw.socket.destroy())
+  )
+
+/** A frame as a client sends it: masked, with zeros. */
+const masked = (first: number, payload: Buffer | string): Buffer => {
+  const bytes = Buffer.from(payload)
+  const head = Buffer.alloc(bytes.length < 126 ? 2 : 4)
+  head[0] = first
+  head[1] = 0x80 | (bytes.length < 126 ? bytes.length : 126)
+  if (bytes.length >= 126) head.writeUInt16BE(bytes.length, 2)
+  return Buffer.concat([head, Buffer.alloc(4), bytes])
+}
+const TEXT = 0x81
+const DEFLATED = 0xc1
+const JSON_PING = '{"op":"ping"}'
+const pongs = (raw: Raw): number => raw.bytes.toString("latin1").split('"op":"pong"').length - 1
+
+/** Without the end that RFC 7692 leaves out. */
+const deflated = (text: string): Buffer => deflateRawSync(text, { finishFlush: 2 }).subarray(0, -4)
+
+describe("the opening handshake", () => {
+  it.live("accepts what RFC 6455 asks for, and answers its key", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const raw = yield* open(world)
+      const head = yield* raw.request({ "Sec-WebSocket-Protocol": "json, other" })
+      assert.match(head, /^HTTP\/1\.1 101 /u)
+      assert.include(head, "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+      assert.include(head, "Sec-WebSocket-Protocol: json")
+      assert.notInclude(head, "Extensions")
+    })
+  )
+
+  it.live("refuses what it does not, and says what to change", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const cases = [
+        [{}, "POST /ws HTTP/1.1", "405", "MethodNotAllowed"],
+        [{ Upgrade: "h2c" }, undefined, "400", "upgrade must be websocket"],
+        [{ "Sec-WebSocket-Key": "short" }, undefined, "400", "sec-websocket-key"],
+        [{ "Sec-WebSocket-Version": "7" }, undefined, "400", "sec-websocket-version"],
+        [{ "Sec-WebSocket-Protocol": "a b" }, undefined, "400", "sec-websocket-protocol"],
+        [{ "Sec-WebSocket-Extensions": "=;" }, undefined, "400", "sec-websocket-extensions"]
+      ] as const
+      for (const [fields, line, status, word] of cases) {
+        const raw = yield* open(world)
+        assert.match(yield* raw.request(fields, line), new RegExp(`^HTTP/1\\.1 ${status} `, "u"))
+        yield* raw.until(() => raw.ended)
+        assert.include(raw.bytes.toString(), word)
+      }
+    })
+  )
+
+  it.live("agrees on compression without context, and leaves out an offer that it cannot take", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const raw = yield* open(world)
+      const head = yield* raw.request({ "Sec-WebSocket-Extensions": "permessage-deflate; client_max_window_bits" })
+      assert.match(head, /permessage-deflate;.*server_no_context_takeover/u)
+      assert.match(head, /client_no_context_takeover/u)
+      const narrow = yield* open(world)
+      const without = yield* narrow.request({
+        "Sec-WebSocket-Extensions": "permessage-deflate; server_max_window_bits=8"
+      })
+      assert.match(without, /^HTTP\/1\.1 101 /u)
+      assert.notInclude(without, "Extensions")
+    })
+  )
+})
+
+describe("what a socket reads", () => {
+  it.live("is the same in one piece, byte by byte and in fragments", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const raw = yield* open(world)
+      yield* raw.request({})
+      raw.socket.write(Buffer.concat([masked(TEXT, JSON_PING), masked(TEXT, JSON_PING)]))
+      yield* raw.until(() => pongs(raw) === 2)
+      for (const byte of masked(TEXT, JSON_PING)) {
+        raw.socket.write(Buffer.from([byte]))
+        yield* Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)))
+      }
+      yield* raw.until(() => pongs(raw) === 3)
+      raw.socket.write(masked(0x01, JSON_PING.slice(0, 5)))
+      raw.socket.write(masked(0x80 | PING, "between"))
+      yield* raw.until(() => raw.bytes.includes(control(PONG, Buffer.from("between"))))
+      raw.socket.write(masked(0x80, JSON_PING.slice(5)))
+      yield* raw.until(() => pongs(raw) === 4)
+    })
+  )
+
+  it.live("may be compressed, each message by itself, and between plain ones", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const raw = yield* open(world)
+      yield* raw.request({ "Sec-WebSocket-Extensions": "permessage-deflate" })
+      for (let i = 1; i <= 3; i++) {
+        raw.socket.write(Buffer.concat([masked(DEFLATED, deflated(JSON_PING)), masked(TEXT, JSON_PING)]))
+        yield* raw.until(() => pongs(raw) === 2 * i)
+      }
+    })
+  )
+
+  it.live("ends the connection where it is wrong, with the code that says why", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const offer = { "Sec-WebSocket-Extensions": "permessage-deflate" }
+      const cases = [
+        ["no mask", {}, Buffer.from([0x81, 0x00]), 1002],
+        ["a reserved bit", {}, masked(0x91, "x"), 1002],
+        ["a reserved opcode", {}, masked(0x83, "x"), 1002],
+        ["a continuation of nothing", {}, masked(0x80, "x"), 1002],
+        ["a new message inside another", {}, Buffer.concat([masked(0x01, "x"), masked(TEXT, "y")]), 1002],
+        ["a long ping", {}, masked(0x89, "x".repeat(126)), 1002],
+        ["compression that was not agreed on", {}, masked(DEFLATED, deflated("x")), 1002],
+        ["a close code that does not exist", {}, masked(0x88, Buffer.from([0x00, 0x01])), 1002],
+        ["bytes that are no text", {}, masked(TEXT, Buffer.from([0xff])), 1007],
+        ["bytes that do not inflate", offer, masked(DEFLATED, Buffer.from([0xff, 0xff])), 1007],
+        ["a bomb", offer, masked(DEFLATED, deflated("0".repeat(20_000_000)).subarray(0, 60_000)), 1009]
+      ] as const
+      for (const [what, fields, bytes, code] of cases) {
+        const raw = yield* open(world)
+        yield* raw.request(fields)
+        raw.socket.write(bytes)
+        assert.strictEqual(yield* raw.closed, code, what)
+      }
+    })
+  )
+
+  it.live("may end anywhere, while it is inflated too", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      const text = masked(DEFLATED, deflated(JSON.stringify({ op: "ping", req_id: "x".repeat(60) })))
+      for (let i = 0; i < 40; i++) {
+        const raw = yield* open(world)
+        yield* raw.request({ "Sec-WebSocket-Extensions": "permessage-deflate" })
+        raw.socket.write(Buffer.concat([text, text, text.subarray(0, i)]))
+        if (i % 2 === 0) raw.socket.end()
+        else raw.socket.resetAndDestroy()
+      }
+      const peer = yield* connect(world, "/ws", { perMessageDeflate: true })
+      assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+    })
+  )
+
+  it.live("answers a close with the same code, and a lost line with nothing", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (const [payload, code] of [
+        [Buffer.from([0x0f, 0xa1]), 4001],
+        [Buffer.alloc(0), 1005]
+      ] as const) {
+        const raw = yield* open(world)
+        yield* raw.request({})
+        raw.socket.write(masked(0x88, payload))
+        assert.strictEqual(yield* raw.closed, code)
+        assert.strictEqual(raw.bytes[0], 0x88)
+      }
+      const gone = yield* open(world)
+      yield* gone.request({})
+      gone.socket.end()
+      yield* gone.until(() => gone.ended)
+      assert.lengthOf(gone.bytes, 0)
+    })
+  )
+
+  it.live("answers the last of many pings of a peer that does not read", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.market.book.reset(
+        [],
+        Array.from({ length: 1_000 }, (_, i) => [String(1_000 + i), "1.5"] as const),
+        1
+      )
+      yield* start(world)
+      const raw = yield* open(world)
+      yield* raw.request({})
+      raw.socket.pause()
+      const ask = masked(TEXT, JSON.stringify({ op: "subscribe", args: ["orderbook.1000.BTC-USDC"] }))
+      // a second peer sees that the first one's words were read: sockets are served in order
+      const other = yield* connect(world, "/ws")
+      for (let i = 0; i < 45; i++) {
+        raw.socket.write(ask)
+        raw.socket.write(masked(0x80 | PING, String(i)))
+      }
+      yield* other.ask({ op: "ping" })
+      raw.socket.resume()
+      yield* raw.until(() => raw.bytes.includes(control(PONG, Buffer.from("44"))))
+      assert.isUndefined(other.close)
+    })
+  )
+})
