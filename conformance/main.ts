@@ -49,13 +49,19 @@ const whole = (name: string, text: string): number =>
   /^[1-9][0-9]{0,6}$/u.test(text) ? Number(text) : fail(`--${name} is a whole number above 0`)
 
 const endpoint = (address: string): Endpoint => {
-  const { BACKEND_SECRET, BACKEND_TLS_CA, BACKEND_TLS_CERT, BACKEND_TLS_KEY } = process.env
-  const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path))
-  const ca = pem(BACKEND_TLS_CA)
+  const pem = (name: string) => {
+    const path = process.env[name]
+    try {
+      return path === undefined ? undefined : readFileSync(path)
+    } catch {
+      return fail(`${name}: cannot read ${path}`)
+    }
+  }
+  const ca = pem("BACKEND_TLS_CA")
   return {
     address,
-    secret: BACKEND_SECRET,
-    tls: ca === undefined ? undefined : { ca, cert: pem(BACKEND_TLS_CERT), key: pem(BACKEND_TLS_KEY) }
+    secret: process.env["BACKEND_SECRET"],
+    tls: ca === undefined ? undefined : { ca, cert: pem("BACKEND_TLS_CERT"), key: pem("BACKEND_TLS_KEY") }
   }
 }
 
