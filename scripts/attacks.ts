@@ -1,0 +1,160 @@
+/**
+ * `node scripts/attacks.ts [NAME] [--count N] [--pairs N] [--requests N]`: what an attack costs the others. A gateway in a
+ * process of its own is asked by a good client while nobody attacks and while everybody does, in turns, and the figures of
+ * each pair are printed. `constant-time` measures comparisons of secrets; without a name all of them run, one after another.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import * as Http from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+import * as AccessCode from "../src/domain/AccessCode.ts"
+import { sameSecret } from "../src/domain/Secrets.ts"
+import { attacks, type Kind } from "./attacks/Attackers.ts"
+import { type Welch, welch } from "./attacks/Welch.ts"
+import { startGateway } from "./GatewayProcess.ts"
+
+/** Time the attackers may take to be all there, in ms. */
+const GATHER_MS = 120_000
+/** Pause between two requests of the good client, in ms. */
+const PAUSE_MS = 5
+const PATH = "/api/v1/market/tickers?symbol=BTC-USDC"
+
+export interface Options {
+  readonly count: number
+  readonly pairs: number
+  /** Of the good client, in either half of a pair. */
+  readonly requests: number
+}
+export interface Half {
+  readonly p50_ms: number
+  readonly p99_ms: number
+  /** Requests that were not answered 200. */
+  readonly refused: number
+}
+export interface Pair {
+  readonly quiet: Half
+  readonly attacked: Half
+}
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** Asks one after another over a kept connection. */
+const ask = async (url: string, requests: number): Promise<Half> => {
+  const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })
+  const times: Array<number> = []
+  let refused = 0
+  for (let i = 0; i < requests; i++) {
+    const start = performance.now()
+    const status = await new Promise<number | undefined>((resolve) => {
+      const request = Http.get(`${url}${PATH}`, { agent }, (response) => {
+        response.resume().once("end", () => resolve(response.statusCode))
+      })
+      request.once("error", () => resolve(undefined))
+    })
+    times.push(performance.now() - start)
+    if (status !== 200) refused++
+    await sleep(PAUSE_MS)
+  }
+  agent.destroy()
+  const sorted = times.sort((a, b) => a - b)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
+  return { p50_ms: at(0.5), p99_ms: at(0.99), refused }
+}
+
+/** Attackers at work: of those that hold connections, once all are there; of those that do not, from the first on. */
+const gather = async (kind: Kind, count: number, url: string): Promise<ChildProcess> => {
+  const file = join(fileURLToPath(new URL(".", import.meta.url)), "attacks/Attackers.ts")
+  const child = fork(file, [kind, String(count), url])
+  if (kind !== "resets") await once(child, "message", { signal: AbortSignal.timeout(GATHER_MS) })
+  return child
+}
+const dismiss = async (child: ChildProcess): Promise<void> => {
+  const gone = once(child, "exit")
+  child.kill("SIGKILL")
+  await gone
+}
+
+/** Pairs of one attack, quiet half first and last in turns. */
+export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<ReadonlyArray<Pair>> => {
+  const { count = attacks[kind].count, pairs = 5, requests = 400 } = options
+  const dataDir = mkdtempSync(join(tmpdir(), "attacks-"))
+  const env = { SIM_MAKER: "off", LOG_LEVEL: "error", RATE_LIMIT_MODE: "off", WS_CONNECTIONS_PER_IP: "0" }
+  const gateway = await startGateway({ dataDir, env })
+  try {
+    await ask(gateway.url, requests)
+    const found: Array<Pair> = []
+    for (let i = 0; i < pairs; i++) {
+      const attacked = async () => {
+        const child = await gather(kind, count, gateway.url)
+        try {
+          return await ask(gateway.url, requests)
+        } finally {
+          await dismiss(child)
+        }
+      }
+      const first = i % 2 === 0 ? await ask(gateway.url, requests) : undefined
+      const under = await attacked()
+      found.push({ quiet: first ?? (await ask(gateway.url, requests)), attacked: under })
+    }
+    return found
+  } finally {
+    await gateway.kill()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+/** Guesses that differ from a secret in their first character, and only in their last. */
+const guessesOf = (secret: string): readonly [string, string] => {
+  const changed = (at: number) => {
+    const bytes = Buffer.from(secret)
+    bytes[at] = bytes[at] === 65 ? 66 : 65
+    return bytes.toString()
+  }
+  return [changed(0), changed(secret.length - 1)]
+}
+
+/** The comparisons that decide on a secret that a stranger sends. */
+export const comparisons = (samples = 100_000): Readonly<Record<string, Welch>> => {
+  const password = "correct-horse-battery-staple-0123456789"
+  const code = "0123-4567-89AB"
+  return {
+    "Basic, by sameSecret": welch((guess) => sameSecret(guess, password), guessesOf(password), samples),
+    "access code, by its digest": welch((guess) => AccessCode.hashOfCode(guess), guessesOf(code), samples)
+  }
+}
+
+const main = async (): Promise<void> => {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { count: { type: "string" }, pairs: { type: "string" }, requests: { type: "string" } }
+  })
+  const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
+  const known = Object.keys(attacks) as Array<Kind>
+  for (const name of positionals.length > 0 ? positionals : [...known, "constant-time"]) {
+    console.log(name)
+    if (name === "constant-time") {
+      for (const [what, { means_ns, samples, t }] of Object.entries(comparisons())) {
+        console.log(
+          `  ${what}: t ${t.toFixed(2)}, ${means_ns.map((ns) => ns.toFixed(0)).join(" and ")} ns, ${samples} samples`
+        )
+      }
+      continue
+    }
+    const kind = known.find((each) => each === name)
+    if (kind === undefined) throw new Error(`no such attack: ${name}; there are ${known.join(", ")}, constant-time`)
+    const pairs = await run(kind, options)
+    for (const { attacked, quiet } of pairs) {
+      const ratio = (attacked.p99_ms / quiet.p99_ms).toFixed(2)
+      console.log(
+        `  p99 ${quiet.p99_ms.toFixed(2)} -> ${attacked.p99_ms.toFixed(2)} ms (${ratio}), refused ${attacked.refused}`
+      )
+    }
+    const ratios = pairs.map(({ attacked, quiet }) => attacked.p99_ms / quiet.p99_ms).sort((a, b) => a - b)
+    console.log(`  median of the pairs ${ratios[Math.floor(ratios.length / 2)]!.toFixed(2)}`)
+  }
+}
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main()
