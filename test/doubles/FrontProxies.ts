@@ -8,8 +8,8 @@ import { ended, freePort } from "./RedisServer.ts"
 
 /** Time a start may take, in ms. */
 const START_MS = 20_000
-/** Silence after which a proxy gives a client up, in seconds: what is left open by an attack is over then. */
-const SILENCE_S = 1
+/** Silence after which a proxy gives a client up, in ms: what is left open by an attack is over then. */
+const SILENCE_MS = 500
 
 export interface FrontProxy {
   readonly port: number
@@ -28,9 +28,9 @@ const programs = {
 defaults
   mode http
   timeout connect 5s
-  timeout client ${SILENCE_S}s
-  timeout http-request ${SILENCE_S}s
-  timeout http-keep-alive ${SILENCE_S}s
+  timeout client ${SILENCE_MS}ms
+  timeout http-request ${SILENCE_MS}ms
+  timeout http-keep-alive ${SILENCE_MS}ms
   timeout server 20s
   http-reuse always
 frontend door
@@ -55,9 +55,9 @@ http {
   fastcgi_temp_path ${folder}/fastcgi;
   uwsgi_temp_path ${folder}/uwsgi;
   scgi_temp_path ${folder}/scgi;
-  client_header_timeout ${SILENCE_S}s;
-  client_body_timeout ${SILENCE_S}s;
-  keepalive_timeout ${SILENCE_S}s;
+  client_header_timeout ${SILENCE_MS}ms;
+  client_body_timeout ${SILENCE_MS}ms;
+  keepalive_timeout ${SILENCE_MS}ms;
   upstream gateway { server 127.0.0.1:${upstream}; keepalive 4; }
   server {
     listen 127.0.0.1:${port};

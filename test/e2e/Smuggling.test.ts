@@ -91,7 +91,9 @@ for (const name of ["haproxy", "nginx"] as const) {
       handled = []
       for (let no = 0; no < 8; no++) {
         const path = `/api/v1/market/time?no=${no}`
-        const answer = await (await fetch(`http://127.0.0.1:${proxy.port}${path}`)).json()
+        const answer = await (
+          await fetch(`http://127.0.0.1:${proxy.port}${path}`, { headers: { connection: "close" } })
+        ).json()
         assert.hasAllKeys(answer, ["server_ts_ms", "time_second", "time_nano"])
         assert.deepStrictEqual(handled, [path])
         handled = []
