@@ -4,7 +4,7 @@
  * Guarantee: what is said and told on one, its limits and its end are those of a WebSocket at the same endpoint. Whoever serves
  * sockets serves these too; before it does, and after it stopped, none is opened.
  */
-import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { Context, Effect, Latch, Layer, type Scope, Stream } from "effect"
 import { Refused } from "./Refused.ts"
 
 /** Where whoever opens a line is: the address of the socket, and what proxies in front of it wrote. */
@@ -39,12 +39,16 @@ export class FeedLines extends Context.Service<
     readonly open: Open
     /** Lets lines be opened until the scope closes. */
     readonly serve: (open: Open) => Effect.Effect<void, never, Scope.Scope>
+    /** Waits until lines were opened and are not any more: whoever carries them may go. */
+    readonly over: Effect.Effect<void>
   }
 >()("gateway/services/FeedLines") {
   static readonly layer = Layer.sync(FeedLines, () => {
     const closed: Open = () => Stream.fail(new Refused("ShuttingDown"))
     let current = closed
+    const over = Latch.makeUnsafe()
     return FeedLines.of({
+      over: over.await,
       open: (opening) => Stream.suspend(() => current(opening)),
       serve: (open) =>
         Effect.acquireRelease(
@@ -54,6 +58,7 @@ export class FeedLines extends Context.Service<
           () =>
             Effect.sync(() => {
               current = closed
+              over.openUnsafe()
             })
         )
     })

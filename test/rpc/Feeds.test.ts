@@ -1,5 +1,7 @@
 /** The feeds as streams of a whole exchange: snapshots, updates, a line that is cut, and who is refused. */
 import { Effect, Fiber, Queue, Stream } from "effect"
+import { once } from "node:events"
+import { WebSocket } from "ws"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { AccountMessage } from "../../src/rpc/api/Feeds.ts"
 import { Proxy } from "../doubles/Proxy.ts"
@@ -203,15 +205,28 @@ describe("the end of the gateway", () => {
     "ends the streams with a word, and waits for nobody",
     async () => {
       const exchange = await startExchange()
-      const { code, details } = await refusalOf(overWebSocket, exchange, (client) =>
+      const { code } = await refusalOf(overWebSocket, exchange, (client) =>
         client["feed.market"]({ topics: ["trade.BTC-USDC"] }).pipe(
           Stream.tap(() => Effect.sync(() => void exchange.close())),
           Stream.runDrain
         )
       )
       assert.strictEqual(code, "SERVICE_UNAVAILABLE")
-      assert.strictEqual(details["reason"], "ShuttingDown")
       await exchange.close()
+    },
+    TIMEOUT
+  )
+
+  it(
+    "closes a socket that asks nothing, in place of waiting for it",
+    async () => {
+      const exchange = await startExchange()
+      const socket = new WebSocket(`${exchange.wsUrl}/rpc`)
+      await once(socket, "open")
+      const closed = once(socket, "close")
+      await exchange.close()
+      // 1001: the server waited until its time was up
+      assert.strictEqual((await closed)[0], 1000)
     },
     TIMEOUT
   )

@@ -10,6 +10,7 @@ import { type Advice, closeCodes, closeReasonOf } from "../../ws/api/CloseCodes.
 import { type Auth, type ClientFrame, ServerFrame } from "../../ws/api/Frames.ts"
 import { ApiErrors } from "../api/Errors.ts"
 import { AccountMessage, Feeds, MarketMessage } from "../api/Feeds.ts"
+import { InHand } from "./InHand.ts"
 import { peer } from "./Peer.ts"
 
 type Failure = typeof ApiErrors.Type
@@ -83,6 +84,7 @@ const told = (text: string): Effect.Effect<unknown, Failure> => {
 
 const make = Effect.gen(function* () {
   const lines = yield* FeedLines
+  const inHand = yield* InHand
 
   const stream = <A>(
     endpoint: Opening["endpoint"],
@@ -90,7 +92,7 @@ const make = Effect.gen(function* () {
     decode: (message: unknown) => A
   ): Stream.Stream<A, Failure> =>
     Stream.unwrap(
-      Effect.map(peer, (from) =>
+      Effect.map(Effect.andThen(inHand.one, peer), (from) =>
         lines.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
       )
     ).pipe(
