@@ -49,14 +49,17 @@ export const startGateway = async (options: {
   readonly dataDir: string
   readonly port?: number
   readonly env?: Readonly<Record<string, string>>
+  /** The folder that the program stands in; default: this project. */
+  readonly home?: string
   /** Time that it may take, in ms. */
   readonly ready_ms?: number
   /** Is given every line that it prints, on both streams. */
   readonly onLine?: (line: string) => void
 }): Promise<GatewayProcess> => {
   const port = options.port ?? (await freePort())
-  const child: ChildProcess = spawn(process.execPath, [join(root, "src/main.ts")], {
-    cwd: root,
+  const home = options.home ?? root
+  const child: ChildProcess = spawn(process.execPath, [join(home, "src/main.ts")], {
+    cwd: home,
     env: { ...process.env, PORT: String(port), HOST: "127.0.0.1", DATA_DIR: options.dataDir, ...options.env },
     stdio: ["ignore", "pipe", "pipe"]
   })

@@ -19,8 +19,8 @@ import { Command, CommandResult } from "../src/proto/gateway/v1/sequencer.ts"
 import { random, START, Users } from "../test/simulation/Users.ts"
 
 const commands = Number(process.argv[2] ?? 1_000_000)
-/** Entries that come while a snapshot is taken. */
-const MEANWHILE = 5000
+/** Entries that come while a snapshot is taken, which replays as many as there are between two. */
+const MEANWHILE = SNAPSHOT_ENTRIES
 const USERS = 1000
 
 const directory = mkdtempSync(join(tmpdir(), "restart-"))

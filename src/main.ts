@@ -69,11 +69,22 @@ const program = Layer.launch(Main).pipe(
 /** A signal that comes this soon after the first is its echo: npm passes Ctrl-C on to a process that got it already. */
 const ECHO_MS = 250
 
-/** The first signal stops the gateway in good order; a second one ends it at once. Source: contract 13. */
+/** Time that an orderly stop may take, in ms; what hangs then is left to the next start. Source: contract 13. */
+const STOP_MS = 30_000
+
+/**
+ * The first signal stops the gateway in good order, within its time; a second one ends it at once. Source: contract 13.
+ */
 const endAtSecondSignal = (): void => {
   let first: number | undefined
   const onSignal = (_: NodeJS.Signals, number: number): void => {
-    first ??= performance.now()
+    if (first === undefined) {
+      first = performance.now()
+      setTimeout(() => {
+        process.stderr.write(`The gateway did not stop in ${STOP_MS} ms and is ended.\n`)
+        process.exit(1)
+      }, STOP_MS).unref()
+    }
     if (performance.now() - first > ECHO_MS) process.exit(128 + number)
   }
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal)

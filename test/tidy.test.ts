@@ -98,6 +98,15 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("lets the conformance suite know nothing but the boundary", () => {
+    const wrong = tracked
+      .filter((path) => path.startsWith("conformance/"))
+      .flatMap((path) => importsOf(path).map((target) => [path, relative(root, resolve(root, dirname(path), target))]))
+      .filter(([, to]) => to!.startsWith("src/") && !to!.startsWith("src/proto/"))
+      .map(([from, to]) => `${from} imports ${to}`)
+    assert.deepStrictEqual(wrong, [])
+  })
+
   it("lets domain import effect and noble only", () => {
     const wrong = sources
       .filter((path) => path.startsWith("src/domain/"))

@@ -6,6 +6,7 @@ import { Context, Effect, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { Leadership } from "./Leadership.ts"
+import { Readiness } from "./Readiness.ts"
 
 /** Upper ends of the classes of durations, in seconds. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -32,10 +33,11 @@ export class Metrics extends Context.Service<
     readonly text: Effect.Effect<string>
   }
 >()("gateway/services/Metrics") {
-  static readonly layer: Layer.Layer<Metrics, never, BackendHealth> = Layer.effect(
+  static readonly layer: Layer.Layer<Metrics, never, BackendHealth | Readiness> = Layer.effect(
     Metrics,
     Effect.gen(function* () {
       const health = yield* BackendHealth
+      const readiness = yield* Readiness
       const leadership = yield* Leadership
       const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
 
@@ -63,6 +65,9 @@ export class Metrics extends Context.Service<
         })
       let open = 0
       gauge("gateway_ws_connections", "Open WebSockets", {}, () => open)
+      const state = { ready: false, database: false }
+      gauge("gateway_ready", "1: traffic should come", {}, () => Number(state.ready))
+      gauge("gateway_database_up", "1: the database answers", {}, () => Number(state.database))
       const leads = () => (leadership.term() === undefined ? 0 : 1)
       gauge("gateway_leads", "1: this gateway writes the read model", {}, leads)
       const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
@@ -77,7 +82,11 @@ export class Metrics extends Context.Service<
         sockets: (by) => {
           open += by
         },
-        text: Effect.sync(() => PrometheusMetrics.formatUnsafe(context))
+        text: Effect.map(readiness.check, ({ database, ready }) => {
+          state.ready = ready
+          state.database = database.connected
+          return PrometheusMetrics.formatUnsafe(context)
+        })
       })
     })
   )

@@ -1,9 +1,11 @@
 /** The backend in a process of its own, as `npm run backend` runs it: started, stopped in its tracks, killed. */
 import { spawn } from "node:child_process"
 import { connect } from "node:net"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-const main = fileURLToPath(new URL("../../src/backend/main.ts", import.meta.url))
+const root = fileURLToPath(new URL("../..", import.meta.url))
+const mainOf = (home: string): string => join(home, "src/backend/main.ts")
 
 /** Time a start may take, in ms. */
 const READY_MS = 20_000
@@ -27,9 +29,11 @@ const listens = (port: number): Promise<boolean> =>
 export const startBackend = async (options: {
   readonly dataDir: string
   readonly port: number
+  /** The folder that the program stands in; default: this project. */
+  readonly home?: string
   readonly env?: Readonly<Record<string, string>>
 }): Promise<BackendProcess> => {
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [mainOf(options.home ?? root)], {
     env: {
       ...process.env,
       HOST: "127.0.0.1",
@@ -64,7 +68,7 @@ export const verifyJournal = (
   dataDir: string
 ): Promise<{ readonly code: number | null; readonly text: string; readonly errors: string }> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, [main, "verify"], {
+    const child = spawn(process.execPath, [mainOf(root), "verify"], {
       env: { ...process.env, DATA_DIR: dataDir, SIM_MAKER: "off" },
       stdio: ["ignore", "pipe", "pipe"]
     })

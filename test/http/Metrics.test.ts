@@ -1,9 +1,11 @@
 /** /metrics is for those on this machine, and what is in it is what happened. */
+import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { createServer, get } from "node:http"
 import type { AddressInfo } from "node:net"
 import { measure } from "../../src/layers/node/Measure.ts"
 import { tableOf } from "../../src/http/Http.ts"
+import { HistoryUnavailable } from "../../src/services/History.ts"
 import type { Served } from "../../src/services/Metrics.ts"
 import { gateway, well } from "./Fixture.ts"
 
@@ -26,6 +28,20 @@ describe("/metrics", () => {
     lag_events = 4
     const later = await (await fetch("GET", "/metrics")).text()
     assert.include(later, 'gateway_backend_lag_events{backend="sequencer"} 4\n')
+    await dispose()
+  })
+
+  it("tells whether traffic should come, and whether the database answers", async () => {
+    let lost = false
+    const position = Effect.suspend(() =>
+      lost ? Effect.fail(new HistoryUnavailable({ cause: "gone" })) : Effect.succeed(undefined)
+    )
+    const { dispose, fetch } = gateway({ history: { position } })
+    const told = async () =>
+      (await (await fetch("GET", "/metrics")).text()).match(/^gateway_(?:ready|database_up) \d$/gmu)
+    assert.deepStrictEqual(await told(), ["gateway_ready 1", "gateway_database_up 1"])
+    lost = true
+    assert.deepStrictEqual(await told(), ["gateway_ready 0", "gateway_database_up 0"])
     await dispose()
   })
 

@@ -21,7 +21,7 @@ export const TURN_COMMANDS_MAX = 4096
 /** Journal entries between two checkpoints. */
 export const CHECKPOINT_ENTRIES = 10_000
 /** Journal entries between two snapshots: what a start may have to replay, besides what came while one was taken. */
-export const SNAPSHOT_ENTRIES = 5000
+export const SNAPSHOT_ENTRIES = 2500
 /** Engine time moves at least this often, in ms. Source: contract 9. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64

@@ -1,5 +1,6 @@
 /**
- * A channel to one backend: credentials, keepalive, reads with a deadline, and streams that are taken up again for ever.
+ * A channel to one backend: credentials, keepalive, reads with a deadline behind a circuit breaker, and streams that are
+ * taken up again for ever.
  *
  * Source: contract 8, 8.3.
  */
@@ -14,7 +15,20 @@ import {
   type ServiceError,
   status
 } from "@grpc/grpc-js"
-import { type Cause, Context, Effect, Queue, Random, Redacted, type Scope, Stream } from "effect"
+import {
+  type Cause,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Option,
+  Queue,
+  Random,
+  Redacted,
+  type Scope,
+  Stream
+} from "effect"
+import { CircuitBreaker } from "effect/persistence"
 import { RequestInHand } from "../../services/RequestInHand.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
@@ -38,6 +52,10 @@ export const RECONNECT_MS_MAX = 2000
 export const SILENCE_MS_MAX = 5000
 /** A message holds a whole step at least; a liquidation may be large. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+/** Reads of one kind that fail one after the other before the next ones are refused at once. */
+export const READS_LOST_MAX = 20
+/** Time for which they are; then one is tried, and the others wait for what becomes of it. */
+export const READS_REST = Duration.millis(500)
 /** Frames of a stream that wait for their reader; more are not taken off the wire. */
 export const FRAMES_WAITING_MAX = 64
 
@@ -65,7 +83,10 @@ export interface Channel {
   readonly client: Client
   /** Metadata of a call: the secret, and an id by which the logs of both sides can be compared. Default: a new one. */
   readonly metadata: (request_id?: string) => Metadata
-  /** A read. Repeated once when the backend was not there, within the same deadline. */
+  /**
+   * A read. Repeated once when the backend was not there, within the same deadline; refused at once, as UNAVAILABLE, while
+   * reads of its kind are not answered at all.
+   */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
 }
 
@@ -94,6 +115,10 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
     return metadata
   }
   client.getChannel().getConnectivityState(true)
+  const breaker = yield* CircuitBreaker.make({
+    tripPolicy: CircuitBreaker.consecutive(READS_LOST_MAX),
+    openDuration: READS_REST
+  }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
@@ -111,7 +136,7 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
         return Effect.sync(() => call.cancel())
       })
     })
-  const read: Channel["read"] = (rpc, request, deadline_ms) =>
+  const patient = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
     Effect.suspend(() => {
       // grpc compares with the machine's clock, not with the one that a test may have shifted.
       const deadline = Date.now() + deadline_ms
@@ -122,8 +147,19 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
           : Effect.fail(error)
       )
     })
+  const read: Channel["read"] = (rpc, request, deadline_ms) =>
+    breaker
+      .execute(patient(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
+      .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(resting)))
   return { client, metadata, read }
 })
+
+/** A backend that answers is there, whatever it answers. */
+const UNANSWERED: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED])
+const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): CircuitBreaker.Outcome => {
+  const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+  return error !== undefined && UNANSWERED.has(error.code) ? CircuitBreaker.failure() : CircuitBreaker.success
+}
 
 export interface Subscription<Frame, A, E> {
   /** For the log. */
@@ -230,6 +266,11 @@ const connection = <Frame, A, E>(
 const USUAL: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])
 
 const bare = { details: "", metadata: new Metadata() }
+const resting: ServiceError = Object.assign(new Error("reads of this kind are not answered"), {
+  ...bare,
+  details: "reads of this kind are not answered",
+  code: status.UNAVAILABLE
+})
 const unreadable = { ...bare, code: status.DATA_LOSS }
 const ended: ServiceError = Object.assign(new Error("the stream ended"), {
   ...bare,

@@ -62,7 +62,6 @@ export class CommandStream {
   private pending = 0
   /** Written commands whose time ran out and whose answer is still owed; they count as pending. */
   private overdue = 0
-  private heard = performance.now()
   private blocked = false
   private scheduled = false
   private closed = false
@@ -134,7 +133,6 @@ export class CommandStream {
         metadata()
       )
       this.call = call
-      this.heard = performance.now()
       this.blocked = false
       const lost = (error: ServiceError | undefined) => {
         if (this.call !== call) return
@@ -150,7 +148,6 @@ export class CommandStream {
       })
       call.on("data", (response: SubmitStreamResponse) => {
         this.failures = 0
-        this.heard = performance.now()
         for (const result of response.results) this.answer(result)
       })
       this.schedule()
@@ -244,8 +241,9 @@ export class CommandStream {
       this.deadlines = this.deadlines.slice(this.expired)
       this.expired = 0
     }
-    // Commands are owed an answer and none at all comes: the stream is stuck.
-    if (this.overdue > 0 && now - this.heard > SILENCE_MS_MAX) this.call?.cancel()
+    // The oldest is owed an answer for too long, whatever else is answered: the stream is stuck.
+    const [oldest] = this.written.values()
+    if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
     if (this.call === undefined) this.waiting = this.waiting.filter((pending) => pending.state === "waiting")
   }
 

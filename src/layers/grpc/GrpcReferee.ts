@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { RefereeService } from "../../proto/gateway/v1/referee.ts"
 import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
 import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
+import { allPages } from "./Pages.ts"
 import * as Wire from "./Wire.ts"
 
 /** Deadlines of the reads. Source: contract 8.2. */
@@ -27,22 +28,17 @@ export const make = (channel: Channel) => {
         positions: response.positions.map(Wire.toPosition),
         as_of_seq: response.as_of_seq
       })),
-    positions: Effect.fnUntraced(function* (query) {
-      const page = (page_token: string) =>
-        read(RefereeService.listPositions, { ...query, page_token }, READ_MS, (response) => ({
-          positions: response.positions.map(Wire.toPosition),
-          as_of_seq: response.as_of_seq,
-          next: response.next_page_token
-        }))
-      let response = yield* page("")
-      const { as_of_seq } = response
-      const positions = [...response.positions]
-      while (response.next !== "") {
-        response = yield* page(response.next)
-        for (const position of response.positions) positions.push(position)
-      }
-      return { positions, as_of_seq }
-    }),
+    positions: (query) =>
+      allPages(
+        (page_token) =>
+          read(RefereeService.listPositions, { ...query, page_token }, READ_MS, (response) => ({
+            positions: response.positions.map(Wire.toPosition),
+            as_of_seq: response.as_of_seq,
+            next_page_token: response.next_page_token
+          })),
+        ({ positions }) => positions,
+        (cause) => new RefereeUnavailable({ cause })
+      ).pipe(Effect.map(({ all, as_of_seq }) => ({ positions: all, as_of_seq }))),
     portfolio: (user_id) =>
       read(RefereeService.getPortfolio, { user_id }, READ_MS, (response) => ({
         portfolio: Wire.toPortfolio(response),

@@ -15,6 +15,7 @@ import {
 } from "../../services/Sequencer.ts"
 import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
 import { CommandStream, type Outcome } from "./CommandStream.ts"
+import { allPages } from "./Pages.ts"
 import * as Wire from "./Wire.ts"
 
 /** Deadlines of the reads. Source: contract 8.1. */
@@ -113,21 +114,10 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
   ): Effect.Effect<A, ReadError> =>
     channel.read(rpc, request, deadline_ms).pipe(Effect.mapError(readErrorOf), Effect.flatMap(convert(f)))
 
-  /** Reads page after page; `as_of_seq` is that of the first page, so that nothing after it is missed. */
   const pages = <Res extends { readonly next_page_token: string; readonly as_of_seq: number }, A>(
     page: (page_token: string) => Effect.Effect<Res, ReadError>,
     items: (response: Res) => ReadonlyArray<A>
-  ) =>
-    Effect.gen(function* () {
-      const all: Array<A> = []
-      let response = yield* page("")
-      const { as_of_seq } = response
-      while (true) {
-        for (const item of items(response)) all.push(item)
-        if (response.next_page_token === "") return { all, as_of_seq }
-        response = yield* page(response.next_page_token)
-      }
-    })
+  ) => allPages(page, items, (cause) => new SequencerFault({ cause }))
 
   return Sequencer.of({
     submit: (command) =>

@@ -1,0 +1,25 @@
+# One image for both programs: the gateway, and with `src/backend/main.ts` as its command a backend of its own.
+# test/deploy/Image.test.ts runs these steps in an empty folder and starts what comes out.
+FROM node:24-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+# what only a compiler or a debugger reads is half of it
+RUN find node_modules -type f \( -name "*.map" -o -name "*.d.ts" -o -name "*.d.mts" -o -name "*.d.cts" \) -delete
+# given to the user that the programs run as, so that a new volume is theirs
+RUN mkdir data
+
+FROM node:24-slim
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=dependencies --chown=1000:1000 /app/data ./data
+COPY package.json ./
+COPY src ./src
+USER 1000:1000
+VOLUME /app/data
+EXPOSE 3010 3011
+# whether the process answers; whether traffic should come is told by /ready
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3010}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node"]
+CMD ["src/main.ts"]

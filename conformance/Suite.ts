@@ -1,0 +1,93 @@
+/** All cases, in their order, and the run of them against one backend. */
+import { Cause, Clock, Effect, Exit } from "effect"
+import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
+import { Broken, type Case, type Level } from "./Case.ts"
+import * as Accounts from "./cases/Accounts.ts"
+import * as Audit from "./cases/Audit.ts"
+import * as Book from "./cases/Book.ts"
+import * as Commands from "./cases/Commands.ts"
+import * as Entry from "./cases/Entry.ts"
+import * as Funds from "./cases/Funds.ts"
+import * as Matching from "./cases/Matching.ts"
+import * as Prices from "./cases/Prices.ts"
+import * as Risk from "./cases/Risk.ts"
+import * as Sequence from "./cases/Sequence.ts"
+import * as Unary from "./cases/Unary.ts"
+import * as Waiting from "./cases/Waiting.ts"
+import { cancelOf } from "./Orders.ts"
+import { pick } from "./Record.ts"
+import { type Options, World } from "./World.ts"
+
+/** The audits come last: they judge what the others caused. */
+export const cases: ReadonlyArray<Case> = [
+  ...Prices.cases,
+  ...Sequence.cases,
+  ...Commands.cases,
+  ...Funds.cases,
+  ...Book.cases,
+  ...Matching.cases,
+  ...Unary.cases,
+  ...Entry.cases,
+  ...Waiting.cases,
+  ...Accounts.cases,
+  ...Risk.cases,
+  ...Audit.cases
+]
+
+/** What became of a case. */
+export interface Outcome {
+  readonly name: string
+  readonly level: Level
+  readonly clause: string
+  readonly claim: string
+  readonly took_ms: number
+  /** Why it failed; absent: it passed. */
+  readonly failure?: string
+}
+
+const OPEN: ReadonlySet<OrderStatus> = new Set([
+  OrderStatus.ORDER_STATUS_NEW,
+  OrderStatus.ORDER_STATUS_PARTIALLY_FILLED,
+  OrderStatus.ORDER_STATUS_UNTRIGGERED
+])
+
+/** Cancels the orders that a case left open, so that the next one finds an empty book. */
+const tidy = Effect.gen(function* () {
+  const { command, commands, record } = yield* World
+  const last = new Map(
+    pick(record.events, "order_changed").flatMap(({ order }) => (order === undefined ? [] : [[order.order_id, order]]))
+  )
+  const open = [...last.values()].filter(({ order_status }) => OPEN.has(order_status))
+  const cancels = yield* Effect.forEach(open, (order) => command(order, cancelOf(order.symbol, order.order_id)))
+  if (cancels.length > 0) yield* commands.submitAll(cancels)
+})
+
+const messageOf = (cause: Cause.Cause<Broken>): string => {
+  const error = Cause.squash(cause)
+  // a defect is the suite's own, or a record so odd that it broke it
+  return error instanceof Broken ? error.message : `the case itself broke: ${String(error)}`
+}
+
+const runCase = Effect.fnUntraced(function* ({ claim, clause, level, name, run }: Case) {
+  const began = yield* Clock.currentTimeMillis
+  const exit = yield* Effect.exit(run)
+  yield* Effect.ignore(tidy)
+  const took_ms = (yield* Clock.currentTimeMillis) - began
+  const outcome: Outcome = { name, level, clause, claim, took_ms }
+  return Exit.isSuccess(exit) ? outcome : { ...outcome, failure: messageOf(exit.cause) }
+})
+
+/** Runs some cases against one backend, one after the other. Fails where no run is possible at all. */
+export const run = (
+  options: Options,
+  chosen: ReadonlyArray<Case>,
+  onOutcome: (outcome: Outcome) => void = () => {}
+): Effect.Effect<ReadonlyArray<Outcome>, Broken> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const world = yield* World.make(options)
+      return yield* Effect.forEach(chosen, (entry) =>
+        Effect.tap(runCase(entry), (outcome) => Effect.sync(() => onOutcome(outcome)))
+      ).pipe(Effect.provideService(World, world))
+    })
+  )

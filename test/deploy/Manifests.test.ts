@@ -1,0 +1,186 @@
+/** The files in deploy/ name things that exist: settings, values, ports, paths, services, volumes and secrets. */
+import { ConfigProvider, Effect } from "effect"
+import { existsSync } from "node:fs"
+import { assert, describe, it } from "vitest"
+import { settings as backendSettings } from "../../src/backend/Settings.ts"
+import { settings, table } from "../../src/layers/Settings.ts"
+import { compositions, IMAGE, objects, probesOf, programs, text, type Value } from "./Manifests.ts"
+
+const BACKEND = "src/backend/main.ts"
+const ofGateway = new Set(Object.values(table).map(({ name }) => name))
+const ofBackend = new Set([...text("src/backend/Settings.ts").matchAll(/\("([A-Z_]+)"/gu)].map((m) => m[1]!))
+/** What a program reads; the relay reads the gateway's. */
+const known = (main: string): ReadonlySet<string> => (main === BACKEND ? ofBackend : ofGateway)
+
+/** What stands for a secret while its setting is read. */
+const secrets: Readonly<Record<string, string>> = {
+  JWT_SIGNING_KEY: "ab".repeat(32),
+  BACKEND_SECRET: "between-gateway-and-backend",
+  ADMIN_PASSWORD: "correct-horse-battery",
+  DATABASE_URL: "postgres://gateway:secret@postgres:5432/gateway",
+  REDIS_URL: "redis://redis:6379/0"
+}
+const isSecret = (value: string): boolean => value.startsWith("secret ") || value.includes("${")
+
+const kinds = (kind: string): ReadonlyArray<Value> => objects().filter((object) => object.kind === kind)
+const workloads = () => objects().filter((object) => object.spec?.template !== undefined)
+/** Those that are asked something. */
+const servers = () => workloads().filter(({ spec }) => spec.template.spec.containers[0].ports !== undefined)
+
+describe("the programs that deploy/ starts", () => {
+  it("are those of this project", () => {
+    assert.sameMembers(
+      programs().map(({ main, where }) => `${where} ${main}`),
+      [
+        "deploy/compose.yml: gateway src/main.ts",
+        "deploy/compose.fleet.yml: gateway src/main.ts",
+        "deploy/compose.fleet.yml: backend src/backend/main.ts",
+        "deploy/compose.fleet.yml: relay src/layers/nats/main.ts",
+        "Deployment trading-gateway src/main.ts",
+        "Deployment trading-relay src/layers/nats/main.ts",
+        "StatefulSet trading-backend src/backend/main.ts"
+      ]
+    )
+    for (const { main } of programs()) assert.isTrue(existsSync(main), main)
+    assert.include(IMAGE, JSON.parse(text("package.json")).version)
+  })
+
+  it("are given settings that they have, with values that they take", async () => {
+    for (const { env, main, where } of programs()) {
+      for (const name of Object.keys(env)) assert.isTrue(known(main).has(name), `${where}: ${name}`)
+      const given = Object.fromEntries(
+        Object.entries(env).map(([name, value]) => [name, isSecret(value) ? secrets[name] : value])
+      )
+      const read = (main === BACKEND ? Effect.asVoid(backendSettings) : Effect.asVoid(settings)).pipe(
+        Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(given)))
+      )
+      await Effect.runPromise(read).catch((error) => assert.fail(`${where}: ${error}`))
+    }
+  })
+
+  it("are given secrets by reference, never by value", () => {
+    for (const { env, where } of programs()) {
+      for (const name of Object.keys(secrets)) {
+        if (env[name] !== undefined && name !== "REDIS_URL") assert.isTrue(isSecret(env[name]), `${where}: ${name}`)
+      }
+    }
+  })
+
+  it("have time to stop: the drain, the requests in flight, and what is left", async () => {
+    const drain_s = (env: Readonly<Record<string, string>>) => Number(env["DRAIN_MS"] ?? table.drainMs.default) / 1000
+    for (const { env, where } of programs()) assert.isAtMost(drain_s(env) + 10 + 5, 30, where)
+    for (const { metadata, spec } of workloads()) {
+      const { containers, terminationGracePeriodSeconds } = spec.template.spec
+      if (containers[0].args[0] !== "src/main.ts") continue
+      const before = containers[0].lifecycle?.preStop.sleep.seconds ?? 0
+      assert.isAtLeast(terminationGracePeriodSeconds, before + 30, metadata.name)
+    }
+    for (const [file, { services }] of Object.entries(compositions)) {
+      for (const service of Object.values<Value>(services)) {
+        if (service.image === IMAGE) assert.strictEqual(service.stop_grace_period, "40s", file)
+      }
+    }
+  })
+})
+
+describe("the manifests", () => {
+  it("reach what they select", () => {
+    const labels = servers().map(({ spec }) => JSON.stringify(spec.template.metadata.labels))
+    for (const { metadata, spec } of workloads()) {
+      assert.deepStrictEqual(spec.selector.matchLabels, spec.template.metadata.labels, metadata.name)
+    }
+    for (const { metadata, spec } of kinds("Service")) {
+      assert.include(labels, JSON.stringify(spec.selector), metadata.name)
+      const ports = servers().flatMap(({ spec }) => spec.template.spec.containers[0].ports)
+      for (const { targetPort } of spec.ports) assert.isTrue(ports.some(({ name }: Value) => name === targetPort))
+    }
+    const budgets = kinds("PodDisruptionBudget").map(({ spec }) => JSON.stringify(spec.selector.matchLabels))
+    assert.sameMembers(budgets, labels)
+    for (const { spec } of kinds("HorizontalPodAutoscaler")) {
+      const { kind, name } = spec.scaleTargetRef
+      assert.isTrue(workloads().some((object) => object.kind === kind && object.metadata.name === name))
+    }
+    const services = kinds("Service").map(({ metadata, spec }) => `${metadata.name}:${spec.ports[0].port}`)
+    assert.include(services, kinds("ConfigMap")[0].data.SEQUENCER_URL)
+  })
+
+  it("open the ports that the programs listen on, and probe those", () => {
+    const ports = (main: string) =>
+      programs()
+        .filter((program) => program.main === main)
+        .flatMap((program) => program.ports.map(({ containerPort }) => containerPort))
+    assert.deepStrictEqual(ports("src/main.ts"), [Number(table.port.default)])
+    assert.deepStrictEqual(ports(BACKEND), [3011])
+    for (const object of servers()) {
+      const { ports } = object.spec.template.spec.containers[0]
+      assert.lengthOf(probesOf(object), 3)
+      for (const { grpc, httpGet } of probesOf(object)) {
+        if (httpGet !== undefined) assert.isTrue(ports.some(({ name }: Value) => name === httpGet.port))
+        else assert.isTrue(ports.some(({ containerPort }: Value) => containerPort === grpc.port))
+      }
+    }
+  })
+
+  it("name the secrets that an operator is told to make", () => {
+    const told = [...text("deploy/kubernetes/settings.yml").matchAll(/--from-literal=([A-Z_]+)=/gu)].map((m) => m[1]!)
+    const used = programs().flatMap(({ env }) => Object.values(env).filter((value) => value.startsWith("secret ")))
+    assert.sameMembers(
+      [...new Set(used)],
+      told.map((key) => `secret trading-gateway/${key}`)
+    )
+  })
+
+  it("run as nobody special, on files that they cannot change but their data", () => {
+    for (const { metadata, spec } of workloads()) {
+      const { containers, securityContext, volumes } = spec.template.spec
+      assert.deepInclude(securityContext, { runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000 }, metadata.name)
+      assert.deepStrictEqual(containers[0].securityContext, {
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] }
+      })
+      const named = [...(volumes ?? []), ...(spec.volumeClaimTemplates ?? [])].map(
+        (volume: Value) => volume.name ?? volume.metadata.name
+      )
+      assert.deepStrictEqual(
+        (containers[0].volumeMounts ?? []).map(({ name }: Value) => name),
+        named,
+        metadata.name
+      )
+    }
+  })
+})
+
+describe("the compose files", () => {
+  it("name services, volumes and files that exist", () => {
+    for (const [file, { services, volumes }] of Object.entries(compositions)) {
+      for (const [name, service] of Object.entries<Value>(services)) {
+        const where = `${file}: ${name}`
+        const needed = service.depends_on ?? []
+        for (const other of Array.isArray(needed) ? needed : Object.keys(needed))
+          assert.property(services, other, where)
+        for (const [other, { condition }] of Array.isArray(needed) ? [] : Object.entries<Value>(needed)) {
+          if (condition === "service_healthy") assert.property(services[other], "healthcheck", where)
+        }
+        for (const volume of service.volumes ?? []) {
+          const source = volume.split(":")[0]!
+          if (source.startsWith("./")) assert.isTrue(existsSync(`deploy/${source}`), where)
+          else assert.property(volumes, source, where)
+        }
+        for (const [, host] of JSON.stringify(service.environment ?? {}).matchAll(/[@/"]([a-z]+):\d+[/"]/gu)) {
+          assert.property(services, host!, where)
+        }
+      }
+    }
+  })
+
+  it("put a balancer in front that asks for readiness and sends no request twice", () => {
+    const { balancer, gateway } = compositions["deploy/compose.fleet.yml"].services
+    const config = text("deploy/haproxy.cfg")
+    assert.include(balancer.volumes[0], "haproxy.cfg")
+    assert.match(config, new RegExp(`^ +server-template gateway ${gateway.deploy.replicas} gateway:3010 `, "mu"))
+    assert.match(config, /^ +option httpchk GET \/ready$/mu)
+    assert.match(config, /^ +retry-on conn-failure$/mu)
+    assert.strictEqual(gateway.environment.TRUSTED_PROXIES, "1")
+  })
+})
