@@ -202,9 +202,12 @@ describe("the feeds", () => {
 
 describe("the end of the gateway", () => {
   it(
-    "ends the streams with a word, and waits for nobody",
+    "ends the streams with a word, and closes a socket that asks nothing in place of waiting for it",
     async () => {
       const exchange = await startExchange()
+      const idle = new WebSocket(`${exchange.wsUrl}/rpc`)
+      await once(idle, "open")
+      const closed = once(idle, "close")
       const { code } = await refusalOf(overWebSocket, exchange, (client) =>
         client["feed.market"]({ topics: ["trade.BTC-USDC"] }).pipe(
           Stream.tap(() => Effect.sync(() => void exchange.close())),
@@ -212,21 +215,9 @@ describe("the end of the gateway", () => {
         )
       )
       assert.strictEqual(code, "SERVICE_UNAVAILABLE")
-      await exchange.close()
-    },
-    TIMEOUT
-  )
-
-  it(
-    "closes a socket that asks nothing, in place of waiting for it",
-    async () => {
-      const exchange = await startExchange()
-      const socket = new WebSocket(`${exchange.wsUrl}/rpc`)
-      await once(socket, "open")
-      const closed = once(socket, "close")
-      await exchange.close()
       // 1001: the server waited until its time was up
       assert.strictEqual((await closed)[0], 1000)
+      await exchange.close()
     },
     TIMEOUT
   )
