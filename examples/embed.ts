@@ -1,32 +1,15 @@
-/**
- * The gateway inside a larger Effect app, with one layer swapped: every deposit from the faucet is announced.
- *
- * A port is a service, so a decorator of it is a layer like any other. The same way a double takes its place in a test.
- */
+/** The gateway inside a larger Effect app, with one layer swapped: a sequencer that tells of every command it was given. */
 import { Effect, Layer } from "effect"
 import { Gateway, Sequencer, Settings, Standalone } from "../src/index.ts"
 
-/** The sequencer of the stack, with a listener in front of it. */
-const Announced = (onDeposit: (amount: string) => void) =>
-  Layer.effect(
-    Sequencer,
-    Effect.map(Sequencer, (sequencer) =>
-      Sequencer.of({
-        ...sequencer,
-        submit: (command) => {
-          const { body } = command
-          return body.type === "deposit"
-            ? Effect.tap(sequencer.submit(command), () => Effect.sync(() => onDeposit(body.amount)))
-            : sequencer.submit(command)
-        }
-      })
-    )
+const Told = (tell: (type: string) => void) =>
+  Layer.effect(Sequencer)(
+    Effect.map(Sequencer, ({ submit, ...rest }) => ({
+      ...rest,
+      submit: (command) => Effect.tap(submit(command), () => Effect.sync(() => tell(command.body.type)))
+    }))
   )
-
-/** A whole exchange that tells of its deposits; provide it to your app, or launch it. */
-export const Exchange = (onDeposit: (amount: string) => void) =>
-  Layer.unwrap(
-    Effect.map(Settings.settings, (settings) =>
-      Gateway.layer(settings).pipe(Layer.provide(Announced(onDeposit)), Layer.provide(Standalone.layer(settings)))
-    )
-  )
+export const Exchange = Effect.fnUntraced(function* (tell: (type: string) => void) {
+  const settings = yield* Settings.settings
+  return Gateway.layer(settings).pipe(Layer.provide(Told(tell)), Layer.provide(Standalone.layer(settings)))
+}, Layer.unwrap)

@@ -14,6 +14,8 @@ import * as Http from "./http/Http.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
+import { Endpoints } from "./rpc/handlers/Endpoints.ts"
+import * as Rpc from "./rpc/Rpc.ts"
 import { AccessCodeIssuer } from "./services/AccessCodeIssuer.ts"
 import { Activation } from "./services/Activation.ts"
 import { Admission } from "./services/Admission.ts"
@@ -25,6 +27,7 @@ import { Bans } from "./services/Bans.ts"
 import { Competitions } from "./services/Competitions.ts"
 import { Cursors } from "./services/Cursors.ts"
 import { DeadMansSwitch } from "./services/DeadMansSwitch.ts"
+import { FeedLines } from "./services/FeedLines.ts"
 import { Funds } from "./services/Funds.ts"
 import { Gate } from "./services/Gate.ts"
 import { Holdings } from "./services/Holdings.ts"
@@ -75,6 +78,7 @@ const policies = (settings: Settings) => {
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
+    FeedLines.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer(),
@@ -150,11 +154,14 @@ const httpOptions = (settings: Settings): Http.HttpOptions => ({
 })
 
 const requests = (settings: Settings) =>
-  HttpRouter.serve(Http.layer(httpOptions(settings)), {
-    disableLogger: true,
-    disableListenLog: true,
-    routerConfig: Http.routerConfig
-  })
+  HttpRouter.serve(
+    Layer.mergeAll(Http.layer(httpOptions(settings)), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)),
+    {
+      disableLogger: true,
+      disableListenLog: true,
+      routerConfig: Http.routerConfig
+    }
+  )
 
 /** What is asked most often is answered before the routes look. */
 const front = (settings: Settings) =>
@@ -189,7 +196,8 @@ const listening = (settings: Settings) =>
       NodeHttpServer.layer(() => server, {
         port: settings.port,
         host: settings.host,
-        gracefulShutdownTimeout: REQUESTS_DRAIN
+        gracefulShutdownTimeout: REQUESTS_DRAIN,
+        websocket: { maxPayload: Rpc.MESSAGE_BYTES_MAX }
       })
     )
   )

@@ -14,6 +14,8 @@ export * as Cluster from "./layers/Cluster.ts"
 export * as Standalone from "./layers/Standalone.ts"
 export { NodeServer } from "./layers/node/NodeServer.ts"
 export { Api } from "./http/api/Api.ts"
+export { Rpcs } from "./rpc/api/Rpcs.ts"
+export * as Rpc from "./rpc/Rpc.ts"
 
 export { AccessCodes } from "./services/AccessCodes.ts"
 export { Accounts } from "./services/Accounts.ts"

@@ -35,6 +35,8 @@ const rooms = [
   "http",
   "ws/api",
   "ws",
+  "rpc/api",
+  "rpc",
   "layers/grpc",
   "layers",
   "client",
@@ -55,11 +57,27 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
   http: ["http", "http/api", "services", "domain"],
   "ws/api": ["ws/api", "domain"],
   ws: ["ws", "ws/api", "services", "domain"],
+  // the procedures are derived from the endpoints and topics
+  "rpc/api": ["rpc/api", "http/api", "ws/api", "domain"],
+  rpc: ["rpc", "rpc/api", "http/api", "ws/api", "services", "domain"],
   "layers/grpc": ["layers/grpc", "proto", "services", "domain"],
   layers: ["layers", "layers/grpc", "services", "domain"],
-  client: ["client", "http/api", "ws/api", "domain"],
+  client: ["client", "http/api", "ws/api", "rpc/api", "domain"],
   backend: ["backend", "proto", "domain"],
-  entry: ["entry", "domain", "services", "http", "http/api", "ws", "ws/api", "layers", "layers/grpc", "client"]
+  entry: [
+    "entry",
+    "domain",
+    "services",
+    "http",
+    "http/api",
+    "ws",
+    "ws/api",
+    "rpc",
+    "rpc/api",
+    "layers",
+    "layers/grpc",
+    "client"
+  ]
 }
 const stacks = new Set(["src/layers/Standalone.ts", "src/layers/Cluster.ts"])
 /** Stacks put the doors together with what is behind them. */
@@ -99,7 +117,7 @@ describe("the house", () => {
 
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
-      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|client)\//u.test(path))
+      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client)\//u.test(path))
       .flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`))
       .filter((line) => / node:|@effect\/platform-node| ws$/u.test(line))
     assert.deepStrictEqual(wrong, [])
@@ -139,7 +157,7 @@ describe("the house", () => {
 
   it("is the house that docs/architecture.md describes", () => {
     const page = readFileSync(join(root, "docs/architecture.md"), "utf8")
-    const named = [...page.matchAll(/`((?:domain|services|http|ws|layers|client|backend)\/[A-Za-z/]+\.ts)/gu)].map(
+    const named = [...page.matchAll(/`((?:domain|services|http|ws|rpc|layers|client|backend)\/[A-Za-z/]+\.ts)/gu)].map(
       (match) => `src/${match[1]}`
     )
     assert.isAbove(named.length, 8)

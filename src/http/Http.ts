@@ -193,7 +193,8 @@ export const tableOf = (options: HttpOptions): RouteTable.RouteTable =>
     ...[...documentPathsOf(options), MetricsRoute.METRICS_PATH, ...RouteTable.socketPaths].map((path) => ({
       method: "GET",
       path
-    }))
+    })),
+    { method: "POST", path: RouteTable.RPC_PATH }
   ])
 
 /** The REST surface. */

@@ -14,8 +14,10 @@ export interface RouteTable {
   readonly routeOf: (path: string) => string
 }
 
-/** Paths that speak WebSocket; their upgrades are taken before a router sees them. */
-export const socketPaths: ReadonlyArray<string> = ["/ws", "/ws/public", "/ws/private"]
+/** Takes procedure calls, by POST and over WebSocket. */
+export const RPC_PATH = "/rpc"
+/** Paths that speak WebSocket; their upgrades are taken before a router sees them, but for those of {@link RPC_PATH}. */
+export const socketPaths: ReadonlyArray<string> = ["/ws", "/ws/public", "/ws/private", RPC_PATH]
 export const isSocket = (path: string): boolean => socketPaths.includes(path)
 
 export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>(

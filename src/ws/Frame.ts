@@ -62,6 +62,19 @@ export class Frame {
   }
 }
 
+/** The texts of frames that follow one another, as {@link Frame} writes them plain. */
+export const textsOf = (bytes: Buffer): ReadonlyArray<string> => {
+  const texts: Array<string> = []
+  for (let at = 0; at < bytes.length;) {
+    const short = bytes[at + 1]!
+    const length = short < 126 ? short : short === 126 ? bytes.readUInt16BE(at + 2) : bytes.readUInt32BE(at + 6)
+    const from = at + headerLength(length)
+    at = from + length
+    texts.push(bytes.toString("utf8", from, at))
+  }
+  return texts
+}
+
 export const CLOSE = 0x8
 export const PING = 0x9
 export const PONG = 0xa

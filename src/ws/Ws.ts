@@ -4,22 +4,26 @@
  * It takes over upgrade requests of its paths and hands all others on. Build it above the layer that listens: then it
  * closes first, and the server does not wait for sockets that stay. Source: contract 5.1, 5.2, 13.
  */
-import { Context, Effect, FiberSet, Layer } from "effect"
+import { Context, Effect, FiberSet, Layer, Stream } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import * as ApiError from "../domain/ApiError.ts"
 import { networkOf } from "../domain/Ip.ts"
+import { httpStatusOf, type Reason } from "../domain/Reason.ts"
 import { Authenticator } from "../services/Authenticator.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
+import { FeedLines, type Open } from "../services/FeedLines.ts"
 import { MarketView } from "../services/MarketView.ts"
 import { Presence } from "../services/Presence.ts"
+import { Refused } from "../services/Refused.ts"
 import { UserSnapshots } from "../services/UserSnapshots.ts"
 import { UserStreams } from "../services/UserStreams.ts"
 import { Hub } from "./Hub.ts"
+import { InnerLine } from "./InnerLine.ts"
 import * as Keepalive from "./Keepalive.ts"
 import { Limits } from "./Limits.ts"
-import { type Endpoint, type House, Session } from "./Session.ts"
+import { type Endpoint, type House, type Line, Session } from "./Session.ts"
 import { Socket } from "./Socket.ts"
 import * as Upgrade from "./Upgrade.ts"
 
@@ -120,6 +124,37 @@ export const layer = Layer.effectDiscard(
     }
 
     let accepting = true
+    /** Why a connection may not be opened; `undefined`: it may. */
+    const refusalOf = (endpoint: Endpoint, ip: string): Reason | undefined => {
+      if (!accepting) return "ShuttingDown"
+      const lost = Keepalive.lostFor(limits, health.sequencer(), health.referee())
+      if (endpoint === "private" ? lost.private : lost.public) return "BackendUnavailable"
+      const full = limits.connections_per_ip > 0 && ips.of(networkOf(ip)) >= limits.connections_per_ip
+      return full ? "RateLimitExceeded" : undefined
+    }
+    const connect = (line: Line, endpoint: Endpoint, ip: string): Session => {
+      ips.add(networkOf(ip), 1)
+      const session = new Session(house, line, endpoint, ip)
+      sessions.add(session)
+      return session
+    }
+
+    const open: Open = ({ endpoint, messages, peer }) =>
+      Stream.unwrap(
+        Effect.suspend(() => {
+          const ip = clientIpOf(peer.address, peer.forwarded, limits.trusted_proxies)
+          const refused = refusalOf(endpoint, ip)
+          if (refused !== undefined) return Effect.fail(new Refused(refused))
+          const opened = Effect.tap(InnerLine.make, (line) =>
+            Effect.sync(() => line.begin(connect(line, endpoint, ip), messages))
+          )
+          return Effect.map(
+            Effect.acquireRelease(opened, (line) => Effect.sync(() => line.terminate())),
+            (line) => line.messages
+          )
+        })
+      )
+
     const previous = server.listeners("upgrade") as Array<
       (request: Http.IncomingMessage, socket: Duplex, head: Buffer) => void
     >
@@ -133,32 +168,22 @@ export const layer = Layer.effectDiscard(
         for (const listener of previous) listener.call(server, request, socket, head)
         return
       }
-      if (!accepting) return refuseUpgrade(socket, 503, ApiError.ofReason("ShuttingDown"))
-      const lost = Keepalive.lostFor(limits, health.sequencer(), health.referee())
-      if (endpoint === "private" ? lost.private : lost.public) {
-        return refuseUpgrade(socket, 503, ApiError.ofReason("BackendUnavailable"))
-      }
       const forwarded = request.headers["x-forwarded-for"]
       const ip = clientIpOf(
         request.socket.remoteAddress,
         Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
         limits.trusted_proxies
       )
-      const network = networkOf(ip)
-      if (limits.connections_per_ip > 0 && ips.of(network) >= limits.connections_per_ip) {
-        return refuseUpgrade(socket, 429, ApiError.ofReason("RateLimitExceeded"))
-      }
+      const refused = refusalOf(endpoint, ip)
+      if (refused !== undefined) return refuseUpgrade(socket, httpStatusOf(refused), ApiError.ofReason(refused))
       const answer = Upgrade.answer(request, limits)
       if (answer.status !== 101) {
         const error = ApiError.ofReason(answer.reason, undefined, { message: answer.message })
         return refuseUpgrade(socket, answer.status, error, answer.fields)
       }
       if (!socket.readable || !socket.writable) return void socket.destroy() // it left meanwhile
-      ips.add(network, 1)
       const own = new Socket(socket, answer.deflated, limits)
-      const session = new Session(house, own, endpoint, ip)
-      sessions.add(session)
-      own.begin(answer.head, head, session)
+      own.begin(answer.head, head, connect(own, endpoint, ip))
     }
 
     yield* Keepalive.run(() => sessions, limits, health)
@@ -171,6 +196,8 @@ export const layer = Layer.effectDiscard(
 
     server.removeAllListeners("upgrade")
     server.on("upgrade", onUpgrade)
+    const lines = yield* FeedLines
+    yield* lines.serve(open)
 
     yield* Effect.addFinalizer(() =>
       Effect.gen(function* () {

@@ -19,6 +19,8 @@ import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import * as Cluster from "../../src/layers/Cluster.ts"
 import { settings } from "../../src/layers/Settings.ts"
+import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
+import type { FeedLines } from "../../src/services/FeedLines.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
@@ -72,6 +74,8 @@ export interface Exchange {
   readonly dataDir: string
   /** The door, for tests that count what comes through it. */
   readonly server: Server
+  /** Runs an effect inside the process, on what the gateway is made of. */
+  readonly inside: <A, E>(effect: Effect.Effect<A, E, Endpoints | FeedLines>) => Promise<A>
   readonly close: () => Promise<void>
 }
 
@@ -127,6 +131,7 @@ export const startExchange = async (
     wsUrl: `ws://127.0.0.1:${port}`,
     dataDir,
     server,
+    inside: (effect) => runtime.runPromise(effect),
     close: async () => {
       await runtime.dispose()
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })

@@ -66,6 +66,12 @@ const transfer = (world: World, fields: Record<string, unknown> = {}): Ask => ({
   }
 })
 
+/** The leverage of Alice's first sub-account, whatever positions the others hold. */
+const leverageOf = async (world: World): Promise<string> => {
+  const path = `/position/list?symbol=${symbol}&sub_account_address=${world.alice.vault}`
+  return (await world.ask(world.alice, "GET", path)).body.list[0].leverage
+}
+
 const withdrawal = (world: World, fields: Record<string, unknown> = {}): Ask => ({
   body: {
     withdrawal_id: randomUUID(),
@@ -178,8 +184,7 @@ export const rows: Record<string, Row> = {
   "POST /position/set-leverage": {
     access: "account",
     ok: async (world) => {
-      const { body } = await world.ask(world.alice, "GET", `/position/list?symbol=${symbol}`)
-      const now = Number(body.list[0].leverage)
+      const now = Number(await leverageOf(world))
       return { body: { ...market(world), leverage: String(now === 5 ? 6 : 5) } }
     },
     refuses: [
@@ -187,8 +192,7 @@ export const rows: Record<string, Row> = {
       refuses(400, "NotMultipleOfStep", (world) => ({ body: { ...market(world), leverage: "5.005" } })),
       refuses(400, "OutOfRange", (world) => ({ body: { ...market(world), leverage: "1000" } })),
       refuses(409, "LeverageUnchanged", async (world) => {
-        const { body } = await world.ask(world.alice, "GET", `/position/list?symbol=${symbol}`)
-        return { body: { ...market(world), leverage: body.list[0].leverage } }
+        return { body: { ...market(world), leverage: await leverageOf(world) } }
       })
     ]
   },

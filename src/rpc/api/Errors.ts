@@ -1,0 +1,23 @@
+/** What a call may fail with: the error classes of the whole API, told apart by `code`. Source: contract 1.2. */
+import { Schema } from "effect"
+import {
+  BadRequest,
+  Conflict,
+  Forbidden,
+  Internal,
+  NotFound,
+  ServiceUnavailable,
+  TooManyRequests,
+  Unauthorized
+} from "../../domain/ApiError.ts"
+
+export const ApiErrors = Schema.Union([
+  BadRequest,
+  Unauthorized,
+  Forbidden,
+  NotFound,
+  Conflict,
+  TooManyRequests,
+  Internal,
+  ServiceUnavailable
+])

@@ -1,0 +1,67 @@
+/**
+ * The feeds as streams: the topics of the WebSocket endpoints with the same messages, each told by its `kind`.
+ *
+ * A stream begins with `subscribed`; what follows is what a socket would be told. A topic that is refused fails the call.
+ * Source: contract 5.3, 5.5, 5.8.
+ */
+import { Schema } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
+import { privateTopics } from "../../domain/Topic.ts"
+import { Millis } from "../../domain/Time.ts"
+import { ARGS_MAX, Resume, Since } from "../../ws/api/Frames.ts"
+import * as Data from "../../ws/api/TopicData.ts"
+import { ApiErrors } from "./Errors.ts"
+
+/** The first word of a stream: the topics, and whether a resumed stream goes on without a hole. */
+export const Subscribed = Schema.Struct({
+  kind: Schema.Literal("subscribed"),
+  topics: Schema.Array(Schema.String),
+  resume: Schema.optionalKey(Resume)
+})
+
+const message = <const K extends string, D extends Schema.Top>(kind: K, data: D) =>
+  Schema.Struct({ kind: Schema.Literal(kind), topic: Schema.String, server_ts_ms: Millis, data })
+
+export const MarketMessage = Schema.Union([
+  Subscribed,
+  message("orderbook", Data.BookData),
+  message("trade", Data.TradeData),
+  message("trade/", Data.AggregatedTradeData),
+  message("ticker", Data.TickerData),
+  message("kline", Data.KlineData),
+  message("all_liquidations", Data.LiquidationData),
+  message("insurance_pool", Data.PoolData),
+  message("adl_alert", Data.AlertData)
+])
+export type MarketMessage = typeof MarketMessage.Type
+
+export const AccountMessage = Schema.Union([
+  Subscribed,
+  message("order", Data.OrderData),
+  message("execution", Data.ExecutionData),
+  message("position", Data.PositionData),
+  message("account_balance", Data.BalanceData)
+])
+export type AccountMessage = typeof AccountMessage.Type
+
+const someOf = <S extends Schema.Top>(topic: S) =>
+  Schema.Array(topic).check(Schema.isMinLength(1), Schema.isMaxLength(ARGS_MAX))
+
+export const Feeds = RpcGroup.make(
+  Rpc.make("feed.market", {
+    payload: { topics: someOf(Schema.String) },
+    success: MarketMessage,
+    error: ApiErrors,
+    stream: true
+  }),
+  Rpc.make("feed.account", {
+    payload: {
+      topics: someOf(Schema.Literals(privateTopics)),
+      /** The last place that was heard of: the stream goes on behind it, or begins with snapshots. */
+      since: Schema.optionalKey(Since)
+    },
+    success: AccountMessage,
+    error: ApiErrors,
+    stream: true
+  })
+)

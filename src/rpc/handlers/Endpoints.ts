@@ -1,0 +1,32 @@
+/**
+ * The endpoints as they are asked inside the process: every check, limit and service of REST, without a socket.
+ *
+ * It asks the router that it is built in, whose routes may still be added then.
+ */
+import { Context, Effect, Layer, Option } from "effect"
+import { Headers, HttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { peer } from "./Peer.ts"
+
+export class Endpoints extends Context.Service<Endpoints, HttpClient.HttpClient>()("gateway/rpc/Endpoints") {
+  static readonly layer = Layer.effect(
+    Endpoints,
+    Effect.map(HttpRouter.HttpRouter, (router) => {
+      let whole: ReturnType<typeof router.asHttpEffect> | undefined
+      return HttpClient.make((request) =>
+        Effect.flatMap(peer, ({ address, forwarded }) => {
+          const asked = HttpServerRequest.fromClientRequest(request)
+          const placed = asked.modify({
+            remoteAddress: Option.fromUndefinedOr(address),
+            headers: forwarded === undefined ? asked.headers : Headers.set(asked.headers, "x-forwarded-for", forwarded)
+          })
+          return (whole ??= router.asHttpEffect()).pipe(
+            Effect.provideService(HttpServerRequest.HttpServerRequest, placed),
+            Effect.scoped,
+            Effect.map((response) => HttpServerResponse.toClientResponse(response, { request })),
+            Effect.orDie
+          )
+        })
+      )
+    })
+  )
+}

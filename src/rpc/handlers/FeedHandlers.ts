@@ -1,0 +1,117 @@
+/** Handlers of the feeds: each is a line to the feeds that says what a socket would say, and tells what it is told. */
+import { Effect, Schema, Stream } from "effect"
+import type { Headers } from "effect/http"
+import * as ApiError from "../../domain/ApiError.ts"
+import { type Code, textOf } from "../../domain/Reason.ts"
+import { parseTopic } from "../../domain/Topic.ts"
+import { FeedLines, type LineEnded, type Opening } from "../../services/FeedLines.ts"
+import type { Refused } from "../../services/Refused.ts"
+import { type Advice, closeCodes, closeReasonOf } from "../../ws/api/CloseCodes.ts"
+import { type Auth, type ClientFrame, ServerFrame } from "../../ws/api/Frames.ts"
+import { ApiErrors } from "../api/Errors.ts"
+import { AccountMessage, Feeds, MarketMessage } from "../api/Feeds.ts"
+import { InHand } from "./InHand.ts"
+import { peer } from "./Peer.ts"
+
+type Failure = typeof ApiErrors.Type
+
+const frameOf = Schema.decodeUnknownSync(Schema.fromJsonString(ServerFrame))
+const failureOf = Schema.decodeUnknownSync(ApiErrors)
+
+const BEARER = /^bearer +/iu
+
+/** The frame that says who calls, from the headers that say it to REST; an API key signs what it signs on a socket. */
+const authOf = (headers: Headers.Headers): Auth => {
+  const fields = {
+    bearer: headers["authorization"]?.replace(BEARER, ""),
+    api_key: headers["x-api-key"],
+    signature: headers["x-signature"],
+    nonce: headers["x-nonce"]
+  }
+  const timestamp = headers["x-timestamp-ms"]
+  const said = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return {
+    op: "auth",
+    ...(Object.fromEntries(said) as Partial<Record<keyof typeof fields, string>>),
+    ...(timestamp === undefined ? {} : { timestamp_ms: Number(timestamp) })
+  }
+}
+
+const codeOf: Record<Advice, Code> = {
+  "log-in": "UNAUTHORIZED",
+  "back-off": "SERVICE_UNAVAILABLE",
+  reconnect: "SERVICE_UNAVAILABLE",
+  fix: "BAD_REQUEST",
+  stop: "SERVICE_UNAVAILABLE"
+}
+/** Why a stream ended, by the word of a socket's end. */
+const endedBy = ({ code }: LineEnded): Failure => {
+  const reason = closeReasonOf(code) ?? "Internal"
+  const { advice, text } = closeCodes[reason]
+  const wire = reason === "TooMany" ? "RateLimitExceeded" : codeOf[advice]
+  return failureOf({ code: wire, message: text, details: { close_code: code } })
+}
+
+const failure = (error: Failure | Refused | LineEnded): Failure => {
+  if (!("_tag" in error)) return error
+  return error._tag === "LineEnded"
+    ? endedBy(error)
+    : ApiError.ofReason(error.reason, error.facts, { message: error.message ?? textOf(error.reason) })
+}
+
+/** What a frame tells; `undefined`: nothing that the caller asked for. */
+const told = (text: string): Effect.Effect<unknown, Failure> => {
+  const frame = frameOf(text)
+  switch (frame.op) {
+    case "subscribed": {
+      const { args, resume } = frame
+      return Effect.succeed({ kind: "subscribed", topics: args, ...(resume === undefined ? {} : { resume }) })
+    }
+    case "event": {
+      const { data, server_ts_ms, topic } = frame
+      const parsed = parseTopic(topic)
+      const kind = typeof parsed === "string" ? parsed : parsed.kind === "private" ? parsed.name : parsed.kind
+      return Effect.succeed({ kind, topic, server_ts_ms, data })
+    }
+    case "auth":
+      return frame.success ? Effect.undefined : Effect.fail(failureOf(frame))
+    case "error":
+      return Effect.fail(failureOf(frame))
+    default:
+      return Effect.undefined
+  }
+}
+
+const make = Effect.gen(function* () {
+  const lines = yield* FeedLines
+  const inHand = yield* InHand
+
+  const stream = <A>(
+    endpoint: Opening["endpoint"],
+    frames: ReadonlyArray<ClientFrame>,
+    decode: (message: unknown) => A
+  ): Stream.Stream<A, Failure> =>
+    Stream.unwrap(
+      Effect.map(Effect.andThen(inHand.one, peer), (from) =>
+        lines.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
+      )
+    ).pipe(
+      Stream.mapEffect(told),
+      Stream.filter((message) => message !== undefined),
+      Stream.map(decode),
+      Stream.mapError(failure)
+    )
+
+  return Feeds.of({
+    "feed.market": ({ topics }) =>
+      stream("public", [{ op: "subscribe", args: topics }], Schema.decodeUnknownSync(MarketMessage)),
+    "feed.account": ({ since, topics }, { headers }) =>
+      stream(
+        "private",
+        [authOf(headers), { op: "subscribe", args: topics, ...(since === undefined ? {} : { since }) }],
+        Schema.decodeUnknownSync(AccountMessage)
+      )
+  })
+})
+
+export const layer = Feeds.toLayer(make)

@@ -1,0 +1,91 @@
+/**
+ * Handlers of the operations: each asks its endpoint, with the credentials of the call, and answers what that answers. So no
+ * rule stands here that REST has too.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+import { Headers, HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
+import type { Rpc } from "effect/rpc"
+import { BadRequest, Internal } from "../../domain/ApiError.ts"
+import { textOf } from "../../domain/Reason.ts"
+import { Api } from "../../http/api/Api.ts"
+import { BodyTooLarge, WrongMediaType } from "../../http/api/Errors.ts"
+import { AdminAccess, BearerOnly, BearerOrApiKey } from "../../http/api/Security.ts"
+import { ApiErrors } from "../api/Errors.ts"
+import { derived, type Operation, Operations } from "../api/Operations.ts"
+import { Endpoints } from "./Endpoints.ts"
+import { InHand } from "./InHand.ts"
+
+/** What a call says of its caller, in the headers of REST. */
+const CREDENTIALS = [
+  "authorization",
+  "x-api-key",
+  "x-signature",
+  "x-timestamp-ms",
+  "x-nonce",
+  "x-body-sha256",
+  "x-request-id"
+]
+
+/** Headers of the call in hand. */
+const CallHeaders = Context.Reference<Headers.Headers>("gateway/rpc/CallHeaders", { defaultValue: () => Headers.empty })
+
+const credentialsOf = (headers: Headers.Headers): Record<string, string> =>
+  Object.fromEntries(
+    CREDENTIALS.flatMap((name) => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value]]
+    })
+  )
+
+/** The headers are put on by the client itself. */
+const attached = Layer.mergeAll(
+  HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => next(request)),
+  HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => next(request)),
+  HttpApiMiddleware.layerClient(AdminAccess, ({ next, request }) => next(request))
+)
+
+const isApiError = Schema.is(ApiErrors)
+const internal = new Internal({ message: textOf("InternalError"), details: { reason: "InternalError" } })
+
+/** What a call fails with; what no endpoint declares is logged and tells nothing. */
+const named = <A>(asked: Effect.Effect<A, unknown>): Effect.Effect<A, typeof ApiErrors.Type> =>
+  Effect.catchCause(asked, (cause) => {
+    const failed = cause.reasons.find((reason) => reason._tag === "Fail")?.error
+    if (isApiError(failed)) return Effect.fail(failed)
+    if (failed instanceof BodyTooLarge || failed instanceof WrongMediaType) {
+      const { details = {}, message } = failed
+      return Effect.fail(new BadRequest({ message, details }))
+    }
+    if (cause.reasons.every((reason) => reason._tag === "Interrupt")) return Effect.interrupt
+    return Effect.andThen(Effect.logError("call failed", cause), Effect.fail(internal))
+  })
+
+/** The functions of the client by group and endpoint, as the types of all of them together cannot be named. */
+type Functions = Readonly<
+  Record<string, Readonly<Record<string, (request: unknown) => Effect.Effect<unknown, unknown>>>>
+>
+
+type Handlers = { readonly [O in Operation as O["_tag"]]: Rpc.ToHandlerFn<O, never> }
+
+export const layer = Operations.toLayer(
+  Effect.gen(function* () {
+    const httpClient = HttpClient.mapRequestEffect(yield* Endpoints, (request) =>
+      Effect.map(CallHeaders, (headers) => HttpClientRequest.setHeaders(request, credentialsOf(headers)))
+    )
+    const client = yield* HttpApiClient.makeWith(Api, { httpClient, baseUrl: "http://gateway" }).pipe(
+      Effect.provide(attached)
+    )
+    const inHand = yield* InHand
+    const functions = client as unknown as Functions
+    const handlers = derived.map(({ endpoint, group, rpc }) => {
+      const ask = functions[group]![endpoint.identifier]!
+      return [
+        rpc._tag,
+        (request: unknown, { headers }: { readonly headers: Headers.Headers }) =>
+          Effect.scoped(Effect.andThen(inHand.one, named(Effect.provideService(ask(request), CallHeaders, headers))))
+      ] as const
+    })
+    return Object.fromEntries(handlers) as unknown as Handlers
+  })
+)

@@ -1,0 +1,257 @@
+/** The feeds as streams of a whole exchange: snapshots, updates, a line that is cut, and who is refused. */
+import { Effect, Fiber, Queue, Stream } from "effect"
+import { once } from "node:events"
+import { WebSocket } from "ws"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import type { AccountMessage } from "../../src/rpc/api/Feeds.ts"
+import { Proxy } from "../doubles/Proxy.ts"
+import { apiKeyHeaders, call, create, type Exchange, funded, newKeys, nonce, startExchange } from "../e2e/Exchange.ts"
+import { as, type Caller, callers, overHttp, overWebSocket } from "./Callers.ts"
+
+const TIMEOUT = 30_000
+type OrderMessage = Extract<AccountMessage, { readonly kind: "order" }>
+const isOrder = (message: AccountMessage): message is OrderMessage => message.kind === "order"
+const linksOf = ({ data }: OrderMessage) => data.list.map(({ order_link_id }) => order_link_id)
+const placed = (exchange: Exchange, session: Parameters<typeof create>[1], link: string) =>
+  Effect.promise(async () => assert.strictEqual((await create(exchange, session, link)).status, 200))
+
+/** What a program fails with. */
+const refusalOf = (caller: Caller, exchange: Exchange, program: Parameters<Caller>[1]) =>
+  caller(exchange, (client) => Effect.flip(program(client))) as Promise<{
+    readonly code: string
+    readonly details: Record<string, unknown>
+  }>
+
+describe("the feeds", () => {
+  let exchange: Exchange
+  beforeAll(async () => {
+    exchange = await startExchange()
+  }, TIMEOUT)
+  afterAll(() => exchange?.close())
+
+  for (const [way, caller] of Object.entries(callers)) {
+    it(
+      `tell by ${way} what an account has, and then what happens`,
+      async () => {
+        const alice = await funded(exchange)
+        const heard = await caller(exchange, (client) =>
+          client["feed.account"]({ topics: ["order"] }, as(alice)).pipe(
+            Stream.tap((message) =>
+              isOrder(message) && message.data.type === "snapshot" ? placed(exchange, alice, "one") : Effect.void
+            ),
+            Stream.take(3),
+            Stream.runCollect
+          )
+        )
+        const [first, snapshot, update] = heard
+        assert.deepStrictEqual(first, { kind: "subscribed", topics: ["order"] })
+        assert(snapshot?.kind === "order" && update?.kind === "order")
+        assert.deepStrictEqual(linksOf(snapshot), [])
+        assert.deepStrictEqual(linksOf(update), ["one"])
+      },
+      TIMEOUT
+    )
+
+    it(
+      `tell by ${way} what a market is like`,
+      async () => {
+        const heard = await caller(exchange, (client) =>
+          client["feed.market"]({ topics: ["orderbook.50.BTC-USDC", "ticker.BTC-USDC"] }).pipe(
+            Stream.take(3),
+            Stream.runCollect
+          )
+        )
+        assert.deepStrictEqual(
+          heard.map(({ kind }) => kind),
+          ["subscribed", "orderbook", "ticker"]
+        )
+      },
+      TIMEOUT
+    )
+
+    it(
+      `refuse by ${way} who is nobody, and what is no topic`,
+      async () => {
+        const nobody = await refusalOf(caller, exchange, (client) =>
+          Stream.runDrain(client["feed.account"]({ topics: ["order"] }))
+        )
+        assert.strictEqual(nobody.code, "UNAUTHORIZED")
+        const nothing = await refusalOf(caller, exchange, (client) =>
+          Stream.runDrain(client["feed.market"]({ topics: ["orderbook.50.NO-SUCH"] }))
+        )
+        assert.strictEqual(nothing.code, "NOT_FOUND")
+        assert.strictEqual(nothing.details["reason"], "SymbolNotFound")
+      },
+      TIMEOUT
+    )
+  }
+
+  it(
+    "go on after a cut where they stood, without a hole",
+    async () => {
+      const alice = await funded(exchange)
+      const proxy = await Proxy.start(Number(new URL(exchange.url).port))
+      const cut = { ...exchange, url: `http://127.0.0.1:${proxy.port}` }
+      try {
+        const before = await overWebSocket(cut, (client) =>
+          Effect.gen(function* () {
+            const heard = yield* Queue.unbounded<AccountMessage>()
+            const follower = yield* client["feed.account"]({ topics: ["order"] }, as(alice)).pipe(
+              Stream.runForEach((message) => Queue.offer(heard, message)),
+              Effect.forkChild
+            )
+            const orders = Stream.filter(Stream.fromQueue(heard), isOrder)
+            yield* placed(exchange, alice, "before")
+            const last = yield* Stream.runHead(Stream.filter(orders, (message) => linksOf(message).includes("before")))
+            proxy.refuse()
+            assert.strictEqual((yield* Fiber.await(follower))._tag, "Failure")
+            return last
+          })
+        )
+        assert(before._tag === "Some")
+        const { seq, stream_id } = before.value.data
+        await create(exchange, alice, "meanwhile-1")
+        await create(exchange, alice, "meanwhile-2")
+        proxy.accept()
+        const after = await overWebSocket(cut, (client) =>
+          client["feed.account"]({ topics: ["order"], since: { stream_id, seq } }, as(alice)).pipe(
+            Stream.takeUntil((message) => isOrder(message) && linksOf(message).includes("meanwhile-2")),
+            Stream.runCollect
+          )
+        )
+        const [first, ...rest] = after
+        assert(first?.kind === "subscribed")
+        assert.isTrue(first.resume?.recovered)
+        let at = seq
+        for (const message of rest) {
+          assert(isOrder(message) && message.data.type === "update")
+          assert.strictEqual(message.data.prev_seq, at)
+          at = message.data.seq
+        }
+        assert.deepStrictEqual(rest.filter(isOrder).flatMap(linksOf), ["meanwhile-1", "meanwhile-2"])
+      } finally {
+        await proxy.close()
+      }
+    },
+    TIMEOUT
+  )
+
+  it(
+    "tell that they could not go on, and begin anew",
+    async () => {
+      const alice = await funded(exchange)
+      const [first, second] = await overHttp()(exchange, (client) =>
+        client["feed.account"]({ topics: ["order"], since: { stream_id: "another", seq: 1 } }, as(alice)).pipe(
+          Stream.take(2),
+          Stream.runCollect
+        )
+      )
+      assert(first?.kind === "subscribed" && second?.kind === "order")
+      assert.isFalse(first.resume?.recovered)
+      assert.strictEqual(second.data.type, "snapshot")
+    },
+    TIMEOUT
+  )
+
+  it(
+    "end when the credential does",
+    async () => {
+      const alice = await funded(exchange)
+      const { code, details } = await refusalOf(overWebSocket, exchange, (client) =>
+        client["feed.account"]({ topics: ["order"] }, as(alice)).pipe(
+          Stream.tap((message) => (isOrder(message) ? client["authorize.logout"](undefined, as(alice)) : Effect.void)),
+          Stream.runDrain
+        )
+      )
+      assert.strictEqual(code, "UNAUTHORIZED")
+      assert.strictEqual(details["close_code"], 4010)
+    },
+    TIMEOUT
+  )
+
+  it(
+    "know an API key by what it signs, as the procedures do",
+    async () => {
+      const alice = await funded(exchange)
+      const keys = newKeys()
+      const body = { public_key: keys.publicKey, scopes: ["read"] }
+      const { status } = await call(exchange, "POST", "/api/v1/user/api-keys", { token: alice.token, body })
+      assert.strictEqual(status, 201)
+      const [me, first] = await overWebSocket(exchange, (client) =>
+        Effect.gen(function* () {
+          const me = yield* client["user.me"](undefined, {
+            headers: apiKeyHeaders(keys, "GET", "/api/v1/user/me")
+          })
+          const stamp = { "x-timestamp-ms": String(Date.now()), "x-nonce": nonce() }
+          const signature = keys.sign(`SERVICE_WS|AUTH|${stamp["x-timestamp-ms"]}|${stamp["x-nonce"]}`)
+          const headers = { "x-api-key": keys.publicKey, "x-signature": signature, ...stamp }
+          const first = yield* Stream.runHead(client["feed.account"]({ topics: ["order"] }, { headers }))
+          return [me, first] as const
+        })
+      )
+      assert.strictEqual(me.user_id, alice.user_id)
+      assert.strictEqual(first._tag, "Some")
+      const refused = await refusalOf(overHttp(), exchange, (client) =>
+        client["authorize.logout"](undefined, { headers: apiKeyHeaders(keys, "POST", "/api/v1/authorize/logout") })
+      )
+      assert.strictEqual(refused.details["reason"], "BearerOnly")
+    },
+    TIMEOUT
+  )
+})
+
+describe("the end of the gateway", () => {
+  it(
+    "ends the streams with a word, and closes a socket that asks nothing in place of waiting for it",
+    async () => {
+      const exchange = await startExchange()
+      const idle = new WebSocket(`${exchange.wsUrl}/rpc`)
+      await once(idle, "open")
+      const closed = once(idle, "close")
+      const { code } = await refusalOf(overWebSocket, exchange, (client) =>
+        client["feed.market"]({ topics: ["trade.BTC-USDC"] }).pipe(
+          Stream.tap(() => Effect.sync(() => void exchange.close())),
+          Stream.runDrain
+        )
+      )
+      assert.strictEqual(code, "SERVICE_UNAVAILABLE")
+      // 1001: the server waited until its time was up
+      assert.strictEqual((await closed)[0], 1000)
+      await exchange.close()
+    },
+    TIMEOUT
+  )
+})
+
+describe("the limits", () => {
+  it(
+    "are those of the address that calls, whatever the call says of it",
+    async () => {
+      const exchange = await startExchange({
+        env: { RATE_LIMIT_MODE: "enforce", RATE_PUBLIC: "3", TRUSTED_PROXIES: "1", WS_CONNECTIONS_PER_IP: "1" }
+      })
+      try {
+        const from = (ip: string) => overHttp({ "x-forwarded-for": ip })
+        const time = (ip: string, said: string) =>
+          from(ip)(exchange, (client) =>
+            Effect.result(client["market.time"](undefined, { headers: { "x-forwarded-for": said } }))
+          )
+        for (let i = 0; i < 3; i++) assert.strictEqual((await time("203.0.113.1", `198.51.100.${i}`))._tag, "Success")
+        const fourth = await time("203.0.113.1", "198.51.100.9")
+        assert(fourth._tag === "Failure" && "code" in fourth.failure)
+        assert.strictEqual(fourth.failure.code, "RateLimitExceeded")
+        assert.strictEqual((await time("203.0.113.2", "203.0.113.1"))._tag, "Success")
+        const second = await refusalOf(from("203.0.113.3"), exchange, (client) =>
+          client["feed.market"]({ topics: ["trade.BTC-USDC"] }).pipe(
+            Stream.tap(() => Stream.runDrain(client["feed.market"]({ topics: ["trade.BTC-USDC"] }))),
+            Stream.runDrain
+          )
+        )
+        assert.strictEqual(second.code, "RateLimitExceeded")
+      } finally {
+        await exchange.close()
+      }
+    },
+    TIMEOUT
+  )
+})

@@ -1,0 +1,83 @@
+/** Every endpoint of the table as a procedure, called in each of the three ways. An endpoint without a procedure fails. */
+import { Cause, Effect, Schema } from "effect"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Derived, derived } from "../../src/rpc/api/Operations.ts"
+import { Rpcs } from "../../src/rpc/api/Rpcs.ts"
+import { basic } from "../e2e/Exchange.ts"
+import { rows } from "../spec/Endpoints.ts"
+import { operations } from "../spec/JsonSchema.ts"
+import { makeWorld, type World } from "../spec/World.ts"
+import { callers } from "./Callers.ts"
+
+const TIMEOUT = 60_000
+
+/** The endpoint as the table of the tests names it. */
+const keyOf = ({ method, path }: HttpApiEndpoint.Top): string =>
+  `${method} ${path
+    .replace(/^\/api\/v1(?=\/)/u, "")
+    .replaceAll(/:(\w+)/gu, "{$1}")
+    .replace(/(?<=.)\/$/u, "")}`
+
+/** A client whose procedures are named by a text. */
+type Functions = Readonly<
+  Record<
+    string,
+    (request: unknown, options: { readonly headers: Record<string, string> }) => Effect.Effect<unknown, unknown>
+  >
+>
+
+const decode = (schema: Schema.Top, value: unknown) =>
+  Schema.decodeUnknownEffect(schema as Schema.Codec<unknown, unknown>)(value)
+
+describe("the procedures", () => {
+  let world: World
+  beforeAll(async () => {
+    world = await makeWorld()
+  }, TIMEOUT)
+  afterAll(() => world?.exchange.close())
+
+  it("are those of the document, one for each operation", () => {
+    const keys = derived.map(({ endpoint }) => keyOf(endpoint))
+    const documented = operations.map(({ key }) => key).filter((key) => !key.startsWith("GET /api-docs/"))
+    assert.deepStrictEqual(keys.toSorted(), documented.toSorted())
+    for (const { rpc } of derived) assert.isTrue(Rpcs.requests.has(rpc._tag), rpc._tag)
+    assert.strictEqual(Rpcs.requests.size, derived.length + 2)
+    assert.deepStrictEqual(
+      keys.filter((key) => rows[key] === undefined),
+      [],
+      "add a row to test/spec/Endpoints.ts"
+    )
+  })
+
+  /** Calls a procedure well, and, where it needs credentials, without any; answers what is wrong. */
+  const judge = (functions: Functions, { endpoint, rpc }: Derived) =>
+    Effect.gen(function* () {
+      const { access, ok } = rows[keyOf(endpoint)]!
+      const { body, path, query, token = world.alice.token } = yield* Effect.promise(async () => ok(world))
+      const said = { params: path ?? {}, query: query ?? {}, payload: body }
+      const request = rpc.payloadSchema === Schema.Void ? undefined : yield* decode(rpc.payloadSchema, said)
+      const call = functions[rpc._tag]!
+      if (access !== "none") {
+        const refused = yield* Effect.flip(call(request, { headers: {} }))
+        if ((refused as { readonly code: string }).code !== "UNAUTHORIZED") return yield* Effect.fail(refused)
+      }
+      const headers = access === "basic" ? basic : access === "none" ? {} : { authorization: `Bearer ${token}` }
+      const answer = yield* call(request, { headers })
+      return typeof answer === "object" && answer !== null ? [] : [`${rpc._tag}: ${answer}`]
+    }).pipe(Effect.catchCause((cause) => Effect.succeed([`${rpc._tag}: ${Cause.pretty(cause)}`])))
+
+  for (const [way, caller] of Object.entries(callers)) {
+    it(
+      `are answered by ${way}, and refuse who is nobody`,
+      async () => {
+        const wrong = await caller(world.exchange, (client) =>
+          Effect.forEach(derived, (each) => judge(client as unknown as Functions, each))
+        )
+        assert.strictEqual(wrong.length, derived.length)
+        assert.deepStrictEqual(wrong.flat(), [])
+      },
+      TIMEOUT
+    )
+  }
+})
