@@ -124,6 +124,8 @@ export const run = async (options: Options): Promise<Outcome> => {
       until("everybody has the last trade", () => others.every(({ last }) => last === told))
     const half = Math.floor(stuck / 2)
     let slow = [...(await open("books", half)), ...(await open("lasting", stuck - half))]
+    /** Follows the same books and reads: what it gets is what was told. */
+    const [witness] = (await open("books", 1)) as [Reader]
 
     const measure = async (): Promise<Latency> => {
       // what was made before is not collected meanwhile, and everybody is awake
@@ -135,13 +137,17 @@ export const run = async (options: Options): Promise<Outcome> => {
     }
     /** Some stop reading until they are dealt with; answers what the others saw meanwhile. */
     const whileStuck = async (): Promise<Latency> => {
-      const before = new Map(slow.map((reader) => [reader, reader.frames]))
+      const before = new Map([witness, ...slow].map((reader) => [reader, reader.frames]))
+      const framesOf = (reader: Reader) => reader.frames - before.get(reader)!
       for (const { ws } of slow) ws.pause()
       await level(await door.told({ do: "fill", rounds, every_ms: round_ms }))
       const seen = await measure()
       for (const { ws } of slow) ws.resume()
       const told = await door.told({ do: "tick", count: 1, every_ms: 0 })
       await level(told)
+      const isLevel = ({ books }: Reader) =>
+        [...books.values()].every((book) => book.bids(1)[0]![1] === String(1 + told))
+      await until("the witness has the market's books", () => isLevel(witness))
       const again: Array<Reader> = []
       for (const reader of slow) {
         if (reader.kind === "lasting") {
@@ -150,11 +156,13 @@ export const run = async (options: Options): Promise<Outcome> => {
           else otherwise.push(`closed with ${reader.code}, ${reader.gaps} gaps`)
           continue
         }
-        const deepest = () => [...reader.books.values()].map((book) => book.bids(1)[0]![1])
-        await until("a book is the market's again", () => deepest().every((qty) => qty === String(1 + told)))
-        const frames = reader.frames - before.get(reader)!
-        if (reader.code === undefined && reader.faults === 0 && frames < 4 * rounds) conflated++
-        else otherwise.push(`open: ${reader.code === undefined}, ${reader.faults} faults, ${frames} frames`)
+        await until("a book is the market's again", () => isLevel(reader))
+        const frames = framesOf(reader)
+        if (reader.code === undefined && reader.faults === 0 && frames < framesOf(witness)) conflated++
+        else
+          otherwise.push(
+            `open: ${reader.code === undefined}, ${reader.faults} faults, ${frames} frames of ${framesOf(witness)}`
+          )
         again.push(reader)
       }
       slow = [...again, ...(await open("lasting", stuck - half))]
