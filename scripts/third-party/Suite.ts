@@ -9,8 +9,21 @@ import { UPSTREAM } from "../../test/e2e/Exchange.ts"
 import { freePort } from "./Prism.ts"
 import { run, start } from "./Tools.ts"
 
-/** The stories and reads of users; files that count requests, send broken bodies or stop backends are left to `npm test`. */
-const files = ["Conditional", "Foreign", "Reads", "Story"]
+/** All but the files that count requests, send broken bodies or stop what they ask: those are left to `npm test`. */
+const files = [
+  "Admission",
+  "Auth",
+  "Commands",
+  "Competition",
+  "Conditional",
+  "Expiry",
+  "Foreign",
+  "Holdings",
+  "KeyRotation",
+  "Reads",
+  "Story",
+  "Users"
+]
 
 interface Router {
   readonly server: Server
