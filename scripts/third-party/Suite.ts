@@ -11,7 +11,6 @@ import { run, start } from "./Tools.ts"
 
 /** All but the files that count requests, send broken bodies or stop what they ask: those are left to `npm test`. */
 const files = [
-  "Admission",
   "Auth",
   "Commands",
   "Competition",
