@@ -65,7 +65,6 @@ export const mount = (session: Session): void => {
     if (target instanceof Node && !menu.contains(target)) menu.open = false
   })
   place("account").append(money, faucet, signIn, menu, Theme.toggle())
-  setText(place("environment"), hasFaucet ? environment : "")
 
   drawn([session.who, session.key], () => {
     const { value } = session.who

@@ -20,7 +20,16 @@ export interface Built {
   readonly brotli: number
 }
 
-const bundler = () => import("esbuild").catch(() => undefined)
+/** The bundler, if it works here: its program comes in an optional package. */
+const bundler = async () => {
+  try {
+    const esbuild = await import("esbuild")
+    await esbuild.transform("")
+    return esbuild
+  } catch {
+    return undefined
+  }
+}
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 10)
 

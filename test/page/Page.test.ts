@@ -16,12 +16,14 @@ import { takePictures } from "./Pictures.ts"
 const BYTES_MAX = 300_000
 /** Requests without credentials that an address has a minute: a page that is opened must leave most of them. */
 const OPENING_REQUESTS_MAX = 10
-const SLOW = { timeout: 30_000 }
+/** Waits for what must come, however busy the machine is, in ms. */
+const SLOW = { timeout: 60_000 }
+const READY_MS = 120_000
 
 /** What the browser itself notes while there is no gateway to connect to. */
 const isOutage = (text: string): boolean => /WebSocket connection to|ERR_CONNECTION_(?:REFUSED|RESET)/u.test(text)
 
-describe.skipIf(!hasChromium)("the market page", { timeout: 180_000 }, () => {
+describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   let built: ReadonlyArray<Built> | undefined
   let browser: Browser
   let dataDir: string
@@ -29,7 +31,12 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 180_000 }, () => {
   let gateway: GatewayProcess
   /** The index stands still, so that the book does. */
   const start = () =>
-    startGateway({ dataDir, port, env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50" } })
+    startGateway({
+      dataDir,
+      port,
+      ready_ms: READY_MS,
+      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50" }
+    })
 
   beforeAll(async () => {
     built = await build()
@@ -37,12 +44,12 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 180_000 }, () => {
     port = await freePort()
     gateway = await start()
     browser = await launch()
-  }, 120_000)
+  }, 2 * READY_MS)
   afterAll(async () => {
     await browser?.close()
     await gateway?.stop()
     rmSync(dataDir, { recursive: true, force: true })
-  })
+  }, READY_MS)
 
   /** A page that writes down whatever is wrong with it. */
   const open = async () => {

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Browser, Page } from "playwright-core"
 import { assert } from "vitest"
 import { startGateway } from "../../scripts/GatewayProcess.ts"
@@ -15,22 +15,26 @@ import { Client, Wallet } from "../../src/client/index.ts"
 
 const folder = fileURLToPath(new URL("../../docs/images/", import.meta.url))
 const BYTES_MAX = 300_000
-const SLOW = { timeout: 30_000 }
+const SLOW = { timeout: 60_000 }
+const READY_MS = 120_000
 /** How much faster the clock runs while the hours are made, and how many are made. */
-const SPEED = 60
-const HOURS = 1.5
+const SPEED = 12
+const HOURS = 0.75
 const HOUR_MS = 3_600_000
 /** Pause between two trades of the hours, in ms of the real clock. */
-const TRADE_MS = 120
+const TRADE_MS = 200
 
 /** Trades a little with the maker, now here, now there, until the hours are over. */
 const wander = (baseUrl: string, until_ms: number) =>
   Effect.gen(function* () {
     const client = yield* Client.make({ baseUrl })
     yield* client.syncTime
-    yield* client.login(Wallet.fromSeed("07".repeat(32)))
-    const sub_account_address = (yield* client.user.subAccounts()).list[0]!.sub_account_address
-    yield* client.account.faucet({ payload: { sub_account_address, asset: "USDC", amount: "100000" } })
+    // a pause of this machine is a long one by the fast clock: the gateway may call its backend slow for a moment
+    const patiently = Effect.retry({ schedule: Schedule.spaced("500 millis"), times: 100 })
+    yield* patiently(client.login(Wallet.fromSeed("07".repeat(32))))
+    const { list } = yield* patiently(client.user.subAccounts())
+    const { sub_account_address } = list[0]!
+    yield* patiently(client.account.faucet({ payload: { sub_account_address, asset: "USDC", amount: "100000" } }))
     for (let i = 0; Date.now() < until_ms; i++) {
       // long and short in turns, so that it never holds much
       const side = Math.sin(i * 12.9898) > Math.sin(i / 9) * 0.4 ? "Buy" : "Sell"
@@ -68,6 +72,7 @@ export const takePictures = async (browser: Browser): Promise<void> => {
   try {
     const fast = await startGateway({
       dataDir,
+      ready_ms: READY_MS,
       env: {
         ...env,
         LD_PRELOAD: library,
@@ -79,7 +84,7 @@ export const takePictures = async (browser: Browser): Promise<void> => {
     await Effect.runPromise(wander(fast.url, Date.now() + (HOURS * HOUR_MS) / SPEED))
     await fast.stop()
 
-    const gateway = await startGateway({ dataDir, env })
+    const gateway = await startGateway({ dataDir, env, ready_ms: READY_MS })
     mkdirSync(folder, { recursive: true })
     for (const [width, height, size] of [
       [1440, 900, "desktop"],

@@ -28,12 +28,12 @@ describe("a price within levels", () => {
   })
 })
 
-describe("the preview of an order", { timeout: 60_000 }, () => {
+describe("the preview of an order", { timeout: 120_000 }, () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ env: { INDEX_SOURCE: "manual" } })
-  })
-  afterAll(() => exchange?.close())
+  }, 120_000)
+  afterAll(() => exchange?.close(), 60_000)
 
   const listOf = async <A>(path: string, token: string): Promise<ReadonlyArray<A>> =>
     (await call(exchange, "GET", `/api/v1${path}`, { token })).body.list
