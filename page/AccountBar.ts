@@ -1,13 +1,11 @@
 /** Who is signed in and with how much: the way in, the faucet, and what to know of the wallet's key. */
-import { HashMap } from "effect"
 import { fact, h, place, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
 import { doing, note } from "./Notes.ts"
-import type { Session } from "./Session.ts"
+import { COLLATERAL, type Session } from "./Session.ts"
 import * as Theme from "./Theme.ts"
 
-const USDC = "USDC"
 /** What one press of the faucet gives, in USDC. */
 const FAUCET = "10000"
 const PRODUCTION = "production"
@@ -37,14 +35,19 @@ export const mount = (session: Session): void => {
   })
   const faucet = h(
     "button",
-    { type: "button", id: "faucet", title: `${FAUCET} ${USDC} of test money`, onclick: () => doing(faucet, give) },
+    {
+      type: "button",
+      id: "faucet",
+      title: `${FAUCET} ${COLLATERAL} of test money`,
+      onclick: () => doing(faucet, give)
+    },
     "Faucet"
   )
   const give = async (): Promise<void> => {
     const { value } = session.who
     if (value === undefined) return
-    await session.ask().faucet({ sub_account_address: value.address, asset: USDC, amount: FAUCET })
-    note("good", `${Format.grouped(FAUCET, 0)} ${USDC} came from the faucet`)
+    await session.ask().faucet({ sub_account_address: value.address, asset: COLLATERAL, amount: FAUCET })
+    note("good", `${Format.grouped(FAUCET, 0)} ${COLLATERAL} came from the faucet`)
   }
   const [name, key, account, words] = [h("span"), h("code"), h("code"), h("p", { class: "dim" })]
   const signOut = h(
@@ -83,9 +86,7 @@ export const mount = (session: Session): void => {
     setText(words, wordsOf(value.key.guarded))
   })
   drawn([session.account, session.who], () => {
-    const balance = [...HashMap.values(session.account.value.balances)].find(
-      ({ asset, sub_account_address }) => asset === USDC && sub_account_address === session.who.value?.address
-    )
+    const balance = session.balance()
     setText(equity.value, balance === undefined ? "–" : Format.money(balance.equity))
     setText(free.value, balance === undefined ? "–" : Format.money(balance.available_balance))
   })

@@ -216,6 +216,13 @@ export const mount = (market: Market, session: Session): void => {
     reload()
   })
   drawn([market.tickers], () => followMark(market.ticker))
+  // candles that closed while there was no connection are told by nobody
+  let wasLive = true
+  drawn([market.line], () => {
+    const isLive = market.line.value.state.type === "live"
+    if (isLive && !wasLive && market.line.value.returned) reload()
+    wasLive = isLive
+  })
   drawn([session.fills], drawFills)
   drawn([session.account, market.instrument], drawLines)
 }

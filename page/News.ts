@@ -29,8 +29,9 @@ export const newsOf = (order: Order): { readonly tone: Tone; readonly text: stri
   }
 }
 
-/** Tells of every order that an event changed; a snapshot is no news. */
+/** Tells of every order that an event changed, a snapshot being no news, and that one was signed out. */
 export const tell = (event: FeedEvent): void => {
+  if (event.kind === "state" && event.state.type === "ended") note("bad", `Signed out: ${event.state.reason}`)
   if (event.kind !== "order" || event.data.type !== "update") return
   for (const order of event.data.list) {
     const news = newsOf(order)

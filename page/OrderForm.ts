@@ -1,40 +1,14 @@
-/** Order entry: what is written is checked by the market's own rules, and what it would ask of the account is shown before it is sent. */
-import { HashMap } from "effect"
+/** Order entry: the form, what it would ask of the account before it is sent, and the sending. */
 import * as Decimal from "../src/domain/Decimal.ts"
-import * as OrderRules from "../src/domain/OrderRules.ts"
-import type { Position } from "../src/domain/Position.ts"
 import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
+import { type Draft, judge, type Judged, type Kind, kinds } from "./Draft.ts"
 import { fact, h, place, setAttribute, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 import { doing, note } from "./Notes.ts"
-import { preview, type Preview, priceWithin, protectivePrice, tiersOf } from "./Preview.ts"
+import type { Preview } from "./Preview.ts"
 import type { Session } from "./Session.ts"
-
-type Side = "Buy" | "Sell"
-/** How an order meets the book: words of the trade, each with what is sent for it. */
-const kinds = {
-  Limit: { order_type: "Limit", time_in_force: "GTC" },
-  Market: { order_type: "Market", time_in_force: "IOC" },
-  "Post only": { order_type: "Limit", time_in_force: "PostOnly" },
-  IOC: { order_type: "Limit", time_in_force: "IOC" },
-  FOK: { order_type: "Limit", time_in_force: "FOK" }
-} as const
-type Kind = keyof typeof kinds
-
-interface Draft {
-  readonly side: Side
-  readonly kind: Kind
-  readonly price: string
-  readonly qty: string
-  readonly reduceOnly: boolean
-}
-
-const USDC = "USDC"
-
-/** Either what is wrong with what was written, or what it would come to. */
-type Judged = { readonly wrong: string } | { readonly preview: Preview | undefined }
 
 export const mount = (market: Market, session: Session): { readonly setPrice: (price: string) => void } => {
   const draft = new Live<Draft>({ side: "Buy", kind: "Limit", price: "", qty: "", reduceOnly: false })
@@ -44,16 +18,11 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
 
   // ---- what is known
 
-  /** Of the records of the account, those of the sub-account that the page trades with. */
-  const own = <A extends { readonly sub_account_address: string }>(
-    records: HashMap.HashMap<string, A>
-  ): ReadonlyArray<A> =>
-    [...HashMap.values(records)].filter(({ sub_account_address }) => sub_account_address === session.who.value?.address)
-  const positionHere = (): Position | undefined =>
-    own(session.account.value.positions).find((position) => position.symbol === market.symbol)
-  const leverageHere = (): string | undefined => positionHere()?.leverage ?? leverages.value.get(market.symbol)
-  const balanceHere = () => own(session.account.value.balances).find(({ asset }) => asset === USDC)
-
+  const leverageHere = (): string | undefined => {
+    const { symbol } = market
+    const position = session.own(session.account.value.positions).find((each) => each.symbol === symbol)
+    return position?.leverage ?? leverages.value.get(symbol)
+  }
   const readLeverage = async (): Promise<void> => {
     const { symbol } = market
     if (session.who.value === undefined || leverages.value.has(symbol)) return
@@ -62,44 +31,7 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     if (found !== undefined) leverages.set(new Map([...leverages.value, [symbol, found.leverage]]))
   }
 
-  /** The price that the order is judged at: its own, or what the book would give. */
-  const priceOf = ({ kind, price, side }: Draft, qty: bigint): bigint | undefined => {
-    if (kind !== "Market") return Decimal.parse(price)
-    const book = market.book.value
-    const levels = side === "Buy" ? book?.asks() : book?.bids()
-    return priceWithin(levels ?? [], qty, side, Decimal.parse(market.instrument.value.price_filter.tick_size))
-  }
-
-  const judge = (asked: Draft): Judged | undefined => {
-    const { kind, price, qty, reduceOnly, side } = asked
-    if (qty === "" || (kind !== "Market" && price === "")) return undefined
-    const instrument = market.instrument.value
-    const rules = OrderRules.make({ ...instrument.price_filter, ...instrument.lot_size_filter })
-    const isMarket = kind === "Market"
-    const ticks = isMarket ? undefined : OrderRules.checkPrice(rules, price)
-    if (typeof ticks === "object") return { wrong: ticks.message }
-    const lots = OrderRules.checkQty(rules, qty, isMarket, false)
-    if (typeof lots === "object") return { wrong: lots.message }
-    const small = ticks === undefined || reduceOnly ? undefined : OrderRules.checkNotional(rules, ticks, lots)
-    if (small !== undefined) return { wrong: small.message }
-    const [scaledQty, balance, ticker, leverage] = [Decimal.parse(qty), balanceHere(), market.ticker, leverageHere()]
-    const scaledPrice = priceOf(asked, scaledQty)
-    if (scaledPrice === undefined) return { wrong: "the book does not hold this much" }
-    if (balance === undefined || ticker === undefined || leverage === undefined) return { preview: undefined }
-    const { orders, positions } = session.account.value
-    const standing = {
-      available: Decimal.parse(balance.available_balance),
-      wallet: Decimal.parse(balance.wallet_balance),
-      positions: own(positions),
-      orders: own(orders),
-      leverage: Decimal.parse(leverage),
-      mark: Decimal.parse(ticker.mark_price)
-    }
-    const tiers = tiersOf(market.tiers.filter((tier) => tier.symbol === instrument.symbol))
-    const bound = isMarket ? protectivePrice(instrument, standing.mark, side) : scaledPrice
-    const order = { side, price: scaledPrice, bound, qty: scaledQty, reduceOnly }
-    return { preview: preview(instrument, tiers, standing, order) }
-  }
+  const judged = (): Judged | undefined => judge(draft.value, market, session, leverageHere())
 
   // ---- what is seen
 
@@ -193,9 +125,9 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     const asked = draft.value
     const { who } = session
     if (who.value === undefined) return session.signIn()
-    const judged = judge(asked)
-    if (judged === undefined) throw new Error(asked.kind === "Market" ? "write a size" : "write a price and a size")
-    if ("wrong" in judged) throw new Error(judged.wrong)
+    const verdict = judged()
+    if (verdict === undefined) throw new Error(asked.kind === "Market" ? "write a size" : "write a price and a size")
+    if ("wrong" in verdict) throw new Error(verdict.wrong)
     const body: CreateOrderBody = {
       sub_account_address: who.value.address,
       symbol: market.symbol,
@@ -231,8 +163,8 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   })
   drawn([draft, market.instrument, market.book, market.tickers, session.account, session.who, leverages], () => {
     const { kind, side } = draft.value
-    const judged = judge(draft.value)
-    const shown = judged !== undefined && "preview" in judged ? judged.preview : undefined
+    const now = judged()
+    const shown = now !== undefined && "preview" in now ? now.preview : undefined
     const money = (of: (preview: Preview) => bigint): string =>
       shown === undefined ? "–" : Format.money(Decimal.format(of(shown)))
     priceField.hidden = kind === "Market"
@@ -250,7 +182,7 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     )
     setText(
       facts.after.value,
-      shown === undefined ? available(balanceHere()?.available_balance) : money((p) => p.availableAfter)
+      shown === undefined ? available(session.balance()?.available_balance) : money((p) => p.availableAfter)
     )
     const liquidation = shown?.liquidation
     const places = Format.placesOf(market.instrument.value.price_filter.tick_size)
@@ -258,7 +190,7 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
       facts.liquidation.value,
       liquidation === undefined ? "–" : Format.grouped(Decimal.format(liquidation), places)
     )
-    const wrong = judged !== undefined && "wrong" in judged ? judged.wrong : undefined
+    const wrong = now !== undefined && "wrong" in now ? now.wrong : undefined
     setText(verdict, wrong ?? (shown?.isAffordable === false ? "more margin than is available" : ""))
     setAttribute(qty, "aria-invalid", String(wrong !== undefined && qty.value !== ""))
     const isIn = session.who.value !== undefined

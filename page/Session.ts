@@ -1,11 +1,12 @@
 /** Who is signed in, and all that is theirs: the account as the private feed tells it, fills, and what may be asked. */
-import { Effect } from "effect"
+import { Effect, HashMap } from "effect"
 import * as Account from "../src/client/Account.ts"
 import { isPassing } from "../src/client/Backoff.ts"
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
 import * as Wallet from "../src/client/Wallet.ts"
 import type { Execution } from "../src/domain/Execution.ts"
 import { privateTopics } from "../src/domain/Topic.ts"
+import type { BalanceRecord } from "../src/ws/api/TopicData.ts"
 import { follow, type Following } from "./Following.ts"
 import { Live } from "./Frame.ts"
 import * as Keys from "./Keys.ts"
@@ -14,6 +15,8 @@ import * as Rest from "./Rest.ts"
 
 /** Remembers that the owner of the key was signed in, so that the page signs in again by itself. */
 const STAYS = "trading-gateway/signed-in"
+
+export const COLLATERAL = "USDC"
 
 export interface SignedIn {
   readonly key: Keys.Key
@@ -71,6 +74,11 @@ export class Session {
   /** Signs out; the key stays in the browser. */
   async signOut(): Promise<void> {
     const leaving = this.ask()
+    this.leave()
+    await leaving.logout()
+  }
+
+  private leave(): void {
     this.following?.stop()
     this.following = undefined
     localStorage.removeItem(STAYS)
@@ -78,7 +86,15 @@ export class Session {
     this.account.set(Account.empty)
     this.fills.set([])
     this.returned.set(undefined)
-    await leaving.logout()
+  }
+
+  /** Of the records of the account, those of the sub-account that the page trades with. */
+  own<A extends { readonly sub_account_address: string }>(records: HashMap.HashMap<string, A>): ReadonlyArray<A> {
+    return [...HashMap.values(records)].filter((record) => record.sub_account_address === this.who.value?.address)
+  }
+  /** The collateral of that sub-account. */
+  balance(): BalanceRecord | undefined {
+    return this.own(this.account.value.balances).find(({ asset }) => asset === COLLATERAL)
   }
 
   /** What the one who is signed in may ask. */
@@ -119,6 +135,8 @@ export class Session {
       if (!event.recovered) this.readFills().catch(() => {})
     }
     this.onEvent(event)
+    // the token is good for nothing any more, and there is no other: who wants to go on signs in again
+    if (event.kind === "state" && event.state.type === "ended") this.leave()
   }
 }
 
