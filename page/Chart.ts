@@ -74,7 +74,7 @@ const picture = (container: HTMLElement) => {
       },
       grid: { vertLines: { color: line }, horzLines: { color: line } },
       rightPriceScale: { borderColor: line },
-      timeScale: { borderColor: line, timeVisible: true, secondsVisible: false, rightOffset: 4 }
+      timeScale: { borderColor: line, timeVisible: true, secondsVisible: false, rightOffset: 6, barSpacing: 10 }
     })
     candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
   }
@@ -100,6 +100,7 @@ export const mount = (market: Market, session: Session): void => {
 
   /** Bars that are shown, by time; the newest is replaced as it grows. */
   let shown = new Map<UTCTimestamp, CandlestickData<UTCTimestamp>>()
+  let traded = new Map<number, Candle>()
   let newest: CandlestickData<UTCTimestamp> | undefined
   let ofTrades = true
   /** Counts what was asked for, so that an answer that comes too late is left out. */
@@ -130,7 +131,8 @@ export const mount = (market: Market, session: Session): void => {
       priceFormat: { type: "price", precision: Format.placesOf(tick_size), minMove: Number(tick_size) }
     })
     candles.setData(bars)
-    volume.setData(trades.toReversed().map(volumeOf))
+    traded = new Map(trades.toReversed().map((candle) => [candle.start_time, candle]))
+    drawVolume()
     chart.timeScale().scrollToRealTime()
     setText(source, ofTrades ? "trades, UTC" : "mark price, UTC (no trades yet)")
     setAttribute(container, "aria-label", `Candles of ${symbol}, ${names[interval as keyof typeof names]}`)
@@ -159,6 +161,8 @@ export const mount = (market: Market, session: Session): void => {
     markers.setMarkers(marks)
     setAttribute(container, "data-fills", String(marks.length))
   }
+
+  const drawVolume = (): void => volume.setData([...traded.values()].map(volumeOf))
 
   const drawLines = (): void => {
     for (const line of lines) candles.removePriceLine(line)
@@ -202,11 +206,14 @@ export const mount = (market: Market, session: Session): void => {
     if (!ofTrades) return list.some(({ trade_count }) => trade_count > 0) ? reload() : undefined
     for (const candle of list) {
       put(barOf(candle))
-      if (newest?.time === timeOf(candle.start_time)) volume.update(volumeOf(candle))
+      if (newest?.time !== timeOf(candle.start_time)) continue
+      traded.set(candle.start_time, candle)
+      volume.update(volumeOf(candle))
     }
   }
   drawn([theme], () => {
     paint()
+    drawVolume()
     drawFills()
     drawLines()
   })

@@ -49,8 +49,8 @@ const trade = async (page: Page): Promise<void> => {
   await page.locator("#sign-in").click(SLOW)
   await page.locator("#faucet").click(SLOW)
   await page.locator(".money", { hasText: "10,000.00" }).waitFor(SLOW)
-  await page.locator(".rung.ask >> nth=-1").click(SLOW)
-  await page.locator("#qty").fill("0.08", SLOW)
+  await page.locator(".rung.ask >> nth=-5").click(SLOW)
+  await page.locator("#qty").fill("0.5", SLOW)
   await page.locator(".submit").click(SLOW)
   await page.locator("#panel-Positions tbody tr").first().waitFor(SLOW)
   for (const rung of [3, 6]) {
@@ -63,6 +63,8 @@ const trade = async (page: Page): Promise<void> => {
   await page.locator("#qty").fill("0.05", SLOW)
   // the notes have gone by then
   await page.locator("#notes:empty").waitFor({ ...SLOW, state: "attached" })
+  await page.evaluate(() => scrollTo(0, 0))
+  await page.mouse.move(0, 0)
 }
 
 export const takePictures = async (browser: Browser): Promise<void> => {
@@ -88,7 +90,7 @@ export const takePictures = async (browser: Browser): Promise<void> => {
     mkdirSync(folder, { recursive: true })
     for (const [width, height, size] of [
       [1440, 900, "desktop"],
-      [390, 844, "phone"]
+      [390, 1300, "phone"]
     ] as const) {
       const context = await browser.newContext({
         viewport: { width, height },
