@@ -35,6 +35,8 @@ const names: Record<(typeof intervals)[number], string> = {
   D: "1 d"
 }
 const SECOND_MS = 1_000
+/** Pause before candles are asked for again, where the gateway could not answer, in ms. */
+const AGAIN_MS = 2_000
 
 const timeOf = (ms: number): UTCTimestamp => Math.floor(ms / SECOND_MS) as UTCTimestamp
 const barOf = ({ close, high, low, open, start_time }: PriceCandle): CandlestickData<UTCTimestamp> => ({
@@ -139,7 +141,11 @@ export const mount = (market: Market, session: Session): void => {
     drawFills()
   }
   const reload = (): void => {
-    load().catch(complain)
+    load().catch((error: unknown) => {
+      const isAway = error instanceof Rest.Refused && (error.status === 0 || error.status === 503)
+      if (isAway) setTimeout(reload, AGAIN_MS)
+      else complain(error)
+    })
   }
 
   const drawFills = (): void => {

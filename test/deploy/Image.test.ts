@@ -24,7 +24,7 @@ describe("the image", { timeout: 120_000 }, () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "gateway-image-"))
     image = build(".", folder)
-  }, 300_000)
+  }, 600_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   /** The exit code of the image's health check, as the engine would run it. */

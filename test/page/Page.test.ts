@@ -20,8 +20,8 @@ const OPENING_REQUESTS_MAX = 10
 const SLOW = { timeout: 60_000 }
 const READY_MS = 120_000
 
-/** What the browser itself notes while there is no gateway to connect to. */
-const isOutage = (text: string): boolean => /WebSocket connection to|ERR_CONNECTION_(?:REFUSED|RESET)/u.test(text)
+/** What the browser itself notes while there is no gateway to connect to, or one that is not ready. */
+const isOutage = (text: string): boolean => /WebSocket connection to|net::ERR_|status of 503/u.test(text)
 
 describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   let built: ReadonlyArray<Built> | undefined

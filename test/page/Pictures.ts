@@ -17,10 +17,11 @@ const folder = fileURLToPath(new URL("../../docs/images/", import.meta.url))
 const BYTES_MAX = 300_000
 const SLOW = { timeout: 60_000 }
 const READY_MS = 120_000
-/** How much faster the clock runs while the hours are made, and how many are made. */
+/** How much faster the clock runs while the hours are made, and how many are made: it must not pass the real one. */
 const SPEED = 12
 const HOURS = 0.75
 const HOUR_MS = 3_600_000
+const BEHIND_MS = 90_000
 /** Pause between two trades of the hours, in ms of the real clock. */
 const TRADE_MS = 200
 
@@ -72,6 +73,7 @@ export const takePictures = async (browser: Browser): Promise<void> => {
   const env = { LOG_LEVEL: "error", DRAIN_MS: "50", RATE_LIMIT_MODE: "off" }
   const library = execFileSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], { encoding: "utf8" }).trim()
   try {
+    const over_ms = Date.now() + (HOURS * HOUR_MS - BEHIND_MS) / (SPEED - 1)
     const fast = await startGateway({
       dataDir,
       ready_ms: READY_MS,
@@ -83,7 +85,7 @@ export const takePictures = async (browser: Browser): Promise<void> => {
         LOGIN_WINDOW_MS: String(24 * HOUR_MS)
       }
     })
-    await Effect.runPromise(wander(fast.url, Date.now() + (HOURS * HOUR_MS) / SPEED))
+    await Effect.runPromise(wander(fast.url, over_ms))
     await fast.stop()
 
     const gateway = await startGateway({ dataDir, env, ready_ms: READY_MS })
