@@ -5,8 +5,10 @@ import * as Format from "./Format.ts"
 
 /** Silence of an open connection after which the data is called old, in ms: tickers come at least every 10 s. */
 export const STALE_MS = 12_000
-/** Time for which a return is told, in ms. */
-export const RETURN_MS = 15_000
+/** Time for which a return is told, in ms, from when the market is back too. */
+export const RETURN_MS = 30_000
+/** So long after the account the market may come back for both to be one return, in ms. */
+export const TOGETHER_MS = 60_000
 
 export interface Seen {
   readonly now_ms: number
@@ -49,7 +51,8 @@ export const truthOf = ({ heard_ms, market, now_ms, own, ping_ms, returned }: Se
     const known = "Orders and positions are shown as they were last known."
     return { tone: "bad", text: `${lostWords("Connection to your account", own, now_ms)} ${known}`, stale: false }
   }
-  if (returned !== undefined && now_ms - returned.at_ms < RETURN_MS) {
+  const back_ms = returned === undefined ? 0 : Math.max(returned.at_ms, market.since_ms)
+  if (returned !== undefined && now_ms - back_ms < RETURN_MS && back_ms - returned.at_ms < TOGETHER_MS) {
     const at = Format.clock(returned.at_ms)
     return returned.recovered
       ? { tone: "good", text: `Back since ${at}: resumed, nothing of your account was missed.`, stale: false }

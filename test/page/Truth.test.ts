@@ -1,7 +1,7 @@
 /** What the banner says, case by case: it never calls old data live. */
 import { assert, describe, it } from "vitest"
 import type { FeedState } from "../../src/client/FeedEvent.ts"
-import { RETURN_MS, type Seen, STALE_MS, truthOf } from "../../page/Truth.ts"
+import { RETURN_MS, type Seen, STALE_MS, TOGETHER_MS, truthOf } from "../../page/Truth.ts"
 
 const now_ms = 1_767_225_600_000
 const line = (state: FeedState, before_ms = 3_000, returned = true) => ({
@@ -48,9 +48,15 @@ describe("the banner", () => {
     assert.include(text, "revoked. Sign in again.")
   })
   it("tells for a while whether anything was missed, then that it is live", () => {
-    const back = (recovered: boolean, at_ms: number) => truthOf({ ...well, own: live, returned: { recovered, at_ms } })
-    assert.match(back(true, now_ms).text, /resumed, nothing of your account was missed/u)
-    assert.match(back(false, now_ms).text, /read anew/u)
-    assert.match(back(true, now_ms - RETURN_MS).text, /^Live/u)
+    const back = (recovered: boolean, before_ms: number, market_before_ms = before_ms) => {
+      const market = line({ type: "live", resume: undefined }, market_before_ms)
+      return truthOf({ ...well, market, own: live, returned: { recovered, at_ms: now_ms - before_ms } }).text
+    }
+    assert.match(back(true, 0), /resumed, nothing of your account was missed/u)
+    assert.match(back(false, 0), /read anew/u)
+    assert.match(back(true, RETURN_MS), /^Live/u)
+    // the market came back later: only now can it be said; or it was another loss, hours after
+    assert.match(back(true, RETURN_MS, 0), /resumed/u)
+    assert.match(back(true, TOGETHER_MS, 0), /^Live/u)
   })
 })
