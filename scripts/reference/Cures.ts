@@ -13,8 +13,8 @@ const because = (cause: string, cure: string): Cure => ({ cause, cure })
 
 export const cures: Readonly<Record<Reason, Cure>> = {
   MalformedRequest: because(
-    "The bytes are no HTTP/1.1 request, or the path or query is not well encoded.",
-    "Use an HTTP library; percent-encode values."
+    "The bytes are no HTTP/1.1 request, `Host` is missing, or an upgrade lacks what RFC 6455 asks for.",
+    "Use a library for HTTP or WebSocket."
   ),
   RequestTimeout: because(
     "Head or body did not arrive in time.",
@@ -96,7 +96,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "The nonce was used before: the same request was sent twice, or the random numbers repeat.",
     "Make a new nonce and a new signature for every request, for each repetition too."
   ),
-  AmbiguousAuth: because("A bearer token and headers of an API key came together.", "Send one of the two."),
+  AmbiguousAuth: because(
+    "A bearer token and headers of an API key came together, or `Authorization` came twice.",
+    "Send one of the two."
+  ),
   MissingToken: because(
     "The endpoint needs credentials and there are none.",
     "Send `Authorization: Bearer …`, or the four headers of an API key."
@@ -153,7 +156,7 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "Take `api_key_id` from `/user/api-keys`; it is not the public key."
   ),
   CompetitionNotFound: because(
-    "There is no such competition, or it is a draft.",
+    "There is no such competition.",
     "Take the id from `/user/competitions`."
   ),
   ReferralCodeNotFound: because("Nobody has this referral code.", "Look at the code again."),
@@ -207,7 +210,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "Make a new key; revoked ones never come back."
   ),
   SlugTaken: because("Another competition has this slug.", "Choose another one."),
-  CompetitionStarted: because("A published competition keeps its terms.", "Cancel it and make another one."),
+  CompetitionStarted: because(
+    "A published competition keeps its terms.",
+    "Change its description, or cancel it and make another one; once prizes are granted it stays as it is."
+  ),
   AlreadyClaimed: because("The reward is paid.", "Nothing."),
   NotEmpty: because("A sub-account with money, or the first one, cannot be deleted.", "Transfer the balance away."),
   DuplicateRequestId: because(

@@ -49,7 +49,10 @@ export const rejects: Readonly<Record<RejectReason, Cure | undefined>> = {
     "The reference price was at or beyond the trigger already.",
     "Send it without a trigger."
   ),
-  EcInvalidQty: because("An amend asked for no more than is filled.", "Cancel what is left in place of it."),
+  EcInvalidQty: because(
+    "An amend asked for no more than is filled, or for a quantity of an order that closes a whole position.",
+    "Cancel the order in place of it."
+  ),
   EcInvalidPriceScale: undefined,
   EcOthers: undefined,
   EcDuplicatedClOrdId: undefined,
