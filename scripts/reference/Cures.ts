@@ -41,7 +41,7 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   UnknownField: because(
     "A key of the body has an upper-case letter.",
-    "Write it in snake_case: `reduce_only`, not `reduceOnly`. `field` names it."
+    "Write it in snake_case: `reduce_only`, not `reduceOnly`. `field` names it, `nearest` the known name."
   ),
   MissingField: because("A required field is absent, empty or null.", "Send the field that `field` names."),
   InvalidField: because(
@@ -58,11 +58,11 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   NotMultipleOfStep: because(
     "The quantity lies between two steps of the market.",
-    "Round to `lot_size_filter.qty_step` of `/market/instruments-info`; `step` tells it."
+    "Take one of `nearest`, or round to `step`: `lot_size_filter.qty_step` of `/market/instruments-info`."
   ),
   NotMultipleOfTick: because(
     "The price lies between two ticks of the market.",
-    "Round to `price_filter.tick_size` of `/market/instruments-info`; `step` tells it."
+    "Take one of `nearest`, or round to `step`: `price_filter.tick_size` of `/market/instruments-info`."
   ),
   OutOfRange: because(
     "A number lies beyond a limit: of the market, of the account, or of the parameter.",
@@ -74,7 +74,7 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   InvalidSignature: because(
     "The signature is not that of the expected message by this key.",
-    "Sign the exact bytes of [Signing](../protocol.md#signing): no newline at the end, the path with `/api/v1` and its query, the method in capitals, the body's hash where it is asked."
+    "Sign the exact bytes of [Signing](../protocol.md#signing): no newline at the end, the path with `/api/v1` and its query, the method in capitals, the body's hash where it is asked. Outside production `signed_string` is what was verified: compare it with yours, byte by byte."
   ),
   InvalidPublicKey: because(
     "The key is not 32 bytes in an accepted form, is no point of the curve, or does not belong to the party id.",
@@ -155,10 +155,7 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "No key of yours has this id.",
     "Take `api_key_id` from `/user/api-keys`; it is not the public key."
   ),
-  CompetitionNotFound: because(
-    "There is no such competition.",
-    "Take the id from `/user/competitions`."
-  ),
+  CompetitionNotFound: because("There is no such competition.", "Take the id from `/user/competitions`."),
   ReferralCodeNotFound: because("Nobody has this referral code.", "Look at the code again."),
   RewardNotFound: because("No reward of yours has this id.", "Take the id from `/user/rewards`."),
   PositionNotFound: because(

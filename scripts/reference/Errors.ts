@@ -76,7 +76,7 @@ path, \`request_id\` is what an operator looks for in the log.
 {
   "code": "BAD_REQUEST",
   "message": "the price is not a multiple of the market's tick_size",
-  "details": { "reason": "NotMultipleOfTick", "field": "price", "step": "0.1" },
+  "details": { "reason": "NotMultipleOfTick", "field": "price", "step": "0.1", "nearest": ["59000", "59000.1"] },
   "request_id": "0b9d6a1c-5c0e-4a55-9f0e-1d2f6a7b8c9d"
 }
 \`\`\`
