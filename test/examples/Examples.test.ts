@@ -80,9 +80,11 @@ describe("the examples", () => {
 
   it("are run, each by a test or by a page whose commands are run", () => {
     const examples = readdirSync("examples").filter((name) => /\.[a-z]+$/u.test(name))
+    const tests = readdirSync("test", { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join("test", name))
     const pages = readdirSync("docs/guides").map((name) => join("docs/guides", name))
-    const runners = [...pages, "test/examples/Examples.test.ts", "test/e2e/ForeignClients.test.ts"]
-    const said = runners.map((path) => readFileSync(path, "utf8")).join("\n")
+    const said = [...tests, ...pages].map((path) => readFileSync(path, "utf8")).join("\n")
     assert.deepStrictEqual(
       examples.filter((name) => !new RegExp(`(?:node|python3|"\\$\\() ?examples/${name}|[/"]${name}"`, "u").test(said)),
       []
