@@ -1,35 +1,36 @@
 /** docs/reference/errors.md: every reason with its cause and cure, by HTTP status. */
 import { RejectReason } from "../../src/domain/Enumerations.ts"
-import { codeOf, httpStatusOf, type Reason, reasons } from "../../src/domain/Reason.ts"
+import { type Code, codeOf, httpStatusOf, type Reason, reasons, statusOf } from "../../src/domain/Reason.ts"
 import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import { cures } from "./Cures.ts"
 import { rejects } from "./Rejects.ts"
 import { row, table } from "./Table.ts"
 
-const names: Readonly<Record<number, string>> = {
-  400: "The request has to change",
-  401: "Who is calling is not known",
-  403: "Who is calling may not",
-  404: "There is no such thing",
-  405: "The method does not fit",
-  408: "Too slow",
-  409: "The state does not allow it",
-  413: "Too large",
-  415: "Not JSON",
-  417: "An expectation",
-  426: "Not a WebSocket",
-  429: "Too often",
-  431: "Headers too large",
-  500: "Ours",
-  503: "Not now"
+const headings: Readonly<Record<Code, string>> = {
+  BAD_REQUEST: "The request has to change",
+  UNAUTHORIZED: "Who is calling is not known",
+  FORBIDDEN: "Who is calling may not",
+  NOT_FOUND: "There is no such thing",
+  CONFLICT: "The state does not allow it",
+  RateLimitExceeded: "Too often",
+  INTERNAL: "A mistake of ours",
+  SERVICE_UNAVAILABLE: "Not now"
 }
-const statuses = [...new Set(reasons.map(httpStatusOf))].toSorted((a, b) => a - b)
 
-const ofStatus = (status: number): string => {
-  const own = reasons.filter((reason) => httpStatusOf(reason) === status)
-  const codes = [...new Set(own.map(codeOf))].map((code) => `\`${code}\``).join(", ")
-  const line = (reason: Reason) => row(`\`${reason}\``, cures[reason].cause, cures[reason].cure)
-  return `## ${status}: ${names[status] ?? "Other"}\n\nCode ${codes}.\n\n${table(["Reason", "Cause", "Cure"], own.map(line))}`
+const codes = Object.keys(headings) as ReadonlyArray<Code>
+
+const isOfHttp = (reason: Reason): boolean => httpStatusOf(reason) !== statusOf[codeOf(reason)]
+const cells = (reason: Reason) => [`\`${reason}\``, cures[reason].cause, cures[reason].cure]
+
+const ofCode = (code: Code): string => {
+  const own = reasons.filter((reason) => codeOf(reason) === code && !isOfHttp(reason))
+  const rows = own.map((reason) => row(...cells(reason)))
+  return `## ${headings[code]}: ${statusOf[code]}, ${code}\n\n${table(["Reason", "Cause", "Cure"], rows)}`
+}
+
+const ofHttp = (): string => {
+  const rows = reasons.filter(isOfHttp).map((reason) => row(...cells(reason), String(httpStatusOf(reason))))
+  return `## What HTTP itself refuses: BAD_REQUEST, with a status of its own\n\n${table(["Reason", "Cause", "Cure", "Status"], rows)}`
 }
 
 const rejected = (): string => {
@@ -84,7 +85,9 @@ path, \`request_id\` is what an operator looks for in the log.
 Repeat by itself only what is 429, 503 or unanswered, after \`Retry-After\` or with back-off; everything else is the same the next time.
 Reasons of credentials are 401, but 400 on \`POST /authorize\`.
 
-${statuses.map(ofStatus).join("\n\n")}
+${codes.map(ofCode).join("\n\n")}
+
+${ofHttp()}
 
 ${rejected()}
 
