@@ -8,8 +8,8 @@ import type { Trader } from "./Trader.ts"
 /** Mean pause between two commands, in ms. */
 const PAUSE_MS = 100
 const PRICES = ["59990", "59995", "60000", "60005", "60010"]
-/** An order may be asked for this often before its caller is told that it is not known what became of it. */
-const TRIES_MAX = 40
+/** How often, and for how long, an order may be asked for until its caller is told that nobody knows what became of it. */
+const LIMITS = { tries_max: 40, patience_ms: 600_000 }
 
 /** An order as its caller believes it to be; `undefined`: it was refused, `null`: nobody knows. */
 type Belief = string | undefined | null
@@ -38,7 +38,7 @@ export class PlainTrader {
       url,
       signal,
       key: { public_key: key.public_key, sign: async (text) => key.sign(text) },
-      limits: { tries_max: TRIES_MAX },
+      limits: LIMITS,
       environment: {
         fetch: (target, init) =>
           fetch(target, init).catch((error: unknown) => {

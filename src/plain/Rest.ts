@@ -12,7 +12,7 @@ import type { ServerClock } from "./ServerClock.ts"
 /** Tries of one call that are not answered, or that the gateway could not take; how long one may take, in ms. */
 export const TRIES_MAX = 8
 export const TRY_MS = 10_000
-/** How long one call may wait for its turn under the rate limits, in ms: a window of theirs, and some. */
+/** How long one call may wait, for its turn under the rate limits and between tries, in ms: a window of theirs, and some. */
 export const PATIENCE_MS = 65_000
 
 export interface Limits {
@@ -82,35 +82,35 @@ export class Rest {
     const pace = this.paces[call.open ? "open" : "own"]
     const { free, signal } = joined(this.signal, call.signal)
     const patient_until = environment.now() + limits.patience_ms
-    /** Waits until the gateway will have the next request; `false`: not within the caller's patience. */
-    const turn = async (): Promise<boolean> => {
-      const wait = pace.wait_ms
+    /** Waits for so long, and for the caller's turn; `false`: it would take longer than the caller's patience. */
+    const pause = async (ms: number): Promise<boolean> => {
+      const wait = Math.max(ms, pace.wait_ms)
       const isNear = environment.now() + wait <= patient_until
       if (isNear && wait > 0) await environment.sleep(wait, signal)
       return isNear
     }
+    const mended = new Set<string>()
+    let isUnsure = false
     try {
       signal.throwIfAborted()
-      const mended = new Set<string>()
-      let isUnsure = false
-      await turn()
-      for (let tries = 1; ;) {
+      await pause(0)
+      for (let tries = 1, refusals = 1; ;) {
         const outcome = await this.once<A>(call, pace, signal)
         if ("answer" in outcome) return outcome.answer
         const { failure, token } = outcome
-        const last = isUnsure ? failure.repeated() : failure
-        if (failure.status === 429) {
-          if (!(await turn())) throw last
-        } else if (await this.mends(failure, token, mended)) continue
-        else {
-          const isUnknown = failure.outcome === "unknown"
-          const isSafe = isUnknown ? call.repeatable : failure.status >= 500
-          if (!isSafe || tries >= limits.tries_max) throw last
-          if (isUnknown && call.method !== "GET") isUnsure = true
-          if (isUnknown) call.onUnanswered?.()
-          await environment.sleep(Math.max(pace.wait_ms, pauseOf(tries++, environment.chance())), signal)
-        }
+        if (await this.mends(failure, token, mended)) continue
+        const isFull = failure.status === 429
+        const isUnknown = failure.outcome === "unknown"
+        const isSafe = isFull || (isUnknown ? call.repeatable : failure.status >= 500)
+        if (!isSafe || tries >= limits.tries_max) throw failure
+        const count = isFull ? refusals++ : tries++
+        if (!(await pause(pauseOf(count, environment.chance())))) throw failure
+        if (!isUnknown || call.method === "GET") continue
+        isUnsure = true
+        call.onUnanswered?.()
       }
+    } catch (error) {
+      throw isUnsure && error instanceof ExchangeError ? error.repeated() : error
     } finally {
       free()
     }

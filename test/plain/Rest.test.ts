@@ -222,6 +222,15 @@ describe("rate limits", () => {
     assert.deepStrictEqual([error.status, error.code, error.outcome], [429, "RateLimitExceeded", "refused"])
     assert.deepStrictEqual(world.slept, [30_000, 30_000])
   })
+
+  it("of somebody in between who says no more than 429 are waited out later and later, and not for ever", async () => {
+    const world = fast()
+    world.answers.set("/order/history", () => ({ status: 429, body: "slow down" }))
+    const exchange = await world.connect({ key: seed, limits: { patience_ms: 10_000 } })
+    const error = await failureOf(exchange.order.history())
+    assert.deepStrictEqual([error.status, error.code], [429, "RateLimitExceeded"])
+    assert.deepStrictEqual(world.slept, [150, 300, 600, 1_200, 2_400, 4_800])
+  })
 })
 
 describe("a call that is not answered", () => {
@@ -249,6 +258,15 @@ describe("a call that is not answered", () => {
       assert.strictEqual((await failureOf(exchange.order.amend({ ...order, order_id }))).outcome, "unknown")
       assert.lengthOf(world.asked, i + 1)
     }
+  })
+
+  it("waits no longer than its caller, whatever it is told to wait", async () => {
+    const world = fast()
+    const away = { status: 503, body: "gone", headers: { "retry-after": "3600" } }
+    world.answers.set("/order/history", () => away)
+    const exchange = await world.connect({ key: seed })
+    assert.strictEqual((await failureOf(exchange.order.history())).status, 503)
+    assert.deepStrictEqual([world.slept, world.asked.length], [[], 1])
   })
 
   it("is asked again where the gateway says that nothing happened", async () => {
