@@ -13,7 +13,7 @@ import type { FeedEvent } from "../client/FeedEvent.ts"
 import { nonce } from "../client/Signed.ts"
 import type { Depth } from "../domain/Enumerations.ts"
 import { loginMessage } from "../domain/Messages.ts"
-import { type Environment, here } from "./Environment.ts"
+import { type Environment, here, joined } from "./Environment.ts"
 import type { Connection } from "./Feed.ts"
 import { type EventOptions, events, LiveBook, type OrderEvent, orderEvents } from "./Follow.ts"
 import { type Identity, ofApiKey, ofToken, ofWallet } from "./Identity.ts"
@@ -109,14 +109,15 @@ const methodsOf = (rest: Rest): Methods =>
  */
 export const connect = async (options: Options): Promise<Exchange> => {
   const environment: Environment = { ...here(), ...options.environment }
-  const controller = new AbortController()
-  const close = (): void => controller.abort(options.signal?.aborted === true ? options.signal.reason : undefined)
-  options.signal?.addEventListener("abort", close, { once: true })
-  if (options.signal?.aborted === true) close()
+  const { abort, free, signal } = joined(options.signal)
+  const close = (): void => {
+    abort()
+    free()
+  }
   const url = options.url.replace(/\/+$/u, "")
   const clock = new ServerClock(environment)
   const limits = { tries_max: TRIES_MAX, try_ms: TRY_MS, patience_ms: PATIENCE_MS, ...options.limits }
-  const rest = new Rest(url, environment, clock, limits, controller.signal)
+  const rest = new Rest(url, environment, clock, limits, signal)
   const methods = methodsOf(rest)
 
   const syncClock = async (call?: CallOptions): Promise<number> => {
@@ -142,16 +143,21 @@ export const connect = async (options: Options): Promise<Exchange> => {
     return token === undefined ? undefined : ofToken(token)
   }
 
-  await syncClock()
-  const identity = await identify()
-  rest.identity = identity
-  // a wallet that is not let in is told so here
-  if (options.wallet !== undefined) await identity?.headers({ method: "", uri: "", body: "" })
+  let identity: Identity | undefined
+  try {
+    await syncClock()
+    rest.identity = identity = await identify()
+    // a wallet that is not let in is told so here
+    if (options.wallet !== undefined) await identity?.headers({ method: "", uri: "", body: "" })
+  } catch (error) {
+    close()
+    throw error
+  }
   const connection: Connection = {
     url: url.replace(/^http/u, "ws"),
     environment,
     identity,
-    signal: controller.signal
+    signal
   }
   return {
     ...methods,

@@ -36,6 +36,13 @@ export interface Call {
   readonly onUnanswered?: () => void
 }
 
+/** One request that failed: when it was sent, and the token that it showed. */
+interface Failed {
+  readonly failure: ExchangeError
+  readonly sent: number
+  readonly token: string | undefined
+}
+
 const BASE = "/api/v1"
 const RENEWABLE: ReadonlySet<string | undefined> = new Set(["ExpiredToken", "RevokedToken", "InvalidToken"])
 const hasBody = (method: string): boolean => method !== "GET" && method !== "DELETE"
@@ -97,8 +104,8 @@ export class Rest {
       for (let tries = 1, refusals = 1; ;) {
         const outcome = await this.once<A>(call, pace, signal)
         if ("answer" in outcome) return outcome.answer
-        const { failure, token } = outcome
-        if (await this.mends(failure, token, mended)) continue
+        const { failure } = outcome
+        if (await this.mends(outcome, mended)) continue
         const isFull = failure.status === 429
         const isUnknown = failure.outcome === "unknown"
         const isSafe = isFull || (isUnknown ? call.repeatable : failure.status >= 500)
@@ -117,7 +124,7 @@ export class Rest {
   }
 
   /** Mends what a refusal complains of, each thing once in a call; answers whether to ask again. */
-  private async mends({ details, reason }: ExchangeError, token: string | undefined, mended: Set<string>) {
+  private async mends({ failure: { details, reason }, sent, token }: Failed, mended: Set<string>): Promise<boolean> {
     const isStale = reason === "StaleTimestamp"
     if (!isStale && !RENEWABLE.has(reason)) return false
     const what = isStale ? "clock" : "token"
@@ -126,21 +133,18 @@ export class Rest {
     if (!isStale) return token !== undefined && (await this.identity!.renew(token)) === "renewed"
     const server_time_ms = Number(details["server_time_ms"])
     if (!Number.isFinite(server_time_ms)) return false
-    this.clock.set(server_time_ms, this.environment.now())
+    this.clock.set(server_time_ms, sent)
     return true
   }
 
-  /** One request, and what came of it; `token` is the one that it showed. Rejects only where the caller gave up. */
-  private async once<A>(
-    call: Call,
-    pace: Pace,
-    ended: AbortSignal
-  ): Promise<{ readonly answer: A } | { readonly failure: ExchangeError; readonly token?: string | undefined }> {
+  /** One request, and what came of it. Rejects where the caller gave up, or has no credential to show. */
+  private async once<A>(call: Call, pace: Pace, ended: AbortSignal): Promise<{ readonly answer: A } | Failed> {
     const { body, uri } = targetOf(call, await call.input())
     const { href, pathname, search } = new URL(this.url + uri)
     const { method } = call
     const own = call.open ? {} : await this.identity?.headers({ method, uri: pathname + search, body })
     const token = own?.["authorization"]?.slice("Bearer ".length)
+    const sent = this.environment.now()
     const limit = joined(ended)
     const timer = setTimeout(
       () => limit.abort(new Error(`no answer within ${this.limits.try_ms} ms`)),
@@ -155,12 +159,12 @@ export class Rest {
       })
       pace.heard(response.headers)
       const text = await response.text()
-      if (!response.ok) return { failure: errorOf(response.status, text), token }
+      if (!response.ok) return { failure: errorOf(response.status, text), sent, token }
       return { answer: JSON.parse(text) as A }
     } catch (cause) {
       ended.throwIfAborted()
       const message = `no answer to ${method} ${pathname}`
-      return { failure: new ExchangeError({ status: 0, code: "UNANSWERED", message, cause }) }
+      return { failure: new ExchangeError({ status: 0, code: "UNANSWERED", message, cause }), sent, token }
     } finally {
       clearTimeout(timer)
       limit.free()
