@@ -15,7 +15,7 @@ import { Cutter } from "./Cutter.ts"
 import { DEPTH, differences, type Follower, sameBook, SYMBOL } from "./Follower.ts"
 import { ClientLedger, Findings, UserLedger } from "./Ledger.ts"
 import { PlainTrader } from "./PlainTrader.ts"
-import { LEVEL_MS, LOOK_MS, standingOf, startToCut } from "./Standing.ts"
+import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
 import { enlist } from "./Trader.ts"
 
 export interface Options {
@@ -68,7 +68,7 @@ export const plainCuts = async (options: Options) => {
     const traders: Array<PlainTrader> = []
     const followers: Array<Array<Follower>> = []
     for (let i = 0; i < options.users; i++) {
-      const trader = await Effect.runPromise(enlist(gateway.url, ["read", "trade"]))
+      const trader = await Effect.runPromise(Effect.retry(enlist(gateway.url, ["read", "trade"]), PATIENT))
       const plain = new PlainTrader(`user${i}`, trader, next)
       await plain.connect(urlOf(cutters.at(-1)!), stop.signal)
       traders.push(plain)

@@ -4,7 +4,7 @@
  * Rounds: for some seconds users trade, connections are cut, some clients are kept away for longer than the gateway keeps events,
  * and now and then the gateway is killed and started again; then everything pauses, and each client must hold what REST holds.
  */
-import { Effect, Latch, Schedule } from "effect"
+import { Effect, Latch } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -14,7 +14,7 @@ import type { GatewayProcess } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
 import { DEPTH, differences, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
-import { LEVEL_MS, LOOK_MS, standingOf, startToCut } from "./Standing.ts"
+import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
 export interface Options {
@@ -55,9 +55,6 @@ export interface Report {
 
 /** Part of a round for which some clients are kept away, at least and at most. */
 const ABSENT = [0.3, 0.8] as const
-
-/** Requests that a busy machine did not answer in time are made again. */
-const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
 const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   const deadline = performance.now() + LEVEL_MS

@@ -1,4 +1,5 @@
 /** A gateway whose clients are cut off, and what it tells of a user when all is quiet. */
+import { Schedule } from "effect"
 import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
 import type { Standing } from "./Follower.ts"
 import type { Trader } from "./Trader.ts"
@@ -8,6 +9,9 @@ export const LEVEL_MS = 120_000
 export const LOOK_MS = 20
 /** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
 const START_MS = 120_000
+
+/** Requests that a busy machine did not answer in time are made again. */
+export const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
 /** Starts a gateway that keeps only so many events of each user; `port`: the one it had before. */
 export const startToCut = (options: {

@@ -22,7 +22,7 @@ export const story = async ({ connect, keyOf, newSeed }: typeof Plain, url: stri
   let order_id = ""
   let isShown = false
   for await (const event of bot.orderEvents()) {
-    if (event.kind === "state" && event.state.type === "live") {
+    if (event.kind === "state" && event.state.type === "live" && order_id === "") {
       const order = { ...market, side: "Buy", order_type: "Limit", qty: "0.01", price: PRICE } as const
       order_id = (await bot.order.create({ ...order, order_link_id: "first" })).order_id
       const again = await bot.order.create({ ...order, order_link_id: "first" }).catch((error: unknown) => error)
