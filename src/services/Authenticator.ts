@@ -17,6 +17,7 @@ import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
 import * as Attempts from "./Attempts.ts"
 import { BanList } from "./BanList.ts"
 import { commandIdOf } from "./Ids.ts"
+import { CurrentMeter } from "./Meter.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
 import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
 import { Sequencer } from "./Sequencer.ts"
@@ -78,6 +79,18 @@ const refuse = (reason: Reason, details: Details = {}) => new AuthRefused({ reas
 const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
 /** A store that does not answer is no verdict on the caller. */
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
+
+/** What a failure is counted as. */
+const reasonOf = (error: AuthError): string => {
+  switch (error._tag) {
+    case "AuthRefused":
+      return error.reason
+    case "AuthLimited":
+      return "RateLimitExceeded"
+    case "AuthUnavailable":
+      return "AuthUnavailable"
+  }
+}
 
 /** A wallet as a login names it. */
 interface Wallet {
@@ -163,6 +176,13 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
   const attempts = Attempts.make()
+  const meter = yield* CurrentMeter
+
+  /** Counts why credentials were not accepted. */
+  const counted = <A>(check: Effect.Effect<A, AuthError>): Effect.Effect<A, AuthError> =>
+    Effect.tapError(check, (error) =>
+      Effect.sync(() => meter.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
+    )
 
   /** Counts against a bucket and refuses when it is full. */
   const limit = (bucket: Bucket, key: string) =>
@@ -317,7 +337,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
           : token === ""
             ? missing
             : verifyToken(token)
-      return around(check)
+      return counted(around(check))
     })
 
   const checkRequest = Effect.fnUntraced(function* (request: SignedRequest) {
@@ -376,7 +396,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     })
 
   return Authenticator.of({
-    login,
+    login: (body) => counted(login(body)),
     logout: (caller) => orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!)),
     bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
     bearerNow: (token) => {
@@ -384,9 +404,14 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       return typeof known === "object" ? known : undefined
     },
     bearerSocket: (token) => holderOf(token, identity),
-    signed: (request) => guarded("auth-failures", request.client_ip)(checkRequest(request)),
-    signedSocket,
-    basic: (username, password, client_ip) => guarded("basic-failures", client_ip)(checkAdmin(username, password)),
+    signed: (request) =>
+      Effect.map(
+        counted(guarded("auth-failures", request.client_ip)(checkRequest(request))),
+        ({ caller, claimNonce }) => ({ caller, claimNonce: counted(claimNonce) })
+      ),
+    signedSocket: (frame) => counted(signedSocket(frame)),
+    basic: (username, password, client_ip) =>
+      counted(guarded("basic-failures", client_ip)(checkAdmin(username, password))),
     onRevoked: (listener) => Effect.andThen(tokens.onRevoked(listener), apiKeys.onRevoked(listener)),
     onBanned: bans.onBanned,
     jwks: tokens.jwks

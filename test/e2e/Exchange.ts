@@ -21,6 +21,7 @@ import * as Cluster from "../../src/layers/Cluster.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
 import type { FeedLines } from "../../src/services/FeedLines.ts"
+import * as Meter from "../../src/services/Meter.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
@@ -114,6 +115,7 @@ export const startExchange = async (
         )
       )
     ).pipe(
+      Layer.provide(Meter.layer),
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
       Layer.provide(options.clock ?? Layer.empty)
