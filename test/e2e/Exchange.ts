@@ -18,6 +18,7 @@ import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import * as Cluster from "../../src/layers/Cluster.ts"
+import * as Otlp from "../../src/layers/otlp/Otlp.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
 import type { FeedLines } from "../../src/services/FeedLines.ts"
@@ -111,7 +112,8 @@ export const startExchange = async (
     Layer.unwrap(
       Effect.map(settings, (settings) =>
         Gateway.layer(settings).pipe(
-          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings))
+          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
+          Layer.provide(Otlp.layer(settings))
         )
       )
     ).pipe(

@@ -113,7 +113,7 @@ it("counts what each cache knew, and what it did not", async () => {
     for (let i = 0; i < 2; i++) {
       const headers = apiKeyHeaders(keys, "GET", "/api/v1/user/me")
       assert.strictEqual((await call(exchange, "GET", "/api/v1/user/me", { headers })).status, 200)
-      await call(exchange, "GET", "/api/v1/market/instruments")
+      await call(exchange, "GET", "/api/v1/market/instruments-info")
       assert.strictEqual((await call(exchange, "GET", "/api/v1/position/list", { token })).status, 200)
     }
     return metrics()

@@ -18,8 +18,8 @@ const POST_WAIT = Duration.seconds(5)
 /** First and longest pause after a failure, in ms. */
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 30_000
-/** Time that the last posts may take when the gateway stops. */
-const LAST_WAIT = Duration.seconds(3)
+/** Time that the last posts of a signal may take when the gateway stops. */
+const LAST_WAIT = Duration.millis(1_500)
 
 export interface Options {
   readonly url: string
@@ -84,10 +84,12 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
       if (well && failures > 0) yield* Effect.logInfo("telemetry is taken again").pipe(Effect.annotateLogs({ signal }))
       failures = well ? 0 : failures + 1
     }
-    dropped.add(waiting.length)
   }).pipe(Effect.forkScoped)
   yield* Effect.addFinalizer(() =>
-    Effect.andThen(Deferred.succeed(ending, undefined), Effect.timeoutOption(Fiber.await(posting), LAST_WAIT))
+    Deferred.succeed(ending, undefined).pipe(
+      Effect.andThen(Effect.timeoutOption(Fiber.await(posting), LAST_WAIT)),
+      Effect.andThen(Effect.sync(() => dropped.add(waiting.length)))
+    )
   )
 
   return (record) => {
