@@ -39,6 +39,7 @@ export { ReferralStore } from "./services/ReferralStore.ts"
 export { RewardStore } from "./services/RewardStore.ts"
 export { Sequencer } from "./services/Sequencer.ts"
 export { Signatures } from "./services/Signatures.ts"
+export * as Tracing from "./services/Tracing.ts"
 export { UserStreams } from "./services/UserStreams.ts"
 
 export * as Client from "./client/index.ts"

@@ -15,12 +15,13 @@ import type { Caller } from "../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
 import * as Attempts from "./Attempts.ts"
+import * as AuthFailures from "./AuthFailures.ts"
 import { BanList } from "./BanList.ts"
 import { commandIdOf } from "./Ids.ts"
-import { CurrentMeter } from "./Meter.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
 import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
 import { Sequencer } from "./Sequencer.ts"
+import * as SignatureFacts from "./SignatureFacts.ts"
 import { Signatures } from "./Signatures.ts"
 import { Tokens } from "./Tokens.ts"
 
@@ -67,6 +68,8 @@ export interface AuthenticatorOptions {
   readonly loginWindow?: Duration.Input
   /** The same for API keys. Default 30 seconds. Nonces are kept for twice as long: tell the {@link NonceStore}. */
   readonly apiKeyWindow?: Duration.Input
+  /** Tell callers whose signature is refused what was verified. Default `false`: in production they are not told. */
+  readonly explainSignatures?: boolean
   /** Who may call the admin endpoints; `undefined`: nobody. */
   readonly admin: { readonly username: string; readonly password: Redacted.Redacted<string> } | undefined
 }
@@ -79,18 +82,6 @@ const refuse = (reason: Reason, details: Details = {}) => new AuthRefused({ reas
 const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
 /** A store that does not answer is no verdict on the caller. */
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
-
-/** What a failure is counted as. */
-const reasonOf = (error: AuthError): string => {
-  switch (error._tag) {
-    case "AuthRefused":
-      return error.reason
-    case "AuthLimited":
-      return "RateLimitExceeded"
-    case "AuthUnavailable":
-      return "AuthUnavailable"
-  }
-}
 
 /** A wallet as a login names it. */
 interface Wallet {
@@ -176,13 +167,8 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
   const attempts = Attempts.make()
-  const meter = yield* CurrentMeter
-
-  /** Counts why credentials were not accepted. */
-  const counted = <A>(check: Effect.Effect<A, AuthError>): Effect.Effect<A, AuthError> =>
-    Effect.tapError(check, (error) =>
-      Effect.sync(() => meter.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
-    )
+  const signatureFacts = SignatureFacts.make(options.explainSignatures ?? false)
+  const counted = yield* AuthFailures.counting
 
   /** Counts against a bucket and refuses when it is full. */
   const limit = (bucket: Bucket, key: string) =>
@@ -209,11 +195,14 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
     })
 
+  const unsigned = (facts: Parameters<typeof signatureFacts>[0]) => refuse("InvalidSignature", signatureFacts(facts))
+  const illForm = () => unsigned({ hint: "a signature is 64 bytes in one of these encodings" })
+
   const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
     signature === undefined
-      ? Effect.fail(refuse("InvalidSignature"))
+      ? Effect.fail(illForm())
       : Effect.flatMap(signatures.verify(publicKey, utf8.encode(message), signature), (matches) =>
-          matches ? Effect.void : Effect.fail(refuse("InvalidSignature"))
+          matches ? Effect.void : Effect.fail(unsigned({ signed_string: message }))
         )
 
   const claim = (space: NonceSpace, owner: Uint8Array, nonce: string) =>
@@ -346,7 +335,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const publicKey = bytesOfPublicKey(request.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     const signature = bytesOfSignature(request.signature ?? "")
-    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (signature === undefined) return yield* illForm()
     if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
       return yield* refuse("StaleTimestamp", {
         server_time_ms: yield* Clock.currentTimeMillis,
@@ -358,12 +347,17 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const key = yield* activeKey(publicKey)
     yield* checkTime(Number(timestamp_ms), apiKeyWindow)
     if (body_sha256 === undefined) {
-      if (key.require_body_hash && request.actual_body_sha256 !== undefined) return yield* refuse("InvalidSignature")
-    } else if (body_sha256.toLowerCase() !== (request.actual_body_sha256 ?? EMPTY_SHA256)) {
-      return yield* refuse("InvalidSignature")
+      if (key.require_body_hash && request.actual_body_sha256 !== undefined) {
+        return yield* unsigned({ hint: `this key signs bodies: X-BODY-SHA256 must be ${request.actual_body_sha256}` })
+      }
+    } else {
+      const arrived = request.actual_body_sha256 ?? EMPTY_SHA256
+      if (body_sha256.toLowerCase() !== arrived) {
+        return yield* unsigned({ hint: `the body that arrived has the SHA-256 ${arrived}` })
+      }
     }
     // a raw "|" in the target would let two requests share one message
-    if (uri.includes("|")) return yield* refuse("InvalidSignature")
+    if (uri.includes("|")) return yield* unsigned({ hint: "write | in a request target as %7C" })
     const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
     yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
     yield* checkAddress(key, request.client_ip)
@@ -374,7 +368,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const publicKey = bytesOfPublicKey(frame.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     const signature = bytesOfSignature(frame.signature)
-    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (signature === undefined) return yield* illForm()
     if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
     const key = yield* activeKey(publicKey)
     yield* checkTime(frame.timestamp_ms, apiKeyWindow)

@@ -18,7 +18,8 @@ import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Ch
 import { CommandStream, type Outcome } from "./CommandStream.ts"
 import * as CommandTelemetry from "./CommandTelemetry.ts"
 import { allPages } from "./Pages.ts"
-import * as Wire from "./Wire.ts"
+import { fromCommand, toAck } from "./WireCommands.ts"
+import { toInstrument, toLevels, toOrder, toSubAccount } from "./WireRecords.ts"
 
 /** Deadlines of the reads. Source: contract 8.1. */
 const HEAD_MS = 1000
@@ -75,7 +76,7 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
   switch (outcome?.$case) {
     case "ack":
       try {
-        return Exit.succeed(Wire.toAck(outcome.value))
+        return Exit.succeed(toAck(outcome.value))
       } catch (cause) {
         return Exit.fail(new SequencerFault({ cause }))
       }
@@ -129,7 +130,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
     submit: (command) =>
       Effect.withFiber((fiber) =>
         Effect.callback<CommandAck, SubmitError>((resume) => {
-          const proto = Wire.fromCommand(command, clock.currentTimeMillisUnsafe())
+          const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
           const done = followed(fiber, command)
           const withdraw = stream.submit(proto, (outcome) => {
             const result = resultOf(outcome)
@@ -141,14 +142,14 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
       ),
     orderBook: (symbol) =>
       read(SequencerService.getOrderBook, { symbol, depth: 0 }, BOOK_MS, (response) => ({
-        bids: Wire.toLevels(response.bids),
-        asks: Wire.toLevels(response.asks),
+        bids: toLevels(response.bids),
+        asks: toLevels(response.asks),
         book_seq: response.book_seq,
         mts: response.mts,
         as_of_seq: response.as_of_seq
       })),
     instruments: read(SequencerService.listInstruments, {}, LIST_MS, (response) =>
-      response.instruments.map(Wire.toInstrument)
+      response.instruments.map(toInstrument)
     ),
     openOrders: pages(
       (page_token) => read(SequencerService.getOpenOrders, { page_token }, LIST_MS, (response) => response),
@@ -156,7 +157,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
     ).pipe(
       Effect.flatMap(
         convert(({ all, as_of_seq }) => ({
-          orders: all.map((order) => ({ user_id: order.user_id, order: Wire.toOrder(order) })),
+          orders: all.map((order) => ({ user_id: order.user_id, order: toOrder(order) })),
           as_of_seq
         }))
       )
@@ -166,7 +167,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
         (page_token) =>
           read(SequencerService.listSubAccounts, { user_id, page_token }, LIST_MS, (response) => response),
         (response) => response.sub_accounts
-      ).pipe(Effect.flatMap(convert(({ all }) => all.map(Wire.toSubAccount)))),
+      ).pipe(Effect.flatMap(convert(({ all }) => all.map(toSubAccount)))),
     head: read(SequencerService.getHead, {}, HEAD_MS, ({ epoch, head_seq }) => ({ epoch, head_seq }))
   })
 })

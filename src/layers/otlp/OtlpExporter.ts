@@ -2,7 +2,7 @@
  * Brings records to a collector over OTLP/HTTP: a bounded list of them, and one fiber that posts it piece by piece. Nobody
  * waits for it: what comes while the list is full is dropped and counted. A piece that the collector did not take is posted
  * again, after a pause that grows; one that it refuses for good is dropped. At the end what waits is posted once more,
- * within a bound.
+ * within a bound. (Effect's own exporter has no bound while a collector takes posts and does not answer.)
  */
 import { Deferred, Duration, Effect, Fiber, type Scope } from "effect"
 import { CurrentMeter } from "../../services/Meter.ts"
