@@ -12,12 +12,21 @@ import * as OtlpTracer from "./OtlpTracer.ts"
 
 const SCOPE = { name: "trading-gateway" }
 
+/** A value as it is meant; one that is not percent-encoded stands for itself. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** `name=value,name=value`, values percent-encoded. Source: OpenTelemetry, OTLP exporter configuration. */
 export const headersOf = (text: string): Record<string, string> =>
   Object.fromEntries(
     text.split(",").flatMap((pair) => {
       const at = pair.indexOf("=")
-      return at === -1 ? [] : [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]]
+      return at === -1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]]
     })
   )
 
