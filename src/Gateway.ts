@@ -5,7 +5,7 @@
  * soon as it is built, and its finalizers are the shutdown of contract 13.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
@@ -54,6 +54,7 @@ import { Scorekeeper } from "./services/Scorekeeper.ts"
 import * as SettledSequencer from "./services/SettledSequencer.ts"
 import { SubAccounts } from "./services/SubAccounts.ts"
 import { Tokens } from "./services/Tokens.ts"
+import { CurrentTracer } from "./services/Tracing.ts"
 import { UserSnapshots } from "./services/UserSnapshots.ts"
 import * as AsyncApi from "./ws/api/AsyncApi.ts"
 import { Hub } from "./ws/Hub.ts"
@@ -184,8 +185,10 @@ const measuring = (options: Http.HttpOptions) =>
       const server = yield* NodeServer
       const metrics = yield* Metrics
       const { routeOf } = Http.tableOf(options)
+      const tracer = yield* CurrentTracer
+      const spans = tracer === undefined ? undefined : { tracer, clock: yield* Clock.Clock }
       yield* Effect.acquireRelease(
-        Effect.sync(() => measure(server, metrics, routeOf)),
+        Effect.sync(() => measure(server, metrics, routeOf, spans)),
         (stop) => Effect.sync(stop)
       )
     })

@@ -4,7 +4,7 @@
  *
  * Source: contract 1.1, 1.2, 3.
  */
-import { Context, Effect, identity, Layer } from "effect"
+import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import * as Answer from "./Answer.ts"
@@ -34,6 +34,7 @@ import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { CurrentTracer, ofRequest } from "../services/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
@@ -133,7 +134,10 @@ const envelope = (
         const state = new RequestState(request, options.trustedProxies)
         if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
+        const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
+        const span = isTraced ? ofRequest(request.source, state.id) : undefined
         return app.pipe(
+          span === undefined ? identity : Effect.provideService(Tracer.ParentSpan, span),
           Effect.provideService(CurrentRequest, state),
           Effect.catchCause((cause) => {
             const found = cause.reasons.find((reason) => reason._tag === "Fail")
