@@ -13,7 +13,8 @@ import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
 import * as Page from "./http/Page.ts"
 import { measure } from "./layers/node/Measure.ts"
-import { drain, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { drain, Limits as DoorLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { crowds } from "./layers/node/Readers.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
@@ -165,18 +166,42 @@ const requests = (options: Http.HttpOptions) =>
     routerConfig: Http.routerConfig
   })
 
-/** What is asked most often is answered before the routes look. */
+/** Who asks faster than he reads is not answered; what is asked most often is, before the routes look. */
 const front = (settings: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
       const { offer } = yield* Hot
+      const isTooMuch = crowds()
       yield* Effect.acquireRelease(
-        Effect.sync(() => putBefore(server, offer)),
+        Effect.sync(() =>
+          putBefore(server, (request, response) => isTooMuch(request, response) || offer(request, response))
+        ),
         (takeAway) => Effect.sync(takeAway)
       )
     })
   ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
+
+/** The door, whose bounds for an address mean nothing where all connections are a proxy's. */
+const door = ({ arrivalsPerIp, trustedProxies }: Settings) =>
+  NodeServer.layer.pipe(
+    Layer.provide(
+      Layer.effect(
+        DoorLimits,
+        Effect.map(DoorLimits, (limits) =>
+          trustedProxies > 0
+            ? { ...limits, arrivals_per_s: 0, unread_bytes: 0 }
+            : { ...limits, arrivals_per_s: arrivalsPerIp }
+        )
+      )
+    )
+  )
+
+/**
+ * Connections that the system holds until they are accepted, as far as it allows as many: beyond them it resets some, and all
+ * sockets of a gateway that died come to the others at once.
+ */
+const BACKLOG = 4_096
 
 /** Counts beside the way that requests take. */
 const measuring = (options: Http.HttpOptions) =>
@@ -200,6 +225,7 @@ const listening = (settings: Settings) =>
       NodeHttpServer.layer(() => server, {
         port: settings.port,
         host: settings.host,
+        backlog: BACKLOG,
         gracefulShutdownTimeout: REQUESTS_DRAIN,
         websocket: { maxPayload: Rpc.MESSAGE_BYTES_MAX }
       })
@@ -232,7 +258,7 @@ export const layer = (settings: Settings) =>
         Layer.provideMerge(requests(options)),
         Layer.provideMerge(listening(settings)),
         Layer.provideMerge(policies(settings)),
-        Layer.provideMerge(NodeServer.layer)
+        Layer.provideMerge(door(settings))
       )
     })
   )

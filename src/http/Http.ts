@@ -115,6 +115,7 @@ const tagged = (
   const { "content-type": _, "content-length": __, ...kept } = headers
   return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
 }
+const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SWAGGER_PATH
 const pathOf = (url: string): string => {
   const at = url.indexOf("?")
   return at === -1 ? url : url.slice(0, at)
@@ -132,6 +133,7 @@ const envelope = (
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
+        const path = pathOf(request.url)
         if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
@@ -146,9 +148,12 @@ const envelope = (
               : Answer.ofCause(cause, state)
           }),
           Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
-          taggedPaths.has(pathOf(request.url)) ? Effect.map((response) => tagged(request, response)) : identity,
-          documentPaths.has(request.url)
-            ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
+          isTagged(path) ? Effect.map((response) => tagged(request, response)) : identity,
+          documentPaths.has(path)
+            ? Effect.flatMap((response) => {
+                const acceptEncoding = request.headers["accept-encoding"]
+                return documents({ path, acceptEncoding, address: state.clientIp }, response)
+              })
             : identity
         )
       }),
