@@ -1,0 +1,28 @@
+/** What the backend's program does: serves, or works on the journal of its data directory. */
+import { Effect } from "effect"
+import * as Backend from "./Backend.ts"
+import * as Backup from "./journal/Backup.ts"
+import type { Settings } from "./Settings.ts"
+
+export type Progress = Backend.Progress
+
+/** Serves until it is interrupted or must stop. */
+export const serve = Effect.fnUntraced(function* (values: Settings) {
+  const { port, epoch, failed } = yield* Backend.serve(values)
+  yield* Effect.logInfo("backend serves").pipe(Effect.annotateLogs({ port, epoch, data_dir: values.dataDir }))
+  yield* failed
+}, Effect.scoped)
+
+/** Replays the journal read-only, beside a running backend or not, and compares all it can. */
+export const verify = Backend.verify
+
+/** Replays the journal of a stopped backend and replaces its snapshots by a new one. */
+export const rebuild = Backend.rebuild
+
+/** Copies the data directory, in use or not, the gateway's databases included, into a new directory. */
+export const backup = (values: Settings, target: string) => Backup.backup(values.dataDir, target)
+
+/** Reads what the settings name, as a start does. */
+export const check = Backend.check
+
+export const withLogging = Backend.withLogging
