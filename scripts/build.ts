@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "esbuild"
+import { build, type Plugin } from "esbuild"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, "dist")
@@ -24,6 +24,17 @@ const programs = {
 const REQUIRE =
   'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);'
 
+/** An HTTP client that only tests of the platform use; it does not say that it may be left out. */
+const withoutUndici: Plugin = {
+  name: "without-undici",
+  setup: ({ onResolve, resolve }) =>
+    onResolve({ filter: /^undici$/ }, async ({ kind, path, pluginData, resolveDir }) =>
+      pluginData === withoutUndici
+        ? undefined
+        : { ...(await resolve(path, { kind, resolveDir, pluginData: withoutUndici })), sideEffects: false }
+    )
+}
+
 /** Bundles the programs into a folder. */
 export const bundle = async (outdir: string): Promise<void> => {
   const { metafile } = await build({
@@ -40,7 +51,8 @@ export const bundle = async (outdir: string): Promise<void> => {
     minifyWhitespace: true,
     legalComments: "none",
     banner: { js: REQUIRE },
-    logLevel: "warning"
+    logLevel: "warning",
+    plugins: [withoutUndici]
   })
   // what is loaded only by functions that nobody calls stays behind
   const { outputs } = metafile
@@ -55,8 +67,17 @@ export const bundle = async (outdir: string): Promise<void> => {
   for (const path of Object.keys(outputs)) if (!reached.has(path)) rmSync(join(root, path))
 }
 
+/** Writes the library, a file a module; without types in a fraction of the time. */
+export const library = (outdir: string, types: "with types" | "without types"): void => {
+  const more = types === "with types" ? [] : ["--noCheck", "--declaration", "false"]
+  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.build.json", "--outDir", outdir, ...more], {
+    cwd: root,
+    stdio: "inherit"
+  })
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(out, { recursive: true, force: true })
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" })
+  library(out, "with types")
   await bundle(join(out, "bin"))
 }

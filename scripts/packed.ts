@@ -1,7 +1,6 @@
 /**
  * `npm run packed`: the package as a stranger gets it. Packs it, installs the tarball into an empty folder from the registry,
  * and lets `npx trading-gateway` start the whole exchange there, by the bare command and without anything of this folder.
- * With --types it only holds the tarball's types against every way to resolve them (are-the-types-wrong).
  */
 import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -16,14 +15,15 @@ const READY_MS = 60_000
 /** The Node of this script first: it is what `npx` shall find. */
 const env = { ...process.env, PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter) }
 
-/** Packs the built package into a folder; answers the tarball. */
+/** Packs the package that is built in `home`, or builds it first, into a folder; answers the tarball. */
 export const pack = (
   folder: string,
-  scripts: "run" | "ignore"
+  scripts: "run" | "ignore",
+  home = root
 ): { readonly tarball: string; readonly files: ReadonlyArray<string>; readonly bytes: number } => {
   const ignore = scripts === "ignore" ? ["--ignore-scripts"] : []
   const told = execFileSync("npm", ["pack", "--json", "--silent", ...ignore, "--pack-destination", folder], {
-    cwd: root,
+    cwd: home,
     env,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
@@ -76,14 +76,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     const { bytes, files, tarball } = pack(folder, "run")
     console.log(`${files.length} files, ${(bytes / 1_048_576).toFixed(1)} MiB packed`)
-    if (process.argv.includes("--types")) {
-      // ESM only, as the package says; every entry by every way that ESM is resolved
-      execFileSync(join(root, "node_modules/.bin/attw"), [tarball, "--profile", "esm-only"], { env, stdio: "inherit" })
-    } else {
-      writeFileSync(join(folder, "package.json"), "{}")
-      execFileSync("npm", ["install", "--no-audit", "--no-fund", tarball], { cwd: folder, env, stdio: "inherit" })
-      await start(folder)
-    }
+    writeFileSync(join(folder, "package.json"), "{}")
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", tarball], { cwd: folder, env, stdio: "inherit" })
+    await start(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

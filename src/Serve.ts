@@ -8,7 +8,6 @@ import type { AddressInfo } from "node:net"
 import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import { type Settings, settings } from "./layers/Settings.ts"
-import * as Cluster from "./layers/Cluster.ts"
 import * as Standalone from "./layers/Standalone.ts"
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
@@ -47,11 +46,20 @@ const greet = (settings: Settings) =>
     })
   )
 
+/** What a fleet needs is not loaded by a gateway that is alone: a start takes as long as what it loads. */
+const cluster = (settings: Settings) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./layers/Cluster.ts")),
+      (Cluster) => Cluster.layer(settings)
+    )
+  )
+
 const Main = Layer.unwrap(
   Effect.map(settings, (settings) =>
     greet(settings).pipe(
       Layer.provide(Gateway.layer(settings)),
-      Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
+      Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),
       Layer.provide(logging(settings.logLevel))
     )
   )
