@@ -1,11 +1,12 @@
 /**
  * `npm run packed`: the package as a stranger gets it. Packs it, installs the tarball into an empty folder from the registry,
  * and lets `npx trading-gateway` start the whole exchange there, by the bare command and without anything of this folder.
+ * `npm run packed -- TARBALL` takes one that is packed already.
  */
 import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { delimiter, dirname, join } from "node:path"
+import { delimiter, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 import { freePort } from "./GatewayProcess.ts"
 
@@ -74,8 +75,8 @@ const start = async (folder: string): Promise<void> => {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = mkdtempSync(join(tmpdir(), "gateway-packed-"))
   try {
-    const { bytes, files, tarball } = pack(folder, "run")
-    console.log(`${files.length} files, ${(bytes / 1_048_576).toFixed(1)} MiB packed`)
+    const [given] = process.argv.slice(2)
+    const tarball = given === undefined ? pack(folder, "run").tarball : resolve(given)
     writeFileSync(join(folder, "package.json"), "{}")
     execFileSync("npm", ["install", "--no-audit", "--no-fund", tarball], { cwd: folder, env, stdio: "inherit" })
     await start(folder)

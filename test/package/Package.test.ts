@@ -14,6 +14,7 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   readonly bin: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
   readonly version: string
 }
 
@@ -97,15 +98,10 @@ describe("the package", { timeout: 120_000 }, () => {
     }
   })
 
-  const entries: ReadonlyArray<readonly [entry: string, name: string]> = [
-    ["trading-gateway", "Gateway"],
-    ["trading-gateway/client", "Client"],
-    ["trading-gateway/rpc", "Rpcs"],
-    ["trading-gateway/domain/Decimal", "parse"]
-  ]
   it("can be imported by each of its entries", () => {
-    for (const [entry, name] of entries) {
-      const code = `const all = await import("${entry}"); if (all["${name}"] === undefined) process.exit(1)`
+    const named = Object.keys(manifest.exports).filter((entry) => !entry.includes("*") && !entry.endsWith(".json"))
+    for (const entry of [...named, "./domain/Decimal"]) {
+      const code = `if (Object.keys(await import("trading-gateway${entry.slice(1)}")).length === 0) process.exit(1)`
       execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, stdio: "inherit" })
     }
   })
