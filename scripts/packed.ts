@@ -55,7 +55,9 @@ const start = async (folder: string): Promise<void> => {
   const child = spawn("npx", ["trading-gateway"], {
     cwd: folder,
     env: { ...env, PORT: String(port), HOST: "127.0.0.1", LOG_LEVEL: "error", DRAIN_MS: "50" },
-    stdio: ["ignore", "inherit", "inherit"]
+    stdio: ["ignore", "inherit", "inherit"],
+    // npx leaves Ctrl-C to its child, which gets it as a terminal would tell: all of them at once
+    detached: true
   })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   try {
@@ -67,7 +69,7 @@ const start = async (folder: string): Promise<void> => {
       stdio: "inherit"
     })
   } finally {
-    child.kill("SIGINT")
+    if (child.exitCode === null) process.kill(-child.pid!, "SIGINT")
     await ended
   }
 }
