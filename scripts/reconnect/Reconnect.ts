@@ -4,16 +4,17 @@
  * Rounds: for some seconds users trade, connections are cut, some clients are kept away for longer than the gateway keeps events,
  * and now and then the gateway is killed and started again; then everything pauses, and each client must hold what REST holds.
  */
-import { Effect, Latch, Schedule } from "effect"
+import { Effect, Latch } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "../../src/client/index.ts"
 import { random } from "../../test/simulation/Users.ts"
-import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
+import type { GatewayProcess } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
-import { DEPTH, differences, follow, type Follower, sameBook, type Standing, SYMBOL } from "./Follower.ts"
+import { DEPTH, differences, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
+import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
 export interface Options {
@@ -52,16 +53,8 @@ export interface Report {
   readonly seconds: number
 }
 
-/** Longest wait for all clients to be level with REST, in ms. */
-const LEVEL_MS = 120_000
-const LOOK_MS = 20
-/** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
-const START_MS = 120_000
 /** Part of a round for which some clients are kept away, at least and at most. */
 const ABSENT = [0.3, 0.8] as const
-
-/** Requests that a busy machine did not answer in time are made again. */
-const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
 const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   const deadline = performance.now() + LEVEL_MS
@@ -73,54 +66,12 @@ const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   }
 })
 
-/** What REST tells of a user, read until nothing happened meanwhile. */
-const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
-  const headers = { authorization: `Bearer ${token}` }
-  const read = async (path: string) => {
-    // a connection of before a kill may break under the first request
-    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
-    if (answer?.status !== 200) return undefined
-    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
-  }
-  const deadline = performance.now() + LEVEL_MS
-  while (performance.now() < deadline) {
-    const lists = [
-      await read("/order/realtime?limit=200"),
-      await read("/position/list"),
-      await read("/account/balances")
-    ]
-    const [orders, positions, balances] = lists
-    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
-      const { seq, stream_id } = orders
-      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-  throw new Error("the lists of REST do not come to rest")
-}
-
 export const reconnect = Effect.fnUntraced(function* (options: Options) {
   const began = performance.now()
   const next = random(options.seed)
   const dataDir = mkdtempSync(join(tmpdir(), "reconnect-"))
   yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true })))
-  const start = (port?: number) =>
-    startGateway({
-      dataDir,
-      ready_ms: START_MS,
-      ...(port === undefined ? {} : { port }),
-      env: {
-        RATE_LIMIT_MODE: "off",
-        WS_CONNECTIONS_PER_IP: "0",
-        WS_CONNECTIONS_PER_USER: "0",
-        USER_EVENTS_KEPT: String(options.kept),
-        USER_EVENTS_KEPT_MS: "0",
-        SIM_MAKER: "off",
-        INDEX_SOURCE: "manual",
-        FAUCET_DAILY_LIMIT: "1000000",
-        LOG_LEVEL: "error"
-      }
-    })
+  const start = (port?: number) => startToCut({ dataDir, kept: options.kept, port })
   let gateway: GatewayProcess = yield* Effect.promise(() => start())
   yield* Effect.addFinalizer(() => Effect.promise(() => gateway.kill()))
 
@@ -139,9 +90,9 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
   }
   const through = (cutter: Cutter, credential?: Client.Credential) =>
     Client.make({ baseUrl: `http://127.0.0.1:${cutter.port}`, ...(credential === undefined ? {} : { credential }) })
-  const followers: Array<Array<Follower>> = []
+  const followers: Array<Array<Following>> = []
   for (const [i, { key, token }] of traders.entries()) {
-    const own: Array<Follower> = []
+    const own: Array<Following> = []
     for (let c = 0; c < options.connections; c++) {
       // one in four signs, the others have a token
       const credential = c % 4 === 3 ? ({ type: "api-key", key } as const) : ({ type: "token", token } as const)

@@ -2,12 +2,13 @@ import { NodeSocket } from "@effect/platform-node"
 import { ConfigProvider, Effect, Layer, ManagedRuntime, References } from "effect"
 import { HttpServer } from "effect/http"
 import { RpcClient, RpcSerialization } from "effect/rpc"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { bot } from "../../examples/bot.ts"
+import { bot as plainBot } from "../../examples/bot-plain.ts"
 import { Exchange } from "../../examples/embed.ts"
 import { App } from "../../examples/own-router.ts"
 import { NodeServer, Rpcs } from "../../src/index.ts"
@@ -35,7 +36,7 @@ const running = async <R, E>(
 }
 
 describe("the examples", () => {
-  it("embed the gateway with a swapped layer, and trade on it with a bot", async () => {
+  it("embed the gateway with a swapped layer, and trade on it with a bot, with Effect and without", async () => {
     const told: Array<string> = []
     await running(
       Exchange((type) => told.push(type)),
@@ -49,9 +50,11 @@ describe("the examples", () => {
         )
         assert.isAtLeast(await Effect.runPromise(bot(url, 2)), 1)
         assert.strictEqual(told.filter((type) => type === "deposit").length, 1)
+        await plainBot(url, 2)
+        assert.strictEqual(told.filter((type) => type === "deposit").length, 2)
       }
     )
-  }, 30_000)
+  }, 60_000)
 
   it("compose the procedures into a router of their own", async () => {
     await running(App, async (runtime) => {
@@ -78,15 +81,17 @@ describe("the examples", () => {
     }
   })
 
-  it("are what the embedding page shows", () => {
-    const page = readFileSync("docs/embedding.md", "utf8")
-    const shown = [...page.matchAll(/```ts\n([\s\S]*?)```/gu)].map((match) => match[1]!)
-    for (const name of ["embed", "own-router"]) {
-      const code = readFileSync(`examples/${name}.ts`, "utf8").replaceAll("../src/index.ts", "trading-gateway")
-      assert.isTrue(
-        shown.some((part) => code.includes(part.trim())),
-        name
-      )
-    }
+  it("are run, each by a test or by a page whose commands are run", () => {
+    const examples = readdirSync("examples").filter((name) => /\.[a-z]+$/u.test(name))
+    const tests = readdirSync("test", { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join("test", name))
+    const pages = readdirSync("docs/guides").map((name) => join("docs/guides", name))
+    const said = [...tests, ...pages].map((path) => readFileSync(path, "utf8")).join("\n")
+    assert.deepStrictEqual(
+      examples.filter((name) => !new RegExp(`(?:node|python3|"\\$\\() ?examples/${name}|[/"]${name}"`, "u").test(said)),
+      []
+    )
+    assert.isAbove(examples.length, 6)
   })
 })
