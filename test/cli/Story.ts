@@ -19,8 +19,6 @@ export interface Step {
 
 export type Part = string | Step
 
-const root = "0x[0-9a-f]{64}"
-
 /** Competition of the story, far in the future. */
 const winter = {
   slug: "winter",
@@ -149,7 +147,7 @@ Beside a running exchange:`,
 export const afterwards: ReadonlyArray<Part> = ["Of a stopped backend:", { type: "gateway backend replay" }]
 
 const volatile: ReadonlyArray<readonly [RegExp, string]> = [
-  [new RegExp(`${root}|0x[0-9a-f]{8,}`, "gu"), "HEX"],
+  [/0x[0-9a-f]{8,}/gu, "HEX"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu, "UUID"],
   [/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/gu, "CODE"],
   [/\b[0-9a-f]{16,}\b/gu, "HEX"],
