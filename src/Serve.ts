@@ -8,7 +8,9 @@ import type { AddressInfo } from "node:net"
 import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import { type Settings, settings } from "./layers/Settings.ts"
+import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
+import * as Meter from "./services/Meter.ts"
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -24,6 +26,7 @@ const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, s
   return `
 Trading gateway 0.1.1 is ready.
 
+  Market       ${url}
   REST         ${url}/api/v1
   WebSocket    ${url.replace("http", "ws")}/ws, /ws/public, /ws/private
   API explorer ${url}/swagger-ui
@@ -60,7 +63,9 @@ const Main = Layer.unwrap(
     greet(settings).pipe(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),
-      Layer.provide(logging(settings.logLevel))
+      Layer.provide(
+        Otlp.layer(settings).pipe(Layer.provideMerge(logging(settings.logLevel)), Layer.provideMerge(Meter.layer))
+      )
     )
   )
 )

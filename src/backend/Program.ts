@@ -2,14 +2,25 @@
 import { Effect } from "effect"
 import * as Backend from "./Backend.ts"
 import * as Backup from "./journal/Backup.ts"
-import type { Settings } from "./Settings.ts"
+import * as MetricsServer from "./server/MetricsServer.ts"
+import { metricsPort, type Settings } from "./Settings.ts"
 
 export type Progress = Backend.Progress
 
-/** Serves until it is interrupted or must stop. */
+/** Serves until it is interrupted or must stop; metrics too, where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {
-  const { port, epoch, failed } = yield* Backend.serve(values)
-  yield* Effect.logInfo("backend serves").pipe(Effect.annotateLogs({ port, epoch, data_dir: values.dataDir }))
+  const telling = yield* metricsPort
+  const { port, epoch, failed, metrics } = yield* Backend.serve(values)
+  const metrics_port =
+    telling === undefined ? undefined : yield* MetricsServer.serve(Backend.hostOf(values), telling, metrics)
+  yield* Effect.logInfo("backend serves").pipe(
+    Effect.annotateLogs({
+      port,
+      epoch,
+      data_dir: values.dataDir,
+      ...(metrics_port !== undefined && { metrics_port })
+    })
+  )
   yield* failed
 }, Effect.scoped)
 

@@ -177,6 +177,13 @@ export const table = {
     false,
     "on: /metrics answers every client, not only those on this machine"
   ),
+  otlpEndpoint: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    url("http:", "https:"),
+    "http://…: base address of an OTLP/HTTP collector, which gets traces and logs; unset: none are made"
+  ),
+  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for it: name=value,name=value"),
+  otlpServiceName: withDefault("OTEL_SERVICE_NAME", Config.String, "trading-gateway", "what it calls this gateway"),
   drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
   logLevel: withDefault(
     "LOG_LEVEL",
