@@ -8,6 +8,7 @@ const benches: Record<string, () => Promise<{ readonly main: () => Promise<void>
   fanout: () => import("./FanOut.bench.ts"),
   list: () => import("./List.bench.ts"),
   "rest-read": () => import("./RestRead.bench.ts"),
+  start: () => import("./Start.bench.ts"),
   "signed-order": () => import("./SignedOrder.bench.ts"),
   "order-entry": () => import("./OrderEntry.bench.ts"),
   decimal: () => import("./Decimal.bench.ts"),

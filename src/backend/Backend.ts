@@ -10,7 +10,7 @@ import type * as Engine from "./Engine.ts"
 import { Journal, JournalError } from "./journal/Journal.ts"
 import { NewestEvents, replay, snapshot } from "./journal/Replay.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
-import { type Config, machine } from "./EngineMachine.ts"
+import { machine } from "./EngineMachine.ts"
 import * as Markets from "./Markets.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
@@ -28,7 +28,7 @@ export class SettingError extends Schema.TaggedError<SettingError>()("SettingErr
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
-export { type Config, machine }
+export { machine }
 
 /** Open orders of one page. */
 export const PAGE_ORDERS_MAX = 10_000
@@ -127,6 +127,10 @@ const takeSnapshot = (journal: string): Serve.Snapshotting => {
   return { done, cancel: () => void worker.terminate() }
 }
 
+/** Reads the files that the settings name, as a start does. */
+export const check = (settings: Settings): Effect.Effect<void, SettingError> =>
+  Effect.andThen(marketsOf(settings.marketsFile), Effect.asVoid(tlsOf(settings)))
+
 /** Without a secret nobody from elsewhere is let in. */
 export const hostOf = ({ host, secret }: Settings): string => (secret === undefined ? "127.0.0.1" : host)
 
@@ -195,13 +199,19 @@ const snapshotsOf = (journal: Journal): ReadonlyMap<number, Snapshots.SnapshotHe
   return heads
 }
 
+/** Told after each entry how many are done, and of how many. */
+export type Progress = (done: number, total: number) => void
+const unwatched: Progress = () => {}
+
 /** Replays all entries; compares every checksum, checkpoint, link and result, and the given snapshots on the way. */
-const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.SnapshotHead>) => {
+const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.SnapshotHead>, progress: Progress) => {
+  const total = journal.position
   const newest = new NewestEvents(Snapshots.SNAPSHOT_EVENTS)
   const replayed = replay(machine, journal, {
     results: true,
     onEvents: (events) => newest.add(events),
     onEntry: (position, state) => {
+      progress(position, total)
       const head = snapshots.get(position)
       if (head === undefined) return
       if (head.chain !== journal.chainAt(position) || head.state_hash !== machine.hash(state))
@@ -225,14 +235,14 @@ const replayAll = (journal: Journal, snapshots: ReadonlyMap<number, Snapshots.Sn
  * Replays the whole journal read-only, beside a running backend or not, and compares all that can be compared: every
  * checksum, link, checkpoint, result and snapshot.
  */
-export const verify = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+export const verify = (settings: Settings, progress = unwatched): Effect.Effect<Verified, JournalError> =>
   withJournal(
     () => Journal.read(Serve.journalPath(settings.dataDir)),
     (journal) => {
       const snapshots = snapshotsOf(journal)
       // one that was taken since this reader began is not its business
       const own = new Map([...snapshots].filter(([position]) => position <= journal.position))
-      return replayAll(journal, own).verified
+      return replayAll(journal, own, progress).verified
     }
   )
 
@@ -240,12 +250,12 @@ export const verify = (settings: Settings): Effect.Effect<Verified, JournalError
  * Replays the whole journal of a stopped backend from its first entry, without its snapshots, and leaves one new
  * snapshot in their place: the cure for damaged ones.
  */
-export const rebuild = (settings: Settings): Effect.Effect<Verified, JournalError> =>
+export const rebuild = (settings: Settings, progress = unwatched): Effect.Effect<Verified, JournalError> =>
   withJournal(
     () => Journal.existing(Serve.journalPath(settings.dataDir)),
     (journal) => {
       const directory = Snapshots.directoryOf(journal.path)
-      const replayed = replayAll(journal, new Map())
+      const replayed = replayAll(journal, new Map(), progress)
       const log = new EventLog(journal.origin.epoch)
       replayed.newest.into(log, undefined)
       const { position } = snapshot(machine, journal, { ...replayed, log })

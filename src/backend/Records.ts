@@ -26,7 +26,7 @@ import {
 } from "../proto/gateway/v1/types.ts"
 import { type AccountTotals, equityOf, figuresOf } from "./referee/Accounts.ts"
 import type { Leg, Order, Tpsl, Trigger } from "./sequencer/Order.ts"
-import { type Account, ASSET, type Holding, type MarketState, type State, units, valueOf } from "./State.ts"
+import { type Account, ASSET, type Holding, type MarketState, type State, units } from "./State.ts"
 
 const { format } = Decimal
 
@@ -267,7 +267,3 @@ export const feeRate = (market: MarketState): FeeRate => ({
   maker_fee_rate: format(market.makerFee),
   taker_fee_rate: format(market.takerFee)
 })
-
-/** Value of a holding at mark, for sums. */
-export const positionValue = (holding: Holding): Decimal.Scaled =>
-  valueOf(holding.market, holding.market.markTicks, Math.abs(holding.lots))

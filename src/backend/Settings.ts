@@ -48,3 +48,20 @@ export const settings = Config.all({
 export const metricsPort = port("METRICS_PORT").pipe(Config.withDefault(undefined as number | undefined))
 
 export type Settings = Config.Success<typeof settings>
+
+/** The variable of each setting. */
+export const variables: { readonly [K in keyof Settings]: string } = {
+  dataDir: "DATA_DIR",
+  port: "BACKEND_PORT",
+  host: "HOST",
+  marketsFile: "MARKETS_FILE",
+  faucetDailyLimit: "FAUCET_DAILY_LIMIT",
+  indexSource: "INDEX_SOURCE",
+  simMaker: "SIM_MAKER",
+  poolBaseEquity: "POOL_BASE_EQUITY",
+  secret: "BACKEND_SECRET",
+  tlsCa: "BACKEND_TLS_CA",
+  tlsCert: "BACKEND_TLS_CERT",
+  tlsKey: "BACKEND_TLS_KEY",
+  logLevel: "LOG_LEVEL"
+}

@@ -22,7 +22,7 @@ export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
 /** How far the clocks of two gateways may be apart, and how far one may be set back, before anything is refused for it. */
-export const CLOCKS_APART_MS = MINUTE_MS
+export const CLOCKS_APART_MS = 60_000
 
 /** ISO 8601 with milliseconds, as the funding endpoints carry it beside the number. */
 export const iso = (ms: Millis): string => new Date(ms).toISOString()

@@ -6,9 +6,6 @@ import * as GrpcFeed from "./grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "./grpc/GrpcPriceFeed.ts"
 import * as GrpcReferee from "./grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "./grpc/GrpcSequencer.ts"
-import * as NatsFeed from "./nats/NatsFeed.ts"
-import * as NatsRelay from "./nats/NatsRelay.ts"
-import * as NatsStream from "./nats/NatsStream.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 
 const pem = (variable: string, path: string) =>
@@ -43,9 +40,13 @@ export interface Links {
 const events = ({ natsUrl }: Settings, { relays, sequencer }: Links) => {
   const own = GrpcFeed.layer(sequencer)
   if (natsUrl === undefined) return own
-  const stream = NatsStream.layer({ url: natsUrl })
-  const copy = NatsFeed.layer().pipe(Layer.provide(own), Layer.provide(stream))
-  return relays ? Layer.merge(copy, NatsRelay.layer(sequencer).pipe(Layer.provide(stream))) : copy
+  // a client that is not needed is not loaded: a start takes as long as what it loads
+  return Layer.unwrap(
+    Effect.map(
+      Effect.promise(() => import("./nats/NatsCopy.ts")),
+      ({ layer }) => layer(natsUrl, own, relays ? sequencer : undefined)
+    )
+  )
 }
 
 /** Sequencer and referee, over one link each. */

@@ -1,0 +1,156 @@
+/**
+ * From the start of a process to its first answer: `GET /health` with 200.
+ *
+ * Floor: bare `node:http`. Peer: the gateway as its unbundled modules. Subject: the package's program. The gateway runs the
+ * whole exchange, with its backend and databases; its data directory exists, and what Node compiled is kept, as after any
+ * first start. Left out: `npx` itself, and the very first start, which is told beside.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:http"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { freePort } from "../scripts/GatewayProcess.ts"
+import { cpuOf, header, type Summary, summary } from "./Harness.ts"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const program = join(root, "dist/bin/main.js")
+const modules = join(root, "dist/main.js")
+
+/** Time that a start may take, in ms. */
+const START_MS = 60_000
+/** Time between two looks whether it answers, in ms. */
+const LOOK_MS = 1
+
+const FLOOR = `
+import { createServer } from "node:http"
+createServer((_, response) => response.end("ok")).listen(Number(process.env.PORT), "127.0.0.1")
+`
+
+export interface Options {
+  readonly rounds: number
+  /** Default: the built package, which must be there. */
+  readonly variants?: Readonly<Record<string, ReadonlyArray<string>>>
+}
+
+export interface Row {
+  readonly name: string
+  /** To the first answer, in ms. */
+  readonly wall_ms: Summary
+  /** CPU of all threads until then, in ms. */
+  readonly cpu_ms: Summary
+  /** Wall time against the floor's of the same round. */
+  readonly ratio: Summary
+  /** CPU time against the floor's of the same round. */
+  readonly cpu_ratio: Summary
+  /** The very first start, in ms: nothing compiled, no data. */
+  readonly first_ms: number
+}
+
+const answers = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const asked = request({ host: "127.0.0.1", port, path: "/health", agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    })
+    asked.once("error", () => resolve(false))
+    asked.end()
+  })
+
+const gone = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once("exit", () => resolve())
+    child.kill("SIGTERM")
+    setTimeout(() => child.kill("SIGKILL"), 10_000).unref()
+  })
+
+/** Starts a program on one core, waits for its first answer, and stops it. */
+const startOnce = async (command: ReadonlyArray<string>, folder: string) => {
+  const port = await freePort()
+  const pinned = existsSync("/usr/bin/taskset") ? ["taskset", "-c", "0"] : []
+  const [executable, ...args] = [...pinned, process.execPath, ...command]
+  const began = performance.now()
+  const child = spawn(executable!, args, {
+    env: {
+      ...process.env,
+      PORT: String(port),
+      HOST: "127.0.0.1",
+      DATA_DIR: join(folder, "data"),
+      NODE_COMPILE_CACHE: join(folder, "compiled"),
+      LOG_LEVEL: "error",
+      DRAIN_MS: "0"
+    },
+    stdio: ["ignore", "ignore", "inherit"]
+  })
+  try {
+    while (!(await answers(port))) {
+      if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended with ${child.exitCode}`)
+      if (performance.now() - began > START_MS) throw new Error(`${command.join(" ")} does not answer`)
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    }
+    return { wall_ms: performance.now() - began, cpu_ms: cpuOf(child.pid!) / 1_000 }
+  } finally {
+    await gone(child)
+  }
+}
+
+export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
+  const folder = mkdtempSync(join(tmpdir(), "gateway-start-"))
+  try {
+    const floor = join(folder, "floor.mjs")
+    writeFileSync(floor, FLOOR)
+    const variants = Object.entries({
+      floor: [floor],
+      ...(options.variants ?? { modules: [modules], gateway: [program] })
+    }).map(([name, command]) => ({
+      name,
+      command,
+      folder: mkdtempSync(join(folder, "of-")),
+      first_ms: 0,
+      wall: [] as Array<number>,
+      cpu: [] as Array<number>
+    }))
+    for (const variant of variants) variant.first_ms = (await startOnce(variant.command, variant.folder)).wall_ms
+    for (let round = 0; round <= options.rounds; round++) {
+      for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
+        const { cpu_ms, wall_ms } = await startOnce(variant.command, variant.folder)
+        if (round === 0) continue // warm-up
+        variant.wall.push(wall_ms)
+        variant.cpu.push(cpu_ms)
+      }
+    }
+    const [against] = variants
+    const ratios = (of: ReadonlyArray<number>, to: ReadonlyArray<number>) => summary(of.map((ms, i) => ms / to[i]!))
+    return variants.map(({ cpu, first_ms, name, wall }) => ({
+      name,
+      wall_ms: summary(wall),
+      cpu_ms: summary(cpu),
+      ratio: ratios(wall, against!.wall),
+      cpu_ratio: ratios(cpu, against!.cpu),
+      first_ms
+    }))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const told = ({ max, median, min }: Summary, digits: number) =>
+  `${median.toFixed(digits)} [${min.toFixed(digits)}-${max.toFixed(digits)}]`
+
+export const main = async (): Promise<void> => {
+  if (!existsSync(program)) throw new Error("build the package first: npm run build")
+  const rounds = 15
+  const rows = await run({ rounds })
+  console.log(JSON.stringify(header("npm run bench -- start", rounds, "npx; the very first start is told beside")))
+  for (const row of rows) console.log(JSON.stringify(row))
+  console.log(
+    "\n| variant | ms to the first answer | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
+  )
+  console.log("|---|---|---|---|---|---|")
+  for (const row of rows)
+    console.log(
+      `| ${row.name} | ${told(row.wall_ms, 0)} | ${told(row.ratio, 2)} | ${told(row.cpu_ms, 0)} | ${told(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
+    )
+}

@@ -1,0 +1,83 @@
+/**
+ * `npm run build`: what the package ships, in dist/. The library is a file a module, so that an app takes only what it
+ * uses; the programs are bundled, because they start several times faster so.
+ */
+import { execFileSync } from "node:child_process"
+import { rmSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { build, type Plugin } from "esbuild"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const out = join(root, "dist")
+
+/** Programs and threads. Each finds the threads that it starts beside itself. */
+const programs = {
+  main: "src/cli/main.ts",
+  backend: "src/backend/main.ts",
+  relay: "src/layers/nats/main.ts",
+  worker: "src/backend/worker.ts",
+  SnapshotThread: "src/backend/SnapshotThread.ts"
+}
+
+/** What is in CommonJS may ask for the modules of Node in its own way. */
+const REQUIRE =
+  'import { createRequire as $createRequire } from "node:module"; const require = $createRequire(import.meta.url);'
+
+/** An HTTP client that only tests of the platform use; it does not say that it may be left out. */
+const withoutUndici: Plugin = {
+  name: "without-undici",
+  setup: ({ onResolve, resolve }) =>
+    onResolve({ filter: /^undici$/ }, async ({ kind, path, pluginData, resolveDir }) =>
+      pluginData === withoutUndici
+        ? undefined
+        : { ...(await resolve(path, { kind, resolveDir, pluginData: withoutUndici })), sideEffects: false }
+    )
+}
+
+/** Bundles the programs into a folder. */
+export const bundle = async (outdir: string): Promise<void> => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: programs,
+    outdir,
+    bundle: true,
+    splitting: true,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    target: "node22.19",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+    banner: { js: REQUIRE },
+    logLevel: "warning",
+    plugins: [withoutUndici]
+  })
+  // what is loaded only by functions that nobody calls stays behind
+  const { outputs } = metafile
+  const reached = new Set<string>()
+  const reach = (path: string): void => {
+    if (reached.has(path)) return
+    reached.add(path)
+    for (const { path: next } of outputs[path]?.imports ?? []) reach(next)
+  }
+  for (const [path, { entryPoint }] of Object.entries(outputs))
+    if (entryPoint !== undefined && Object.values(programs).includes(entryPoint)) reach(path)
+  for (const path of Object.keys(outputs)) if (!reached.has(path)) rmSync(join(root, path))
+}
+
+/** Writes the library, a file a module; without types in a fraction of the time. */
+export const library = (outdir: string, types: "with types" | "without types"): void => {
+  const more = types === "with types" ? [] : ["--noCheck", "--declaration", "false"]
+  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.build.json", "--outDir", outdir, ...more], {
+    cwd: root,
+    stdio: "inherit"
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  rmSync(out, { recursive: true, force: true })
+  library(out, "with types")
+  await bundle(join(out, "bin"))
+}

@@ -1,0 +1,26 @@
+/** The whole command line as one value. Without a sub-command it serves the exchange. */
+import { Command } from "effect/cli"
+import { balances, faucet, positions } from "./commands/AccountCommands.ts"
+import { admin } from "./commands/AdminCommands.ts"
+import { config } from "./commands/ConfigCommands.ts"
+import { keys, login } from "./commands/KeyCommands.ts"
+import { orders } from "./commands/OrderCommands.ts"
+import { backend, serve, serving } from "./commands/ServeCommands.ts"
+import { sign, verify } from "./commands/SignCommands.ts"
+import { book, trades } from "./commands/WatchCommands.ts"
+import * as Flags from "./Flags.ts"
+import { Option } from "effect"
+
+export const root = Command.make("gateway", {}, () =>
+  serving({ port: Option.none(), host: Option.none(), dataDir: Option.none() })
+).pipe(
+  Command.withDescription("An open trading gateway with a whole exchange embedded. Without a command it serves"),
+  Command.withSubcommands([
+    { group: "Programs", commands: [serve, backend, config] },
+    { group: "You", commands: [keys, login, balances, positions, faucet] },
+    { group: "Trading", commands: [orders, book, trades] },
+    { group: "Help for your own client", commands: [sign, verify] },
+    { group: "Administration", commands: [admin] }
+  ]),
+  Command.withGlobalFlags(Flags.all)
+)

@@ -1,0 +1,79 @@
+/** Runs the command line: what fails is told in words, or with --json as JSON, and with an exit code. */
+import "effect/schema/SchemaJITCompiler/enable"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Config, Console, Effect, Layer } from "effect"
+import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
+import { VERSION } from "../http/api/Api.ts"
+import { teardown } from "../Teardown.ts"
+import { AllTold, printed, tell } from "./Refused.ts"
+import { root } from "./Root.ts"
+
+const args = process.argv.slice(2)
+const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
+const json = flags.includes("--json")
+
+/** Names the gateway in an error as the command did. */
+const url = Effect.suspend(() => {
+  const at = flags.indexOf("--url")
+  const joined = flags.find((flag) => flag.startsWith("--url="))?.slice("--url=".length)
+  const named = at === -1 ? joined : flags[at + 1]
+  return named !== undefined
+    ? Effect.succeed(named)
+    : Effect.orElseSucceed(Config.String("GATEWAY_URL"), () => "http://127.0.0.1:3010")
+})
+
+/** A wrong call is answered by what is wrong with it, not by a page of help that hides it. */
+const presenter: CliOutput.Presenter = {
+  present: (event) => {
+    switch (event._tag) {
+      case "InvalidInvocation": {
+        const messages = event.errors.map(({ message }) => message)
+        const help = `${event.commandPath.join(" ")} --help`
+        return Console.error(
+          json
+            ? JSON.stringify({ error: { code: "USAGE", message: messages.join("; "), hint: help } })
+            : [...messages.map((message) => `error: ${message}`), `       see ${help}`].join("\n")
+        )
+      }
+      case "Help":
+        return json ? Console.log(JSON.stringify(event.helpDoc)) : CliOutput.defaultPresenter.present(event)
+      case "Version":
+        return json
+          ? Console.log(JSON.stringify({ name: event.name, version: event.version }))
+          : CliOutput.defaultPresenter.present(event)
+    }
+  }
+}
+
+const report = (error: unknown) =>
+  error instanceof AllTold || CliError.isCliError(error)
+    ? Effect.void
+    : Effect.flatMap(url, (url) => {
+        const told = tell(error, url)
+        return Console.error(json ? JSON.stringify({ error: told }) : printed(told))
+      })
+
+const program = Command.run(root, { version: VERSION }).pipe(
+  Effect.tapError(report),
+  Effect.provide(
+    Layer.mergeAll(
+      NodeServices.layer,
+      CliOutput.layerPresenter(presenter),
+      CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
+    )
+  )
+)
+
+// whoever reads our output may stop reading: that is no failure
+process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => process.exit(code === "EPIPE" ? 0 : 1))
+
+NodeRuntime.runMain(program, {
+  disableErrorReporting: true,
+  // what a command leaves open, such as a kept connection, does not keep it from ending
+  teardown: (exit, onExit) =>
+    teardown(exit, (code) => {
+      process.exitCode = code
+      onExit(code)
+    })
+})

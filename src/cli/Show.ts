@@ -1,0 +1,77 @@
+/** What commands print: words and tables for a person, with --json one line of JSON for a program. */
+import { Console, Effect } from "effect"
+import { TerminalCapabilities } from "effect/cli"
+import { Json } from "./Flags.ts"
+
+export interface Paint {
+  readonly dim: (text: string) => string
+  readonly bold: (text: string) => string
+  readonly green: (text: string) => string
+  readonly red: (text: string) => string
+}
+
+const sgr = (on: number, off: number) => (text: string) => `\u001b[${on}m${text}\u001b[${off}m`
+const colours: Paint = { dim: sgr(2, 22), bold: sgr(1, 22), green: sgr(32, 39), red: sgr(31, 39) }
+const plain: Paint = { dim: String, bold: String, green: String, red: String }
+
+/** Colours where the terminal has them and nobody said NO_COLOR. */
+export const paint = Effect.map(TerminalCapabilities.TerminalCapabilities, ({ canColor }) =>
+  canColor ? colours : plain
+)
+
+/** Prints a value: `text` makes words of it. */
+export const show = Effect.fnUntraced(function* <A>(value: A, text: (value: A, paint: Paint) => string) {
+  if (yield* Json) return yield* Console.log(JSON.stringify(value))
+  const words = text(value, yield* paint)
+  if (words !== "") yield* Console.log(words)
+})
+
+export interface Column<R> {
+  readonly title: string
+  readonly of: (row: R) => string | number | boolean | undefined
+  /** Numbers stand under one another by their last digit. */
+  readonly right?: boolean
+  readonly colour?: (row: R, paint: Paint) => (text: string) => string
+}
+
+/** Rows under one another; `none` where there are none. */
+export const table = <R>(
+  rows: ReadonlyArray<R>,
+  columns: ReadonlyArray<Column<R>>,
+  paint: Paint,
+  none = "none"
+): string => {
+  if (rows.length === 0) return paint.dim(none)
+  const cells = rows.map((row) => columns.map(({ of }) => String(of(row) ?? "")))
+  const widths = columns.map(({ title }, i) => Math.max(title.length, ...cells.map((line) => line[i]!.length)))
+  const pad = (text: string, i: number) =>
+    columns[i]!.right === true ? text.padStart(widths[i]!) : text.padEnd(widths[i]!)
+  const head = columns.map(({ title }, i) => pad(title, i)).join("  ")
+  const lines = cells.map((line, r) =>
+    line
+      .map((text, i) => {
+        const padded = pad(text, i)
+        const colour = columns[i]!.colour
+        return colour === undefined ? padded : colour(rows[r]!, paint)(padded)
+      })
+      .join("  ")
+      .trimEnd()
+  )
+  return [paint.dim(head.trimEnd()), ...lines].join("\n")
+}
+
+/** Names and values under one another. */
+export const facts = (
+  pairs: ReadonlyArray<readonly [name: string, value: string | undefined]>,
+  paint: Paint
+): string => {
+  const told = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined)
+  const width = Math.max(...told.map(([name]) => name.length))
+  return told.map(([name, value]) => `${paint.dim(name.padEnd(width))}  ${value}`).join("\n")
+}
+
+/** A time of the exchange, to the second. */
+export const time = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ")
+
+/** Green for what buys, red for what sells. */
+export const ofSide = ({ side }: { readonly side: string }, paint: Paint) => (side === "Buy" ? paint.green : paint.red)

@@ -1,0 +1,159 @@
+/** `admin`: access codes and competitions, for the administrator. */
+import { Effect, FileSystem, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import type { AccessCode } from "../../domain/AccessCode.ts"
+import type { Competition } from "../../domain/Competition.ts"
+import { ChangeCompetitionBody, CreateCompetitionBody } from "../../http/api/AdminApi.ts"
+import * as Gateway from "../Gateway.ts"
+import { Refused } from "../Refused.ts"
+import { type Column, facts, type Paint, show, table, time } from "../Show.ts"
+
+const label = Flag.String("label").pipe(Flag.withDescription("At most 64 characters"), Flag.optional)
+
+const codeColumns: ReadonlyArray<Column<AccessCode & { readonly code?: string }>> = [
+  { title: "ID", of: ({ code_id }) => code_id },
+  { title: "CODE", of: ({ code }) => code },
+  { title: "LABEL", of: (code) => code.label },
+  { title: "USES", right: true, of: ({ max_uses, uses }) => `${uses}/${max_uses}` },
+  { title: "UNTIL", of: ({ expires_time }) => (expires_time === undefined ? "ever" : time(expires_time)) },
+  { title: "STATE", of: ({ revoked }) => (revoked ? "revoked" : "valid") }
+]
+
+const newCodes = Command.make(
+  "new",
+  {
+    count: Flag.Int("count").pipe(Flag.withDescription("Codes to make, 1 to 1000"), Flag.withDefault(1)),
+    maxUses: Flag.Int("max-uses").pipe(Flag.withDescription("Wallets that a code admits"), Flag.withDefault(1)),
+    label
+  },
+  ({ count, label, maxUses }) =>
+    Effect.gen(function* () {
+      const client = yield* Gateway.admin
+      const payload = { count, max_uses: maxUses, ...(Option.isSome(label) ? { label: label.value } : {}) }
+      const { list } = yield* client.accessCodes.issue({ payload })
+      yield* show(list, (codes, paint) => table(codes, codeColumns, paint))
+    })
+).pipe(Command.withDescription("Make access codes; this is the one time that they are told"))
+
+const listCodes = Command.make("list", { label }, ({ label }) =>
+  Effect.gen(function* () {
+    const client = yield* Gateway.admin
+    const query = Option.isSome(label) ? { label: label.value } : {}
+    const { list } = yield* client.accessCodes.list({ query })
+    const columns = codeColumns.filter(({ title }) => title !== "CODE")
+    yield* show(list, (codes, paint) => table(codes, columns, paint, "no codes"))
+  })
+).pipe(Command.withDescription("List access codes, newest first; the codes themselves are not kept"))
+
+const revokeCode = Command.make(
+  "revoke",
+  { id: Argument.String("id").pipe(Argument.withDescription("code_id of the list")) },
+  ({ id }) =>
+    Effect.gen(function* () {
+      const client = yield* Gateway.admin
+      const revoked = yield* client.accessCodes.revoke({ params: { code_id: id } })
+      yield* show(revoked, ({ code_id }) => `${code_id} is revoked`)
+    })
+).pipe(Command.withDescription("Revoke an access code; wallets that it admitted stay"))
+
+const codes = Command.make("codes").pipe(
+  Command.withDescription("Access codes of a closed launch"),
+  Command.withSubcommands([newCodes, listCodes, revokeCode])
+)
+
+const file = Flag.String("file").pipe(Flag.withDescription("JSON file, as the API description has it"))
+
+/** Reads a body from a file by its schema. */
+const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
+  const fs = yield* FileSystem.FileSystem
+  const refused = (message: string) => new Refused({ code: "USAGE", message: `${path}: ${message}` })
+  const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) =>
+    refused(`cannot be read: ${reason._tag}`)
+  )
+  return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema))(text).pipe(
+    Effect.mapError(({ message }) => refused(message))
+  )
+})
+
+const printed = (competition: Competition, paint: Paint): string =>
+  facts(
+    [
+      ["id", competition.id],
+      ["slug", competition.slug],
+      ["title", competition.title],
+      ["status", competition.status],
+      ["from", time(competition.start_time_ms)],
+      ["until", time(competition.end_time_ms)],
+      ["prize", `${competition.prize_usdc} USDC`],
+      ["market", competition.symbol ?? "all"]
+    ],
+    paint
+  )
+
+const newCompetition = Command.make("new", { file }, ({ file }) =>
+  Effect.gen(function* () {
+    const payload = yield* bodyOf(CreateCompetitionBody, file)
+    const client = yield* Gateway.admin
+    yield* show(yield* client.admin.createCompetition({ payload }), printed)
+  })
+).pipe(Command.withDescription("Make a competition of a JSON file"))
+
+const id = Argument.String("id").pipe(Argument.withDescription("id of the competition"))
+
+const changeCompetition = Command.make("change", { id, file }, ({ file, id }) =>
+  Effect.gen(function* () {
+    const payload = yield* bodyOf(ChangeCompetitionBody, file)
+    const client = yield* Gateway.admin
+    yield* show(yield* client.admin.changeCompetition({ params: { competition_id: id }, payload }), printed)
+  })
+).pipe(Command.withDescription("Change a competition by a JSON file that holds what changes"))
+
+const setStatus = (name: "publish" | "cancel", status: "scheduled" | "cancelled", about: string) =>
+  Command.make(name, { id }, ({ id }) =>
+    Effect.gen(function* () {
+      const client = yield* Gateway.admin
+      const changed = yield* client.admin.changeCompetition({ params: { competition_id: id }, payload: { status } })
+      yield* show(changed, printed)
+    })
+  ).pipe(Command.withDescription(about))
+
+const listCompetitions = Command.make("list", {}, () =>
+  Effect.gen(function* () {
+    // competitions are read as any user reads them
+    const { client } = yield* Gateway.trader
+    const { list } = yield* client.competition.competitions({ query: {} })
+    yield* show(list, (all, paint) =>
+      table(
+        all,
+        [
+          { title: "ID", of: ({ id }) => id },
+          { title: "SLUG", of: ({ slug }) => slug },
+          { title: "STATUS", of: ({ status }) => status },
+          { title: "FROM", of: ({ start_time_ms }) => time(start_time_ms) },
+          { title: "UNTIL", of: ({ end_time_ms }) => time(end_time_ms) },
+          { title: "PRIZE", right: true, of: ({ prize_usdc }) => prize_usdc }
+        ],
+        paint,
+        "no competitions"
+      )
+    )
+  })
+).pipe(
+  Command.withDescription("List competitions, the latest start first, as the key's wallet sees them: without drafts")
+)
+
+const competitions = Command.make("competitions").pipe(
+  Command.withDescription("Competitions"),
+  Command.withSubcommands([
+    newCompetition,
+    changeCompetition,
+    setStatus("publish", "scheduled", "Publish a draft: the clock moves it on"),
+    setStatus("cancel", "cancelled", "Cancel a competition"),
+    listCompetitions
+  ])
+)
+
+export const admin = Command.make("admin").pipe(
+  Command.withDescription("For the administrator, whose name and password stand in the environment"),
+  Command.withSubcommands([codes, competitions])
+)

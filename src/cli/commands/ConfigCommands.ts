@@ -1,0 +1,123 @@
+/** `config`: every setting and its value, secrets left out; and whether a start would take them. */
+import { Effect, Redacted, Result } from "effect"
+import { Command } from "effect/cli"
+import * as Backend from "../../backend/Settings.ts"
+import { type Setting, settings, SettingUnusable, table } from "../../layers/Settings.ts"
+import { AllTold } from "../Refused.ts"
+import { show, table as rows } from "../Show.ts"
+
+interface Value {
+  readonly name: string
+  /** Absent: unset. */
+  readonly value?: string | number | boolean
+  /** Whether it is a secret, whose value is never shown. */
+  readonly secret: boolean
+  /** Whether the environment says so, or it is the default. */
+  readonly given: boolean
+  readonly about: string
+}
+
+const valueOf = (name: string, value: unknown, about: string): Value => ({
+  name,
+  ...(value === undefined ? {} : Redacted.isRedacted(value) ? { value: "<secret>" } : { value: value as string }),
+  secret: Redacted.isRedacted(value),
+  given: process.env[name] !== undefined,
+  about
+})
+
+/** One setting by itself, so that a wrong one does not hide the next. */
+const read = ({ about, config, name }: Setting<unknown>) =>
+  Effect.result(Effect.map(config, (value) => valueOf(name, value, about)))
+
+const gatewayTable: ReadonlyArray<Setting<unknown>> = Object.values(table)
+
+/** Settings that the backend has for itself. */
+const backendValues = Effect.map(Backend.settings, (values) => {
+  const names = new Set(gatewayTable.map(({ name }) => name))
+  return Object.entries(Backend.variables)
+    .filter(([, name]) => !names.has(name))
+    .map(([key, name]) => valueOf(name, values[key as keyof Backend.Settings], "of the backend"))
+})
+
+const print = Command.make("print", {}, () =>
+  Effect.gen(function* () {
+    const gateway = yield* Effect.forEach(gatewayTable, ({ about, config, name }) =>
+      Effect.map(config, (value) => valueOf(name, value, about))
+    )
+    const values = [...gateway, ...(yield* backendValues)]
+    yield* show(values, (all, paint) =>
+      rows(
+        all,
+        [
+          { title: "VARIABLE", of: ({ name }) => name },
+          {
+            title: "VALUE",
+            of: ({ value }) =>
+              value === undefined ? "unset" : typeof value === "boolean" ? (value ? "on" : "off") : value,
+            colour: ({ given }, paint) => (given ? paint.bold : String)
+          },
+          { title: "FROM", of: ({ given }) => (given ? "environment" : "default"), colour: (_, paint) => paint.dim }
+        ],
+        paint
+      )
+    )
+  })
+).pipe(Command.withDescription("Print every setting; secrets are left out"))
+
+interface Finding {
+  readonly name?: string
+  readonly message: string
+}
+
+/** What is wrong; the name of the variable, where it stands in the text, is told by itself. */
+const messageOf = ({ message }: { readonly message: string }): string =>
+  /^SchemaError\(([^\n]*)(?:\n[^]*)?\)$/u.exec(message)?.[1] ?? message
+
+/** Everything that a start would refuse, besides what only the network knows. */
+const findings = Effect.gen(function* () {
+  const wrong: Array<Finding> = []
+  for (const setting of gatewayTable) {
+    const found = yield* read(setting)
+    if (Result.isFailure(found)) wrong.push({ name: setting.name, message: messageOf(found.failure) })
+  }
+  const note = <A>(effect: Effect.Effect<A, { readonly message: string }>) =>
+    Effect.catch(effect, (error) => Effect.sync(() => void wrong.push({ message: messageOf(error) })))
+  yield* note(
+    Effect.gen(function* () {
+      const { check } = yield* Effect.promise(() => import("../../backend/Program.ts"))
+      yield* check(yield* Backend.settings)
+    })
+  )
+  // the rest is judged by what the table made of it
+  if (wrong.length === 0) {
+    yield* note(
+      Effect.gen(function* () {
+        const all = yield* settings
+        const { endpointsOf } = yield* Effect.promise(() => import("../../layers/Backends.ts"))
+        if (all.backend === "grpc") yield* endpointsOf(all)
+        if ((all.adminUsername === undefined) !== (all.adminPassword === undefined))
+          return yield* new SettingUnusable({ message: "ADMIN_USERNAME and ADMIN_PASSWORD belong together" })
+      })
+    )
+  }
+  return wrong
+})
+
+const check = Command.make("check", {}, () =>
+  Effect.gen(function* () {
+    const wrong = yield* findings
+    yield* show({ valid: wrong.length === 0, findings: wrong }, ({ findings: all, valid }, paint) =>
+      valid
+        ? paint.green("the settings are sound")
+        : all
+            .map(({ message, name }) => `${paint.red("wrong")}  ${name === undefined ? "" : `${name}: `}${message}`)
+            .join("\n")
+    )
+    if (wrong.length > 0) return yield* new AllTold()
+  })
+).pipe(Command.withDescription("Say whether a start would take the settings, and if not, all that is wrong"))
+
+export const config = Command.make("config").pipe(
+  Command.withDescription("The settings: environment variables, read once at the start"),
+  Command.withSubcommands([check, print])
+)

@@ -1,0 +1,18 @@
+/** The event stream from its copy in a NATS, on top of the sequencer's own; filled from there by whoever relays. */
+import { Layer, type Redacted } from "effect"
+import type { Feed } from "../../services/Feed.ts"
+import type { Endpoint } from "../grpc/Channel.ts"
+import * as NatsFeed from "./NatsFeed.ts"
+import * as NatsRelay from "./NatsRelay.ts"
+import * as NatsStream from "./NatsStream.ts"
+
+/** `filledFrom`: the sequencer whose events this gateway copies; absent where somebody else does. */
+export const layer = <E, R>(
+  url: Redacted.Redacted<string>,
+  own: Layer.Layer<Feed, E, R>,
+  filledFrom: Endpoint | undefined
+) => {
+  const stream = NatsStream.layer({ url })
+  const copy = NatsFeed.layer().pipe(Layer.provide(own), Layer.provide(stream))
+  return filledFrom === undefined ? copy : Layer.merge(copy, NatsRelay.layer(filledFrom).pipe(Layer.provide(stream)))
+}

@@ -1,0 +1,184 @@
+/** With --json every command prints one value a line, and failures are words with a stable code. */
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { ConfigProvider, Console, Effect, Exit, Layer } from "effect"
+import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
+import { mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { tell } from "../../src/cli/Refused.ts"
+import { root } from "../../src/cli/Root.ts"
+import { ADMIN, eventually, type Exchange, startExchange } from "../e2e/Exchange.ts"
+
+describe("with --json", () => {
+  let exchange: Exchange
+  let home: string
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), "gateway-cli-"))
+    exchange = await startExchange({ env: { ADMIN_USERNAME: ADMIN.username, ADMIN_PASSWORD: ADMIN.password } })
+  }, 60_000)
+  afterAll(async () => {
+    await exchange.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  /** Runs a command in this process; answers what it printed, a value a line, and how it failed. */
+  const run = async (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
+    const lines: Array<string> = []
+    const console: Console.Console = { ...globalThis.console, log: (line: string) => void lines.push(line) }
+    const environment = {
+      GATEWAY_URL: exchange.url,
+      GATEWAY_HOME: home,
+      ADMIN_USERNAME: ADMIN.username,
+      ADMIN_PASSWORD: ADMIN.password,
+      ...env
+    }
+    const exit = await Effect.runPromiseExit(
+      Command.runWith(root, { version: "0", renderErrors: false })([...args, "--json"]).pipe(
+        Effect.provideService(Console.Console, console),
+        Effect.provide(
+          Layer.mergeAll(
+            NodeServices.layer,
+            ConfigProvider.layer(ConfigProvider.fromUnknown(environment)),
+            CliConfig.layer({ builtIns: [GlobalFlag.Help, GlobalFlag.Version, GlobalFlag.Completions] })
+          )
+        )
+      )
+    )
+    // oxlint-disable-next-line typescript/no-explicit-any
+    return { values: lines.map((line) => JSON.parse(line) as any), exit }
+  }
+  /** The one value that a command prints. */
+  const value = async (...args: ReadonlyArray<string>) => {
+    const { exit, values } = await run(args)
+    assert.isTrue(Exit.isSuccess(exit), `${args.join(" ")}: ${JSON.stringify(exit)}`)
+    assert.lengthOf(values, 1, args.join(" "))
+    return values[0]
+  }
+  /** What is told of a command that fails. */
+  const failure = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
+    const { exit } = await run(args, env)
+    assert.isTrue(Exit.isFailure(exit), args.join(" "))
+    const error = await Effect.runPromise(Effect.flip(exit))
+    assert.isFalse(CliError.isCliError(error), args.join(" "))
+    return tell(error, exchange.url)
+  }
+
+  it("makes a key that only its owner can read, and logs in with it", async () => {
+    const made = await value("keys", "new")
+    assert.match(made.public_key, /^0x[0-9a-f]{64}$/u)
+    assert.strictEqual(statSync(made.path).mode & 0o777, 0o600)
+    assert.notProperty(made, "seed")
+    const { path: _, ...known } = made
+    assert.deepStrictEqual(await value("keys", "show"), known)
+    assert.strictEqual((await value("login")).root_address, made.root_address)
+    for (const name of readdirSync(join(home, "sessions")))
+      assert.strictEqual(statSync(join(home, "sessions", name)).mode & 0o777, 0o600)
+    assert.match((await value("keys", "new", "--key", "party", "--party", "me")).party, /^me::1220/u)
+    assert.strictEqual(
+      (await value("login", "--key", "party")).user_id,
+      (await value("keys", "show", "--key", "party")).user_id
+    )
+  })
+
+  it("trades, and lists what came of it", async () => {
+    await value("keys", "new", "--key", "trader")
+    const as = (...args: ReadonlyArray<string>) => value(...args, "--key", "trader")
+    assert.strictEqual((await as("faucet", "1000")).amount, "1000")
+    const ref = await as(
+      "order",
+      "create",
+      "BTC-USDC",
+      "buy",
+      "0.001",
+      "--price",
+      "58000",
+      "--post-only",
+      "--link-id",
+      "a"
+    )
+    assert.strictEqual(ref.order_link_id, "a")
+    assert.deepStrictEqual(
+      await as("order", "amend", "BTC-USDC", ref.order_id, "--price", "58001", "--if-version", "1"),
+      ref
+    )
+    const [order] = await eventually(
+      "the amended order",
+      () => as("order", "list", "--symbol", "BTC-USDC"),
+      (list) => list[0]?.version === 2
+    )
+    assert.strictEqual(order.price, "58001")
+    assert.strictEqual(order.post_only, true)
+    const { values } = await run(["book", "BTC-USDC", "--levels", "1", "--count", "1"])
+    assert.deepStrictEqual(values[0].bids, [["58001", "0.001"]])
+    assert.lengthOf(await as("balances"), 1)
+    assert.deepStrictEqual(await as("positions"), [])
+    assert.strictEqual((await as("order", "cancel", "BTC-USDC", "a")).order_id, ref.order_id)
+    const [done] = await eventually(
+      "the canceled order",
+      () => as("order", "list", "--history"),
+      (list) => list[0]?.order_status === "Canceled"
+    )
+    assert.strictEqual(done.order_id, ref.order_id)
+    assert.deepStrictEqual(await as("order", "cancel-all"), [])
+  })
+
+  it("says of every failure what it is and what to do", async () => {
+    assert.deepInclude(await failure(["login", "--key", "nobody"]), {
+      code: "KEY",
+      hint: "make one with gateway keys new, or name another with --key"
+    })
+    await value("keys", "new", "--key", "twice")
+    assert.match((await failure(["keys", "new", "--key", "twice"])).message, /exists already/u)
+    const open = join(home, "keys", "twice.json")
+    chmodSync(open, 0o644)
+    assert.strictEqual((await failure(["keys", "show", "--key", open])).hint, `chmod 600 ${open}`)
+    const broken = join(home, "broken.json")
+    writeFileSync(broken, '{"seed":"12"}', { mode: 0o600 })
+    assert.match((await failure(["keys", "show", "--key", broken])).message, /is no key file/u)
+    const seedless = await failure(["keys", "show"], { GATEWAY_SEED: "not-a-seed" })
+    assert.strictEqual(seedless.message, "GATEWAY_SEED is no seed")
+    assert.strictEqual((await failure(["login", "--url", "http://127.0.0.1:1", "--key", "trader"])).code, "UNREACHABLE")
+    assert.strictEqual((await failure(["login", "--url", "nowhere"])).code, "USAGE")
+    assert.match((await failure(["book", "NO-MARKET", "--count", "1"])).message, /feed ended/u)
+    const refused = await failure(["order", "create", "NO-MARKET", "buy", "1", "--key", "trader"])
+    assert.deepInclude(refused, { code: "NOT_FOUND", hint: "markets are written as BTC-USDC" })
+    assert.strictEqual(
+      (await failure(["admin", "codes", "list"], { ADMIN_PASSWORD: "wrong-password" })).code,
+      "UNAUTHORIZED"
+    )
+    const file = join(home, "password")
+    writeFileSync(file, `${ADMIN.password}\n`)
+    assert.deepStrictEqual((await run(["admin", "codes", "list"], { ADMIN_PASSWORD_FILE: file })).values, [[]])
+    assert.match((await failure(["admin", "competitions", "new", "--file", file])).message, /password: /u)
+  })
+
+  it("finds all that is wrong with the settings, and shows no secret", async () => {
+    const secrets = {
+      ADMIN_PASSWORD: "hush-hush",
+      REDIS_URL: "redis://user:hush@host",
+      DATABASE_URL: "postgres://user:hush@host/db"
+    }
+    const wrong = await run(["config", "check"], { ...secrets, PORT: "many", BACKEND_TLS_CERT: "cert.pem" })
+    assert.isTrue(Exit.isFailure(wrong.exit))
+    const [{ findings, valid }] = wrong.values
+    assert.isFalse(valid)
+    assert.deepStrictEqual(
+      findings.map(({ name }: { readonly name?: string }) => name),
+      ["PORT", "ADMIN_PASSWORD", undefined]
+    )
+    const printed = await run(["config", "print"], {
+      ...secrets,
+      ADMIN_PASSWORD: "hush-hush-hush",
+      BACKEND_SECRET: "hush"
+    })
+    assert.isTrue(Exit.isSuccess(printed.exit))
+    assert.notInclude(JSON.stringify([wrong.values, printed.values]), "hush")
+    const said = Object.fromEntries(
+      printed.values[0].map(({ name, value }: { name: string; value: unknown }) => [name, value])
+    )
+    assert.deepInclude(said, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
+    assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [] }])
+  })
+})

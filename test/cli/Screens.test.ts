@@ -1,0 +1,143 @@
+/** Every command once on a terminal, against an exchange that the command line serves; docs/cli.md shows the screens. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { bundle } from "../../scripts/build.ts"
+import { freePort } from "../../scripts/GatewayProcess.ts"
+import { afterwards, lasting, type Part, type Step, story } from "./Story.ts"
+import { onTerminal, type Run } from "./Terminal.ts"
+
+const home = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const page = join(home, "docs/cli.md")
+
+const INTRODUCTION = `# Command line
+
+\`gateway\` serves the exchange and talks to one: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources. This page
+is what a terminal showed; \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` takes it anew.
+
+| | |
+|---|---|
+| \`--url\`, \`GATEWAY_URL\` | the gateway; http://127.0.0.1:3010 by default |
+| \`--key\`, \`GATEWAY_SEED\` | the key to speak with: a name, a path; or its seed, from the environment only |
+| \`GATEWAY_HOME\` | keys and sessions; \`~/.trading-gateway\` by default |
+| \`--json\` | JSON for programs, one value a line; a failure is \`{"error": {"code", "message", "hint", "details"}}\` on the standard error |
+| \`NO_COLOR\` | no colours |
+
+The exit code is 0, or 1 where something was refused. Without a command it serves: settings are environment variables.
+`
+
+/** Time that what others did may take to be seen, in ms. */
+const LATER_MS = 30_000
+
+/** The words of a command line, as a shell would split these. */
+const wordsOf = (line: string): ReadonlyArray<string> =>
+  [...line.matchAll(/'([^']*)'|(\S+)/gu)].map(([, quoted, bare]) => quoted ?? bare!)
+
+describe("the command line", { timeout: 600_000 }, () => {
+  let folder: string
+  let port: number
+  let exchange: Run
+  const shown: Array<string> = []
+  const kept = new Map<string, string>()
+  const env = () => ({
+    PORT: String(port),
+    HOST: "127.0.0.1",
+    DATA_DIR: "./data",
+    GATEWAY_HOME: join(folder, "home"),
+    GATEWAY_URL: `http://127.0.0.1:${port}`,
+    ADMIN_USERNAME: "admin",
+    ADMIN_PASSWORD: "correct-horse-battery",
+    RATE_LIMIT_MODE: "off",
+    SIM_MAKER: "off",
+    LOG_LEVEL: "error",
+    DRAIN_MS: "50",
+    NODE_COMPILE_CACHE: join(folder, "compiled")
+  })
+  const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Run =>
+    onTerminal([process.execPath, join(folder, "bin/main.js"), ...args], { cwd: folder, env: { ...env(), ...more } })
+
+  /** What is of this run only becomes what everybody has. */
+  const asEverywhere = (screen: string): string =>
+    screen.replaceAll(join(folder, "home"), "~/.trading-gateway").replaceAll(String(port), "3010")
+
+  const show = (typed: string, screen: string): void => {
+    shown.push(`\`\`\`text\n$ ${typed}\n${asEverywhere(screen)}\n\`\`\``)
+  }
+
+  /** Runs a command to its end; again, where what it shall show may come later. */
+  const ran = async (step: Step, args: ReadonlyArray<string>) => {
+    for (const deadline = Date.now() + LATER_MS; ;) {
+      const run = terminal(args, step.env)
+      const code = await run.ended
+      const screen = run.screen()
+      if (step.until?.test(screen) !== false || Date.now() > deadline) return { code, screen }
+    }
+  }
+
+  /** Types a command, waits for its end, and shows the screen. */
+  const take = async (step: Step): Promise<void> => {
+    for (const [name, value] of Object.entries(step.files ?? {}))
+      writeFileSync(join(folder, name), JSON.stringify(value))
+    const said = Object.entries(step.env ?? {}).map(
+      ([name, value]) => `${name}=${/SEED|PASS|URL/u.test(name) ? "…" : value} `
+    )
+    const typed = step.type.replaceAll(/\$[A-Z]+/gu, (name) => kept.get(name.slice(1)) ?? name)
+    const [, ...args] = wordsOf(typed)
+    const { code, screen } = await ran(step, args)
+    assert.strictEqual(code, step.exit ?? 0, `${typed}\n${screen}`)
+    for (const [name, pattern] of Object.entries(step.keep ?? {})) {
+      const found = pattern.exec(screen)
+      assert.isNotNull(found, `${typed} shows no ${name}:\n${screen}`)
+      kept.set(name, found[1]!)
+    }
+    const lines = screen.split("\n")
+    const cut = step.lines === undefined ? screen : [...lines.slice(0, step.lines), "…"].join("\n")
+    show(`${said.join("")}${step.type}`, cut)
+    for (const secret of ["correct-horse", "not-the-password", ":secret@", "11".repeat(32)])
+      assert.notInclude(screen, secret, typed)
+  }
+  const tell = async (parts: ReadonlyArray<Part>): Promise<void> => {
+    for (const part of parts) {
+      if (typeof part === "string") shown.push(part)
+      else await take(part)
+    }
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "gateway-cli-"))
+    // as the package has them: they start several times faster than from the sources
+    await bundle(join(folder, "bin"))
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
+    port = await freePort()
+    exchange = terminal([])
+    await exchange.shows(/Try next:/u)
+    await exchange.shows(/npx trading-gateway/u)
+  }, 180_000)
+  afterAll(async () => {
+    exchange.interrupt()
+    await exchange.ended
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it("shows on a terminal what docs/cli.md says", async () => {
+    // the exchange tells more of itself than belongs here
+    show("gateway", [...exchange.screen().split("\n").slice(0, 5), "  …"].join("\n"))
+    await tell(story)
+
+    const backend = terminal(["backend", "--port", "0", "--data-dir", "alone"], { LOG_LEVEL: "info" })
+    await backend.shows(/backend serves/u)
+    backend.interrupt()
+    assert.strictEqual(await backend.ended, 0)
+
+    // Ctrl-C stops the exchange in good order
+    exchange.interrupt()
+    assert.strictEqual(await exchange.ended, 0, exchange.screen())
+    await tell(afterwards)
+
+    const taken = `${INTRODUCTION}\n${shown.join("\n\n")}\n`
+    if (process.env["UPDATE"] === "1") writeFileSync(page, taken)
+    assert.strictEqual(lasting(taken), lasting(readFileSync(page, "utf8")), "UPDATE=1 takes docs/cli.md anew")
+  })
+})

@@ -1,0 +1,164 @@
+/** The commands that docs/cli.md shows, in their order, and the words between them. `UPDATE=1` writes the page anew. */
+
+/** A command, as it is typed; what it says is taken from the screen. */
+export interface Step {
+  readonly type: string
+  /** Exit code; 0 by default. */
+  readonly exit?: number
+  /** Environment beside that of the story, as a shell would take it in front of the command. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Files that are there before it runs. */
+  readonly files?: Readonly<Record<string, unknown>>
+  /** What it shows in the end, where what came before may be seen later. */
+  readonly until?: RegExp
+  /** Lines that are shown, where there are many. */
+  readonly lines?: number
+  /** Remembers what this finds on the screen: `$NAME` in later commands stands for it. */
+  readonly keep?: Readonly<Record<string, RegExp>>
+}
+
+export type Part = string | Step
+
+/** Competition of the story, far in the future. */
+const winter = {
+  slug: "winter",
+  title: "Winter",
+  start_time_ms: 4_102_444_800_000,
+  end_time_ms: 4_103_049_600_000,
+  prize_usdc: 10_000,
+  symbol: "BTC-USDC",
+  scoring: {
+    metric: "volume",
+    start_weight_bps: 10_000,
+    end_weight_bps: 10_000,
+    max_daily_contribution_bps: 10_000,
+    min_active_days: 1,
+    min_daily_activity_units: 1,
+    consistency_max_bonus_bps: 0,
+    consistency_target_days: 1,
+    use_consistency_multiplier: false
+  }
+}
+
+/** While the exchange runs. */
+export const story: ReadonlyArray<Part> = [
+  "Every command explains itself, and a wrong one says what is wrong with it:",
+  { type: "gateway --help" },
+  { type: "gateway order create --help" },
+  { type: "gateway ordr list", exit: 1 },
+  { type: "gateway order create BTC-USDC buy 0,02", exit: 1 },
+  { type: "gateway balances --url http://127.0.0.1:1", exit: 1, env: { GATEWAY_SEED: "11".repeat(32) } },
+
+  `## You
+
+A key is made once and stays in a file that only you can read; nothing that is secret is ever typed. \`--key NAME\` names another
+one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in the environment takes its place.`,
+  { type: "gateway keys new" },
+  { type: "gateway keys show" },
+  { type: "gateway keys new", exit: 1 },
+  { type: "gateway login" },
+  { type: "gateway faucet 10000" },
+  { type: "gateway balances", until: /USDC/u },
+
+  "## Trading",
+  { type: "gateway order create BTC-USDC buy 0.02 --price 58000 --link-id mine-1" },
+  { type: "gateway order list", until: /mine-1/u },
+  { type: "gateway order amend BTC-USDC mine-1 --qty 0.015" },
+  { type: "gateway order create BTC-USDC buy 0.00001 --price 58000", exit: 1 },
+  "Somebody else takes a part of it:",
+  { type: "gateway keys new --key bob" },
+  { type: "gateway faucet 10000 --key bob --json" },
+  { type: "gateway order create BTC-USDC sell 0.01 --price 58000 --key bob --json" },
+  { type: "gateway positions", until: /Buy/u },
+  { type: "gateway order list --history", until: /PartiallyFilled/u },
+  "Two live views, drawn over themselves until Ctrl-C, or `--count` times:",
+  { type: "gateway book BTC-USDC --levels 3 --count 1", until: /0\.005/u },
+  { type: "gateway trades BTC-USDC --count 1" },
+  { type: "gateway trades BTC-USDC --count 1 --json" },
+  { type: "gateway order cancel BTC-USDC mine-1" },
+  { type: "gateway order cancel BTC-USDC mine-1 --json", exit: 1 },
+  { type: "gateway order cancel-all" },
+
+  `## Help for your own client
+
+\`sign\` shows the exact text that a signature covers:`,
+  {
+    type: "gateway sign request GET '/api/v1/order/realtime?limit=1' --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U",
+    keep: { SIGNATURE: /X-SIGNATURE +(\S+)/u, KEY: /X-API-KEY +(\S+)/u }
+  },
+  {
+    type: "gateway sign login",
+    keep: { AT: /timestamp_ms +(\S+)/u, NONCE: /nonce +(\S+)/u, LOGIN: /signature +(\S+)/u }
+  },
+  { type: "gateway sign socket --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U" },
+  "`verify` judges a signature with the gateway's own verifier and names everything that is wrong, down to the text that was signed instead:",
+  { type: "gateway verify login --public-key $KEY --timestamp-ms $AT --nonce $NONCE --signature $LOGIN" },
+  {
+    type: "gateway verify request GET '/api/v1/order/realtime?limit=1&symbol=BTC-USDC' --public-key $KEY --timestamp-ms 1767225600 --nonce bG9naW4tbm9uY2U --signature $SIGNATURE --now 1767225600000",
+    exit: 1
+  },
+  {
+    type: "gateway verify request get '/api/v1/order/realtime?limit=1' --public-key $KEY --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U --signature $SIGNATURE --now 1767225600000",
+    exit: 1
+  },
+  {
+    type: "gateway verify socket --public-key $KEY --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U --signature $SIGNATURE --now 1767225699999",
+    exit: 1
+  },
+  { type: "gateway verify text hello --public-key $KEY --signature 0x12 --json", exit: 1 },
+
+  `## Administration
+
+Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASSWORD\` or \`ADMIN_PASSWORD_FILE\`.`,
+  { type: "gateway admin codes new --label launch", keep: { CODE: /^([0-9a-f-]{36})/mu } },
+  { type: "gateway admin codes revoke $CODE" },
+  { type: "gateway admin codes list" },
+  {
+    type: "gateway admin competitions new --file winter.json",
+    files: { "winter.json": winter },
+    keep: { WINTER: /id +([0-9a-f-]{36})/u }
+  },
+  {
+    type: "gateway admin competitions change $WINTER --file change.json",
+    files: { "change.json": { title: "Winter 2100" } }
+  },
+  { type: "gateway admin competitions publish $WINTER" },
+  { type: "gateway admin competitions list", until: /scheduled/u },
+  { type: "gateway admin competitions cancel $WINTER" },
+  { type: "gateway admin codes list", exit: 1, env: { ADMIN_PASSWORD: "not-the-password" } },
+
+  `## Settings
+
+All settings are environment variables (docs/operations.md); secrets are never shown.`,
+  { type: "gateway config print", env: { DATABASE_URL: "postgres://gateway:secret@db/gateway" }, lines: 6 },
+  { type: "gateway config check" },
+  { type: "gateway config check", exit: 1, env: { PORT: "many", ADMIN_PASSWORD: "short", BACKEND: "grpc" } },
+
+  `## The backend's journal
+
+Beside a running exchange:`,
+  { type: "gateway backend verify" },
+  { type: "gateway backend backup copy" },
+  "## Completions",
+  { type: "gateway --completions bash", lines: 4 }
+]
+
+/** After the exchange was stopped. */
+export const afterwards: ReadonlyArray<Part> = ["Of a stopped backend:", { type: "gateway backend replay" }]
+
+const volatile: ReadonlyArray<readonly [RegExp, string]> = [
+  [/0x[0-9a-f]{8,}/gu, "HEX"],
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu, "UUID"],
+  [/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/gu, "CODE"],
+  [/\b[0-9a-f]{16,}\b/gu, "HEX"],
+  // how often the backend looked back
+  [/^(snapshots|checkpoints) .*$/gmu, "$1"],
+  [/^ *backend\/snapshots\/.*\n/gmu, ""],
+  [/-?\d+(?:\.\d+)?/gu, "NUMBER"],
+  [/[ \t]+/gu, " "],
+  [/ $/gmu, ""]
+]
+
+/** A page without what differs from one run to the next. */
+export const lasting = (page: string): string =>
+  volatile.reduce((text, [pattern, word]) => text.replaceAll(pattern, word), page)

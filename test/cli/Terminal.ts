@@ -1,0 +1,120 @@
+/** A terminal of 110 columns that a program is run in, and what is on its screen in the end. */
+import { spawn } from "node:child_process"
+
+/** Runs its arguments on a terminal of their own; what comes on the standard input is typed. */
+const PTY = `
+import fcntl, os, pty, select, struct, sys, termios
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 110, 0, 0))
+    os.execvp(sys.argv[1], sys.argv[1:])
+typing = [0]
+while True:
+    ready, _, _ = select.select([terminal, *typing], [], [])
+    if 0 in ready:
+        typed = os.read(0, 1024)
+        if typed: os.write(terminal, typed)
+        else: typing = []
+    if terminal in ready:
+        try: data = os.read(terminal, 65536)
+        except OSError: break
+        if not data: break
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
+`
+
+/** What stands on the screen: moves of the cursor are carried out, colours are left out. */
+export const screenOf = (output: string): string => {
+  const lines: Array<string> = [""]
+  let row = 0
+  let column = 0
+  for (const part of output.match(/\u001b\[[0-9;?]*[A-Za-z]|\r|\n|[^\u001b\r\n]+|\u001b/gu) ?? []) {
+    const move = /^\u001b\[([0-9;?]*)([A-Za-z])$/u.exec(part)
+    if (part === "\r") column = 0
+    else if (part === "\n") {
+      row++
+      lines[row] ??= ""
+    } else if (move !== null) {
+      const [, number, letter] = move
+      if (letter === "A") row = Math.max(0, row - Number(number || "1"))
+      if (letter === "K") lines[row] = lines[row]!.slice(0, column)
+      if (letter === "J") {
+        lines[row] = lines[row]!.slice(0, column)
+        lines.length = row + 1
+      }
+    } else {
+      const line = lines[row]!.padEnd(column)
+      lines[row] = line.slice(0, column) + part + line.slice(column + part.length)
+      column += part.length
+    }
+  }
+  return lines
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trimEnd()
+}
+
+export interface Run {
+  /** What has been on the screen until now. */
+  readonly screen: () => string
+  /** Waits until the screen shows it; fails when the program ends before, or after `limit_ms`. */
+  readonly shows: (what: RegExp) => Promise<void>
+  /** Types Ctrl-C. */
+  readonly interrupt: () => void
+  /** The exit code, once it has ended. */
+  readonly ended: Promise<number | null>
+}
+
+/** Time that anything on the screen may take, in ms; for machines that are busy. */
+const LIMIT_MS = 60_000
+
+/** Starts a program on a terminal. */
+export const onTerminal = (
+  command: ReadonlyArray<string>,
+  options: { readonly cwd?: string; readonly env: Readonly<Record<string, string>> }
+): Run => {
+  const child = spawn("/usr/bin/python3", ["-c", PTY, ...command], {
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    env: { ...process.env, TERM: "xterm-256color", NO_COLOR: "", ...options.env },
+    stdio: ["pipe", "pipe", "inherit"]
+  })
+  let output = ""
+  let isOver = false
+  const waiting = new Set<() => void>()
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text
+    for (const look of waiting) look()
+  })
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => {
+      isOver = true
+      for (const look of waiting) look()
+      resolve(code)
+    })
+  )
+  const screen = () => screenOf(output)
+  return {
+    screen,
+    ended,
+    interrupt: () => void child.stdin.write("\u0003"),
+    shows: (what) =>
+      new Promise((resolve, reject) => {
+        const done = (settle: () => void) => {
+          clearTimeout(timer)
+          waiting.delete(look)
+          settle()
+        }
+        const look = () => {
+          if (what.test(screen())) done(resolve)
+          else if (isOver) done(() => reject(new Error(`it ended before it showed ${what}:\n${screen()}`)))
+        }
+        const timer = setTimeout(
+          () => done(() => reject(new Error(`no ${what} in ${LIMIT_MS} ms:\n${screen()}`))),
+          LIMIT_MS
+        )
+        waiting.add(look)
+        look()
+      })
+  }
+}

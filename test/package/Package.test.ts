@@ -1,0 +1,150 @@
+/** The package as others get it: what is in the tarball, that its programs start, and that an app takes only what it uses. */
+import { build } from "esbuild"
+import { execFileSync, spawn } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { bundle, library } from "../../scripts/build.ts"
+import { freePort } from "../../scripts/GatewayProcess.ts"
+import { pack, ready } from "../../scripts/packed.ts"
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly bin: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly version: string
+}
+
+/** What the tarball may weigh, in bytes; several times this would mean that something else came along. */
+const BYTES_MAX = 6 * 1024 * 1024
+
+describe("the package", { timeout: 120_000 }, () => {
+  let folder: string
+  let packed: ReturnType<typeof pack>
+  const installed = () => join(folder, "node_modules/trading-gateway")
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "gateway-package-"))
+    // built beside the tree, where nobody else builds; types are held by publint and are-the-types-wrong (npm run package:check)
+    const stage = join(folder, "stage")
+    mkdirSync(stage)
+    for (const name of ["package.json", "LICENSE", "README.md", "docs", "proto", "src"])
+      cpSync(join(root, name), join(stage, name), { recursive: true })
+    library(join(stage, "dist"), "without types")
+    await bundle(join(stage, "dist/bin"))
+    packed = pack(folder, "ignore", stage)
+    // an installation without the registry: the tarball, and beside it its own dependencies and nothing else
+    mkdirSync(installed(), { recursive: true })
+    execFileSync("tar", ["xzf", packed.tarball, "-C", installed(), "--strip-components=1"])
+    for (const name of Object.keys(manifest.dependencies)) {
+      mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true })
+      symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
+    }
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
+  }, 180_000)
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+  it("holds the programs, the library, the boundary and the documents, and nothing of development", () => {
+    const folders = new Set(packed.files.map((path) => path.split("/")[0]))
+    const known = ["LICENSE", "README.md", "dist", "docs", "package.json", "proto", "src"]
+    assert.includeMembers([...folders], known)
+    // the page is built by its own room, and is not there in every build
+    assert.includeMembers([...known, "page"], [...folders])
+    for (const path of [
+      ...Object.values(manifest.bin),
+      "dist/index.js",
+      "docs/openapi.json",
+      "proto/gateway/v1/types.proto",
+      "LICENSE",
+      "README.md"
+    ])
+      assert.include(packed.files, path)
+    assert.deepStrictEqual(
+      packed.files.filter((path) => /(?:^|\/)(?:test|bench|node_modules|data)\//u.test(path)),
+      []
+    )
+    assert.isBelow(packed.bytes, BYTES_MAX)
+  })
+
+  it("starts the whole exchange by its bare command, answers another, and stops in good order", async () => {
+    const port = await freePort()
+    const program = join(installed(), manifest.bin["trading-gateway"]!)
+    const env = { ...process.env, PORT: String(port), HOST: "127.0.0.1", LOG_LEVEL: "error", DRAIN_MS: "50" }
+    const child = spawn(process.execPath, [program], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] })
+    let told = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text))
+    const ended = new Promise<number | null>((resolve) => child.once("exit", resolve))
+    try {
+      await ready(`http://127.0.0.1:${port}/ready`, () => child.exitCode !== null)
+      assert.include(told, "npx trading-gateway book BTC-USDC")
+      const gateway = (...args: ReadonlyArray<string>) =>
+        execFileSync(process.execPath, [program, ...args, "--json"], {
+          cwd: folder,
+          env: { ...env, GATEWAY_URL: `http://127.0.0.1:${port}`, GATEWAY_HOME: join(folder, "home") },
+          encoding: "utf8"
+        })
+      assert.strictEqual(JSON.parse(gateway("--version")).version, manifest.version)
+      gateway("keys", "new")
+      assert.strictEqual(JSON.parse(gateway("faucet", "10")).status, "completed")
+      assert.strictEqual(
+        JSON.parse(gateway("backend", "verify", "--data-dir", join(folder, "data"))).rules.slice(0, 14),
+        "gateway-engine"
+      )
+    } finally {
+      child.kill("SIGTERM")
+      assert.strictEqual(await ended, 0)
+    }
+  })
+
+  it("can be imported by each of its entries", () => {
+    const named = Object.keys(manifest.exports).filter((entry) => !entry.includes("*") && !entry.endsWith(".json"))
+    for (const entry of [...named, "./domain/Decimal"]) {
+      const code = `if (Object.keys(await import("trading-gateway${entry.slice(1)}")).length === 0) process.exit(1)`
+      execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, stdio: "inherit" })
+    }
+  })
+
+  /** Modules of the package that a bundle of this code holds. */
+  const taken = async (code: string): Promise<ReadonlyArray<string>> => {
+    const { metafile } = await build({
+      stdin: { contents: code, resolveDir: folder },
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: "esm",
+      platform: "node",
+      packages: "bundle",
+      external: Object.keys(manifest.dependencies).flatMap((name) => [name, `${name}/*`]),
+      absWorkingDir: folder,
+      preserveSymlinks: true
+    })
+    const [output] = Object.values(metafile.outputs)
+    return Object.entries(output!.inputs)
+      .filter(([path, { bytesInOutput }]) => path.includes("trading-gateway/dist/") && bytesInOutput > 0)
+      .map(([path]) => path.slice(path.indexOf("trading-gateway/dist/") + "trading-gateway/dist/".length))
+  }
+
+  it("gives an app only what it uses", async () => {
+    const server = /^(?:backend|http\/handlers|http\/hot|layers|proto|services|ws\/[A-Z]|cli\/|Serve|Gateway)/u
+    const wallet = await taken('import { Wallet } from "trading-gateway/client"; console.log(Wallet.generate())')
+    assert.include(wallet, "client/Wallet.js")
+    assert.deepStrictEqual(
+      wallet.filter((path) => !/^(?:client\/(?:Wallet|Signed)|domain\/[A-Z][a-z]+)\.js$/u.test(path)),
+      []
+    )
+    const client = await taken('import { Client } from "trading-gateway"; console.log(Client.Client.make)')
+    assert.include(client, "client/Client.js")
+    assert.deepStrictEqual(
+      client.filter((path) => server.test(path)),
+      []
+    )
+    const decimal = await taken('import { parse } from "trading-gateway/domain/Decimal"; console.log(parse("1"))')
+    assert.isNotEmpty(decimal)
+    assert.isTrue(
+      decimal.every((path) => path.startsWith("domain/")),
+      decimal.join(", ")
+    )
+  })
+})
