@@ -12,8 +12,9 @@ import { Client } from "../../src/client/index.ts"
 import { random } from "../../test/simulation/Users.ts"
 import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
-import { DEPTH, differences, follow, type Follower, sameBook, type Standing, SYMBOL } from "./Follower.ts"
+import { DEPTH, follow, type Follower, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
+import { compareUser, LOOK_MS, waitFor } from "./Level.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
 export interface Options {
@@ -52,9 +53,6 @@ export interface Report {
   readonly seconds: number
 }
 
-/** Longest wait for all clients to be level with REST, in ms. */
-const LEVEL_MS = 120_000
-const LOOK_MS = 20
 /** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
 const START_MS = 120_000
 /** Part of a round for which some clients are kept away, at least and at most. */
@@ -62,42 +60,6 @@ const ABSENT = [0.3, 0.8] as const
 
 /** Requests that a busy machine did not answer in time are made again. */
 const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
-
-const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
-  const deadline = performance.now() + LEVEL_MS
-  for (;;) {
-    const missing = what()
-    if (missing === undefined) return
-    if (performance.now() > deadline) return yield* Effect.die(new Error(`not within ${LEVEL_MS} ms: ${missing}`))
-    yield* Effect.sleep(LOOK_MS)
-  }
-})
-
-/** What REST tells of a user, read until nothing happened meanwhile. */
-const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
-  const headers = { authorization: `Bearer ${token}` }
-  const read = async (path: string) => {
-    // a connection of before a kill may break under the first request
-    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
-    if (answer?.status !== 200) return undefined
-    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
-  }
-  const deadline = performance.now() + LEVEL_MS
-  while (performance.now() < deadline) {
-    const lists = [
-      await read("/order/realtime?limit=200"),
-      await read("/position/list"),
-      await read("/account/balances")
-    ]
-    const [orders, positions, balances] = lists
-    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
-      const { seq, stream_id } = orders
-      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-  throw new Error("the lists of REST do not come to rest")
-}
 
 export const reconnect = Effect.fnUntraced(function* (options: Options) {
   const began = performance.now()
@@ -166,20 +128,9 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
     for (const cutter of cutters) cutter.calm(true)
     yield* waitFor(() => (busy.size === 0 ? undefined : `${busy.size} commands are not answered`))
     for (const [i, trader] of traders.entries()) {
-      const standing = yield* Effect.promise(() => standingOf(gateway.url, trader))
-      for (const follower of followers[i]!) {
-        yield* waitFor(() => {
-          const { live, seq } = follower.account()
-          return live && seq >= standing.seq
-            ? undefined
-            : `${follower.name} is at ${seq}, live: ${live}; REST at ${standing.seq}`
-        })
-        findings.faults.push(...differences(follower, standing))
-        follower.ledger.audit(standing.seq)
-        compared++
-        if (follower.unchecked) comparedAfterHole++
-        follower.unchecked = false
-      }
+      const seen = yield* compareUser(gateway.url, trader, followers[i]!, findings)
+      compared += seen.compared
+      comparedAfterHole += seen.afterHole
     }
     const rest = yield* Effect.retry(
       anybodyDirect.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),
