@@ -37,6 +37,8 @@ const PREFIX = "cut-"
 const PATH = "/api/v1/order/create"
 /** Longest wait before an answer is cut off, in ms; it is cut when its first bytes come, at the latest. */
 const ANSWER_MS = 20
+/** Calls after which a long run says how far it is. */
+const TOLD_EVERY = 10_000
 const fates = ["before it was sent", "amid sending", "after it was sent", "before its answer"] as const
 type Fate = (typeof fates)[number]
 
@@ -110,7 +112,10 @@ const run = async ({ callers, calls, seed, urls, users }: Options): Promise<Repo
   const began = performance.now()
   await Promise.all(
     Array.from({ length: callers }, async () => {
-      while (next < calls) await call(next++)
+      while (next < calls) {
+        if (next > 0 && next % TOLD_EVERY === 0) console.error(`${next} calls`)
+        await call(next++)
+      }
     })
   )
   const seconds = (performance.now() - began) / 1_000

@@ -209,12 +209,20 @@ describe("public topics", () => {
       local.apply(delta.bids, delta.asks, delta.seq)
       assert.strictEqual(delta.checksum, checksum(local.bids(), local.asks()))
 
-      // several changes within the cadence are one delta; a change that undoes itself is none
+      // several changes within the cadence are one delta; a change that undoes itself is none. The first is told at once, if the
+      // cadence has passed, and then the others wait for it; else all three do
+      world.market.move([["59995", "1"]], [])
       world.market.move([["59990", "1"]], [])
       world.market.move([["59990", "0"]], [["60001", "4"]])
-      const merged = decodeBook((yield* peer.next).data)
-      assert.deepStrictEqual([merged.bids, merged.asks, merged.seq], [[], [["60001", "4"]], 46])
-      assert.strictEqual(merged.type === "delta" && merged.prev_seq, 44)
+      let merged = decodeBook((yield* peer.next).data)
+      if (merged.seq === 45) {
+        assert.deepStrictEqual([merged.bids, merged.asks], [[["59995", "1"]], []])
+        local.apply(merged.bids, merged.asks, merged.seq)
+        merged = decodeBook((yield* peer.next).data)
+      }
+      assert.deepStrictEqual([merged.asks, merged.seq], [[["60001", "4"]], 47])
+      assert.notInclude(merged.bids.flat(), "59990")
+      assert.strictEqual(merged.type === "delta" && merged.prev_seq, local.seq)
     })
   )
 
@@ -260,17 +268,21 @@ describe("public topics", () => {
       yield* early.take(2)
       world.market.move([["99", "1"]], [])
       yield* early.next
-      world.market.move([["98", "1"]], []) // waits for the cadence
+      world.market.move([["98", "1"]], []) // waits for the cadence, unless that has passed
       const late = yield* connect(world, "/ws/public")
       late.send({ op: "subscribe", args: [book] })
       const [, snapshot] = yield* late.take(2)
+      world.market.move([["97", "1"]], [])
       const delta = yield* late.next
       assert.strictEqual(delta.data.prev_seq, snapshot.data.seq)
-      assert.strictEqual((yield* early.next).data.seq, delta.data.seq)
-      // again: the topic starts anew
+      let seen = yield* early.next
+      while (seen.data.seq < delta.data.seq) seen = yield* early.next
+      assert.deepStrictEqual([seen.data.seq, seen.data.prev_seq], [delta.data.seq, delta.data.prev_seq])
+      // again: the topic starts anew, once all was told
+      for (let told = delta; told.data.seq < 4;) told = yield* late.next
       late.send({ op: "subscribe", args: [book] })
       const [again, fresh] = yield* late.take(2)
-      assert.deepStrictEqual([again.op, fresh.data.type, fresh.data.seq], ["subscribed", "snapshot", 3])
+      assert.deepStrictEqual([again.op, fresh.data.type, fresh.data.seq], ["subscribed", "snapshot", 4])
     })
   )
 
