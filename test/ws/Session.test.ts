@@ -4,6 +4,7 @@ import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
+import { dueOf } from "../../src/ws/Ws.ts"
 import { balance, order, position, uuid } from "../doubles/events.ts"
 import { connect, type Message, OTHER_USER, start, SYMBOL, USER, VAULT, VAULT_1, World } from "./World.ts"
 
@@ -738,6 +739,18 @@ describe("the end", () => {
       assert.isUndefined(alive.close)
     })
   )
+
+  it("spreads closings by the clock, however many there are and however late it is looked", () => {
+    assert.deepStrictEqual(
+      [0, 999, 1_000, 3_999, 4_000, 9_000].map((passed) => dueOf(5, passed, 5_000)),
+      [1, 1, 2, 4, 5, 5]
+    )
+    assert.deepStrictEqual(
+      [0, 20, 4_999, 5_000].map((passed) => dueOf(50_000, passed, 5_000)),
+      [1, 201, 49_991, 50_000]
+    )
+    assert.deepStrictEqual([dueOf(3, 0, 0), dueOf(0, 0, 5_000)], [3, 0])
+  })
 
   it.live("announces a shutdown, closes 1001 spread over the drain time, and accepts nobody meanwhile", () =>
     Effect.gen(function* () {
