@@ -35,8 +35,9 @@ export interface Balancer {
 }
 
 const replaced = (text: string, what: RegExp, by: string): string => {
-  if (!what.test(text)) throw new Error(`deploy/haproxy.cfg has no ${what}`)
-  return text.replace(what, by)
+  const changed = text.replace(what, by)
+  if (changed === text) throw new Error(`deploy/haproxy.cfg has no ${what}`)
+  return changed
 }
 
 /** The configuration that is deployed, for gateways of this machine. */
@@ -46,7 +47,7 @@ export const configure = (options: {
   readonly gateways: ReadonlyArray<{ readonly name: string; readonly host: string; readonly port: number }>
 }): string => {
   const deployed = readFileSync(join(import.meta.dirname, "../../deploy/haproxy.cfg"), "utf8")
-  const servers = options.gateways.map(({ host, name, port }) => `  server ${name} ${host}:${port} $1`).join("\n")
+  const servers = options.gateways.map(({ host, name, port }) => `  server ${name} ${host}:${port}$1`).join("\n")
   const changes: ReadonlyArray<readonly [RegExp, string]> = [
     [
       /^ {2}maxconn \d+$/mu,
@@ -58,7 +59,7 @@ export const configure = (options: {
       /^ {2}bind :3010$/mu,
       `  bind 127.0.0.1:${options.port}\n  capture request header X-Request-Id len 64\n  log-format "%[capture.req.hdr(0)] %s %ST %ts"`
     ],
-    [/^ {2}server-template gateway 3 gateway:3010 (.*) resolvers docker init-addr none$/mu, servers]
+    [/^ {2}server-template gateway 3 gateway:3010(.*) resolvers docker init-addr none$/gmu, servers]
   ]
   return changes.reduce((text, [what, by]) => replaced(text, what, by), deployed)
 }
@@ -92,9 +93,12 @@ export const start = async (gateways: Parameters<typeof configure>[0]["gateways"
     const columns = names!.replace(/^# /u, "").split(",")
     const servers = rows.map((row) => {
       const cells = row.split(",")
-      return { name: cells[columns.indexOf("svname")]!, status: cells[columns.indexOf("status")]! }
+      const cell = (column: string) => cells[columns.indexOf(column)]!
+      return { backend: cell("pxname"), name: cell("svname"), status: cell("status") }
     })
-    return new Set(servers.filter(({ status }) => status.startsWith("UP")).map(({ name }) => name))
+    const isUp = ({ backend, name, status }: (typeof servers)[number]) =>
+      backend === "gateways" && name !== "BACKEND" && status.startsWith("UP")
+    return new Set(servers.filter(isUp).map(({ name }) => name))
   }
   for (const deadline = Date.now() + START_MS; ;) {
     if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}:\n${complaints}`)
