@@ -5,7 +5,7 @@ import * as Fleet from "../../scripts/fleet/Fleet.ts"
 import { underLoad, violations } from "../../scripts/fleet/UnderLoad.ts"
 
 /** Refusals that mean no more than that this machine has other things to do. */
-const BUSY = /: (?:GET|POST) 503 (?:BackendLagging|DeadlineExceeded)(?:,|$)/u
+const BUSY = /: (?:GET|POST) 503 (?:BackendLagging|BackendUnavailable|DeadlineExceeded)(?:,|$)/u
 
 describe.skipIf(!Fleet.isThere)("a fleet behind its balancer", { timeout: 240_000 }, () => {
   let fleet: Fleet.Fleet
