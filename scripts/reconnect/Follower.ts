@@ -40,9 +40,13 @@ export interface Follower {
   readonly name: string
   readonly account: () => Account.Account
   readonly ledger: ClientLedger
-  readonly feed: Feed.Feed
   /** Whether snapshots after a hole were not compared with REST yet. */
   unchecked: boolean
+}
+
+/** A {@link Follower} by the typed client. */
+export interface Following extends Follower {
+  readonly feed: Feed.Feed
 }
 
 /** Follows a user's four private topics; `also` is called for everything that is told. */
@@ -63,7 +67,7 @@ export const follow = Effect.fnUntraced(function* (
     also(event)
   }
   const feed = yield* client.feed({ topics: privateTopics, onEvent })
-  return Object.assign(mine, { name, account: () => account, ledger, feed }) satisfies Follower
+  return Object.assign(mine, { name, account: () => account, ledger, feed }) satisfies Following
 })
 
 /** What differs between what a client holds and what REST tells at the same place. */
@@ -81,5 +85,7 @@ export const differences = ({ account, name }: Follower, standing: Standing): Re
 }
 
 /** Whether a book is that of REST. */
-export const sameBook = (book: LocalBook, rest: { readonly bids: unknown; readonly asks: unknown }): boolean =>
-  JSON.stringify([book.bids(DEPTH), book.asks(DEPTH)]) === JSON.stringify([rest.bids, rest.asks])
+export const sameBook = (
+  book: Pick<LocalBook, "bids" | "asks">,
+  rest: { readonly bids: unknown; readonly asks: unknown }
+): boolean => JSON.stringify([book.bids(DEPTH), book.asks(DEPTH)]) === JSON.stringify([rest.bids, rest.asks])
