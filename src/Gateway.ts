@@ -11,6 +11,7 @@ import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
 import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
+import * as Page from "./http/Page.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import type { Settings } from "./layers/Settings.ts"
@@ -158,18 +159,16 @@ const sockets = (settings: Settings) =>
 const httpOptions = (settings: Settings): Http.HttpOptions => ({
   trustedProxies: settings.trustedProxies,
   metricsPublic: settings.metricsPublic,
-  documents: { [ASYNCAPI_PATH]: asyncApi }
+  documents: { [ASYNCAPI_PATH]: asyncApi },
+  page: Page.read(settings.environment)
 })
 
-const requests = (settings: Settings) =>
-  HttpRouter.serve(
-    Layer.mergeAll(Http.layer(httpOptions(settings)), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)),
-    {
-      disableLogger: true,
-      disableListenLog: true,
-      routerConfig: Http.routerConfig
-    }
-  )
+const requests = (options: Http.HttpOptions) =>
+  HttpRouter.serve(Layer.mergeAll(Http.layer(options), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)), {
+    disableLogger: true,
+    disableListenLog: true,
+    routerConfig: Http.routerConfig
+  })
 
 /** What is asked most often is answered before the routes look. */
 const front = (settings: Settings) =>
@@ -185,12 +184,12 @@ const front = (settings: Settings) =>
   ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
 
 /** Counts beside the way that requests take. */
-const measuring = (settings: Settings) =>
+const measuring = (options: Http.HttpOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
       const metrics = yield* Metrics
-      const { routeOf } = Http.tableOf(httpOptions(settings))
+      const { routeOf } = Http.tableOf(options)
       yield* Effect.acquireRelease(
         Effect.sync(() => measure(server, metrics, routeOf)),
         (stop) => Effect.sync(stop)
@@ -227,12 +226,17 @@ const announcing = ({ databaseUrl, drainMs }: Settings) =>
 
 /** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
 export const layer = (settings: Settings) =>
-  announcing(settings).pipe(
-    Layer.provideMerge(measuring(settings)),
-    Layer.provideMerge(sockets(settings)),
-    Layer.provideMerge(front(settings)),
-    Layer.provideMerge(requests(settings)),
-    Layer.provideMerge(listening(settings)),
-    Layer.provideMerge(policies(settings)),
-    Layer.provideMerge(NodeServer.layer)
+  Layer.unwrap(
+    Effect.sync(() => {
+      const options = httpOptions(settings)
+      return announcing(settings).pipe(
+        Layer.provideMerge(measuring(options)),
+        Layer.provideMerge(sockets(settings)),
+        Layer.provideMerge(front(settings)),
+        Layer.provideMerge(requests(options)),
+        Layer.provideMerge(listening(settings)),
+        Layer.provideMerge(policies(settings)),
+        Layer.provideMerge(NodeServer.layer)
+      )
+    })
   )

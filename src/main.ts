@@ -20,6 +20,7 @@ const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, s
   return `
 Trading gateway 0.1.1 is ready.
 
+  Market       ${url}
   REST         ${url}/api/v1
   WebSocket    ${url.replace("http", "ws")}/ws, /ws/public, /ws/private
   API explorer ${url}/swagger-ui

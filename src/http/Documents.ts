@@ -8,13 +8,17 @@ export type Documents = (
   response: HttpServerResponse.HttpServerResponse
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
+/** Whether a client takes a coding; everybody takes what is not coded. */
+export const acceptsCoding = (wanted: "br" | "gzip" | "identity", header: string | undefined): boolean =>
+  wanted === "identity" ||
+  (header !== undefined &&
+    header.split(",").some((each) => {
+      const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
+      return (coding === wanted || coding === "*") && (weight === undefined || !/^q=0(?:\.0*)?$/u.test(weight))
+    }))
+
 /** Whether a client takes gzip. */
-export const acceptsGzip = (header: string | undefined): boolean =>
-  header !== undefined &&
-  header.split(",").some((each) => {
-    const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
-    return (coding === "gzip" || coding === "*") && (weight === undefined || !/^q=0(?:\.0*)?$/u.test(weight))
-  })
+export const acceptsGzip = (header: string | undefined): boolean => acceptsCoding("gzip", header)
 
 const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
   Effect.promise(async () => {

@@ -1,5 +1,6 @@
 /**
- * Every route as one Layer: the API, its document and its explorer, inside the envelope that all answers share.
+ * Every route as one Layer: the API, its document and its explorer, and the market page, inside the envelope that all answers
+ * share.
  *
  * Source: contract 1.1, 1.2, 3.
  */
@@ -28,6 +29,7 @@ import * as Documents from "./Documents.ts"
 import { etagOf, isKnown } from "./Etag.ts"
 import { GZIP_BYTES_MIN, headersOf } from "./Headers.ts"
 import * as MetricsRoute from "./MetricsRoute.ts"
+import * as Page from "./Page.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
@@ -41,6 +43,8 @@ export interface HttpOptions {
   readonly documents?: Readonly<Record<string, () => object>>
   /** Whether /metrics is for clients that are not on this machine too. */
   readonly metricsPublic?: boolean
+  /** Files of the market page; without them there is none. */
+  readonly page?: ReadonlyArray<Page.PageFile>
 }
 
 const SWAGGER_PATH = "/swagger-ui"
@@ -190,10 +194,12 @@ const documentPathsOf = ({ documents = {} }: HttpOptions): ReadonlyArray<string>
 export const tableOf = (options: HttpOptions): RouteTable.RouteTable =>
   RouteTable.make([
     ...RouteTable.ofApi(Api),
-    ...[...documentPathsOf(options), MetricsRoute.METRICS_PATH, ...RouteTable.socketPaths].map((path) => ({
-      method: "GET",
-      path
-    })),
+    ...[
+      ...documentPathsOf(options),
+      ...(options.page ?? []).map((file) => file.path),
+      MetricsRoute.METRICS_PATH,
+      ...RouteTable.socketPaths
+    ].map((path) => ({ method: "GET", path })),
     { method: "POST", path: RouteTable.RPC_PATH }
   ])
 
@@ -210,6 +216,7 @@ export const layer = (options: HttpOptions) => {
       HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
       MetricsRoute.layer({ metricsPublic: false, ...options }),
+      Page.layer(options.page ?? []),
       HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
         global: true
       }),
