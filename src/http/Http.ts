@@ -4,7 +4,7 @@
  *
  * Source: contract 1.1, 1.2, 3.
  */
-import { Context, Effect, identity, Layer } from "effect"
+import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import * as Answer from "./Answer.ts"
@@ -34,6 +34,7 @@ import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { CurrentTracer, ofRequest } from "../services/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
@@ -114,6 +115,7 @@ const tagged = (
   const { "content-type": _, "content-length": __, ...kept } = headers
   return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
 }
+const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SWAGGER_PATH
 const pathOf = (url: string): string => {
   const at = url.indexOf("?")
   return at === -1 ? url : url.slice(0, at)
@@ -131,9 +133,13 @@ const envelope = (
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
+        const path = pathOf(request.url)
         if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
+        const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
+        const span = isTraced ? ofRequest(request.source, state.id) : undefined
         return app.pipe(
+          span === undefined ? identity : Effect.provideService(Tracer.ParentSpan, span),
           Effect.provideService(CurrentRequest, state),
           Effect.catchCause((cause) => {
             const found = cause.reasons.find((reason) => reason._tag === "Fail")
@@ -142,9 +148,12 @@ const envelope = (
               : Answer.ofCause(cause, state)
           }),
           Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
-          taggedPaths.has(pathOf(request.url)) ? Effect.map((response) => tagged(request, response)) : identity,
-          documentPaths.has(request.url)
-            ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
+          isTagged(path) ? Effect.map((response) => tagged(request, response)) : identity,
+          documentPaths.has(path)
+            ? Effect.flatMap((response) => {
+                const acceptEncoding = request.headers["accept-encoding"]
+                return documents({ path, acceptEncoding, address: state.clientIp }, response)
+              })
             : identity
         )
       }),

@@ -1,11 +1,14 @@
-/** A throwaway PostgreSQL for the tests of one file, ended with the file. */
+/**
+ * A throwaway PostgreSQL for the tests of one file: its own schemas, ended with the file.
+ * Durability is off: what these tests ask is what statements mean, not what a disk keeps.
+ */
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
-import { isThere, type Running, start, START_MS } from "./PostgresServer.ts"
+import * as PostgresServer from "./PostgresServer.ts"
 
-export { isThere }
+export const { isThere } = PostgresServer
 
 /** Deletes every row of a schema but what tells which tables there are. */
 const EMPTY = `DO $$ DECLARE name TEXT; BEGIN
@@ -25,16 +28,15 @@ export interface Throwaway {
 
 /** Runs a server for the tests of this file. */
 export const throwaway = (): Throwaway => {
-  let running: Running | undefined
+  let running: PostgresServer.Running | undefined
   if (isThere) {
     beforeAll(async () => {
-      running = await start()
-    }, START_MS)
+      running = await PostgresServer.start()
+    }, PostgresServer.START_MS)
     afterAll(() => running?.stop())
   }
   const port = () => running!.port
-  const url: Throwaway["url"] = (schema, at = port()) =>
-    `postgres://gateway@127.0.0.1:${at}/postgres?options=${encodeURIComponent(`-csearch_path=${schema}`)}`
+  const url: Throwaway["url"] = (schema, at = port()) => PostgresServer.urlOf(schema, at)
   const client: Throwaway["client"] = (schema) =>
     Layer.unwrap(
       Effect.sync(() =>

@@ -1,7 +1,4 @@
-/**
- * A throwaway PostgreSQL: its own data directory, a free port on the loopback. Durability is off: what is asked of it is what
- * statements mean, not what a disk keeps.
- */
+/** A PostgreSQL with its own data directory on a free port of the loopback, for tests and scripts. */
 import { execFileSync, spawn } from "node:child_process"
 import { chownSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -24,6 +21,7 @@ const owner = (): { readonly uid: number; readonly gid: number } | undefined => 
 
 export const isThere = folder !== undefined
 
+/** A server that runs, with a data directory of its own. */
 export interface Running {
   readonly port: number
   readonly stop: () => Promise<void>
@@ -73,7 +71,7 @@ const serve = async (data: string, port: number): Promise<Running | undefined> =
   throw new Error(`PostgreSQL did not start:\n${said}`)
 }
 
-/** Starts one with an empty database; `stop` removes it with all that it holds. */
+/** Makes a data directory and serves it; `stop` removes it. */
 export const start = async (): Promise<Running> => {
   const data = mkdtempSync(join(tmpdir(), "postgres-"))
   const user = owner()
@@ -98,3 +96,7 @@ export const start = async (): Promise<Running> => {
   }
   throw new Error("no free port for PostgreSQL")
 }
+
+/** Address of a schema of a server that listens on this port. */
+export const urlOf = (schema: string, port: number): string =>
+  `postgres://gateway@127.0.0.1:${port}/postgres?options=${encodeURIComponent(`-csearch_path=${schema}`)}`

@@ -49,6 +49,7 @@ const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PER
 
 export class CommandStream {
   private readonly channel: Channel
+  private readonly onLost: () => void
   private readonly timer: NodeJS.Timeout
   private retry: NodeJS.Timeout | undefined
   private call: Call | undefined
@@ -68,8 +69,10 @@ export class CommandStream {
   private failures = 0
   private batch = 0
 
-  constructor(channel: Channel) {
+  /** `onLost` is called when a stream that stood is gone, and a new one is opened. */
+  constructor(channel: Channel, onLost: () => void = () => {}) {
     this.channel = channel
+    this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
     this.connect()
   }
@@ -138,7 +141,9 @@ export class CommandStream {
         if (this.call !== call) return
         this.call = undefined
         this.settle(error)
-        if (!this.closed) this.again()
+        if (this.closed) return
+        this.onLost()
+        this.again()
       }
       call.on("error", lost)
       call.on("end", () => lost(undefined))

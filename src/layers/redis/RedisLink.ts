@@ -8,6 +8,8 @@
 import { CircuitBreaker, Redis } from "effect/persistence"
 import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { createClient, ErrorReply } from "redis"
+import * as Breaker from "../../services/Breaker.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 
 /** How long a command may take. */
 const COMMAND_TIMEOUT = Duration.millis(500)
@@ -76,10 +78,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const timeout = Duration.fromInputUnsafe(options.command_timeout ?? COMMAND_TIMEOUT)
   const within = (limit: Duration.Duration) =>
     Effect.timeoutOrElse({ duration: limit, orElse: () => refused("Redis does not answer") })
-  const breaker = yield* CircuitBreaker.make({
+  const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(FAILURES_MAX),
     openDuration: OPEN_FOR
-  }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+  })
+  breaker.watch("redis")
 
   /** A connection, and the effect that fails when it is lost. */
   const connect = Effect.gen(function* () {
@@ -130,6 +133,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
 
   let current: { readonly client: Client; readonly server: Server } | undefined
+  const meter = yield* CurrentMeter
+  meter.gauge("gateway_dependency_up", { dependency: "redis" }, () => (current === undefined ? 0 : 1))
   const tried = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (told: Effect.Effect<void>) {
     const { client, untilLost } = yield* connect
