@@ -31,12 +31,12 @@ export interface GatewayProcess {
   readonly ask: <A>(message: object) => Promise<A>
 }
 
-/** A port that is free now. */
-export const freePort = (): Promise<number> =>
+/** A port of an address that is free now. */
+export const freePort = (host = "127.0.0.1"): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
     server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
+    server.listen(0, host, () => {
       const address = server.address()
       server.close(() =>
         typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))
@@ -50,6 +50,8 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 export const startGateway = async (options: {
   readonly dataDir: string
   readonly port?: number
+  /** The address that it listens on; default: 127.0.0.1. */
+  readonly host?: string
   readonly env?: Readonly<Record<string, string>>
   /** The folder that the program stands in; default: this project. */
   readonly home?: string
@@ -60,12 +62,13 @@ export const startGateway = async (options: {
   /** Is given every line that it prints, on both streams. */
   readonly onLine?: (line: string) => void
 }): Promise<GatewayProcess> => {
-  const port = options.port ?? (await freePort())
+  const host = options.host ?? "127.0.0.1"
+  const port = options.port ?? (await freePort(host))
   const home = options.home ?? root
   const flags = options.preload === undefined ? [] : ["--expose-gc", "--import", options.preload]
   const child: ChildProcess = spawn(process.execPath, [...flags, join(home, "src/main.ts")], {
     cwd: home,
-    env: { ...process.env, PORT: String(port), HOST: "127.0.0.1", DATA_DIR: options.dataDir, ...options.env },
+    env: { ...process.env, PORT: String(port), HOST: host, DATA_DIR: options.dataDir, ...options.env },
     stdio: ["ignore", "pipe", "pipe", ...(options.preload === undefined ? [] : ["ipc" as const])]
   })
   const lines: Array<string> = []
@@ -79,7 +82,7 @@ export const startGateway = async (options: {
   }
   const ended = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)))
   const output = () => lines.join("\n")
-  const url = `http://127.0.0.1:${port}`
+  const url = `http://${host}:${port}`
   const ready_ms = options.ready_ms ?? READY_MS
   const deadline = Date.now() + ready_ms
   for (;;) {

@@ -62,6 +62,12 @@ import { Hub } from "./ws/Hub.ts"
 import { defaults as wsDefaults, Limits } from "./ws/Limits.ts"
 import * as Ws from "./ws/Ws.ts"
 
+/**
+ * Time in which a balancer notices at /ready that a gateway of a fleet stops: until then everything goes on, since who is sent away
+ * would be sent here again. Never longer than the time over which sockets are closed, and nothing where a gateway is alone.
+ */
+const NOTICED_MS = 3_000
+
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
@@ -233,25 +239,26 @@ const listening = (settings: Settings) =>
   )
 
 /** From the first word of a shutdown on, /ready and every answer tell clients to go elsewhere. */
-const announcing = Layer.effectDiscard(
-  Effect.gen(function* () {
-    const { stop } = yield* Lifecycle
-    const server = yield* NodeServer
-    yield* Effect.addFinalizer(() =>
-      Effect.andThen(
-        stop,
-        Effect.sync(() => drain(server))
+const announcing = ({ databaseUrl, drainMs }: Settings) =>
+  Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { stop } = yield* Lifecycle
+      const server = yield* NodeServer
+      yield* Effect.addFinalizer(() =>
+        stop.pipe(
+          Effect.andThen(Effect.sync(() => drain(server))),
+          Effect.andThen(Effect.sleep(databaseUrl === undefined ? 0 : Math.min(NOTICED_MS, drainMs)))
+        )
       )
-    )
-  })
-)
+    })
+  )
 
 /** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
 export const layer = (settings: Settings) =>
   Layer.unwrap(
     Effect.sync(() => {
       const options = httpOptions(settings)
-      return announcing.pipe(
+      return announcing(settings).pipe(
         Layer.provideMerge(measuring(options)),
         Layer.provideMerge(sockets(settings)),
         Layer.provideMerge(front(settings)),

@@ -49,12 +49,13 @@ export interface Following extends Follower {
   readonly feed: Feed.Feed
 }
 
-/** Follows a user's four private topics. */
+/** Follows a user's four private topics; `also` is called for everything that is told. */
 export const follow = Effect.fnUntraced(function* (
   name: string,
   client: Client.Client,
   user: UserLedger,
-  findings: Findings
+  findings: Findings,
+  also: (event: Feed.FeedEvent) => void = () => {}
 ) {
   let account = Account.empty
   const ledger = new ClientLedger(name, user, findings)
@@ -63,6 +64,7 @@ export const follow = Effect.fnUntraced(function* (
     ledger.take(event)
     account = Account.apply(account, event)
     if (event.kind === "resume" && !event.recovered) mine.unchecked = true
+    also(event)
   }
   const feed = yield* client.feed({ topics: privateTopics, onEvent })
   return Object.assign(mine, { name, account: () => account, ledger, feed }) satisfies Following

@@ -12,9 +12,10 @@ import { Client } from "../../src/client/index.ts"
 import { random } from "../../test/simulation/Users.ts"
 import type { GatewayProcess } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
-import { DEPTH, differences, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
+import { DEPTH, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
-import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
+import { compareUser, waitFor } from "./Level.ts"
+import { LOOK_MS, PATIENT, startToCut } from "./Standing.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
 export interface Options {
@@ -55,16 +56,6 @@ export interface Report {
 
 /** Part of a round for which some clients are kept away, at least and at most. */
 const ABSENT = [0.3, 0.8] as const
-
-const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
-  const deadline = performance.now() + LEVEL_MS
-  for (;;) {
-    const missing = what()
-    if (missing === undefined) return
-    if (performance.now() > deadline) return yield* Effect.die(new Error(`not within ${LEVEL_MS} ms: ${missing}`))
-    yield* Effect.sleep(LOOK_MS)
-  }
-})
 
 export const reconnect = Effect.fnUntraced(function* (options: Options) {
   const began = performance.now()
@@ -117,20 +108,9 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
     for (const cutter of cutters) cutter.calm(true)
     yield* waitFor(() => (busy.size === 0 ? undefined : `${busy.size} commands are not answered`))
     for (const [i, trader] of traders.entries()) {
-      const standing = yield* Effect.promise(() => standingOf(gateway.url, trader))
-      for (const follower of followers[i]!) {
-        yield* waitFor(() => {
-          const { live, seq } = follower.account()
-          return live && seq >= standing.seq
-            ? undefined
-            : `${follower.name} is at ${seq}, live: ${live}; REST at ${standing.seq}`
-        })
-        findings.faults.push(...differences(follower, standing))
-        follower.ledger.audit(standing.seq)
-        compared++
-        if (follower.unchecked) comparedAfterHole++
-        follower.unchecked = false
-      }
+      const seen = yield* compareUser(gateway.url, trader, followers[i]!, findings)
+      compared += seen.compared
+      comparedAfterHole += seen.afterHole
     }
     const rest = yield* Effect.retry(
       anybodyDirect.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } }),

@@ -37,7 +37,7 @@ export const startToCut = (options: {
   })
 
 /** What REST tells of a user, read until nothing happened meanwhile. */
-export const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
+export const standingOf = async (url: string, { token }: Pick<Trader, "token">): Promise<Standing> => {
   const headers = { authorization: `Bearer ${token}` }
   const read = async (path: string) => {
     // a connection of before a kill may break under the first request

@@ -30,6 +30,19 @@ export const enlist = Effect.fnUntraced(function* (baseUrl: string, scopes: Read
   return { client, token, vault, key } satisfies Trader
 })
 
+const PRICES = ["59990", "59995", "60000", "60005", "60010"]
+
+/** What a user asks next: one in ten takes all orders back, the others buy or sell a little around one price. */
+export const nextCommand = (vault: string, next: () => number) => {
+  const kind = next()
+  const market = { sub_account_address: vault, symbol: SYMBOL } as const
+  if (kind < 0.1) return { name: "cancel-all", payload: market } as const
+  const side = next() < 0.5 ? ("Buy" as const) : ("Sell" as const)
+  const order = { ...market, side, order_type: "Limit" as const, qty: "0.001", price: pick(next, PRICES) }
+  const time_in_force = kind < 0.3 ? ("IOC" as const) : ("GTC" as const)
+  return { name: "create", payload: { ...order, time_in_force } } as const
+}
+
 /** Sends commands while the gate is open; what is refused, or not answered, is tried no more. Answers never. */
 export const trade = (
   { client, vault }: Trader,
@@ -38,14 +51,9 @@ export const trade = (
   busy: Set<Trader>,
   self: Trader
 ) => {
-  const prices = ["59990", "59995", "60000", "60005", "60010"]
-  const market = { sub_account_address: vault, symbol: SYMBOL } as const
   const one = Effect.suspend((): Effect.Effect<unknown, unknown> => {
-    const kind = next()
-    if (kind < 0.1) return client.order.cancelAll({ payload: market })
-    const side = next() < 0.5 ? ("Buy" as const) : ("Sell" as const)
-    const order = { ...market, side, order_type: "Limit" as const, qty: "0.001", price: pick(next, prices) }
-    return client.order.create({ payload: { ...order, time_in_force: kind < 0.3 ? "IOC" : "GTC" } })
+    const { name, payload } = nextCommand(vault, next)
+    return name === "create" ? client.order.create({ payload }) : client.order.cancelAll({ payload })
   })
   return Effect.gen(function* () {
     while (true) {

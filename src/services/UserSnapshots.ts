@@ -179,8 +179,13 @@ export class UserSnapshots extends Context.Service<
         replay: Effect.fnUntraced(function* (user_id, since) {
           const stream_id = streams.streamId()
           const head = streams.head(user_id)
-          if ((since.stream_id !== undefined && since.stream_id !== stream_id) || since.seq > head) return undefined
+          if (since.stream_id !== undefined && since.stream_id !== stream_id) return undefined
           const events: Array<UserEvent> = []
+          // another gateway may tell what is committed a moment earlier: what the model holds was reached, and comes here too
+          if (since.seq > head) {
+            const [reached] = yield* unavailable(history.userEvents(user_id, since.seq - 1, 1))
+            if (reached?.seq !== since.seq) return undefined
+          }
           let after = since.seq
           while (after < head) {
             const page = yield* unavailable(history.userEvents(user_id, after, PAGE))

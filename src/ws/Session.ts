@@ -498,7 +498,12 @@ export class Session {
     const { hub, snapshots, streams } = this.house
     const from = since ?? (since_seq === undefined ? undefined : { stream_id: undefined, seq: since_seq })
     const resume = (recovered: boolean): Resume | undefined =>
-      from && { recovered, stream_id: streams.streamId(), head_seq: streams.head(feed.user_id) }
+      from && {
+        recovered,
+        stream_id: streams.streamId(),
+        // of a fleet another gateway may have told more than this one yet
+        head_seq: Math.max(streams.head(feed.user_id), recovered ? from.seq : 0)
+      }
     feed.join()
     return Effect.gen({ self: this }, function* () {
       const replay = from === undefined ? undefined : yield* Effect.result(snapshots.replay(feed.user_id, from))

@@ -82,6 +82,13 @@ const endingsOf = (meter: Meter) => {
 /** How often closing sockets are looked at while they drain, in ms. */
 const DRAIN_STEP_MS = 20
 
+/**
+ * How many of so many sockets are to be closed after some of the time in which all are; the first at once. By the clock: a pause
+ * between two of many is shorter than a timer can be, and than a busy machine keeps.
+ */
+export const dueOf = (count: number, passed_ms: number, drain_ms: number): number =>
+  passed_ms >= drain_ms ? count : Math.min(count, 1 + Math.floor((passed_ms / drain_ms) * count))
+
 export const layer = Layer.effectDiscard(
   Effect.gen(function* () {
     const server = yield* UpgradeServer
@@ -231,10 +238,12 @@ export const layer = Layer.effectDiscard(
         const going = [...sessions]
         for (const session of going) session.announce()
         // spread, so that those who come back do not come all at once
-        for (let i = 0; i < going.length; i++) {
-          going[i]!.end("GoingAway")
-          const pause = limits.drain_ms / going.length
-          if (i + 1 < going.length) yield* Effect.sleep(pause)
+        const from = hub.now()
+        for (let ended = 0; ;) {
+          const due = dueOf(going.length, hub.now() - from, limits.drain_ms)
+          while (ended < due) going[ended++]!.end("GoingAway")
+          if (ended === going.length) break
+          yield* Effect.sleep(DRAIN_STEP_MS)
         }
         for (let waited = 0; sessions.size > 0 && waited < limits.close_timeout_ms; waited += DRAIN_STEP_MS) {
           yield* Effect.sleep(DRAIN_STEP_MS)

@@ -109,6 +109,17 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
+  it.effect("resumes where another gateway of the fleet was a moment ahead, and not where none ever was", () => {
+    const s = state()
+    s.head = 1
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      assert.deepStrictEqual(yield* replay("u", { stream_id: "s1", seq: 3 }), [])
+      assert.isUndefined(yield* replay("u", { stream_id: "s0", seq: 3 }))
+      assert.isUndefined(yield* replay("u", { stream_id: "s1", seq: 4 }))
+    }).pipe(Effect.provide(live(s)))
+  })
+
   it.effect("does not tell what the backend can no longer confirm", () => {
     const s = state()
     s.health = { ...well, connected: false, ill: true, ill_for_ms: 1 }

@@ -4,6 +4,7 @@ import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
+import { dueOf } from "../../src/ws/Ws.ts"
 import { balance, order, position, uuid } from "../doubles/events.ts"
 import { connect, type Message, OTHER_USER, start, SYMBOL, USER, VAULT, VAULT_1, World } from "./World.ts"
 
@@ -209,12 +210,20 @@ describe("public topics", () => {
       local.apply(delta.bids, delta.asks, delta.seq)
       assert.strictEqual(delta.checksum, checksum(local.bids(), local.asks()))
 
-      // several changes within the cadence are one delta; a change that undoes itself is none
+      // several changes within the cadence are one delta; a change that undoes itself is none. The first is told at once, if the
+      // cadence has passed, and then the others wait for it; else all three do
+      world.market.move([["59995", "1"]], [])
       world.market.move([["59990", "1"]], [])
       world.market.move([["59990", "0"]], [["60001", "4"]])
-      const merged = decodeBook((yield* peer.next).data)
-      assert.deepStrictEqual([merged.bids, merged.asks, merged.seq], [[], [["60001", "4"]], 46])
-      assert.strictEqual(merged.type === "delta" && merged.prev_seq, 44)
+      let merged = decodeBook((yield* peer.next).data)
+      if (merged.seq === 45) {
+        assert.deepStrictEqual([merged.bids, merged.asks], [[["59995", "1"]], []])
+        local.apply(merged.bids, merged.asks, merged.seq)
+        merged = decodeBook((yield* peer.next).data)
+      }
+      assert.deepStrictEqual([merged.asks, merged.seq], [[["60001", "4"]], 47])
+      assert.notInclude(merged.bids.flat(), "59990")
+      assert.strictEqual(merged.type === "delta" && merged.prev_seq, local.seq)
     })
   )
 
@@ -260,7 +269,7 @@ describe("public topics", () => {
       yield* early.take(2)
       world.market.move([["99", "1"]], [])
       yield* early.next
-      world.market.move([["98", "1"]], []) // waits for the cadence
+      world.market.move([["98", "1"]], []) // waits for the cadence, unless that has passed
       const late = yield* connect(world, "/ws/public")
       late.send({ op: "subscribe", args: [book] })
       const [, snapshot] = yield* late.take(2)
@@ -735,6 +744,18 @@ describe("the end", () => {
       assert.isUndefined(alive.close)
     })
   )
+
+  it("spreads closings by the clock, however many there are and however late it is looked", () => {
+    assert.deepStrictEqual(
+      [0, 999, 1_000, 3_999, 4_000, 9_000].map((passed) => dueOf(5, passed, 5_000)),
+      [1, 1, 2, 4, 5, 5]
+    )
+    assert.deepStrictEqual(
+      [0, 20, 4_999, 5_000].map((passed) => dueOf(50_000, passed, 5_000)),
+      [1, 201, 49_991, 50_000]
+    )
+    assert.deepStrictEqual([dueOf(3, 0, 0), dueOf(0, 0, 5_000)], [3, 0])
+  })
 
   it.live("announces a shutdown, closes 1001 spread over the drain time, and accepts nobody meanwhile", () =>
     Effect.gen(function* () {

@@ -27,6 +27,9 @@ import { defaults, Limits } from "../../src/ws/Limits.ts"
 import * as Ws from "../../src/ws/Ws.ts"
 import * as Document from "./Document.ts"
 
+/** Longest wait for a message on a busy machine, in ms. */
+const PATIENCE_MS = 20_000
+
 export const SYMBOL = "BTC-USDC"
 export const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
 export const OTHER_USER = "018f3f1e-5d5b-5a00-8000-000000000009"
@@ -383,11 +386,11 @@ export class Peer {
       again()
     }).pipe(
       Effect.timeoutOrElse({
-        duration: 5_000,
+        duration: PATIENCE_MS,
         orElse: () =>
           Effect.die(
             new Error(
-              `not seen within 5 s; got ${this.raw
+              `not seen within ${PATIENCE_MS} ms; got ${this.raw
                 .slice(-8)
                 .map((text) => text.slice(0, 200))
                 .join("\n")}`
