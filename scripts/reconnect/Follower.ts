@@ -35,6 +35,36 @@ const comparable = (orders: Iterable<object>, positions: Iterable<object>, balan
   balances: sorted([...balances].map(balanceOf))
 })
 
+/** Longest wait for the lists of REST to come to rest, and pause between two looks, in ms. */
+const REST_MS = 120_000
+const LOOK_MS = 20
+
+/** What REST tells of a user, read until nothing happened meanwhile. */
+export const standingOf = async (url: string, { token }: { readonly token: string }): Promise<Standing> => {
+  const headers = { authorization: `Bearer ${token}` }
+  const read = async (path: string) => {
+    // a connection of before a kill may break under the first request
+    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
+    if (answer?.status !== 200) return undefined
+    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
+  }
+  const deadline = performance.now() + REST_MS
+  while (performance.now() < deadline) {
+    const lists = [
+      await read("/order/realtime?limit=200"),
+      await read("/position/list"),
+      await read("/account/balances")
+    ]
+    const [orders, positions, balances] = lists
+    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
+      const { seq, stream_id } = orders
+      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  throw new Error("the lists of REST do not come to rest")
+}
+
 /** One connection of a user, through a proxy that cuts it. */
 export interface Follower {
   readonly name: string

@@ -12,7 +12,7 @@ import { Client } from "../../src/client/index.ts"
 import { random } from "../../test/simulation/Users.ts"
 import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
-import { DEPTH, differences, follow, type Follower, sameBook, type Standing, SYMBOL } from "./Follower.ts"
+import { DEPTH, differences, follow, type Follower, sameBook, standingOf, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
@@ -72,32 +72,6 @@ const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
     yield* Effect.sleep(LOOK_MS)
   }
 })
-
-/** What REST tells of a user, read until nothing happened meanwhile. */
-const standingOf = async (url: string, { token }: Trader): Promise<Standing> => {
-  const headers = { authorization: `Bearer ${token}` }
-  const read = async (path: string) => {
-    // a connection of before a kill may break under the first request
-    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
-    if (answer?.status !== 200) return undefined
-    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
-  }
-  const deadline = performance.now() + LEVEL_MS
-  while (performance.now() < deadline) {
-    const lists = [
-      await read("/order/realtime?limit=200"),
-      await read("/position/list"),
-      await read("/account/balances")
-    ]
-    const [orders, positions, balances] = lists
-    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
-      const { seq, stream_id } = orders
-      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-  throw new Error("the lists of REST do not come to rest")
-}
 
 export const reconnect = Effect.fnUntraced(function* (options: Options) {
   const began = performance.now()

@@ -4,7 +4,6 @@
  */
 import { Duration, Layer } from "effect"
 import type { Redis } from "effect/persistence"
-import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { NonceStore } from "../../services/NonceStore.ts"
 import { Presence } from "../../services/Presence.ts"
 import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
@@ -33,7 +32,7 @@ export const orAlone = <E1, R1, E2, R2>(
   if (redisUrl === undefined) return Layer.merge(alone, NonceStore.routed(nonces))
   const link = RedisLink.layer({ url: redisUrl })
   // one gateway may take a signature that early, and another one that late
-  const retention = Duration.millis(2 * apiKeyWindowMs + CLOCKS_APART_MS)
+  const retention = Duration.millis(2 * (apiKeyWindowMs + RedisNonceStore.APART_MS))
   const windowed = RedisNonceStore.layer({ retention }).pipe(Layer.provide(link))
   return Layer.merge(layer(link), NonceStore.routed({ forever: nonces.forever, windowed }))
 }
