@@ -1,13 +1,12 @@
 /**
  * A bot in a page: logs in, takes money from the faucet, keeps its account and the book, and holds one bid a tick below the best.
  *
- * Both are kept for it: after a lost line they go on where they stood. `node examples/bot.ts`, against a gateway on port 3010.
- * Stops by itself after ten seconds.
+ * Both are kept for it: after a lost line they go on where they stood. `node examples/bot.ts [seconds = 10]`, against the
+ * gateway of GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { Effect, HashMap } from "effect"
 import { fileURLToPath } from "node:url"
-import { Client, Wallet } from "../src/client/index.ts"
-import * as Decimal from "../src/domain/Decimal.ts"
+import { Client, Decimal, Wallet } from "../src/client/index.ts"
 
 const SYMBOL = "BTC-USDC"
 
@@ -46,6 +45,7 @@ export const bot = Effect.fnUntraced(function* (baseUrl: string, rounds: number)
 }, Effect.scoped)
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  console.log("orders placed:", await Effect.runPromise(bot("http://127.0.0.1:3010", 10)))
+  const url = process.env["GATEWAY_URL"] ?? "http://127.0.0.1:3010"
+  console.log("orders placed:", await Effect.runPromise(bot(url, Number(process.argv[2] ?? 10))))
   process.exit()
 }

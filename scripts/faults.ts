@@ -1,7 +1,7 @@
 /**
  * Harms what a gateway depends on, and prints what its callers are answered: `node scripts/faults.ts [part of "Redis hung" …]
  * [--ms 8000] [--every 100] [--back 30000] [--json]`. Each cell is the answer that most calls of its kind got in the second half of the fault, then
- * the slowest answer of the first half and of the second. Needs redis-server, nats-server and PostgreSQL. Ends with 1 where an
+ * how long the slowest of the first half took, and the median of the second. Needs redis-server, nats-server and PostgreSQL. Ends with 1 where an
  * acknowledged order is not on record, a signature was taken twice, or a call was not answered at all.
  */
 import { Effect } from "effect"

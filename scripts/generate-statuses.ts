@@ -3,10 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { diagram, transitions } from "../src/domain/OrderStatus.ts"
+import { filled } from "./reference/Block.ts"
 
 const path = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/protocol.md")
-const BEGIN = "<!-- generated from src/domain/OrderStatus.ts: npm run generate -->"
-const END = "<!-- end of what is generated -->"
 
 /** Changes that leave the status as it is, a line a row. */
 const stays = (): ReadonlyArray<string> => {
@@ -16,17 +15,11 @@ const stays = (): ReadonlyArray<string> => {
   return [...rows].map(([what, statuses]) => `- ${what}: ${statuses.join(", ")}`)
 }
 
-const block = (): string =>
-  [BEGIN, "", "```mermaid", diagram(), "```", "", "The status stays as it is:", "", ...stays(), "", END].join("\n")
+const picture = (): string =>
+  ["```mermaid", diagram(), "```", "", "The status stays as it is:", "", ...stays()].join("\n")
 
 /** The page with the picture of now. */
-const current = (): string => {
-  const page = readFileSync(path, "utf8")
-  const begin = page.indexOf(BEGIN)
-  const end = page.indexOf(END)
-  if (begin === -1 || end < begin) throw new Error("docs/protocol.md has no place for the picture of the statuses")
-  return page.slice(0, begin) + block() + page.slice(end + END.length)
-}
+const current = (): string => filled(readFileSync(path, "utf8"), "src/domain/OrderStatus.ts", picture())
 
 /** Whether the committed picture is what the table says. */
 export const isCurrent = (): boolean => readFileSync(path, "utf8") === current()

@@ -135,12 +135,18 @@ export const run = async (options: Options): Promise<Outcome> => {
       await level(await door.told({ do: "tick", count: ticks, every_ms: tick_ms }))
       return latencyOf(samples)
     }
+    /** What precedes the measure of either half: the whole feed for a while. */
+    const feed = async () => level(await door.told({ do: "fill", rounds, every_ms: round_ms }))
+    const whileAllRead = async (): Promise<Latency> => {
+      await feed()
+      return measure()
+    }
     /** Some stop reading until they are dealt with; answers what the others saw meanwhile. */
     const whileStuck = async (): Promise<Latency> => {
       const before = new Map([witness, ...slow].map((reader) => [reader, reader.frames]))
       const framesOf = (reader: Reader) => reader.frames - before.get(reader)!
       for (const { ws } of slow) ws.pause()
-      await level(await door.told({ do: "fill", rounds, every_ms: round_ms }))
+      await feed()
       const seen = await measure()
       for (const { ws } of slow) ws.resume()
       const told = await door.told({ do: "tick", count: 1, every_ms: 0 })
@@ -175,11 +181,11 @@ export const run = async (options: Options): Promise<Outcome> => {
     const results: Array<{ readonly all: Latency; readonly some: Latency }> = []
     for (let i = 0; i < pairs; i++) {
       if (i % 2 === 0) {
-        const all = await measure()
+        const all = await whileAllRead()
         results.push({ all, some: await whileStuck() })
       } else {
         const some = await whileStuck()
-        results.push({ all: await measure(), some })
+        results.push({ all: await whileAllRead(), some })
       }
     }
     const after = await door.measure()

@@ -75,6 +75,7 @@ const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
 /** What the gateway decides, over its ports. Each storey stands on the ones below it. */
 const policies = (settings: Settings) => {
   const { adminPassword: password, adminUsername: username } = settings
+  const explainSignatures = settings.environment !== "production"
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
@@ -93,9 +94,10 @@ const policies = (settings: Settings) => {
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
+      explainSignatures,
       admin: username === undefined || password === undefined ? undefined : { username, password }
     }),
-    Activation.layer({ window: Duration.seconds(settings.activationWindowS) }),
+    Activation.layer({ window: Duration.seconds(settings.activationWindowS), explainSignatures }),
     AccessCodeIssuer.layer,
     Klines.layer,
     Orders.layer,

@@ -4,7 +4,7 @@
 
 It needs Debian's python3-grpcio, protobuf-compiler and protobuf-compiler-grpc. Commands are written to the journal, then
 applied one after the other, then answered; a start applies the journal again. Events stay in memory, the mark never moves,
-and what docs/backend.md calls the full part is left out. Source: contract 8.
+and what docs/guides/backend.md calls the full part is left out. Source: contract 8.
 """
 import asyncio, base64, bisect, contextlib, functools, os, sys, time, uuid
 from pathlib import Path

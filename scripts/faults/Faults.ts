@@ -27,7 +27,7 @@ export interface Cell {
   readonly answer: string
   /** Calls that began and were answered 200 while the fault lasted. */
   readonly good: number
-  /** The slowest of the first half, and of the second, in ms. */
+  /** The slowest of the first half, and the median of the second, in ms. */
   readonly first_ms: number
   readonly settled_ms: number
   /** Until they were answered 200 and nothing else again, in ms; 0 where it never was otherwise, infinite where never. */
@@ -53,6 +53,9 @@ const PATIENT = { times: 240, schedule: Schedule.spaced("500 millis") }
 
 const isWell = ({ status }: Sample): boolean => status === 200
 const worst = (samples: ReadonlyArray<Sample>): number => Math.round(Math.max(0, ...samples.map(({ ms }) => ms)))
+
+const median = (samples: ReadonlyArray<Sample>): number =>
+  Math.round(samples.map(({ ms }) => ms).toSorted((a, b) => a - b)[samples.length >> 1] ?? 0)
 
 /** What most were answered. */
 const usual = (samples: ReadonlyArray<Sample>): string => {
@@ -84,7 +87,7 @@ export const cellOf = (samples: ReadonlyArray<Sample>, { began, half, healed, st
     answer: usual(within(half, healed)),
     good: within(struck, undone).filter((sample) => isWell(sample) && sample.began + sample.ms < undone).length,
     first_ms: worst(within(began, half)),
-    settled_ms: worst(within(half, healed)),
+    settled_ms: median(within(half, healed)),
     back_ms: bad.length === 0 ? 0 : Math.max(0, Math.round(back - healed))
   }
 }

@@ -24,11 +24,15 @@ import { tellMarks } from "./referee/Telling.ts"
 import * as Exits from "./sequencer/Exits.ts"
 import * as Queues from "./sequencer/Queues.ts"
 import * as Matching from "./sequencer/Matching.ts"
-import * as Orders from "./sequencer/Orders.ts"
+import * as Amend from "./sequencer/Amend.ts"
+import * as Cancel from "./sequencer/Cancel.ts"
+import * as Course from "./sequencer/Course.ts"
+import * as Place from "./sequencer/Place.ts"
 import type { MarketState, State } from "./State.ts"
 import { acknowledge, begin, Code, emit, hasEvents, invalid, refuse, type Turn } from "./Turn.ts"
 
-export { type EngineConfig, hash, initial, type State } from "./State.ts"
+export { type EngineConfig, initial, type State } from "./State.ts"
+export { hash } from "./StateHash.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
 export const RULES = "gateway-engine-4"
@@ -57,7 +61,7 @@ export const tickMatters = (state: State, at_ms: number): boolean =>
 /** The Tick itself: prices, and funding where it is due. Returns whether it is the first of its second. */
 const tick = (turn: Turn): boolean => {
   const { state, at } = turn
-  Orders.expire(turn)
+  Course.expire(turn)
   Funds.completeWithdrawals(turn)
   const before = state.second
   Funding.sample(state, Math.floor(at / 1000))
@@ -120,13 +124,13 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
     return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "the command is empty", { field: "command" })
   switch (asked.$case) {
     case "place_order":
-      return Orders.place(turn, command, asked.value)
+      return Place.place(turn, command, asked.value)
     case "amend_order":
-      return Orders.amend(turn, command, asked.value)
+      return Amend.amend(turn, command, asked.value)
     case "cancel_order":
-      return Orders.cancelOne(turn, command, asked.value)
+      return Cancel.cancelOne(turn, command, asked.value)
     case "cancel_all":
-      return Orders.cancelAll(turn, command, asked.value)
+      return Cancel.cancelAll(turn, command, asked.value)
     case "set_trading_stop":
       return Exits.setTradingStop(turn, command, asked.value)
     case "set_leverage":
@@ -211,7 +215,7 @@ const fireAll = (state: State, at: number, events: Array<Event>, silent: boolean
     const order = Queues.nextMet(state)
     if (order === undefined) return
     const turn = begin(state, at, undefined, silent)
-    Orders.fire(turn, order)
+    Course.fire(turn, order)
     settle(turn)
     finish(turn)
     for (const event of turn.events) events.push(event)

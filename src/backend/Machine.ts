@@ -6,7 +6,7 @@
  * {@link Machine.initial} is the state.
  */
 import type { Command, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
-import type { Links } from "./State.ts"
+import type { Links } from "./Links.ts"
 
 /** One turn of the machine: a command, or the passing of time (`command` undefined: a Tick). */
 export interface Input {

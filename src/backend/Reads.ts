@@ -30,7 +30,8 @@ import * as Funding from "./referee/Funding.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Ids from "./sequencer/Ids.ts"
 import * as OrderBook from "./sequencer/OrderBook.ts"
-import { type Account, ASSET, findLink, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
+import { findLink } from "./Remembered.ts"
+import { type Account, ASSET, holdingOf, type MarketState, type Pool, type State } from "./State.ts"
 
 /** Seq of the last event; 0 before the first. */
 export const headSeq = (state: State): number => state.seq

@@ -6,7 +6,8 @@
  */
 import * as Graph from "./Graph.ts"
 import type { Order } from "./sequencer/Order.ts"
-import { type EngineConfig, initial, type Links, restingOrders, type State } from "./State.ts"
+import type { Links } from "./Links.ts"
+import { type EngineConfig, initial, restingOrders, type State } from "./State.ts"
 
 const OMIT: ReadonlySet<string> = new Set()
 

@@ -1,11 +1,9 @@
 /**
  * Everything the embedded backend knows, in memory.
  *
- * Plain data: the journal of inputs is its only durable form, and {@link hash} its fingerprint. Derived figures (a
+ * Plain data: the journal of inputs is its only durable form, and the hash of `StateHash.ts` its fingerprint. Derived figures (a
  * holding's margin) are kept beside what they come from and left out of the hash.
  */
-import { sha256 } from "@noble/hashes/sha2.js"
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import * as Decimal from "../domain/Decimal.ts"
 import * as Grid from "../domain/Grid.ts"
 import * as Margin from "../domain/Margin.ts"
@@ -18,9 +16,9 @@ import {
   type InsurancePool,
   type OrderStatus,
   PositionStatus,
-  Side,
-  type Transfer
+  Side
 } from "../proto/gateway/v1/types.ts"
+import { type Links, memoryLinks } from "./Links.ts"
 import { type Market, rulesOf } from "./Markets.ts"
 import * as Watch from "./referee/Watch.ts"
 import * as Ids from "./sequencer/Ids.ts"
@@ -44,16 +42,10 @@ export interface EngineConfig {
   readonly epoch: string
 }
 
-/** Closed orders whose status is remembered at most; at least half of them always are. */
-export const CLOSED_ORDERS_MAX = 1_000_000
 /** Sub-accounts a user. Source: contract 3.8. */
 export const SUB_ACCOUNTS_MAX = 20
 /** Seconds of (mid − index) samples behind the mark. Source: contract 9.2. */
 export const BASIS_SECONDS = 150
-/** States of an insurance pool that are remembered, and as many ADL alerts. */
-export const POOL_HISTORY_MAX = 10_000
-/** Funding settlements of a market that are remembered. */
-export const FUNDING_HISTORY_MAX = 10_000
 /** Leverage of a holding before it is set. Source: contract 9.1. */
 export const DEFAULT_LEVERAGE = Decimal.parse("10")
 /** Funding rate where nothing pulls it: that of an interval without a premium. Source: contract 9.5. */
@@ -216,41 +208,6 @@ export interface Account {
   updatedMs: number
   /** by index of the market; absent until it is first used */
   readonly holdings: Array<Holding | undefined>
-}
-
-/**
- * What is known for ever by an id that a client gave: orders by order_link_id, transfers by their id. Too many for memory, so
- * that they may lie in an index beside the journal. It may know what was given after the state of now: during a replay it
- * does.
- */
-export interface Links {
-  readonly find: (account: number, link: string) => string | undefined
-  readonly add: (account: number, link: string, order_id: string) => void
-  /** A transfer of a user as it was last remembered before the event `seq`. */
-  readonly findTransfer: (user_id: string, transfer_id: string, seq: number) => Transfer | undefined
-  /** Remembers a transfer, or how it stands now, after the event `seq`. */
-  readonly addTransfer: (user_id: string, seq: number, transfer: Transfer) => void
-}
-
-/** Links in memory. */
-export const memoryLinks = (): Links => {
-  const ids = new Map<string, string>()
-  const transfers = new Map<string, Map<number, Transfer>>()
-  const key = (owner: number | string, id: string): string => `${owner} ${id}`
-  return {
-    find: (account, link) => ids.get(key(account, link)),
-    add: (account, link, order_id) => void ids.set(key(account, link), order_id),
-    findTransfer: (user_id, transfer_id, seq) => {
-      const stands = transfers.get(key(user_id, transfer_id)) ?? []
-      return [...stands].findLast(([after]) => after < seq)?.[1]
-    },
-    addTransfer: (user_id, seq, transfer) => {
-      const name = key(user_id, transfer.transfer_id)
-      const stands = transfers.get(name)
-      if (stands === undefined) transfers.set(name, new Map([[seq, transfer]]))
-      else stands.set(seq, transfer)
-    }
-  }
 }
 
 export interface User {
@@ -476,19 +433,6 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
   }
 }
 
-const fold = (trail: Trail, text: string): void => {
-  let { left, right } = trail
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    left = Math.imul(left ^ unit, 0x01000193)
-    right = Math.imul(right ^ unit, 0x5bd1e995)
-    right ^= right >>> 15
-  }
-  // the end of a record counts too
-  trail.left = Math.imul(left ^ 0x100, 0x01000193)
-  trail.right = Math.imul(right ^ left, 0x5bd1e995)
-}
-
 /** The holding of an account in a market, made on first use. */
 export const holdingOf = (account: Account, market: MarketState): Holding => {
   const held = account.holdings[market.index]
@@ -528,68 +472,6 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
   return holding
 }
 
-/** More than there are statuses. */
-const STATUSES_MAX = 32
-
-/** Remembers how an order ended, within {@link CLOSED_ORDERS_MAX}. */
-export const rememberClosed = (state: State, order: Order): void => {
-  if (state.closed.size >= CLOSED_ORDERS_MAX / 2) {
-    state.closedBefore = state.closed
-    state.closed = new Map()
-  }
-  state.closed.set(order.number, order.account.index * STATUSES_MAX + order.status)
-  fold(state.trail, `closed ${order.number} ${order.status} ${order.account.index}`)
-}
-
-/** Spends an order_link_id of a sub-account, for ever. */
-export const rememberLink = (state: State, account: Account, link: string, id: string): void => {
-  state.links.add(account.index, link, id)
-  fold(state.trail, `link ${account.index} ${link} ${id}`)
-}
-
-/** Remembers a state of a pool, within {@link POOL_HISTORY_MAX}. */
-export const rememberPool = (state: State, pool: Pool, record: InsurancePool): void => {
-  if (pool.states.length >= POOL_HISTORY_MAX) pool.states.shift()
-  pool.states.push(record)
-  fold(state.trail, `pool ${JSON.stringify(record)}`)
-}
-
-/** Remembers an alert, within {@link POOL_HISTORY_MAX}. */
-export const rememberAlert = (state: State, pool: Pool, record: AdlAlert): void => {
-  if (pool.alerts.length >= POOL_HISTORY_MAX) pool.alerts.shift()
-  pool.alerts.push(record)
-  fold(state.trail, `alert ${JSON.stringify(record)}`)
-}
-
-/** Remembers a settlement, within {@link FUNDING_HISTORY_MAX}. */
-export const rememberFunding = (state: State, market: MarketState, funding: FundingRate): void => {
-  if (market.fundings.length >= FUNDING_HISTORY_MAX) market.fundings.shift()
-  market.fundings.push(funding)
-  fold(state.trail, `funding ${JSON.stringify(funding)}`)
-}
-
-/** The order that an order_link_id of a sub-account was spent for. */
-export const findLink = (state: State, account: Account, link: string): string | undefined => {
-  const id = state.links.find(account.index, link)
-  return id !== undefined && Ids.read(state.orderSeed, id)!.number <= state.orderNumber ? id : undefined
-}
-
-/** A transfer or deposit of a user by the id that the client gave. */
-export const findTransfer = (state: State, user: User, transfer_id: string): Transfer | undefined =>
-  state.links.findTransfer(user.id, transfer_id, state.seq)
-
-/** Spends the id of a transfer of a user, for ever, or tells how it stands now. An event of it must follow. */
-export const rememberTransfer = (state: State, user: User, transfer: Transfer): void => {
-  state.links.addTransfer(user.id, state.seq, transfer)
-  fold(state.trail, `transfer ${user.id} ${JSON.stringify(transfer)}`)
-}
-
-export const closedOrder = (state: State, number: number): ClosedOrder | undefined => {
-  const packed = state.closed.get(number) ?? state.closedBefore.get(number)
-  if (packed === undefined) return undefined
-  return { status: (packed % STATUSES_MAX) as OrderStatus, account: Math.floor(packed / STATUSES_MAX) }
-}
-
 /** ticks × lots, exact. */
 export const units = (ticks: number, lots: number): bigint => {
   const product = ticks * lots
@@ -607,156 +489,4 @@ export const restingOrders = (state: State, { book }: MarketState): ReadonlyArra
     for (let slot = book.first(side); slot !== OrderBook.NONE; slot = book.after(slot))
       orders.push(state.orders.at(slot))
   return orders
-}
-
-const orderLine = (order: Order): ReadonlyArray<unknown> => [
-  order.number,
-  order.slot,
-  order.link,
-  order.account.index,
-  order.holding.market.index,
-  order.side,
-  order.type,
-  order.timeInForce,
-  order.postOnly,
-  order.reduceOnly,
-  order.closeOnTrigger,
-  order.smp,
-  order.createdMs,
-  order.lastPriceOnCreated,
-  order.ticks,
-  order.lots,
-  order.leaves,
-  order.filled,
-  order.filledValue,
-  order.fees,
-  order.closedPnl,
-  order.status,
-  order.told,
-  order.createType,
-  order.stopType,
-  order.expireMs,
-  order.parent,
-  order.sibling?.number,
-  order.trigger,
-  order.tpsl,
-  order.attached,
-  order.cancelType,
-  order.rejectReason,
-  order.rejectMessage,
-  order.version,
-  order.updatedMs,
-  order.resting
-]
-
-const holdingLine = (holding: Holding): unknown => {
-  const {
-    market: _market,
-    orders: _orders,
-    conditional: _conditional,
-    account: _account,
-    figures: _figures,
-    figuresMark: _mark,
-    ...rest
-  } = holding
-  return rest
-}
-
-/** JSON without a replacer is several times faster, so bigints become text first. */
-const plain = (value: unknown): unknown =>
-  typeof value === "bigint"
-    ? `${value}n`
-    : typeof value === "object" && value !== null && !Array.isArray(value)
-      ? Object.entries(value).map(([key, part]) => [key, plain(part)])
-      : value
-
-/** Characters that are hashed at once. */
-const HASH_CHUNK = 1 << 16
-
-/**
- * SHA-256, in hex, over a canonical text of the state: equal histories have equal hashes. It costs as much as there are
- * open orders and accounts; what only grows is in the {@link Trail}, since a checkpoint may not take longer every day.
- */
-export const hash = (state: State): string => {
-  const digest = sha256.create()
-  let chunk = ""
-  const line = (...parts: ReadonlyArray<unknown>) => {
-    chunk += `${JSON.stringify(parts.map(plain))}\n`
-    if (chunk.length < HASH_CHUNK) return
-    digest.update(utf8ToBytes(chunk))
-    chunk = ""
-  }
-  line("config", JSON.stringify(state.config))
-  line(
-    "head",
-    state.time,
-    state.second,
-    state.seq,
-    state.step,
-    state.orderNumber,
-    state.fillNumber,
-    state.depositNumber,
-    state.fees,
-    state.deposits,
-    state.wallets,
-    state.entries,
-    state.poolMinute,
-    state.closed.size,
-    state.closedBefore.size,
-    state.trail.left,
-    state.trail.right
-  )
-  for (const market of state.markets) {
-    const { bookSeq, bookMs, indexPrice, heldIndex, markTicks, lastTicks, basis, openLots, netLots, quoted } = market
-    line(
-      "market",
-      market.market.symbol,
-      bookSeq,
-      bookMs,
-      indexPrice,
-      heldIndex,
-      markTicks,
-      lastTicks,
-      market.premiumSum,
-      market.premiumCount,
-      market.fundingRate,
-      market.fundingIndex,
-      openLots,
-      netLots
-    )
-    for (const { second, value } of basis) line("basis", second, value)
-    if (quoted !== undefined)
-      line("quoted", quoted.index, ...quoted.orders.flatMap(({ order, leaves }) => [order.number, leaves]))
-    for (const order of restingOrders(state, market)) line("order", ...orderLine(order))
-  }
-  for (const pool of state.pools) {
-    const { received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed } = pool
-    line("pool", received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed)
-    line("inventory", pool.holding.account.wallet, pool.holding.account.updatedMs, holdingLine(pool.holding))
-    for (const { minute, value } of pool.peaks) line("peak", minute, value)
-  }
-  for (const { account, transferId, dueMs } of state.withdrawals) line("withdrawal", account.index, transferId, dueMs)
-  for (const { minute, value } of state.groupPeaks) line("group", minute, value)
-  for (const account of state.accounts) {
-    line(
-      "account",
-      account.address,
-      account.userId,
-      account.root,
-      account.subIndex,
-      account.createdMs,
-      account.frozen,
-      account.deleted,
-      account.wallet,
-      account.updatedMs
-    )
-    for (const holding of account.holdings) {
-      if (holding === undefined) continue
-      line("holding", holding.market.index, holdingLine(holding), [...holding.orders.keys()])
-      for (const order of holding.conditional.values()) line("conditional", ...orderLine(order))
-    }
-  }
-  for (const { id, accounts, nextIndex, faucetDay, faucetGiven } of state.users.values())
-    line("user", id, nextIndex, faucetDay, faucetGiven, ...accounts.map((account) => account.index))
-  return bytesToHex(digest.update(utf8ToBytes(chunk)).digest())
 }

@@ -25,6 +25,8 @@ export interface Violation {
   readonly min?: Decimal.Decimal | number
   readonly max?: Decimal.Decimal | number
   readonly step?: Decimal.Decimal
+  /** The accepted values next to the one that was sent, the lower first: two, or one where it lies beyond a bound. */
+  readonly nearest?: ReadonlyArray<Decimal.Decimal>
 }
 
 /** The numbers of an instrument that orders must keep. */
@@ -111,12 +113,28 @@ export const isOrderLinkId = (text: string): boolean => LINK.test(text)
 export const checkPrice = (rules: OrderRules, text: string, field = "price"): number | Violation => {
   if (!DECIMAL.test(text)) return notDecimal(field, text)
   const ticks = Grid.read(rules.price, text)
-  const step = Grid.text(rules.price, 1)
   if (ticks === undefined)
     return Decimal.parse(text) % rules.price.step === 0n
       ? outOfPrices(rules, field)
-      : { reason: "NotMultipleOfTick", field, message: `${field} is not a multiple of the tick ${step}`, step }
+      : offGrid("NotMultipleOfTick", field, "tick", rules.price, text, rules.minTicks, rules.maxTicks)
   return ticks < rules.minTicks || ticks > rules.maxTicks ? outOfPrices(rules, field) : ticks
+}
+
+/** A value between two steps, and the accepted ones on either side of it. */
+const offGrid = (
+  reason: "NotMultipleOfTick" | "NotMultipleOfStep",
+  field: string,
+  word: string,
+  grid: Grid.Grid,
+  text: string,
+  min: number,
+  max: number
+): Violation => {
+  const below = Decimal.parse(text) / grid.step
+  const accepted = (count: bigint) => Math.min(Math.max(Number(count), min), max)
+  const nearest = [...new Set([accepted(below), accepted(below + 1n)])].map((count) => Grid.text(grid, count))
+  const step = Grid.text(grid, 1)
+  return { reason, field, message: `${field} is not a multiple of the ${word} ${step}`, step, nearest }
 }
 
 const outOfPrices = (rules: OrderRules, field: string): Violation => {
@@ -138,10 +156,8 @@ export const checkQty = (
   const limit = market ? rules.maxMarketLots : rules.maxLots
   if (lots === 0 && zero) return 0
   if (lots !== undefined && lots >= rules.minLots && lots <= limit) return lots
-  if (lots === undefined && Decimal.parse(text) % rules.qty.step !== 0n) {
-    const step = Grid.text(rules.qty, 1)
-    return { reason: "NotMultipleOfStep", field, message: `${field} is not a multiple of the step ${step}`, step }
-  }
+  if (lots === undefined && Decimal.parse(text) % rules.qty.step !== 0n)
+    return offGrid("NotMultipleOfStep", field, "step", rules.qty, text, rules.minLots, limit)
   const min = Grid.text(rules.qty, rules.minLots)
   const max = Grid.text(rules.qty, limit)
   return { reason: "OutOfRange", field, message: `${field} must lie between ${min} and ${max}`, min, max }

@@ -4,6 +4,7 @@ import { SchemaAST } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
 import type { Details, Reason } from "../domain/Reason.ts"
+import { nearest } from "./NearestName.ts"
 import type { RequestState } from "./RequestState.ts"
 import { BadJson } from "./StrictJson.ts"
 import { internal, ofReason, WireError } from "./WireError.ts"
@@ -31,8 +32,18 @@ const headersOf = (state: RequestState, status: number): Record<string, string> 
 }
 
 /** A body or query that could not be read. */
-export const badShape = (problem: BadJson): WireError =>
-  ofReason(problem.reason, problem.field === undefined ? {} : { field: problem.field })
+export const badShape = ({ field, reason }: BadJson): WireError =>
+  ofReason(reason, field === undefined ? {} : { field })
+
+/** A body that could not be read, of an endpoint that knows these fields. */
+export const badBody = (problem: BadJson, fields: () => ReadonlySet<string>): WireError => {
+  const { field, reason } = problem
+  if (reason !== "UnknownField" || field === undefined) return badShape(problem)
+  const near = nearest(field.slice(field.lastIndexOf(".") + 1), fields())
+  return near === undefined
+    ? badShape(problem)
+    : ofReason(reason, { field, nearest: [near] }, { message: `unknown field ${field}; did you mean ${near}?` })
+}
 
 const unread = ofReason("MalformedJson", {}, { message: "the body could not be read" })
 

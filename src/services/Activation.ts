@@ -19,11 +19,14 @@ import { AuthLimited, AuthUnavailable } from "./Authenticator.ts"
 import { NonceStore } from "./NonceStore.ts"
 import { RateLimiter } from "./RateLimiter.ts"
 import { Refused } from "./Refused.ts"
+import * as SignatureFacts from "./SignatureFacts.ts"
 import { Signatures } from "./Signatures.ts"
 
 export interface ActivationOptions {
   /** How far `signed_at` may lie from the server's time, in whole seconds. Default 300 seconds. */
   readonly window?: Duration.Input
+  /** As in the Authenticator. */
+  readonly explainSignatures?: boolean
 }
 
 /** The body of a request, as sent. */
@@ -43,7 +46,6 @@ const utf8 = new TextEncoder()
 const invalidKey = new Refused("InvalidPublicKey")
 // part of the shape here, so 400; the reason InvalidNonce is one of bad credentials
 const badNonce = new Refused("InvalidField", { field: "nonce" }, textOf("InvalidNonce"))
-const invalidSignature = new Refused("InvalidSignature")
 const reasons = {
   unknown: "InvalidCode",
   revoked: "CodeRevoked",
@@ -72,6 +74,7 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
   const limiter = yield* RateLimiter
   const nonces = yield* NonceStore
   const signatures = yield* Signatures
+  const signatureFacts = SignatureFacts.make(options.explainSignatures ?? false)
   const window_s = Math.floor(Duration.toSeconds(options.window ?? "300 seconds"))
 
   /** Who signs: the wallet of the key or, on the other rail, the party whose fingerprint the key has. */
@@ -121,7 +124,7 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
       const message = activationMessage({ code_hash, root_address, signed_at: asked.signed_at, nonce: party?.nonce })
       const signature = bytesOfSignature(asked.signature)
       if (signature === undefined || !(yield* signatures.verify(publicKey, utf8.encode(message), signature))) {
-        return yield* Effect.fail(invalidSignature)
+        return yield* Effect.fail(new Refused("InvalidSignature", signatureFacts({ signed_string: message })))
       }
       const rate = yield* limiter.take("activate-root", root_address)
       if (rate?.allowed === false) return yield* new AuthLimited({ rate })

@@ -20,6 +20,7 @@ import { commandIdOf } from "./Ids.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
 import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
 import { Sequencer } from "./Sequencer.ts"
+import * as SignatureFacts from "./SignatureFacts.ts"
 import { Signatures } from "./Signatures.ts"
 import { Tokens } from "./Tokens.ts"
 
@@ -66,6 +67,8 @@ export interface AuthenticatorOptions {
   readonly loginWindow?: Duration.Input
   /** The same for API keys. Default 30 seconds. Nonces are kept for twice as long: tell the {@link NonceStore}. */
   readonly apiKeyWindow?: Duration.Input
+  /** Tell callers whose signature is refused what was verified. Default `false`: in production they are not told. */
+  readonly explainSignatures?: boolean
   /** Who may call the admin endpoints; `undefined`: nobody. */
   readonly admin: { readonly username: string; readonly password: Redacted.Redacted<string> } | undefined
 }
@@ -163,6 +166,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
   const attempts = Attempts.make()
+  const signatureFacts = SignatureFacts.make(options.explainSignatures ?? false)
 
   /** Counts against a bucket and refuses when it is full. */
   const limit = (bucket: Bucket, key: string) =>
@@ -189,11 +193,14 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
     })
 
+  const unsigned = (facts: Parameters<typeof signatureFacts>[0]) => refuse("InvalidSignature", signatureFacts(facts))
+  const illForm = () => unsigned({ hint: "a signature is 64 bytes in one of these encodings" })
+
   const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
     signature === undefined
-      ? Effect.fail(refuse("InvalidSignature"))
+      ? Effect.fail(illForm())
       : Effect.flatMap(signatures.verify(publicKey, utf8.encode(message), signature), (matches) =>
-          matches ? Effect.void : Effect.fail(refuse("InvalidSignature"))
+          matches ? Effect.void : Effect.fail(unsigned({ signed_string: message }))
         )
 
   const claim = (space: NonceSpace, owner: Uint8Array, nonce: string) =>
@@ -326,7 +333,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const publicKey = bytesOfPublicKey(request.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     const signature = bytesOfSignature(request.signature ?? "")
-    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (signature === undefined) return yield* illForm()
     if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
       return yield* refuse("StaleTimestamp", {
         server_time_ms: yield* Clock.currentTimeMillis,
@@ -338,12 +345,17 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const key = yield* activeKey(publicKey)
     yield* checkTime(Number(timestamp_ms), apiKeyWindow)
     if (body_sha256 === undefined) {
-      if (key.require_body_hash && request.actual_body_sha256 !== undefined) return yield* refuse("InvalidSignature")
-    } else if (body_sha256.toLowerCase() !== (request.actual_body_sha256 ?? EMPTY_SHA256)) {
-      return yield* refuse("InvalidSignature")
+      if (key.require_body_hash && request.actual_body_sha256 !== undefined) {
+        return yield* unsigned({ hint: `this key signs bodies: X-BODY-SHA256 must be ${request.actual_body_sha256}` })
+      }
+    } else {
+      const arrived = request.actual_body_sha256 ?? EMPTY_SHA256
+      if (body_sha256.toLowerCase() !== arrived) {
+        return yield* unsigned({ hint: `the body that arrived has the SHA-256 ${arrived}` })
+      }
     }
     // a raw "|" in the target would let two requests share one message
-    if (uri.includes("|")) return yield* refuse("InvalidSignature")
+    if (uri.includes("|")) return yield* unsigned({ hint: "write | in a request target as %7C" })
     const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
     yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
     yield* checkAddress(key, request.client_ip)
@@ -354,7 +366,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const publicKey = bytesOfPublicKey(frame.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     const signature = bytesOfSignature(frame.signature)
-    if (signature === undefined) return yield* refuse("InvalidSignature")
+    if (signature === undefined) return yield* illForm()
     if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
     const key = yield* activeKey(publicKey)
     yield* checkTime(frame.timestamp_ms, apiKeyWindow)

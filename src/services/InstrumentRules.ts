@@ -15,14 +15,15 @@ export const rules = (instrument: Instrument): OrderRules.OrderRules => {
 }
 
 /** A broken rule as the refusal of the request. */
-export const violated = ({ reason, field, message, min, max, step }: OrderRules.Violation): Refused =>
+export const violated = ({ reason, field, message, min, max, nearest, step }: OrderRules.Violation): Refused =>
   new Refused(
     reason,
     {
       field,
       ...(min === undefined ? {} : { min }),
       ...(max === undefined ? {} : { max }),
-      ...(step === undefined ? {} : { step })
+      ...(step === undefined ? {} : { step }),
+      ...(nearest === undefined ? {} : { nearest })
     },
-    message
+    nearest === undefined ? message : `${message}; nearest: ${nearest.join(", ")}`
   )

@@ -52,9 +52,12 @@ const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Refus
   const asked = Decimal.parse(leverage)
   if (asked < Decimal.parse(min) || asked > Decimal.parse(max))
     return new Refused("OutOfRange", { field, min, max }, `leverage must lie between ${min} and ${max}`)
-  return Decimal.isMultipleOf(asked, Decimal.parse(step))
-    ? undefined
-    : new Refused("NotMultipleOfStep", { field, step }, `leverage is not a multiple of ${step}`)
+  const unit = Decimal.parse(step)
+  if (Decimal.isMultipleOf(asked, unit)) return undefined
+  const below = asked - (asked % unit)
+  const nearest = [below, below + unit].map(Decimal.format)
+  const message = `leverage is not a multiple of the step ${step}; nearest: ${nearest.join(", ")}`
+  return new Refused("NotMultipleOfStep", { field, step, nearest }, message)
 }
 
 const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n

@@ -42,6 +42,16 @@ describe("order rules", () => {
     assert.deepInclude(OrderRules.checkQty(rules, "99999999999999999999", false, false), { reason: "OutOfRange" })
   })
 
+  it("tell the accepted values next to one that lies between two steps", () => {
+    const nearest = (found: number | OrderRules.Violation) => (typeof found === "number" ? found : found.nearest)
+    assert.deepStrictEqual(nearest(OrderRules.checkPrice(rules, "60000.05")), ["60000", "60000.1"])
+    assert.deepStrictEqual(nearest(OrderRules.checkQty(rules, "0.12345", false, false)), ["0.123", "0.124"])
+    // beyond a bound there is one
+    assert.deepStrictEqual(nearest(OrderRules.checkPrice(rules, "0.05")), ["0.1"])
+    assert.deepStrictEqual(nearest(OrderRules.checkPrice(rules, "99999999999999999999.05")), ["1000000"])
+    assert.deepStrictEqual(nearest(OrderRules.checkQty(rules, "30.0005", true, false)), ["30"])
+  })
+
   it("know a client's order id", () => {
     assert.isTrue(OrderRules.isOrderLinkId("a-1_Z"))
     assert.isFalse(OrderRules.isOrderLinkId(""))

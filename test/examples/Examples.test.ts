@@ -2,7 +2,7 @@ import { NodeSocket } from "@effect/platform-node"
 import { ConfigProvider, Effect, Layer, ManagedRuntime, References } from "effect"
 import { HttpServer } from "effect/http"
 import { RpcClient, RpcSerialization } from "effect/rpc"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -78,15 +78,17 @@ describe("the examples", () => {
     }
   })
 
-  it("are what the embedding page shows", () => {
-    const page = readFileSync("docs/embedding.md", "utf8")
-    const shown = [...page.matchAll(/```ts\n([\s\S]*?)```/gu)].map((match) => match[1]!)
-    for (const name of ["embed", "own-router"]) {
-      const code = readFileSync(`examples/${name}.ts`, "utf8").replaceAll("../src/index.ts", "trading-gateway")
-      assert.isTrue(
-        shown.some((part) => code.includes(part.trim())),
-        name
-      )
-    }
+  it("are run, each by a test or by a page whose commands are run", () => {
+    const examples = readdirSync("examples").filter((name) => /\.[a-z]+$/u.test(name))
+    const tests = readdirSync("test", { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".test.ts"))
+      .map((name) => join("test", name))
+    const pages = readdirSync("docs/guides").map((name) => join("docs/guides", name))
+    const said = [...tests, ...pages].map((path) => readFileSync(path, "utf8")).join("\n")
+    assert.deepStrictEqual(
+      examples.filter((name) => !new RegExp(`(?:node|python3|"\\$\\() ?examples/${name}|[/"]${name}"`, "u").test(said)),
+      []
+    )
+    assert.isAbove(examples.length, 6)
   })
 })

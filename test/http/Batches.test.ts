@@ -34,7 +34,7 @@ describe("a batch", () => {
     assert.deepInclude(answer.list[1], {
       code: "BAD_REQUEST",
       order_link_id: "b-2",
-      details: { reason: "NotMultipleOfStep", field: "qty", step: "0.001" }
+      details: { reason: "NotMultipleOfStep", field: "qty", step: "0.001", nearest: ["0.001"] }
     })
     assert.deepInclude(answer.list[2], {
       code: "NOT_FOUND",

@@ -29,7 +29,7 @@ describe("what a gateway depends on", () => {
     }
   )
 
-  it("is judged by what most calls were answered, the slowest, and the first after which all were well", () => {
+  it("is judged by what most calls were answered, the slowest, the median, and the first after which all were well", () => {
     const sample = (began: number, status: number, ms: number) => ({
       began,
       status,

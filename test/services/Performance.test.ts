@@ -6,7 +6,7 @@ import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Grid from "../../src/domain/Grid.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../src/domain/Time.ts"
-import * as Wire from "../../src/layers/grpc/Wire.ts"
+import { toEvent } from "../../src/layers/grpc/WireEvents.ts"
 import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import { History } from "../../src/services/History.ts"
 import { Performance } from "../../src/services/Performance.ts"
@@ -22,7 +22,7 @@ const { format, parse } = Decimal
 /** The bench's events in a history, in commits of a few. */
 const told = Effect.fnUntraced(function* (bench: Bench) {
   const history = yield* History
-  const events = bench.events.map(Wire.toEvent)
+  const events = bench.events.map(toEvent)
   for (let at = 0; at < events.length; at += 37) {
     const projecting = new Projecting({
       position: yield* history.position,

@@ -1,5 +1,5 @@
 /**
- * Peers that do not keep the protocol, byte by byte: each is closed with the code of docs/protocol.md, and nobody else
+ * Peers that do not keep the protocol, byte by byte: each is closed with the code of docs/reference/websocket.md, and nobody else
  * notices. Source: contract 5.2 to 5.4; RFC 6455, RFC 7692.
  */
 import { assert, describe, it } from "@effect/vitest"

@@ -9,7 +9,7 @@ import { Command, CommandResult, type Event } from "../../proto/gateway/v1/seque
 import type { Transfer } from "../../proto/gateway/v1/types.ts"
 import type { Input, Machine, Step } from "../Machine.ts"
 import { EventLog, type EventLogLimits, type EventTail } from "../server/EventLog.ts"
-import type { Links } from "../State.ts"
+import type { Links } from "../Links.ts"
 import { CURE, Journal, JournalError, type JournalPort, unreadable } from "./Journal.ts"
 import * as Snapshots from "./Snapshots.ts"
 

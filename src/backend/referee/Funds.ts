@@ -13,16 +13,9 @@ import type {
 } from "../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason, type Transfer, TransferStatus } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
-import { noAccount, ownAccount } from "../sequencer/Orders.ts"
-import {
-  type Account,
-  ASSET,
-  findTransfer,
-  rememberTransfer,
-  type State,
-  SUB_ACCOUNTS_MAX,
-  type User
-} from "../State.ts"
+import { noAccount, ownAccount } from "../sequencer/Named.ts"
+import { findTransfer, rememberTransfer } from "../Remembered.ts"
+import { type Account, ASSET, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
 import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 

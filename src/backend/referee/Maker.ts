@@ -11,7 +11,9 @@ import * as Grid from "../../domain/Grid.ts"
 import { CancelType, OrderType, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
 import type { Order } from "../sequencer/Order.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import * as Orders from "../sequencer/Orders.ts"
+import * as Amend from "../sequencer/Amend.ts"
+import * as Cancel from "../sequencer/Cancel.ts"
+import * as Course from "../sequencer/Course.ts"
 import { type Account, holdingOf, type MarketState, valueOf } from "../State.ts"
 import type { Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
@@ -77,9 +79,9 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
     const order = standing[k]
     const quote = wanted[k]
     if (quote === undefined) {
-      if (order !== undefined) Orders.cancelOrders(turn, [order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
+      if (order !== undefined) Cancel.cancelOrders(turn, [order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
     } else if (order === undefined)
-      Orders.run(
+      Course.run(
         turn,
         newOrder(turn, holding, {
           side,
@@ -89,7 +91,7 @@ const quoteSide = (turn: Turn, account: Account, market: MarketState, side: Side
           lots: quote.lots
         })
       )
-    else Orders.amendOrder(turn, order, quote.ticks, order.filled + quote.lots, order.tpsl)
+    else Amend.amendOrder(turn, order, quote.ticks, order.filled + quote.lots, order.tpsl)
   }
 }
 

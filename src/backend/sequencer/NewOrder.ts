@@ -10,7 +10,8 @@ import {
   StopOrderType,
   type TimeInForce
 } from "../../proto/gateway/v1/types.ts"
-import { type Holding, rememberLink } from "../State.ts"
+import { rememberLink } from "../Remembered.ts"
+import type { Holding } from "../State.ts"
 import type { Turn } from "../Turn.ts"
 import * as Ids from "./Ids.ts"
 import type { Order, Tpsl, Trigger } from "./Order.ts"

@@ -6,8 +6,10 @@
  */
 import { ByteSize, Context, Effect, Layer } from "effect"
 import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import * as Answer from "../Answer.ts"
 import { Door, NullCounts } from "../api/Security.ts"
+import * as NearestName from "../NearestName.ts"
 import * as Query from "../Query.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 import * as StrictJson from "../StrictJson.ts"
@@ -53,14 +55,22 @@ const readBody = (
   })
 }
 
+const fieldsOf = (payload: HttpApiEndpoint.PayloadMap): ReadonlySet<string> =>
+  NearestName.fieldsOf([...payload.values()].flatMap((body) => ("schemas" in body ? body.schemas : [])))
+
 /**
  * From now on the text of this request is its body made strict, or the refusal of it. The property is laid over the one
  * of the class, unless the request has one of its own: a copy of it would cost more than the rest of the door.
  */
-const makeStrict = (request: HttpServerRequest.HttpServerRequest, state: RequestState, keepNull: boolean): void => {
+const makeStrict = (
+  request: HttpServerRequest.HttpServerRequest,
+  state: RequestState,
+  keepNull: boolean,
+  payload: HttpApiEndpoint.PayloadMap
+): void => {
   const text = Effect.suspend(() => {
     const read = StrictJson.parse(state.body, keepNull)
-    if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badShape(read))
+    if (read instanceof StrictJson.BadJson) return Effect.die(Answer.badBody(read, () => fieldsOf(payload)))
     state.input = read.value
     return Effect.succeed(read.text)
   })
@@ -91,7 +101,7 @@ export const layer = Layer.succeed(
           query as Record<string, string | Array<string>>
         )
       }
-      if (takesBody) makeStrict(request, state, keepNull)
+      if (takesBody) makeStrict(request, state, keepNull, options.endpoint.payload)
       else state.input = query
       const reading = readBody(request, state)
       // whatever fails is answered here, so that it is no error of the endpoint any more

@@ -8,7 +8,8 @@ import type { Event, StreamPosition } from "../../domain/Event.ts"
 import { SequencerService, type StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
 import { Feed, FeedGone, type FeedFrame } from "../../services/Feed.ts"
 import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
-import * as Wire from "./Wire.ts"
+import { WireError } from "./Enums.ts"
+import { toEvent } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
 
@@ -34,15 +35,15 @@ export class Reader {
     if (this.epoch === "") this.epoch = epoch
     if (epoch !== this.epoch) {
       this.gone = true
-      throw new Wire.WireError(`the epoch changed from ${this.epoch} to ${epoch}`)
+      throw new WireError(`the epoch changed from ${this.epoch} to ${epoch}`)
     }
     const frames: Array<FeedFrame> = []
     const events: Array<Event> = []
     let { seq } = this
     for (const event of frame.events) {
       if (event.seq <= seq) continue
-      if (event.seq !== seq + 1) throw new Wire.WireError(`event ${event.seq} after ${seq}: a gap`)
-      events.push(Wire.toEvent(event))
+      if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} after ${seq}: a gap`)
+      events.push(toEvent(event))
       seq = event.seq
     }
     this.seq = seq

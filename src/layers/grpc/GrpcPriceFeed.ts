@@ -3,13 +3,13 @@ import { Effect, Layer } from "effect"
 import { RefereeService, type StreamPricesResponse } from "../../proto/gateway/v1/referee.ts"
 import { PriceFeed, type PriceFrame } from "../../services/PriceFeed.ts"
 import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
-import * as Wire from "./Wire.ts"
+import { toPrices } from "./WireRecords.ts"
 
 const rpc = RefereeService.streamPrices
 
 const read = ({ prices, heartbeat }: StreamPricesResponse): ReadonlyArray<PriceFrame> => {
   const frames: Array<PriceFrame> = []
-  if (prices.length > 0) frames.push({ type: "prices", prices: prices.map(Wire.toPrices) })
+  if (prices.length > 0) frames.push({ type: "prices", prices: prices.map(toPrices) })
   if (heartbeat !== undefined) frames.push({ type: "heartbeat", ...heartbeat })
   return frames
 }

@@ -4,7 +4,17 @@ import { RefereeService } from "../../proto/gateway/v1/referee.ts"
 import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
 import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
 import { allPages } from "./Pages.ts"
-import * as Wire from "./Wire.ts"
+import { present } from "./Enums.ts"
+import {
+  toAdlAlert,
+  toBalance,
+  toFeeRate,
+  toInsurancePool,
+  toPortfolio,
+  toPosition,
+  toPrices,
+  toRiskTier
+} from "./WireRecords.ts"
 
 /** Deadlines of the reads. Source: contract 8.2. */
 const READ_MS = 2000
@@ -24,15 +34,15 @@ export const make = (channel: Channel) => {
   return Referee.of({
     account: (sub_account_address) =>
       read(RefereeService.getAccount, { sub_account_address }, READ_MS, (response) => ({
-        balances: response.balances.map(Wire.toBalance),
-        positions: response.positions.map(Wire.toPosition),
+        balances: response.balances.map(toBalance),
+        positions: response.positions.map(toPosition),
         as_of_seq: response.as_of_seq
       })),
     positions: (query) =>
       allPages(
         (page_token) =>
           read(RefereeService.listPositions, { ...query, page_token }, READ_MS, (response) => ({
-            positions: response.positions.map(Wire.toPosition),
+            positions: response.positions.map(toPosition),
             as_of_seq: response.as_of_seq,
             next_page_token: response.next_page_token
           })),
@@ -41,15 +51,13 @@ export const make = (channel: Channel) => {
       ).pipe(Effect.map(({ all, as_of_seq }) => ({ positions: all, as_of_seq }))),
     portfolio: (user_id) =>
       read(RefereeService.getPortfolio, { user_id }, READ_MS, (response) => ({
-        portfolio: Wire.toPortfolio(response),
+        portfolio: toPortfolio(response),
         as_of_seq: response.as_of_seq
       })),
     prices: (symbols) =>
-      read(RefereeService.getPrices, { symbols: [...symbols] }, PRICES_MS, (response) =>
-        response.prices.map(Wire.toPrices)
-      ),
+      read(RefereeService.getPrices, { symbols: [...symbols] }, PRICES_MS, (response) => response.prices.map(toPrices)),
     riskTiers: read(RefereeService.listRiskTiers, { symbol: undefined }, READ_MS, (response) =>
-      response.tiers.map(Wire.toRiskTier)
+      response.tiers.map(toRiskTier)
     ),
     previewMargin: (query) =>
       read(RefereeService.previewMargin, query, PREVIEW_MS, ({ required, available, ok }) => ({
@@ -58,16 +66,12 @@ export const make = (channel: Channel) => {
         ok
       })),
     pool: (symbol) =>
-      read(RefereeService.getInsurancePool, { symbol }, READ_MS, ({ pool }) =>
-        Wire.toInsurancePool(Wire.present("pool", pool))
-      ),
+      read(RefereeService.getInsurancePool, { symbol }, READ_MS, ({ pool }) => toInsurancePool(present("pool", pool))),
     adlAlert: (symbol) =>
-      read(RefereeService.getAdlAlert, { symbol }, READ_MS, ({ alert }) =>
-        Wire.toAdlAlert(Wire.present("alert", alert))
-      ),
+      read(RefereeService.getAdlAlert, { symbol }, READ_MS, ({ alert }) => toAdlAlert(present("alert", alert))),
     feeRates: (user_id) =>
       read(RefereeService.getFeeRates, { user_id, symbol: undefined }, READ_MS, (response) =>
-        response.rates.map(Wire.toFeeRate)
+        response.rates.map(toFeeRate)
       )
   })
 }

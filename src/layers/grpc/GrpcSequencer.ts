@@ -16,7 +16,8 @@ import {
 import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
 import { CommandStream, type Outcome } from "./CommandStream.ts"
 import { allPages } from "./Pages.ts"
-import * as Wire from "./Wire.ts"
+import { fromCommand, toAck } from "./WireCommands.ts"
+import { toInstrument, toLevels, toOrder, toSubAccount } from "./WireRecords.ts"
 
 /** Deadlines of the reads. Source: contract 8.1. */
 const HEAD_MS = 1000
@@ -73,7 +74,7 @@ const resultOf = (outcome: Outcome): Effect.Effect<CommandAck, SubmitError> => {
   switch (outcome?.$case) {
     case "ack":
       try {
-        return Effect.succeed(Wire.toAck(outcome.value))
+        return Effect.succeed(toAck(outcome.value))
       } catch (cause) {
         return Effect.fail(new SequencerFault({ cause }))
       }
@@ -122,20 +123,20 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
   return Sequencer.of({
     submit: (command) =>
       Effect.callback<CommandAck, SubmitError>((resume) => {
-        const proto = Wire.fromCommand(command, clock.currentTimeMillisUnsafe())
+        const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
         const withdraw = stream.submit(proto, (outcome) => resume(resultOf(outcome)))
         return Effect.sync(withdraw)
       }),
     orderBook: (symbol) =>
       read(SequencerService.getOrderBook, { symbol, depth: 0 }, BOOK_MS, (response) => ({
-        bids: Wire.toLevels(response.bids),
-        asks: Wire.toLevels(response.asks),
+        bids: toLevels(response.bids),
+        asks: toLevels(response.asks),
         book_seq: response.book_seq,
         mts: response.mts,
         as_of_seq: response.as_of_seq
       })),
     instruments: read(SequencerService.listInstruments, {}, LIST_MS, (response) =>
-      response.instruments.map(Wire.toInstrument)
+      response.instruments.map(toInstrument)
     ),
     openOrders: pages(
       (page_token) => read(SequencerService.getOpenOrders, { page_token }, LIST_MS, (response) => response),
@@ -143,7 +144,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
     ).pipe(
       Effect.flatMap(
         convert(({ all, as_of_seq }) => ({
-          orders: all.map((order) => ({ user_id: order.user_id, order: Wire.toOrder(order) })),
+          orders: all.map((order) => ({ user_id: order.user_id, order: toOrder(order) })),
           as_of_seq
         }))
       )
@@ -153,7 +154,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
         (page_token) =>
           read(SequencerService.listSubAccounts, { user_id, page_token }, LIST_MS, (response) => response),
         (response) => response.sub_accounts
-      ).pipe(Effect.flatMap(convert(({ all }) => all.map(Wire.toSubAccount)))),
+      ).pipe(Effect.flatMap(convert(({ all }) => all.map(toSubAccount)))),
     head: read(SequencerService.getHead, {}, HEAD_MS, ({ epoch, head_seq }) => ({ epoch, head_seq }))
   })
 })

@@ -1,7 +1,7 @@
 import { Effect, Fiber, Logger, Stream } from "effect"
 import { assert, describe, it } from "vitest"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
-import { WireError } from "../../../src/layers/grpc/Wire.ts"
+import { WireError } from "../../../src/layers/grpc/Enums.ts"
 import type { Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Feed } from "../../../src/services/Feed.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"

@@ -1,6 +1,9 @@
 import { assert, describe, it } from "vitest"
 import { aggregatedTradeId, marketAddress } from "../../../src/domain/Address.ts"
-import * as Wire from "../../../src/layers/grpc/Wire.ts"
+import { enumTable, enumTables } from "../../../src/layers/grpc/Enums.ts"
+import { fromCommand } from "../../../src/layers/grpc/WireCommands.ts"
+import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
+import { toOrder } from "../../../src/layers/grpc/WireRecords.ts"
 import { Command } from "../../../src/proto/gateway/v1/sequencer.ts"
 import * as Types from "../../../src/proto/gateway/v1/types.ts"
 import type { Command as Domain } from "../../../src/services/Sequencer.ts"
@@ -31,7 +34,7 @@ describe("the tables of enumerations", () => {
       adlMode: Types.AdlMode,
       adlTriggerReason: Types.AdlTriggerReason
     }
-    for (const [name, table] of Object.entries(Wire.enumTables)) {
+    for (const [name, table] of Object.entries(enumTables)) {
       const numbers = Object.values(enums[name as keyof typeof enums]).filter((number) => number > 0)
       assert.strictEqual(table.text.filter((text) => text !== undefined).length, numbers.length, name)
       for (const number of numbers) assert.isString(table.text[number], `${name} ${number}`)
@@ -39,7 +42,7 @@ describe("the tables of enumerations", () => {
   })
 
   it("read as the contract spells them", () => {
-    const { rejectReason, cancelType, timeInForce, balanceReason } = Wire.enumTables
+    const { rejectReason, cancelType, timeInForce, balanceReason } = enumTables
     assert.strictEqual(rejectReason.text[Types.RejectReason.REJECT_REASON_EC_NO_ERROR], "EcNoError")
     assert.strictEqual(cancelType.text[Types.CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR], "CancelByTpSlTsClear")
     assert.strictEqual(timeInForce.number.FOK, Types.TimeInForce.TIME_IN_FORCE_FOK)
@@ -47,7 +50,7 @@ describe("the tables of enumerations", () => {
   })
 
   it("stop the program where a name finds no partner", () => {
-    assert.throws(() => Wire.enumTable("side", Types.Side, ["Buy", "Hold"]), /proto has no Hold/)
+    assert.throws(() => enumTable("side", Types.Side, ["Buy", "Hold"]), /proto has no Hold/)
   })
 })
 
@@ -87,13 +90,13 @@ const order: Types.Order = {
 
 describe("records", () => {
   it("leave out what an order does not have, and write its times as digits", () => {
-    const plain = Wire.toOrder(order)
+    const plain = toOrder(order)
     assert.strictEqual(plain.created_time, "1767225600000")
     assert.notProperty(plain, "order_link_id")
     assert.notProperty(plain, "cancel_type")
     assert.notProperty(plain, "tpsl")
     assert.strictEqual(plain.create_type, "CreateByUser")
-    const rich = Wire.toOrder({
+    const rich = toOrder({
       ...order,
       order_link_id: "a-1",
       closed_pnl: "-1",
@@ -109,11 +112,11 @@ describe("records", () => {
   })
 
   it("refuse a value that this version does not know, rather than guess", () => {
-    assert.throws(() => Wire.toOrder({ ...order, order_status: 99 as never }), /order_status: 99/)
-    assert.throws(() => Wire.toOrder({ ...order, side: 0 }), /side: 0/)
+    assert.throws(() => toOrder({ ...order, order_status: 99 as never }), /order_status: 99/)
+    assert.throws(() => toOrder({ ...order, side: 0 }), /side: 0/)
     assert.throws(
       () =>
-        Wire.toEvent({
+        toEvent({
           seq: 1,
           ts_ms: 1,
           step: 1,
@@ -124,7 +127,7 @@ describe("records", () => {
   })
 
   it("keep an event of no use yet as other, so that the numbering stays whole", () => {
-    const event = Wire.toEvent({ seq: 7, ts_ms: 1, step: 1, event: undefined })
+    const event = toEvent({ seq: 7, ts_ms: 1, step: 1, event: undefined })
     assert.deepStrictEqual(event.body, { type: "other", name: "unknown" })
     assert.strictEqual(event.seq, 7)
   })
@@ -140,7 +143,7 @@ describe("records", () => {
       timestamp_ms: 1767225600000,
       is_liquidation: false
     }
-    const { body } = Wire.toEvent({
+    const { body } = toEvent({
       seq: 1,
       ts_ms: 1,
       step: 1,
@@ -166,13 +169,13 @@ describe("records", () => {
 type SequencerCommand = Command["command"]
 /** What of a command arrives on the other side of the wire. */
 const across = (body: Domain["body"]): SequencerCommand => {
-  const command = Wire.fromCommand({ command_id: "c", user_id: "u", sub_account_address: "0xa", body }, 5)
+  const command = fromCommand({ command_id: "c", user_id: "u", sub_account_address: "0xa", body }, 5)
   return Command.decode(Command.encode(command).finish()).command
 }
 
 describe("commands", () => {
   it("survive the wire whole", () => {
-    const command = Wire.fromCommand(
+    const command = fromCommand(
       {
         command_id: "c",
         user_id: "u",
@@ -330,7 +333,7 @@ describe("commands", () => {
   })
 
   it("name an order by either id, and leave the absent one empty", () => {
-    const cancel = Wire.fromCommand(
+    const cancel = fromCommand(
       {
         command_id: "c",
         user_id: "u",

@@ -1,0 +1,123 @@
+/** docs/reference/rest.md: every operation with who may ask it, what it counts against, and why it refuses. */
+import { OpenApi } from "effect/http-api"
+import { Context } from "effect"
+import { Api } from "../../src/http/api/Api.ts"
+import { ownReasons } from "../../src/http/api/Reasons.ts"
+import {
+  AdminAccess,
+  BearerOnly,
+  BearerOrApiKey,
+  PublicAccess,
+  RateBeside,
+  RequiredScope
+} from "../../src/http/api/Security.ts"
+import type { Bucket } from "../../src/domain/RateHeaders.ts"
+import { defaultLimits } from "../../src/services/RateLimiter.ts"
+import { derived } from "../../src/rpc/api/Operations.ts"
+import { row, table } from "./Table.ts"
+
+type Endpoint = (typeof derived)[number]["endpoint"]
+
+const has = ({ middlewares }: Endpoint, tag: { readonly key: string }): boolean =>
+  [...middlewares].some(({ key }) => key === tag.key)
+
+const accessOf = (endpoint: Endpoint): string => {
+  if (has(endpoint, AdminAccess)) return "administrator"
+  if (has(endpoint, BearerOnly)) return "token"
+  if (has(endpoint, BearerOrApiKey)) return `token, or key with \`${Context.get(endpoint.annotations, RequiredScope)}\``
+  return "anybody"
+}
+
+const bucketOf = (endpoint: Endpoint): string => {
+  if (has(endpoint, AdminAccess)) return "`basic-failures`"
+  if (has(endpoint, BearerOnly)) return "`token`"
+  if (has(endpoint, BearerOrApiKey)) return "`token` or `api-key`"
+  if (!has(endpoint, PublicAccess)) return "nothing"
+  switch (Context.get(endpoint.annotations, RateBeside)) {
+    case "authorize-ip":
+      return "`public`, `authorize-ip`, `authorize-key`"
+    case "activate-ip":
+      return "`public`, `activate-ip`, `activate-root`"
+    default:
+      return "`public`"
+  }
+}
+
+/** What each bucket counts. */
+const counted: Readonly<Record<Bucket, string>> = {
+  public: "requests without credentials, by address",
+  token: "requests with a token, by token",
+  "api-key": "requests with an API key, by key; a batch counts one a 5 orders",
+  "authorize-ip": "logins, by address",
+  "authorize-key": "logins, by key or party, after a good signature",
+  "basic-failures": "failed passwords of the administrator, by address",
+  "auth-failures": "failed credentials, by address",
+  "activate-ip": "activations, by address",
+  "activate-root": "activations, by wallet, after a good signature"
+}
+const buckets = (): string =>
+  table(
+    ["Bucket", "A minute", "Counts"],
+    Object.entries(counted).map(([bucket, what]) => row(`\`${bucket}\``, String(defaultLimits[bucket as Bucket]), what))
+  )
+
+/** As in `ownReasons`: below /api/v1, with the places of the path in braces. */
+const pathOf = (path: string): string =>
+  path
+    .replace(/^\/api\/v1(?=\/)/u, "")
+    .replaceAll(/:([a-z_]+)/gu, "{$1}")
+    .replace(/(?<=.)\/$/u, "")
+
+interface Listed {
+  readonly tag: string
+  readonly line: string
+}
+
+const methods = ["get", "post", "put", "patch", "delete"] as const
+
+const listed = (): ReadonlyArray<Listed> => {
+  const operations = new Map<string, { readonly summary?: string; readonly tags: ReadonlyArray<string> }>(
+    Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, item]) =>
+      methods.flatMap((method) => {
+        const operation = item[method]
+        return operation === undefined ? [] : [[`${method.toUpperCase()} ${pathOf(path)}`, operation] as const]
+      })
+    )
+  )
+  return derived.map(({ endpoint }) => {
+    const key = `${endpoint.method} ${pathOf(endpoint.path)}`
+    const operation = operations.get(key)
+    if (operation === undefined) throw new Error(`the document has no ${key}`)
+    const own = (ownReasons[key] ?? []).map((reason) => `\`${reason}\``).join(", ")
+    const line = row(`\`${key}\``, operation.summary ?? "", accessOf(endpoint), bucketOf(endpoint), own)
+    return { tag: operation.tags[0]!, line }
+  })
+}
+
+export const page = (): string => {
+  const all = listed()
+  const { tags } = OpenApi.fromApi(Api)
+  const sections = tags
+    .map(({ description, name }) => ({ description, name, own: all.filter(({ tag }) => tag === name) }))
+    .filter(({ own }) => own.length > 0)
+    .map(
+      ({ description, name, own }) =>
+        `## ${name}\n\n${description}.\n\n${table(
+          ["Operation", "What it does", "Who", "Counted by", "Refuses for"],
+          own.map(({ line }) => line)
+        )}`
+    )
+  return `# REST
+
+${all.length} operations, below \`/api/v1\` but for those of the service. Fields, units, examples and every error of each are in
+[openapi.json](../openapi.json), and on a running gateway at \`/swagger-ui\`. What they have in common is in
+[protocol.md](../protocol.md): conventions, signing, rate limits.
+
+The last column is what an operation refuses for in addition to what any may be refused for: the form of the request, credentials,
+rates, and a backend or database that is away. Causes and cures: [errors.md](errors.md).
+
+${buckets()}
+
+${sections.join("\n\n")}
+`
+}
