@@ -51,7 +51,7 @@ describe("what a gateway depends on", () => {
       answer: "503 X",
       good: 1,
       first_ms: 40,
-      settled_ms: 5,
+      settled_ms: 4,
       back_ms: 27
     })
     assert.strictEqual(cellOf(samples.slice(0, 4), times).back_ms, Infinity)

@@ -6,7 +6,7 @@
  * command is never written again; one that was not goes to the next stream while its time lasts. Source: contract 8.3.
  *
  * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
- * meanwhile, nobody is made to wait: new commands are refused at once, but for one now and then, and cancels, which are
+ * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
  * always tried (contract 8.4).
  */
 import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
@@ -29,8 +29,6 @@ export const DEADLINE_MS = 2000
 export const DEADLINE_STEP_MS = 50
 /** Without a stream for so long, commands are refused at once. */
 export const ABSENT_MS_MAX = 1000
-/** While nothing is answered any more one command in so long is tried, in ms, and the others are refused at once. */
-export const TRY_EVERY_MS = 500
 
 export type Outcome =
   | CommandResult["outcome"]
@@ -81,9 +79,10 @@ export class CommandStream {
   private absentSince = performance.now()
   /** When the last answer came. */
   private answered_ms = 0
-  /** Whether a written command's time ran out, and nothing has been answered since it was written. */
+  /** Whether a written command's time ran out, and nothing has been answered since it was written, on any stream. */
   private stuck = false
-  private tried_ms = 0
+  /** The command that is tried while the others are refused. */
+  private trial: Pending | undefined
 
   constructor(channel: Channel) {
     this.channel = channel
@@ -120,6 +119,7 @@ export class CommandStream {
       state: "waiting",
       twin: undefined
     }
+    if (this.isDoubtful()) this.trial = pending
     this.pending++
     this.deadlines.push(pending)
     this.waiting.push(pending)
@@ -129,14 +129,13 @@ export class CommandStream {
     }
   }
 
-  /** Whether a command would wait in vain. */
+  /** Whether a command would most likely wait in vain. */
+  private isDoubtful(): boolean {
+    return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
+  }
   private isResting({ command }: Command): boolean {
-    if (command?.$case === "cancel_order" || command?.$case === "cancel_all") return false
-    const now = performance.now()
-    if (!this.stuck && now - this.absentSince < ABSENT_MS_MAX) return false
-    if (now - this.tried_ms < TRY_EVERY_MS) return true
-    this.tried_ms = now
-    return false
+    if (command?.$case === "cancel_order" || command?.$case === "cancel_all" || !this.isDoubtful()) return false
+    return this.trial !== undefined && this.trial.state !== "done"
   }
 
   /** Ends the stream. What was written and not answered is unknown, the rest is refused. */
@@ -250,7 +249,6 @@ export class CommandStream {
     const written = [...this.written.values()]
     this.written.clear()
     this.overdue = 0
-    this.stuck = false
     for (const first of written) {
       for (let pending: Pending | undefined = first; pending !== undefined; pending = pending.twin) {
         this.finish(pending, outcome)

@@ -140,7 +140,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(after.count(), { ack: 1 })
   })
 
-  it("makes nobody wait for one that answers nothing, tries now and then, and cancels always", async () => {
+  it("makes nobody wait for one that answers nothing, but tries one at a time, and cancels always", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
@@ -151,8 +151,8 @@ describe("CommandStream", () => {
     submitAll(outcomes, 5, "more")
     const cancel = { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) }
     stream.submit({ ...deposit(1, "cancel"), command: cancel }, outcomes.take("cancel"))
-    // one at least, should this process be held up between two of them
-    assert.isAtLeast(outcomes.count()["unavailable"] ?? 0, 1)
+    // one is tried
+    assert.strictEqual(outcomes.count()["unavailable"], 4)
     assert.isFalse(outcomes.all.has("more-0"))
     assert.isFalse(outcomes.all.has("cancel"))
     proxy.thaw()
