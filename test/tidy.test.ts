@@ -18,8 +18,10 @@ const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--excl
   .filter((path) => path !== "")
 const sources = tracked.filter((path) => path.startsWith("src/") && path.endsWith(".ts"))
 
-const importsOf = (path: string): ReadonlyArray<string> => {
-  const text = readFileSync(join(root, path), "utf8")
+/** What a module imports; without `types`, what of it is there when the types are stripped. */
+const importsOf = (path: string, types = true): ReadonlyArray<string> => {
+  const whole = readFileSync(join(root, path), "utf8")
+  const text = types ? whole : whole.replaceAll(/^(?:import|export) type\b/gmu, "type")
   const found = text.matchAll(
     /(?:^|\n)(?:import|export)\b[^"';]*?\bfrom\s*"([^"]+)"|import\("([^"]+)"\)|(?:^|\n)import\s+"([^"]+)"/gu
   )
@@ -40,6 +42,7 @@ const rooms = [
   "layers/grpc",
   "layers",
   "client",
+  "plain",
   "backend"
 ] as const
 type Room = (typeof rooms)[number] | "entry"
@@ -63,6 +66,8 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
   "layers/grpc": ["layers/grpc", "proto", "services", "domain"],
   layers: ["layers", "layers/grpc", "services", "domain"],
   client: ["client", "http/api", "ws/api", "rpc/api", "domain"],
+  // types from anywhere here; what runs of it is held further down
+  plain: ["plain", "client", "http/api", "ws/api", "domain"],
   backend: ["backend", "proto", "domain"],
   entry: [
     "entry",
@@ -76,7 +81,8 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
     "rpc/api",
     "layers",
     "layers/grpc",
-    "client"
+    "client",
+    "plain"
   ]
 }
 const stacks = new Set(["src/layers/Standalone.ts", "src/layers/Cluster.ts"])
@@ -117,10 +123,26 @@ describe("the house", () => {
 
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
-      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client)\//u.test(path))
+      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|plain)\//u.test(path))
       .flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`))
       .filter((line) => / node:|@effect\/platform-node| ws$/u.test(line))
     assert.deepStrictEqual(wrong, [])
+  })
+
+  it("runs nothing but its own and noble's code in the plain client", () => {
+    const seen = new Set<string>()
+    const foreign = new Set<string>()
+    const walk = (path: string): void => {
+      if (seen.has(path)) return
+      seen.add(path)
+      for (const target of importsOf(path, false)) {
+        if (target.startsWith(".")) walk(relative(root, resolve(root, dirname(path), target)))
+        else foreign.add(target)
+      }
+    }
+    walk("src/plain/index.ts")
+    assert.deepStrictEqual([...foreign], ["@noble/ed25519"])
+    assert.isAbove(seen.size, 20)
   })
 
   it("names modules in PascalCase and folders in lower case", () => {
@@ -157,9 +179,9 @@ describe("the house", () => {
 
   it("is the house that docs/architecture.md describes", () => {
     const page = readFileSync(join(root, "docs/architecture.md"), "utf8")
-    const named = [...page.matchAll(/`((?:domain|services|http|ws|rpc|layers|client|backend)\/[A-Za-z/]+\.ts)/gu)].map(
-      (match) => `src/${match[1]}`
-    )
+    const named = [
+      ...page.matchAll(/`((?:domain|services|http|ws|rpc|layers|client|plain|backend)\/[A-Za-z/]+\.ts)/gu)
+    ].map((match) => `src/${match[1]}`)
     assert.isAbove(named.length, 8)
     assert.deepStrictEqual(
       named.filter((path) => !sources.includes(path)),

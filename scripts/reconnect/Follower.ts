@@ -35,44 +35,18 @@ const comparable = (orders: Iterable<object>, positions: Iterable<object>, balan
   balances: sorted([...balances].map(balanceOf))
 })
 
-/** Longest wait for the lists of REST to come to rest, and pause between two looks, in ms. */
-const REST_MS = 120_000
-const LOOK_MS = 20
-
-/** What REST tells of a user, read until nothing happened meanwhile. */
-export const standingOf = async (url: string, { token }: { readonly token: string }): Promise<Standing> => {
-  const headers = { authorization: `Bearer ${token}` }
-  const read = async (path: string) => {
-    // a connection of before a kill may break under the first request
-    const answer = await fetch(`${url}/api/v1${path}`, { headers }).catch(() => undefined)
-    if (answer?.status !== 200) return undefined
-    return (await answer.json()) as { readonly list: Array<object>; readonly stream_id: string; readonly seq: number }
-  }
-  const deadline = performance.now() + REST_MS
-  while (performance.now() < deadline) {
-    const lists = [
-      await read("/order/realtime?limit=200"),
-      await read("/position/list"),
-      await read("/account/balances")
-    ]
-    const [orders, positions, balances] = lists
-    if (orders && positions && balances && orders.seq === positions.seq && orders.seq === balances.seq) {
-      const { seq, stream_id } = orders
-      return { stream_id, seq, orders: orders.list, positions: positions.list, balances: balances.list }
-    }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
-  }
-  throw new Error("the lists of REST do not come to rest")
-}
-
 /** One connection of a user, through a proxy that cuts it. */
 export interface Follower {
   readonly name: string
   readonly account: () => Account.Account
   readonly ledger: ClientLedger
-  readonly feed: Feed.Feed
   /** Whether snapshots after a hole were not compared with REST yet. */
   unchecked: boolean
+}
+
+/** A {@link Follower} by the typed client. */
+export interface Following extends Follower {
+  readonly feed: Feed.Feed
 }
 
 /** Follows a user's four private topics. */
@@ -91,7 +65,7 @@ export const follow = Effect.fnUntraced(function* (
     if (event.kind === "resume" && !event.recovered) mine.unchecked = true
   }
   const feed = yield* client.feed({ topics: privateTopics, onEvent })
-  return Object.assign(mine, { name, account: () => account, ledger, feed }) satisfies Follower
+  return Object.assign(mine, { name, account: () => account, ledger, feed }) satisfies Following
 })
 
 /** What differs between what a client holds and what REST tells at the same place. */
@@ -109,5 +83,7 @@ export const differences = ({ account, name }: Follower, standing: Standing): Re
 }
 
 /** Whether a book is that of REST. */
-export const sameBook = (book: LocalBook, rest: { readonly bids: unknown; readonly asks: unknown }): boolean =>
-  JSON.stringify([book.bids(DEPTH), book.asks(DEPTH)]) === JSON.stringify([rest.bids, rest.asks])
+export const sameBook = (
+  book: Pick<LocalBook, "bids" | "asks">,
+  rest: { readonly bids: unknown; readonly asks: unknown }
+): boolean => JSON.stringify([book.bids(DEPTH), book.asks(DEPTH)]) === JSON.stringify([rest.bids, rest.asks])

@@ -4,16 +4,17 @@
  * Rounds: for some seconds users trade, connections are cut, some clients are kept away for longer than the gateway keeps events,
  * and now and then the gateway is killed and started again; then everything pauses, and each client must hold what REST holds.
  */
-import { Effect, Latch, Schedule } from "effect"
+import { Effect, Latch } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "../../src/client/index.ts"
 import { random } from "../../test/simulation/Users.ts"
-import { type GatewayProcess, startGateway } from "../GatewayProcess.ts"
+import type { GatewayProcess } from "../GatewayProcess.ts"
 import { Cutter } from "./Cutter.ts"
-import { DEPTH, differences, follow, type Follower, sameBook, standingOf, SYMBOL } from "./Follower.ts"
+import { DEPTH, differences, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
+import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
 export interface Options {
@@ -52,16 +53,8 @@ export interface Report {
   readonly seconds: number
 }
 
-/** Longest wait for all clients to be level with REST, in ms. */
-const LEVEL_MS = 120_000
-const LOOK_MS = 20
-/** Time that a gateway may take to start, in ms: on a busy machine, with everybody asking for it. */
-const START_MS = 120_000
 /** Part of a round for which some clients are kept away, at least and at most. */
 const ABSENT = [0.3, 0.8] as const
-
-/** Requests that a busy machine did not answer in time are made again. */
-const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
 const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
   const deadline = performance.now() + LEVEL_MS
@@ -78,23 +71,7 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
   const next = random(options.seed)
   const dataDir = mkdtempSync(join(tmpdir(), "reconnect-"))
   yield* Effect.addFinalizer(() => Effect.sync(() => rmSync(dataDir, { recursive: true, force: true })))
-  const start = (port?: number) =>
-    startGateway({
-      dataDir,
-      ready_ms: START_MS,
-      ...(port === undefined ? {} : { port }),
-      env: {
-        RATE_LIMIT_MODE: "off",
-        WS_CONNECTIONS_PER_IP: "0",
-        WS_CONNECTIONS_PER_USER: "0",
-        USER_EVENTS_KEPT: String(options.kept),
-        USER_EVENTS_KEPT_MS: "0",
-        SIM_MAKER: "off",
-        INDEX_SOURCE: "manual",
-        FAUCET_DAILY_LIMIT: "1000000",
-        LOG_LEVEL: "error"
-      }
-    })
+  const start = (port?: number) => startToCut({ dataDir, kept: options.kept, port })
   let gateway: GatewayProcess = yield* Effect.promise(() => start())
   yield* Effect.addFinalizer(() => Effect.promise(() => gateway.kill()))
 
@@ -113,9 +90,9 @@ export const reconnect = Effect.fnUntraced(function* (options: Options) {
   }
   const through = (cutter: Cutter, credential?: Client.Credential) =>
     Client.make({ baseUrl: `http://127.0.0.1:${cutter.port}`, ...(credential === undefined ? {} : { credential }) })
-  const followers: Array<Array<Follower>> = []
+  const followers: Array<Array<Following>> = []
   for (const [i, { key, token }] of traders.entries()) {
-    const own: Array<Follower> = []
+    const own: Array<Following> = []
     for (let c = 0; c < options.connections; c++) {
       // one in four signs, the others have a token
       const credential = c % 4 === 3 ? ({ type: "api-key", key } as const) : ({ type: "token", token } as const)

@@ -1,6 +1,7 @@
 /** Users who trade with each other until they are told to pause: every command makes events of several topics. */
 import { Effect, Latch } from "effect"
 import { Client, Wallet } from "../../src/client/index.ts"
+import type { Scope } from "../../src/domain/Enumerations.ts"
 import { pick } from "../../test/simulation/Users.ts"
 import { SYMBOL } from "./Follower.ts"
 
@@ -14,18 +15,18 @@ export interface Trader {
   readonly client: Client.Client
   readonly token: string
   readonly vault: string
-  /** An API key of the user that may read. */
+  /** An API key of the user. */
   readonly key: Wallet.Wallet
 }
 
 /** A new user with money and a key. */
-export const enlist = Effect.fnUntraced(function* (baseUrl: string) {
+export const enlist = Effect.fnUntraced(function* (baseUrl: string, scopes: ReadonlyArray<Scope> = ["read"]) {
   const client = yield* Client.make({ baseUrl })
   const { token } = yield* client.login(Wallet.generate().wallet)
   const vault = (yield* client.user.subAccounts()).list[0]!.sub_account_address
   yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: FUNDS } })
   const key = Wallet.generate().wallet
-  yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "reader", scopes: ["read"] } })
+  yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "reader", scopes } })
   return { client, token, vault, key } satisfies Trader
 })
 

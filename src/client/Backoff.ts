@@ -1,5 +1,4 @@
 /** What a feed does after its connection ended: whether it comes back, and when. Source: contract 5.4. */
-import { Effect, Random } from "effect"
 import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
 
 /** How a connection ended. */
@@ -38,9 +37,12 @@ export const nextStep = ({ code }: Ended, renewals: number): "stay" | "renew" | 
   return "back"
 }
 
-/** The pause before coming back, in ms: half of it is left to chance, so that not all clients come at once. */
-export const pauseAfter = ({ code }: Ended, failures: number): Effect.Effect<number> => {
-  const doublings = failures + (adviceOf(code) === "back-off" ? BACKOFF_ASKED : 0)
-  const pause = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** doublings)
-  return Effect.map(Random.next, (chance) => pause * (0.5 + chance / 2))
-}
+/**
+ * The pause after so many failures, in ms: half of it is left to `chance`, from 0 to 1, so that not all clients come at once.
+ */
+export const pauseOf = (failures: number, chance: number): number =>
+  Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** failures) * (0.5 + chance / 2)
+
+/** The pause before a feed comes back, in ms. */
+export const pauseAfter = ({ code }: Ended, failures: number, chance: number): number =>
+  pauseOf(failures + (adviceOf(code) === "back-off" ? BACKOFF_ASKED : 0), chance)

@@ -21,11 +21,12 @@ import { FetchHttpClient, type HttpBody, HttpClientRequest } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
 import { Api } from "../http/api/Api.ts"
 import { AdminAccess, BearerOnly, BearerOrApiKey } from "../http/api/Security.ts"
-import { authMessage } from "../ws/api/Frames.ts"
 import type { Depth } from "../domain/Enumerations.ts"
+import { authMessage } from "../domain/Messages.ts"
 import { isPassing } from "./Backoff.ts"
 import * as Feed from "./Feed.ts"
 import * as Follow from "./Follow.ts"
+import { signed } from "./Signed.ts"
 import * as Wallet from "./Wallet.ts"
 
 /** Whom the client speaks for. */
@@ -95,20 +96,13 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
     if (credential.type === "token") return HttpClientRequest.bearerToken(request, credential.token)
     const { bodyHash, key } = credential
     const url = Option.getOrThrow(HttpClientRequest.toUrl(HttpClientRequest.prependUrl(request, baseUrl)))
-    const signed = {
+    const { headers, message } = signed({
       method: request.method,
       uri: url.pathname + url.search,
       timestamp_ms: now(),
-      nonce: Wallet.nonce(),
       body_sha256: bodyHash === true ? Wallet.bodyHash(bytesOfBody(request.body)) : undefined
-    }
-    return HttpClientRequest.setHeaders(request, {
-      "x-api-key": key.public_key,
-      "x-signature": key.sign(Wallet.requestMessage(signed)),
-      "x-timestamp-ms": String(signed.timestamp_ms),
-      "x-nonce": signed.nonce,
-      ...(signed.body_sha256 === undefined ? {} : { "x-body-sha256": signed.body_sha256 })
     })
+    return HttpClientRequest.setHeaders(request, headers(key.public_key, key.sign(message)))
   }
   const endpoints: Endpoints = yield* makeEndpoints(baseUrl, sign, options.admin)
 

@@ -6,18 +6,21 @@
  * resume where they stood; what cannot be resumed starts from snapshots, and a `resume` notice tells so. Data is trusted to be
  * what its schema says: new values of enumerations pass. Source: contract 5.
  */
-import { Clock, Deferred, Effect, type Scope } from "effect"
+import { Clock, Deferred, Effect, Random, type Scope } from "effect"
 import { WebSocketConstructor } from "effect/socket/Socket"
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic } from "../domain/Topic.ts"
+import { isPrivate } from "../domain/TopicNames.ts"
 import { closeCodes } from "../ws/api/CloseCodes.ts"
-import { CODE_LOST, type Ended, isPassing, nextStep, pauseAfter, textOf } from "./Backoff.ts"
+import { CODE_LOST, type Ended, nextStep, pauseAfter, textOf } from "./Backoff.ts"
+import { type AuthFrame, dial, type GiveUp } from "./Dial.ts"
 import { FeedEnded, type FeedEvent, type FeedState } from "./FeedEvent.ts"
-import { Line } from "./Line.ts"
 import type { LocalBook } from "./LocalBook.ts"
-import { type Counts, privateName, Topics } from "./Topics.ts"
+import { WATCH_MS } from "./Line.ts"
+import { type Counts, Topics } from "./Topics.ts"
 import * as Watched from "./Watched.ts"
 
+export type { AuthFrame } from "./Dial.ts"
 export * from "./FeedEvent.ts"
 export type { Counts } from "./Topics.ts"
 
@@ -33,15 +36,6 @@ export interface Options {
    */
   readonly reader?: { readonly isBehind: () => boolean; readonly caughtUp: Effect.Effect<void> }
 }
-
-export type AuthFrame =
-  | { readonly bearer: string }
-  | {
-      readonly api_key: string
-      readonly signature: string
-      readonly timestamp_ms: number
-      readonly nonce: string
-    }
 
 /** What the client that owns the feed knows. */
 export interface Connection {
@@ -67,9 +61,6 @@ export interface Feed {
   readonly counts: () => Counts & { readonly connections: number }
 }
 
-/** How often a line is asked whether it is silent, in ms. */
-const WATCH_MS = 1_000
-
 /** Follows topics until the scope closes; succeeds when all of them are subscribed for the first time. */
 export const follow = Effect.fnUntraced(function* (
   options: Options,
@@ -78,13 +69,12 @@ export const follow = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const webSocket = yield* WebSocketConstructor
   const now = () => clock.currentTimeMillisUnsafe()
-  const path =
-    options.path ?? (options.topics.some((topic) => privateName(topic) !== undefined) ? "/ws/private" : "/ws/public")
+  const path = options.path ?? (options.topics.some(isPrivate) ? "/ws/private" : "/ws/public")
   const began = yield* Deferred.make<void, FeedEnded>()
   const state = Watched.make<FeedState>({ type: "connecting" })
   let connections = 0
   /** Ends the line that is open, if one is. */
-  let giveUp: (code: number, reason: string) => void = () => {}
+  let giveUp: GiveUp = () => {}
 
   const tell = (event: FeedEvent): void => {
     options.onEvent?.(event)
@@ -104,54 +94,19 @@ export const follow = Effect.fnUntraced(function* (
   const connectOnce = Effect.callback<Ended>((resume) => {
     connections++
     enter({ type: "connecting" })
-    const socket = webSocket(`${connection.url}${path}`)
-    const line = new Line(socket, {
+    giveUp = dial(webSocket(`${connection.url}${path}`), topics, {
       now,
-      onEvent: (frame) => topics.take(frame),
-      onError: (error) => tell({ kind: "refused", error })
-    })
-    topics.line = line
-    let wasLive = false
-    const end = (code: number, reason: string, sound = true): void => {
-      if (topics.line !== line) return
-      topics.lose()
-      giveUp = () => {}
-      resume(Effect.succeed({ code, reason, wasLive: wasLive && sound }))
-    }
-    giveUp = (code, reason) => {
-      // of no use: coming back at once would not mend it
-      end(code, reason, code === CODE_LOST)
-      socket.close()
-    }
-    const begin = (): void => {
-      const asked = [...topics.wanted]
-      topics.subscribe(asked, (result) => {
-        if (result === undefined) return
-        wasLive = true
-        enter({ type: "live", resume: result.resume })
+      tell,
+      authFrame: path === "/ws/private" ? (use) => use(connection.authFrame()) : undefined,
+      live: (resumed) => {
+        enter({ type: "live", resume: resumed })
         Deferred.doneUnsafe(began, Effect.void)
-        const more = [...topics.wanted].filter((topic) => !asked.includes(topic))
-        if (more.length > 0) topics.subscribe(more, () => {})
-      })
-    }
-    socket.addEventListener("open", () => {
-      if (path !== "/ws/private") return begin()
-      const auth = connection.authFrame()
-      if (auth === undefined) return giveUp(closeCodes.AuthRefused.code, "log in first")
-      line.request({ op: "auth", ...auth }, (frame) => {
-        if (frame === undefined) return false
-        if (frame.op === "auth" && frame.success) begin()
-        else {
-          const { code, message } =
-            frame.op === "auth" || frame.op === "error" ? frame : { code: "", message: frame.op }
-          giveUp(isPassing(code) ? closeCodes.BackendLost.code : closeCodes.AuthRefused.code, message)
-        }
-        return false
-      })
+      },
+      ended: (end) => {
+        giveUp = () => {}
+        resume(Effect.succeed(end))
+      }
     })
-    socket.addEventListener("message", ({ data }) => line.take(String(data)))
-    socket.addEventListener("error", () => {}) // the close event follows
-    socket.addEventListener("close", ({ code, reason }) => end(code ?? CODE_LOST, reason ?? ""))
     return Effect.sync(() => giveUp(CODE_LOST, "closed"))
   })
 
@@ -180,7 +135,7 @@ export const follow = Effect.fnUntraced(function* (
         return
       }
       enter({ type: "lost", code: ended.code, reason })
-      yield* Effect.sleep(yield* pauseAfter(ended, failures))
+      yield* Effect.sleep(pauseAfter(ended, failures, yield* Random.next))
       if (options.reader !== undefined) yield* options.reader.caughtUp
     }
   })

@@ -9,6 +9,8 @@ import type { ErrorFrame, EventFrame, ServerFrame } from "../ws/api/Frames.ts"
 /** Silence that makes the client ask, and silence that makes it give the line up, in ms. */
 export const ASK_AFTER_MS = 15_000
 export const SILENCE_MS = 30_000
+/** How often a line is asked whether it is silent, in ms. */
+export const WATCH_MS = 1_000
 /** `readyState` of a socket that is open. */
 const OPEN = 1
 

@@ -2,11 +2,11 @@
  * What a feed follows: it subscribes, takes every message in, checks that it follows from the one before, and mends what does
  * not by subscribing again. It outlives the lines that it is carried by.
  */
-import { parseTopic, type PrivateTopic } from "../domain/Topic.ts"
-import { ARGS_MAX, type ErrorFrame, type EventFrame, type Resume } from "../ws/api/Frames.ts"
+import { ARGS_MAX, isPrivate, kindOf } from "../domain/TopicNames.ts"
+import type { ErrorFrame, EventFrame, Resume } from "../ws/api/Frames.ts"
 import type { BookData } from "../ws/api/TopicData.ts"
 import { isPassing } from "./Backoff.ts"
-import { type Fault, type FeedEvent, type TopicMessage, type UserMessage } from "./FeedEvent.ts"
+import type { Fault, FeedEvent, TopicMessage, UserMessage } from "./FeedEvent.ts"
 import type { Line } from "./Line.ts"
 import { LocalBook } from "./LocalBook.ts"
 import { type Joining, UserPlaces } from "./UserPlaces.ts"
@@ -37,12 +37,6 @@ export interface TopicsHandlers {
 const chunksOf = <A>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   Array.from({ length: Math.ceil(list.length / ARGS_MAX) }, (_, i) => list.slice(i * ARGS_MAX, (i + 1) * ARGS_MAX))
 
-/** The name of a private topic; `undefined` for others. */
-export const privateName = (topic: string): PrivateTopic | undefined => {
-  const parsed = parseTopic(topic)
-  return typeof parsed === "object" && parsed.kind === "private" ? parsed.name : undefined
-}
-
 export class Topics {
   readonly wanted: Set<string>
   readonly books = new Map<string, LocalBook>()
@@ -69,13 +63,11 @@ export class Topics {
   // ---- messages
 
   take({ data, server_ts_ms, topic }: typeof EventFrame.Type): void {
-    const parsed = parseTopic(topic)
-    if (typeof parsed === "string" || !this.wanted.has(topic)) return
+    if (!this.wanted.has(topic)) return
     this.heard.set(topic, this.handlers.now())
-    const kind = parsed.kind === "private" ? parsed.name : parsed.kind
     // the schema of each topic is the gateway's word
-    const message = { kind, topic, server_ts_ms, data } as TopicMessage
-    if (parsed.kind === "private") this.takeUser(message as UserMessage)
+    const message = { kind: kindOf(topic), topic, server_ts_ms, data } as TopicMessage
+    if (isPrivate(topic)) this.takeUser(message as UserMessage)
     else if (message.kind === "orderbook") this.takeBook(topic, message.data, server_ts_ms)
     else this.tell(message)
   }
@@ -135,8 +127,8 @@ export class Topics {
    * the order of the stream. Topics that are refused for good are not wanted any more.
    */
   subscribe(topics: ReadonlyArray<string>, done: (result: Subscribed) => void): void {
-    const own = topics.flatMap((topic) => privateName(topic) ?? [])
-    const others = topics.filter((topic) => privateName(topic) === undefined)
+    const own = topics.filter(isPrivate)
+    const others = topics.filter((topic) => !isPrivate(topic))
     const joinings = this.places.joinings(own)
     const accepted: Array<string> = []
     let resume: Resume | undefined

@@ -66,6 +66,12 @@ export class UserPlaces {
     return "next"
   }
 
+  /** Topics that go on after a position that was kept elsewhere, in place of a snapshot. */
+  begin(topics: ReadonlyArray<PrivateTopic>, { seq, stream_id }: Since): void {
+    const group = {}
+    for (const topic of topics) this.places.set(topic, { stream_id, seq, last: seq, exact: false, group })
+  }
+
   /** The position from which a topic goes on; `undefined`: it begins with a snapshot. */
   since(topic: PrivateTopic): Since | undefined {
     const place = this.places.get(topic)

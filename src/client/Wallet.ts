@@ -8,6 +8,9 @@ import { sha256, sha512 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { fingerprintOfKey, rootOfKey, rootOfParty, userIdOf } from "../domain/Address.ts"
 
+export { loginMessage, requestMessage } from "../domain/Messages.ts"
+export { nonce } from "./Signed.ts"
+
 // the curve comes without a hash of its own; with this one it signs at once, in every environment
 hashes.sha512 = sha512
 
@@ -56,26 +59,6 @@ export const ofParty = (hint: string, seed: string | Uint8Array): Wallet => make
 export const generate = (): { readonly wallet: Wallet; readonly seed: string } => {
   const seed = utils.randomSecretKey()
   return { wallet: make(seed, undefined), seed: bytesToHex(seed) }
-}
-
-/** A nonce that nobody has used: 128 random bits. */
-export const nonce = (): string => bytesToHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))
-
-/** What a login signs. */
-export const loginMessage = (login_name: string, timestamp_ms: number, nonce: string): string =>
-  `SERVICE_AUTH|LOGIN|${login_name}|${timestamp_ms}|${nonce}`
-
-/** What an API key signs of a request; `uri` is path and query, byte for byte as sent. */
-export const requestMessage = (request: {
-  readonly method: string
-  readonly uri: string
-  readonly timestamp_ms: number
-  readonly nonce: string
-  readonly body_sha256: string | undefined
-}): string => {
-  const { body_sha256, method, nonce, timestamp_ms, uri } = request
-  const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
-  return body_sha256 === undefined ? message : `${message}|${body_sha256}`
 }
 
 /** SHA-256 as X-BODY-SHA256 carries it. */

@@ -3,7 +3,7 @@
  * the same code. Source: contract 5.6.
  */
 import type { Level } from "./Market.ts"
-import * as Decimal from "./Decimal.ts"
+import { parse } from "./Scaled.ts"
 
 interface Entry {
   readonly key: bigint
@@ -19,7 +19,7 @@ class Ladder {
   }
   /** Sets the total of a level; "0" removes it. */
   set(level: Level): void {
-    const key = Decimal.parse(level[0]) * this.sign
+    const key = parse(level[0]) * this.sign
     let low = 0
     let high = this.entries.length
     while (low < high) {

@@ -2,9 +2,9 @@
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { type Depth, depths, Interval } from "./Enumerations.ts"
+import { AGGREGATED, isPrivate, type PrivateTopic } from "./TopicNames.ts"
 
-export const privateTopics = ["order", "execution", "position", "account_balance"] as const
-export type PrivateTopic = (typeof privateTopics)[number]
+export { type PrivateTopic, privateTopics } from "./TopicNames.ts"
 
 /** Topics that need nothing but a market. */
 const plainTopics = ["trade", "ticker", "all_liquidations", "insurance_pool", "adl_alert"] as const
@@ -22,10 +22,8 @@ export type Topic =
 export type TopicProblem =
   "unknown topic" | "unknown depth" | "unknown interval" | "a market address is 0x and 64 lower-case hex digits"
 
-const AGGREGATED = "trade/"
 const isAddress = Schema.is(Address)
 const isPlain = (text: string): text is PlainTopic => (plainTopics as ReadonlyArray<string>).includes(text)
-const isPrivate = (text: string): text is PrivateTopic => (privateTopics as ReadonlyArray<string>).includes(text)
 
 /** Parses a topic such as `orderbook.50.BTC-USDC`; symbol and address are not looked up. */
 export const parseTopic = (text: string): Topic | TopicProblem => {

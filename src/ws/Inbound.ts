@@ -1,7 +1,8 @@
 /** Client messages as they come: text to a frame, or the words that tell its sender what to change. Source: contract 5.3. */
 import { Result, Schema, SchemaIssue } from "effect"
 import { type Details, type Reason, textOf } from "../domain/Reason.ts"
-import { ARGS_MAX, Auth, type ClientFrame, Ping, ReqId, Subscribe, Unsubscribe } from "./api/Frames.ts"
+import { ARGS_MAX } from "../domain/TopicNames.ts"
+import { Auth, type ClientFrame, Ping, ReqId, Subscribe, Unsubscribe } from "./api/Frames.ts"
 
 /** Why a message was not understood; `req_id` as far as it could be read. */
 export interface Misread {

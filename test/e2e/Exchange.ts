@@ -40,8 +40,11 @@ export const frozenClock = (at_ms: number): Layer.Layer<never> =>
     }))
   )
 
-/** Wall time that a test can move forward, so that it need not wait for minutes; sleeping takes real time. */
-export const movableClock = () => {
+/**
+ * Wall time that a test can move forward, so that it need not wait for minutes; sleeping takes real time. `passes`: time itself has
+ * passed then, as limits measure it, and the clock was not only set.
+ */
+export const movableClock = ({ passes = false } = {}) => {
   let ahead_ms = 0
   return {
     /** Moves wall time forward. */
@@ -54,13 +57,14 @@ export const movableClock = () => {
       Effect.map(Clock.Clock, (real) => {
         const millis = () => real.currentTimeMillisUnsafe() + ahead_ms
         const nanos = () => real.currentTimeNanosUnsafe() + BigInt(ahead_ms) * 1_000_000n
+        const monotonic = () => real.monotonicTimeNanosUnsafe() + (passes ? BigInt(ahead_ms) * 1_000_000n : 0n)
         return {
           currentTimeMillisUnsafe: millis,
           currentTimeMillis: Effect.sync(millis),
           currentTimeNanosUnsafe: nanos,
           currentTimeNanos: Effect.sync(nanos),
-          monotonicTimeNanosUnsafe: () => real.monotonicTimeNanosUnsafe(),
-          monotonicTimeNanos: real.monotonicTimeNanos,
+          monotonicTimeNanosUnsafe: monotonic,
+          monotonicTimeNanos: Effect.sync(monotonic),
           sleep: (duration) => real.sleep(duration)
         }
       })

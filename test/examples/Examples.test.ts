@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { bot } from "../../examples/bot.ts"
+import { bot as plainBot } from "../../examples/bot-plain.ts"
 import { Exchange } from "../../examples/embed.ts"
 import { App } from "../../examples/own-router.ts"
 import { NodeServer, Rpcs } from "../../src/index.ts"
@@ -35,7 +36,7 @@ const running = async <R, E>(
 }
 
 describe("the examples", () => {
-  it("embed the gateway with a swapped layer, and trade on it with a bot", async () => {
+  it("embed the gateway with a swapped layer, and trade on it with a bot, with Effect and without", async () => {
     const told: Array<string> = []
     await running(
       Exchange((type) => told.push(type)),
@@ -49,9 +50,11 @@ describe("the examples", () => {
         )
         assert.isAtLeast(await Effect.runPromise(bot(url, 2)), 1)
         assert.strictEqual(told.filter((type) => type === "deposit").length, 1)
+        await plainBot(url, 2)
+        assert.strictEqual(told.filter((type) => type === "deposit").length, 2)
       }
     )
-  }, 30_000)
+  }, 60_000)
 
   it("compose the procedures into a router of their own", async () => {
     await running(App, async (runtime) => {

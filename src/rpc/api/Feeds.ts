@@ -6,9 +6,9 @@
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { privateTopics } from "../../domain/Topic.ts"
 import { Millis } from "../../domain/Time.ts"
-import { ARGS_MAX, Resume, Since } from "../../ws/api/Frames.ts"
+import { ARGS_MAX, privateTopics } from "../../domain/TopicNames.ts"
+import { Resume, Since } from "../../ws/api/Frames.ts"
 import * as Data from "../../ws/api/TopicData.ts"
 import { ApiErrors } from "./Errors.ts"
 

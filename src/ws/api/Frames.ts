@@ -4,7 +4,7 @@
  * Fields that a peer does not know are ignored; `""` and `null` in an optional field are the same as its absence.
  */
 import { Schema } from "effect"
-import { Nonce, Uuid } from "../../domain/Identity.ts"
+import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 
 /** Correlates a reply with its request; echoed with its type. */
@@ -24,8 +24,6 @@ const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 export const Since = Schema.Struct({ stream_id: Schema.String, seq })
 export type Since = typeof Since.Type
 
-/** Topics a message may name. */
-export const ARGS_MAX = 50
 const args = Schema.Array(Schema.String)
 
 export const Subscribe = Schema.Struct({
@@ -57,10 +55,6 @@ export type Auth = typeof Auth.Type
 
 export const ClientFrame = Schema.Union([Subscribe, Unsubscribe, Ping, Auth])
 export type ClientFrame = typeof ClientFrame.Type
-
-/** What an API key signs to authenticate a socket. Source: specification, WebSocket authentication. */
-export const authMessage = (timestamp_ms: number, nonce: typeof Nonce.Type): string =>
-  `SERVICE_WS|AUTH|${timestamp_ms}|${nonce}`
 
 /** Whether the events after `since` follow. */
 export const Resume = Schema.Struct({

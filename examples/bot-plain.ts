@@ -1,0 +1,63 @@
+/**
+ * A bot without Effect: holds one bid a tick below the best, and tells what becomes of its orders, through every lost line.
+ *
+ * `node examples/bot-plain.ts`, against a gateway on port 3010. Stops by itself after ten orders.
+ */
+import { fileURLToPath } from "node:url"
+import { connect, keyOf, newSeed } from "../src/plain/index.ts"
+
+const SYMBOL = "BTC-USDC"
+
+/** A wallet takes money from the faucet and registers an API key, for the bot to trade with. */
+const enlist = async (url: string) => {
+  const owner = await connect({ url, wallet: newSeed() })
+  const { sub_account_address } = (await owner.user.subAccounts()).list[0]!
+  await owner.account.faucet({ sub_account_address, asset: "USDC", amount: "1000" })
+  const seed = newSeed()
+  const { public_key } = await keyOf(seed)
+  await owner.user.createApiKey({ public_key, label: "bot", scopes: ["read", "trade"] })
+  owner.close()
+  return { seed, sub_account_address }
+}
+
+/** Quotes until so many orders were placed. */
+export const bot = async (url: string, orders: number): Promise<void> => {
+  const { seed, sub_account_address } = await enlist(url)
+  const exchange = await connect({ url, key: seed })
+  const market = { sub_account_address, symbol: SYMBOL } as const
+  const { tick_size } = (await exchange.market.instruments({ symbol: SYMBOL })).list[0]!.price_filter
+  const book = await exchange.book(SYMBOL, 50)
+
+  const told = (async () => {
+    for await (const event of exchange.orderEvents()) {
+      if (event.kind === "resume" && !event.recovered) console.log("events were lost: see /execution/list")
+      if (event.kind !== "order") continue
+      for (const { order_status, price, qty } of event.data.list) console.log(`${qty} at ${price}: ${order_status}`)
+    }
+  })()
+
+  for (let placed = 0; placed < orders && (await book.changed());) {
+    const best = book.bids(1)[0]
+    if (best === undefined || !book.sound) continue
+    await exchange.order.cancelAll(market)
+    const order = { ...market, side: "Buy", order_type: "Limit", qty: "0.001", post_only: true } as const
+    // placed once, however often it has to be asked for
+    await exchange.order.create({ ...order, price: below(best[0], tick_size) })
+    placed++
+  }
+  exchange.close()
+  await told
+}
+
+/** `price` less `tick`, decimal text like both: no float ever touches a price. */
+const below = (price: string, tick: string): string => {
+  const places = Math.max(...[price, tick].map((text) => text.split(".")[1]?.length ?? 0))
+  const scaled = (text: string): bigint => {
+    const [whole, part = ""] = text.split(".")
+    return BigInt(whole + part.padEnd(places, "0"))
+  }
+  const digits = (scaled(price) - scaled(tick)).toString().padStart(places + 1, "0")
+  return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await bot("http://127.0.0.1:3010", 10)

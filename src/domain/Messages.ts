@@ -1,0 +1,21 @@
+/** The texts that an Ed25519 key signs, over their UTF-8 bytes. Source: contract 4.2, 4.4, 4.8. */
+
+/** What a login signs. */
+export const loginMessage = (login_name: string, timestamp_ms: number, nonce: string): string =>
+  `SERVICE_AUTH|LOGIN|${login_name}|${timestamp_ms}|${nonce}`
+
+/** What an API key signs of a request; `uri` is path and query, byte for byte as sent. */
+export const requestMessage = (request: {
+  readonly method: string
+  readonly uri: string
+  readonly timestamp_ms: number
+  readonly nonce: string
+  readonly body_sha256: string | undefined
+}): string => {
+  const { body_sha256, method, nonce, timestamp_ms, uri } = request
+  const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
+  return body_sha256 === undefined ? message : `${message}|${body_sha256}`
+}
+
+/** What an API key signs to authenticate a socket. */
+export const authMessage = (timestamp_ms: number, nonce: string): string => `SERVICE_WS|AUTH|${timestamp_ms}|${nonce}`

@@ -1,0 +1,20 @@
+/**
+ * Names of topics, for who need not know more of them: told apart without the schemas of Topic.ts, so that a small bundle may.
+ *
+ * Source: specification, Topics; contract 5.2, 5.5, 5.8.
+ */
+
+export const privateTopics = ["order", "execution", "position", "account_balance"] as const
+export type PrivateTopic = (typeof privateTopics)[number]
+
+export const isPrivate = (topic: string): topic is PrivateTopic =>
+  (privateTopics as ReadonlyArray<string>).includes(topic)
+
+/** Topics that one message may name. */
+export const ARGS_MAX = 50
+
+/** What begins the topics of aggregated trades, before a market's address. */
+export const AGGREGATED = "trade/"
+
+/** The kind of a topic: its name up to its first dot, and `trade/` for aggregated trades. */
+export const kindOf = (topic: string): string => (topic.startsWith(AGGREGATED) ? AGGREGATED : topic.split(".", 1)[0]!)

@@ -1,0 +1,56 @@
+/**
+ * Ed25519 keys, of wallets and of API keys: WebCrypto's, or noble's in a browser whose WebCrypto does not know the curve. Both need a
+ * page that the browser calls secure (https, or this machine); elsewhere a {@link Key} of the caller's own signs.
+ * Source: contract 4.1.
+ */
+import { etc, getPublicKeyAsync, signAsync, utils } from "@noble/ed25519"
+
+/** Signs for one key. */
+export interface Key {
+  /** `0x` and 64 hex digits. */
+  readonly public_key: string
+  /** Signature over the UTF-8 bytes of a text, `0x` and 128 hex digits. */
+  readonly sign: (text: string) => Promise<string>
+}
+
+/** A seed of 32 bytes, also as 64 hex digits with or without `0x`; a key pair of WebCrypto; or anything else that signs. */
+export type KeySource = string | Uint8Array | CryptoKeyPair | Key
+
+const ED25519 = "Ed25519"
+/** What stands before the seed in PKCS #8. */
+const PKCS8 = etc.hexToBytes("302e020100300506032b657004220420")
+
+const hexOf = (bytes: Uint8Array): string => `0x${etc.bytesToHex(bytes)}`
+const utf8 = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text)
+
+/** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
+export const hashOf = async (text: string): Promise<string> =>
+  etc.bytesToHex(new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(text))))
+
+const ofPrivate = (public_key: string, key: CryptoKey): Key => ({
+  public_key,
+  sign: async (text) => hexOf(new Uint8Array(await crypto.subtle.sign(ED25519, key, utf8(text))))
+})
+
+const ofSeed = async (seed: Uint8Array): Promise<Key> => {
+  if (seed.length !== 32) throw new RangeError("a seed has 32 bytes")
+  const public_key = hexOf(await getPublicKeyAsync(seed))
+  try {
+    const pkcs8 = Uint8Array.of(...PKCS8, ...seed)
+    return ofPrivate(public_key, await crypto.subtle.importKey("pkcs8", pkcs8, ED25519, false, ["sign"]))
+  } catch {
+    return { public_key, sign: async (text) => hexOf(await signAsync(utf8(text), seed)) }
+  }
+}
+
+/** The key of a source. */
+export const keyOf = async (source: KeySource): Promise<Key> => {
+  if (typeof source === "string") return ofSeed(etc.hexToBytes(source.replace(/^0x/u, "")))
+  if (source instanceof Uint8Array) return ofSeed(source)
+  if ("sign" in source) return source
+  const raw = await crypto.subtle.exportKey("raw", source.publicKey)
+  return ofPrivate(hexOf(new Uint8Array(raw)), source.privateKey)
+}
+
+/** A new seed, 64 hex digits; who has it has the key. */
+export const newSeed = (): string => etc.bytesToHex(utils.randomSecretKey())

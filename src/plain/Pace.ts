@@ -1,0 +1,30 @@
+/** How fast a caller may go, as the gateway's RateLimit headers tell it. Source: contract 7. */
+
+const secondsOf = (headers: Headers, name: string): number | undefined => {
+  // a proxy in between may send a date, which is not waited for
+  const seconds = Number(headers.get(name) ?? NaN)
+  return seconds >= 0 ? seconds : undefined
+}
+
+/** One bucket of the gateway. */
+export class Pace {
+  private readonly now: () => number
+  /** When the next request may pass. */
+  private free_ms = 0
+
+  constructor(now: () => number) {
+    this.now = now
+  }
+  /** Time until the next request may pass, in ms. */
+  get wait_ms(): number {
+    return Math.max(0, this.free_ms - this.now())
+  }
+  /** Takes in the headers of an answer. */
+  heard(headers: Headers): void {
+    const retry = secondsOf(headers, "retry-after")
+    const left = secondsOf(headers, "ratelimit-remaining")
+    const reset = secondsOf(headers, "ratelimit-reset")
+    if (retry !== undefined) this.free_ms = this.now() + retry * 1_000
+    else if (left !== undefined) this.free_ms = left === 0 ? this.now() + (reset ?? 0) * 1_000 : 0
+  }
+}
