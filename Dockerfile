@@ -3,7 +3,12 @@
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY page ./page
+COPY src ./src
+RUN node page/build.ts
+# what only development needs was for the page
+RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 # what only a compiler or a debugger reads is half of it
 RUN find node_modules -type f \( -name "*.map" -o -name "*.d.ts" -o -name "*.d.mts" -o -name "*.d.cts" \) -delete
 # given to the user that the programs run as, so that a new volume is theirs
@@ -16,6 +21,7 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies --chown=1000:1000 /app/data ./data
 COPY package.json ./
 COPY src ./src
+COPY --from=dependencies /app/page/dist ./page/dist
 USER 1000:1000
 VOLUME /app/data
 EXPOSE 3010 3011

@@ -27,6 +27,8 @@ export interface GatewayProcess {
   readonly ended: Promise<number | null>
   /** Kills it as a power switch would. */
   readonly kill: () => Promise<void>
+  /** Sends a message to the module that was loaded first, and waits for its answer. */
+  readonly ask: <A>(message: object) => Promise<A>
 }
 
 /** A port that is free now. */
@@ -53,15 +55,18 @@ export const startGateway = async (options: {
   readonly home?: string
   /** Time that it may take, in ms. */
   readonly ready_ms?: number
+  /** A module that is loaded first, in every thread, where garbage can be collected by its word. */
+  readonly preload?: string
   /** Is given every line that it prints, on both streams. */
   readonly onLine?: (line: string) => void
 }): Promise<GatewayProcess> => {
   const port = options.port ?? (await freePort())
   const home = options.home ?? root
-  const child: ChildProcess = spawn(process.execPath, [join(home, "src/main.ts")], {
+  const flags = options.preload === undefined ? [] : ["--expose-gc", "--import", options.preload]
+  const child: ChildProcess = spawn(process.execPath, [...flags, join(home, "src/main.ts")], {
     cwd: home,
     env: { ...process.env, PORT: String(port), HOST: "127.0.0.1", DATA_DIR: options.dataDir, ...options.env },
-    stdio: ["ignore", "pipe", "pipe"]
+    stdio: ["ignore", "pipe", "pipe", ...(options.preload === undefined ? [] : ["ipc" as const])]
   })
   const lines: Array<string> = []
   for (const stream of [child.stdout!, child.stderr!]) {
@@ -106,6 +111,17 @@ export const startGateway = async (options: {
     kill: async () => {
       child.kill("SIGKILL")
       await ended
-    }
+    },
+    ask: (message) =>
+      new Promise((resolve, reject) => {
+        const gone = () => reject(new Error(`the gateway has ended:\n${output()}`))
+        child.once("exit", gone)
+        child.once("message", (answer) => {
+          child.off("exit", gone)
+          // what the module answers is what its caller expects of it
+          resolve(answer as never)
+        })
+        child.send(message)
+      })
   }
 }

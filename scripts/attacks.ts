@@ -1,7 +1,8 @@
 /**
  * `node scripts/attacks.ts [NAME] [--count N] [--pairs N] [--requests N]`: what an attack costs the others. A gateway in a
  * process of its own is asked by a good client while nobody attacks and while everybody does, in turns, and the figures of
- * each pair are printed. `constant-time` measures comparisons of secrets; without a name all of them run, one after another.
+ * each pair are printed. Attackers come from another address than the good client. `constant-time` measures comparisons of
+ * secrets; without a name all of them run, one after another.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
@@ -11,12 +12,15 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
+import { cpuOf } from "../bench/Harness.ts"
 import * as AccessCode from "../src/domain/AccessCode.ts"
 import { sameSecret } from "../src/domain/Secrets.ts"
 import { attacks, type Kind } from "./attacks/Attackers.ts"
 import { type Welch, welch } from "./attacks/Welch.ts"
-import { startGateway } from "./GatewayProcess.ts"
+import { type GatewayProcess, startGateway } from "./GatewayProcess.ts"
 
+/** Time that a start may take on a busy machine, in ms. */
+const START_MS = 180_000
 /** Time the attackers may take to be all there, in ms. */
 const GATHER_MS = 120_000
 /** Pause between two requests of the good client, in ms. */
@@ -34,6 +38,8 @@ export interface Half {
   readonly p99_ms: number
   /** Requests that were not answered 200. */
   readonly refused: number
+  /** Cores that the gateway had, all of its threads. */
+  readonly cores: number
 }
 export interface Pair {
   readonly quiet: Half
@@ -43,7 +49,8 @@ export interface Pair {
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Asks one after another over a kept connection. */
-const ask = async (url: string, requests: number): Promise<Half> => {
+const ask = async ({ pid, url }: GatewayProcess, requests: number): Promise<Half> => {
+  const [began, cpu] = [performance.now(), cpuOf(pid)]
   const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })
   const times: Array<number> = []
   let refused = 0
@@ -60,16 +67,17 @@ const ask = async (url: string, requests: number): Promise<Half> => {
     await sleep(PAUSE_MS)
   }
   agent.destroy()
+  const cores = (cpuOf(pid) - cpu) / 1_000 / (performance.now() - began)
   const sorted = times.sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
-  return { p50_ms: at(0.5), p99_ms: at(0.99), refused }
+  return { p50_ms: at(0.5), p99_ms: at(0.99), refused, cores }
 }
 
-/** Attackers at work: of those that hold connections, once all are there; of those that do not, from the first on. */
+/** Attackers, once they are at work. */
 const gather = async (kind: Kind, count: number, url: string): Promise<ChildProcess> => {
   const file = join(fileURLToPath(new URL(".", import.meta.url)), "attacks/Attackers.ts")
   const child = fork(file, [kind, String(count), url])
-  if (kind !== "resets") await once(child, "message", { signal: AbortSignal.timeout(GATHER_MS) })
+  await once(child, "message", { signal: AbortSignal.timeout(GATHER_MS) })
   return child
 }
 const dismiss = async (child: ChildProcess): Promise<void> => {
@@ -83,22 +91,22 @@ export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<R
   const { count = attacks[kind].count, pairs = 5, requests = 400 } = options
   const dataDir = mkdtempSync(join(tmpdir(), "attacks-"))
   const env = { SIM_MAKER: "off", LOG_LEVEL: "error", RATE_LIMIT_MODE: "off", WS_CONNECTIONS_PER_IP: "0" }
-  const gateway = await startGateway({ dataDir, env })
+  const gateway = await startGateway({ dataDir, env, ready_ms: START_MS })
   try {
-    await ask(gateway.url, requests)
+    await ask(gateway, requests)
     const found: Array<Pair> = []
     for (let i = 0; i < pairs; i++) {
       const attacked = async () => {
         const child = await gather(kind, count, gateway.url)
         try {
-          return await ask(gateway.url, requests)
+          return await ask(gateway, requests)
         } finally {
           await dismiss(child)
         }
       }
-      const first = i % 2 === 0 ? await ask(gateway.url, requests) : undefined
+      const first = i % 2 === 0 ? await ask(gateway, requests) : undefined
       const under = await attacked()
-      found.push({ quiet: first ?? (await ask(gateway.url, requests)), attacked: under })
+      found.push({ quiet: first ?? (await ask(gateway, requests)), attacked: under })
     }
     return found
   } finally {
@@ -127,6 +135,10 @@ export const comparisons = (samples = 100_000): Readonly<Record<string, Welch>> 
   }
 }
 
+const show = ({ cores, p50_ms, p99_ms, refused }: Half) =>
+  `p50 ${p50_ms.toFixed(2)}, p99 ${p99_ms.toFixed(2)} ms, ${refused} refused, ${cores.toFixed(2)} cores`
+const middle = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
 const main = async (): Promise<void> => {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
@@ -147,14 +159,14 @@ const main = async (): Promise<void> => {
     const kind = known.find((each) => each === name)
     if (kind === undefined) throw new Error(`no such attack: ${name}; there are ${known.join(", ")}, constant-time`)
     const pairs = await run(kind, options)
-    for (const { attacked, quiet } of pairs) {
-      const ratio = (attacked.p99_ms / quiet.p99_ms).toFixed(2)
-      console.log(
-        `  p99 ${quiet.p99_ms.toFixed(2)} -> ${attacked.p99_ms.toFixed(2)} ms (${ratio}), refused ${attacked.refused}`
-      )
-    }
-    const ratios = pairs.map(({ attacked, quiet }) => attacked.p99_ms / quiet.p99_ms).sort((a, b) => a - b)
-    console.log(`  median of the pairs ${ratios[Math.floor(ratios.length / 2)]!.toFixed(2)}`)
+    for (const { attacked, quiet } of pairs) console.log(`  ${show(quiet)}   attacked ${show(attacked)}`)
+    const ratio = (of: (half: Half) => number) => middle(pairs.map(({ attacked, quiet }) => of(attacked) / of(quiet)))
+    const added = middle(pairs.map(({ attacked, quiet }) => attacked.cores - quiet.cores))
+    const quiet = pairs.map(({ quiet }) => quiet.p99_ms)
+    console.log(
+      `  ratio, median of the pairs: p50 ${ratio(({ p50_ms }) => p50_ms).toFixed(2)}, p99 ${ratio(({ p99_ms }) => p99_ms).toFixed(2)}; ${added.toFixed(2)} cores more; ` +
+        `p99 of the quiet halves ${Math.min(...quiet).toFixed(2)} to ${Math.max(...quiet).toFixed(2)} ms`
+    )
   }
 }
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main()

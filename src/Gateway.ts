@@ -5,14 +5,16 @@
  * soon as it is built, and its finalizers are the shutdown of contract 13.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Duration, Effect, Layer } from "effect"
+import { Clock, Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
 import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
+import * as Page from "./http/Page.ts"
 import { measure } from "./layers/node/Measure.ts"
-import { drain, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { drain, Limits as DoorLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { crowds } from "./layers/node/Readers.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
@@ -53,6 +55,7 @@ import { Scorekeeper } from "./services/Scorekeeper.ts"
 import * as SettledSequencer from "./services/SettledSequencer.ts"
 import { SubAccounts } from "./services/SubAccounts.ts"
 import { Tokens } from "./services/Tokens.ts"
+import { CurrentTracer } from "./services/Tracing.ts"
 import { UserSnapshots } from "./services/UserSnapshots.ts"
 import * as AsyncApi from "./ws/api/AsyncApi.ts"
 import { Hub } from "./ws/Hub.ts"
@@ -152,41 +155,65 @@ const sockets = (settings: Settings) =>
 const httpOptions = (settings: Settings): Http.HttpOptions => ({
   trustedProxies: settings.trustedProxies,
   metricsPublic: settings.metricsPublic,
-  documents: { [ASYNCAPI_PATH]: asyncApi }
+  documents: { [ASYNCAPI_PATH]: asyncApi },
+  page: Page.read(settings.environment)
 })
 
-const requests = (settings: Settings) =>
-  HttpRouter.serve(
-    Layer.mergeAll(Http.layer(httpOptions(settings)), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)),
-    {
-      disableLogger: true,
-      disableListenLog: true,
-      routerConfig: Http.routerConfig
-    }
-  )
+const requests = (options: Http.HttpOptions) =>
+  HttpRouter.serve(Layer.mergeAll(Http.layer(options), Rpc.layer).pipe(Layer.provideMerge(Endpoints.layer)), {
+    disableLogger: true,
+    disableListenLog: true,
+    routerConfig: Http.routerConfig
+  })
 
-/** What is asked most often is answered before the routes look. */
+/** Who asks faster than he reads is not answered; what is asked most often is, before the routes look. */
 const front = (settings: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
       const { offer } = yield* Hot
+      const isTooMuch = crowds()
       yield* Effect.acquireRelease(
-        Effect.sync(() => putBefore(server, offer)),
+        Effect.sync(() =>
+          putBefore(server, (request, response) => isTooMuch(request, response) || offer(request, response))
+        ),
         (takeAway) => Effect.sync(takeAway)
       )
     })
   ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
 
+/** The door, whose bounds for an address mean nothing where all connections are a proxy's. */
+const door = ({ arrivalsPerIp, trustedProxies }: Settings) =>
+  NodeServer.layer.pipe(
+    Layer.provide(
+      Layer.effect(
+        DoorLimits,
+        Effect.map(DoorLimits, (limits) =>
+          trustedProxies > 0
+            ? { ...limits, arrivals_per_s: 0, unread_bytes: 0 }
+            : { ...limits, arrivals_per_s: arrivalsPerIp }
+        )
+      )
+    )
+  )
+
+/**
+ * Connections that the system holds until they are accepted, as far as it allows as many: beyond them it resets some, and all
+ * sockets of a gateway that died come to the others at once.
+ */
+const BACKLOG = 4_096
+
 /** Counts beside the way that requests take. */
-const measuring = (settings: Settings) =>
+const measuring = (options: Http.HttpOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
       const metrics = yield* Metrics
-      const { routeOf } = Http.tableOf(httpOptions(settings))
+      const { routeOf } = Http.tableOf(options)
+      const tracer = yield* CurrentTracer
+      const spans = tracer === undefined ? undefined : { tracer, clock: yield* Clock.Clock }
       yield* Effect.acquireRelease(
-        Effect.sync(() => measure(server, metrics, routeOf)),
+        Effect.sync(() => measure(server, metrics, routeOf, spans)),
         (stop) => Effect.sync(stop)
       )
     })
@@ -198,6 +225,7 @@ const listening = (settings: Settings) =>
       NodeHttpServer.layer(() => server, {
         port: settings.port,
         host: settings.host,
+        backlog: BACKLOG,
         gracefulShutdownTimeout: REQUESTS_DRAIN,
         websocket: { maxPayload: Rpc.MESSAGE_BYTES_MAX }
       })
@@ -220,12 +248,17 @@ const announcing = Layer.effectDiscard(
 
 /** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
 export const layer = (settings: Settings) =>
-  announcing.pipe(
-    Layer.provideMerge(measuring(settings)),
-    Layer.provideMerge(sockets(settings)),
-    Layer.provideMerge(front(settings)),
-    Layer.provideMerge(requests(settings)),
-    Layer.provideMerge(listening(settings)),
-    Layer.provideMerge(policies(settings)),
-    Layer.provideMerge(NodeServer.layer)
+  Layer.unwrap(
+    Effect.sync(() => {
+      const options = httpOptions(settings)
+      return announcing.pipe(
+        Layer.provideMerge(measuring(options)),
+        Layer.provideMerge(sockets(settings)),
+        Layer.provideMerge(front(settings)),
+        Layer.provideMerge(requests(options)),
+        Layer.provideMerge(listening(settings)),
+        Layer.provideMerge(policies(settings)),
+        Layer.provideMerge(door(settings))
+      )
+    })
   )

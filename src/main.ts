@@ -7,7 +7,9 @@ import * as Gateway from "./Gateway.ts"
 import { NodeServer } from "./layers/node/NodeServer.ts"
 import { type Settings, settings } from "./layers/Settings.ts"
 import * as Cluster from "./layers/Cluster.ts"
+import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
+import * as Meter from "./services/Meter.ts"
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -20,6 +22,7 @@ const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, s
   return `
 Trading gateway 0.1.1 is ready.
 
+  Market       ${url}
   REST         ${url}/api/v1
   WebSocket    ${url.replace("http", "ws")}/ws, /ws/public, /ws/private
   API explorer ${url}/swagger-ui
@@ -47,7 +50,9 @@ const Main = Layer.unwrap(
     greet(settings).pipe(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
-      Layer.provide(logging(settings.logLevel))
+      Layer.provide(
+        Otlp.layer(settings).pipe(Layer.provideMerge(logging(settings.logLevel)), Layer.provideMerge(Meter.layer))
+      )
     )
   )
 )

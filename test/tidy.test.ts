@@ -113,6 +113,21 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("lets the page know nothing but what ships to a browser", () => {
+    const wrong = tracked
+      .filter((path) => path.startsWith("page/") && path.endsWith(".ts") && path !== "page/build.ts")
+      .flatMap((path) => importsOf(path).map((target) => [path, target] as const))
+      .filter(([path, target]) =>
+        target.startsWith(".")
+          ? !/^(?:page|src\/(?:client|domain|http\/api|ws\/api))\//u.test(
+              relative(root, resolve(root, dirname(path), target))
+            )
+          : !/^(?:effect|@noble|lightweight-charts)(?:\/|$)/u.test(target)
+      )
+      .map(([path, target]) => `${path} imports ${target}`)
+    assert.deepStrictEqual(wrong, [])
+  })
+
   it("lets domain import effect and noble only", () => {
     const wrong = sources
       .filter((path) => path.startsWith("src/domain/"))

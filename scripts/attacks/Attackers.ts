@@ -1,6 +1,6 @@
 /**
- * A process of attackers of one kind: `node scripts/attacks/Attackers.ts KIND COUNT URL`. It says how many connections it has
- * opened, in all, and goes on until it is killed; what is closed is opened anew.
+ * A process of attackers of one kind: `node scripts/attacks/Attackers.ts KIND COUNT URL`. It says when all are at work, and
+ * goes on until it is killed; what is closed is opened anew.
  */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
@@ -43,6 +43,8 @@ export type Kind = keyof typeof attacks
 
 /** Connections under way at once: those of `resets`, and those being opened of the others. */
 const AT_ONCE = 100
+/** Where attackers are: not the address of the good client. */
+const FROM = "127.0.0.2"
 /** How often connections are looked at, in ms. */
 const DRIP_MS = 1_000
 
@@ -57,7 +59,7 @@ const run = (kind: Kind, count: number, url: URL): void => {
   }
   const begin = () => {
     opening++
-    const socket = connect({ host: url.hostname, port: Number(url.port) })
+    const socket = connect({ host: url.hostname, port: Number(url.port), localAddress: FROM })
     open.add(socket)
     let isOpening = true
     const settled = () => {
@@ -67,7 +69,8 @@ const run = (kind: Kind, count: number, url: URL): void => {
     socket.once("connect", () => {
       settled()
       opened++
-      if (opened === count) process.send?.({ opened })
+      // those that do not stay are at work from the first on
+      if (opened === (attack.resets === true ? 1 : count)) process.send?.({ opened })
       const first = attack.first()
       if (first !== "") socket.write(first)
       if (attack.reads === false) socket.pause()

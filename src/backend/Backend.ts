@@ -12,6 +12,7 @@ import { NewestEvents, replay, snapshot } from "./journal/Replay.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
 import { type Config, machine } from "./EngineMachine.ts"
 import * as Markets from "./Markets.ts"
+import * as Decimal from "../domain/Decimal.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Reads from "./Reads.ts"
@@ -78,7 +79,8 @@ export const reads = (state: Engine.State): Serve.Reads => {
           : orNotFound(Reads.previewMargin(state, sub_account_address, symbol, asked), "sub-account or market")
       }
     },
-    prices: () => Reads.prices(state)
+    prices: () => Reads.prices(state),
+    feeAccount: () => Number(Decimal.format(state.fees))
   }
 }
 
@@ -125,6 +127,9 @@ const takeSnapshot = (journal: string): Serve.Snapshotting => {
   return { done, cancel: () => void worker.terminate() }
 }
 
+/** Without a secret nobody from elsewhere is let in. */
+export const hostOf = ({ host, secret }: Settings): string => (secret === undefined ? "127.0.0.1" : host)
+
 /** Serves the exchange of these settings until the scope closes. */
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
@@ -136,7 +141,7 @@ export const serve = Effect.fnUntraced(function* (
     reads,
     config: { markets, simMaker, indexSource, faucetDailyLimit, poolBaseEquity },
     directory: settings.dataDir,
-    host: secret === undefined ? "127.0.0.1" : settings.host,
+    host: hostOf(settings),
     port: settings.port,
     secret: secret === undefined ? undefined : Redacted.value(secret),
     tls: yield* tlsOf(settings),

@@ -20,8 +20,10 @@ export interface WorkerData {
   readonly secret: string
 }
 
-/** What the worker tells: that it serves, or why it ends. */
-export type WorkerMessage = { readonly port: number } | { readonly error: string }
+/** What the worker is asked. */
+export type WorkerRequest = "stop" | "metrics"
+/** What the worker tells: that it serves, its metrics, or why it ends. */
+export type WorkerMessage = { readonly port: number } | { readonly metrics: string } | { readonly error: string }
 
 export interface Embedded {
   /** `host:port` on the loopback interface. */
@@ -29,6 +31,8 @@ export interface Embedded {
   readonly secret: Redacted.Redacted<string>
   /** The thread that runs now; undefined between two lives. */
   readonly worker: () => Worker | undefined
+  /** What it tells of itself, as Prometheus reads it; "" where it does not answer in time. */
+  readonly metrics: Effect.Effect<string>
 }
 
 /** First and longest pause before a worker is started again, in ms. */
@@ -36,11 +40,15 @@ export const RESTART_MS_MIN = 100
 export const RESTART_MS_MAX = 5000
 /** A worker that served this long had a good start: the pauses begin anew. */
 const GOOD_RUN_MS = 30_000
+/** Time that the worker has to tell its metrics; a turn may be under way. */
+const METRICS_MS = 1000
 /** Time that the worker has to stop. */
 const STOP_MS = 10_000
 
 /** The entry beside this module: as source, or as built. */
 const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
+
+const ask = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request)
 
 const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data })
 
@@ -53,6 +61,8 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
     let port = 0
     let stopping = false
     let worker: Worker | undefined
+    /** Who waits for metrics; one answer is for all. */
+    const askers: Array<(text: string) => void> = []
 
     /** One life of the worker; answers how long it served, in ms. */
     const life = Effect.callback<number>((resume) => {
@@ -64,6 +74,10 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
       current.on("message", (message: WorkerMessage) => {
         if ("error" in message) {
           reason = message.error
+          return
+        }
+        if ("metrics" in message) {
+          for (const asker of askers.splice(0)) asker(message.metrics)
           return
         }
         since = performance.now()
@@ -107,11 +121,22 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
           clearTimeout(timer)
           resume(Effect.void)
         })
-        current.postMessage("stop")
+        ask(current, "stop")
       })
     )
     yield* Effect.forkScoped(supervise)
     const bound = yield* Deferred.await(first)
-    return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret), worker: () => worker }
+    const metrics = Effect.callback<string>((resume) => {
+      const current = worker
+      if (current === undefined) return resume(Effect.succeed(""))
+      const asker = (text: string) => resume(Effect.succeed(text))
+      askers.push(asker)
+      ask(current, "metrics")
+      return Effect.sync(() => {
+        const at = askers.indexOf(asker)
+        if (at !== -1) askers.splice(at, 1)
+      })
+    }).pipe(Effect.timeoutOrElse({ duration: METRICS_MS, orElse: () => Effect.succeed("") }))
+    return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret), worker: () => worker, metrics }
   }
 )

@@ -44,4 +44,7 @@ export const settings = Config.all({
   )
 })
 
+/** Port where a backend that runs alone tells its metrics; default: none. */
+export const metricsPort = port("METRICS_PORT").pipe(Config.withDefault(undefined as number | undefined))
+
 export type Settings = Config.Success<typeof settings>

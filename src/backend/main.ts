@@ -9,12 +9,14 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Console, Effect, Exit } from "effect"
 import * as Backend from "./Backend.ts"
 import * as Backup from "./journal/Backup.ts"
-import { settings } from "./Settings.ts"
+import * as MetricsServer from "./server/MetricsServer.ts"
+import { metricsPort, settings } from "./Settings.ts"
 
 const print = (value: unknown) => Console.log(JSON.stringify(value))
 
 const run = Effect.gen(function* () {
   const values = yield* settings
+  const telling = yield* metricsPort
   const [verb, target, ...more] = process.argv.slice(2)
   if (verb === "verify" && target === undefined) return yield* print(yield* Backend.verify(values))
   if (verb === "replay" && target === undefined) return yield* print(yield* Backend.rebuild(values))
@@ -25,8 +27,17 @@ const run = Effect.gen(function* () {
       message: "usage: npm run backend [-- verify | -- replay | -- backup <directory>]"
     })
   const program = Effect.gen(function* () {
-    const { port, epoch, failed } = yield* Backend.serve(values)
-    yield* Effect.logInfo("backend serves").pipe(Effect.annotateLogs({ port, epoch, data_dir: values.dataDir }))
+    const { port, epoch, failed, metrics } = yield* Backend.serve(values)
+    const metrics_port =
+      telling === undefined ? undefined : yield* MetricsServer.serve(Backend.hostOf(values), telling, metrics)
+    yield* Effect.logInfo("backend serves").pipe(
+      Effect.annotateLogs({
+        port,
+        epoch,
+        data_dir: values.dataDir,
+        ...(metrics_port !== undefined && { metrics_port })
+      })
+    )
     yield* failed
   })
   yield* program.pipe(Effect.scoped, Backend.withLogging(values))

@@ -1,11 +1,11 @@
 /**
  * The backend as a worker thread of the gateway's process. Serves on the loopback port and with the secret that it is
- * given, says so once it does, stops gracefully at any message, and exits with 1 when it had to stop, after saying why.
+ * given, says so once it does, tells its metrics and stops gracefully when it is asked to, and exits with 1 when it had to stop, after saying why.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
 import * as Backend from "./Backend.ts"
-import type { WorkerData, WorkerMessage } from "./Embedded.ts"
+import type { WorkerData, WorkerMessage, WorkerRequest } from "./Embedded.ts"
 import type { Settings } from "./Settings.ts"
 
 const { settings, port, secret } = workerData as WorkerData
@@ -20,9 +20,13 @@ const values: Settings = {
 }
 const tell = (message: WorkerMessage): void => parentPort!.postMessage(message)
 
+/** What the backend tells of itself, once it serves. */
+let metrics = (): string => ""
+
 const program = Effect.gen(function* () {
   const serving = yield* Backend.serve(values)
   tell({ port: serving.port })
+  metrics = serving.metrics
   return yield* serving.failed
 }).pipe(
   Effect.scoped,
@@ -36,6 +40,9 @@ const program = Effect.gen(function* () {
 )
 
 const fiber = Effect.runFork(program)
-parentPort!.once("message", () => fiber.interruptUnsafe())
+parentPort!.on("message", (asked: WorkerRequest) => {
+  if (asked === "stop") fiber.interruptUnsafe()
+  else tell({ metrics: metrics() })
+})
 const exit = await Effect.runPromise(Fiber.await(fiber))
 process.exit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)

@@ -1,20 +1,34 @@
-/** The large documents that stay the same while the process runs: each is compressed once, not for every reader. */
+/**
+ * The large documents that stay the same while the process runs: each is encoded and compressed once, not for every reader,
+ * and goes out in parts, so that no number of readers keeps others waiting.
+ */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import * as Lane from "./Lane.ts"
+
+export interface Asked {
+  readonly path: string
+  readonly acceptEncoding: string | undefined
+  /** Of the client; who asks from one address shares one turn. */
+  readonly address: string
+}
 
 export type Documents = (
-  path: string,
-  acceptEncoding: string | undefined,
+  asked: Asked,
   response: HttpServerResponse.HttpServerResponse
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
+/** Whether a client takes a coding; everybody takes what is not coded. */
+export const acceptsCoding = (wanted: "br" | "gzip" | "identity", header: string | undefined): boolean =>
+  wanted === "identity" ||
+  (header !== undefined &&
+    header.split(",").some((each) => {
+      const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
+      return (coding === wanted || coding === "*") && (weight === undefined || !/^q=0(?:\.0*)?$/u.test(weight))
+    }))
+
 /** Whether a client takes gzip. */
-export const acceptsGzip = (header: string | undefined): boolean =>
-  header !== undefined &&
-  header.split(",").some((each) => {
-    const [coding, weight] = each.split(";").map((part) => part.trim().toLowerCase())
-    return (coding === "gzip" || coding === "*") && (weight === undefined || !/^q=0(?:\.0*)?$/u.test(weight))
-  })
+export const acceptsGzip = (header: string | undefined): boolean => acceptsCoding("gzip", header)
 
 const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
   Effect.promise(async () => {
@@ -22,27 +36,26 @@ const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
     return new Uint8Array(await new Response(packed).arrayBuffer())
   })
 
-/** Serves the answers of these paths compressed, from memory, to whoever takes gzip. */
-export const make = (paths: ReadonlyArray<string>): Documents => {
+/** Serves the answers of these paths from memory, compressed to whoever takes gzip. */
+export const make = (paths: ReadonlyArray<string>, lane: Lane.Lane = Lane.make()): Documents => {
   const packed = new Map<string, Uint8Array>()
-  return Effect.fnUntraced(function* (path, acceptEncoding, response) {
+  return Effect.fnUntraced(function* ({ acceptEncoding, address, path }, response) {
     const { body } = response
     if (!paths.includes(path) || response.status !== 200 || body._tag !== "Uint8Array") return response
-    if (!acceptsGzip(acceptEncoding)) return response
+    const { etag, ...headers } = response.headers
+    const send = (bytes: Uint8Array, more: Readonly<Record<string, string>>) => {
+      const options = { contentType: body.contentType, headers: { ...headers, vary: "Accept-Encoding", ...more } }
+      return bytes.length <= Lane.PART_BYTES
+        ? HttpServerResponse.uint8Array(bytes, options)
+        : HttpServerResponse.stream(lane.stream(address, bytes), { ...options, contentLength: bytes.length })
+    }
+    // its bytes: the text that they were made of would be encoded anew for each reader
+    if (!acceptsGzip(acceptEncoding)) return send(body.body, etag === undefined ? {} : { etag })
     let bytes = packed.get(path)
     if (bytes === undefined) {
       bytes = yield* gzip(Uint8Array.from(body.body))
       packed.set(path, bytes)
     }
-    const { etag, ...headers } = response.headers
-    return HttpServerResponse.uint8Array(bytes, {
-      contentType: body.contentType,
-      headers: {
-        ...headers,
-        ...(etag === undefined ? {} : { etag: `W/${etag}` }),
-        "content-encoding": "gzip",
-        vary: "Accept-Encoding"
-      }
-    })
+    return send(bytes, { ...(etag === undefined ? {} : { etag: `W/${etag}` }), "content-encoding": "gzip" })
   })
 }

@@ -26,7 +26,7 @@ export const fieldsOf = (state: RequestState, status: number): Array<string> => 
     "access-control-expose-headers",
     exposed,
     "cache-control",
-    state.maxAge > 0 && status === 200 ? `max-age=${state.maxAge}` : "no-store"
+    state.cacheControl ?? (state.maxAge > 0 && status === 200 ? `max-age=${state.maxAge}` : "no-store")
   ]
   if (state.deprecatedSince !== undefined) fields.push("deprecation", `@${state.deprecatedSince}`)
   if (state.dataAge !== undefined) fields.push("x-data-age-ms", String(state.dataAge))

@@ -1,9 +1,10 @@
 /**
- * Every route as one Layer: the API, its document and its explorer, inside the envelope that all answers share.
+ * Every route as one Layer: the API, its document and its explorer, and the market page, inside the envelope that all answers
+ * share.
  *
  * Source: contract 1.1, 1.2, 3.
  */
-import { Context, Effect, identity, Layer } from "effect"
+import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
 import * as Answer from "./Answer.ts"
@@ -28,10 +29,12 @@ import * as Documents from "./Documents.ts"
 import { etagOf, isKnown } from "./Etag.ts"
 import { GZIP_BYTES_MIN, headersOf } from "./Headers.ts"
 import * as MetricsRoute from "./MetricsRoute.ts"
+import * as Page from "./Page.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { CurrentTracer, ofRequest } from "../services/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
@@ -41,6 +44,8 @@ export interface HttpOptions {
   readonly documents?: Readonly<Record<string, () => object>>
   /** Whether /metrics is for clients that are not on this machine too. */
   readonly metricsPublic?: boolean
+  /** Files of the market page; without them there is none. */
+  readonly page?: ReadonlyArray<Page.PageFile>
 }
 
 const SWAGGER_PATH = "/swagger-ui"
@@ -110,6 +115,7 @@ const tagged = (
   const { "content-type": _, "content-length": __, ...kept } = headers
   return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
 }
+const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SWAGGER_PATH
 const pathOf = (url: string): string => {
   const at = url.indexOf("?")
   return at === -1 ? url : url.slice(0, at)
@@ -127,9 +133,13 @@ const envelope = (
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
+        const path = pathOf(request.url)
         if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
+        const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
+        const span = isTraced ? ofRequest(request.source, state.id) : undefined
         return app.pipe(
+          span === undefined ? identity : Effect.provideService(Tracer.ParentSpan, span),
           Effect.provideService(CurrentRequest, state),
           Effect.catchCause((cause) => {
             const found = cause.reasons.find((reason) => reason._tag === "Fail")
@@ -138,9 +148,12 @@ const envelope = (
               : Answer.ofCause(cause, state)
           }),
           Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
-          taggedPaths.has(pathOf(request.url)) ? Effect.map((response) => tagged(request, response)) : identity,
-          documentPaths.has(request.url)
-            ? Effect.flatMap((response) => documents(request.url, request.headers["accept-encoding"], response))
+          isTagged(path) ? Effect.map((response) => tagged(request, response)) : identity,
+          documentPaths.has(path)
+            ? Effect.flatMap((response) => {
+                const acceptEncoding = request.headers["accept-encoding"]
+                return documents({ path, acceptEncoding, address: state.clientIp }, response)
+              })
             : identity
         )
       }),
@@ -190,10 +203,12 @@ const documentPathsOf = ({ documents = {} }: HttpOptions): ReadonlyArray<string>
 export const tableOf = (options: HttpOptions): RouteTable.RouteTable =>
   RouteTable.make([
     ...RouteTable.ofApi(Api),
-    ...[...documentPathsOf(options), MetricsRoute.METRICS_PATH, ...RouteTable.socketPaths].map((path) => ({
-      method: "GET",
-      path
-    })),
+    ...[
+      ...documentPathsOf(options),
+      ...(options.page ?? []).map((file) => file.path),
+      MetricsRoute.METRICS_PATH,
+      ...RouteTable.socketPaths
+    ].map((path) => ({ method: "GET", path })),
     { method: "POST", path: RouteTable.RPC_PATH }
   ])
 
@@ -210,6 +225,7 @@ export const layer = (options: HttpOptions) => {
       HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
       MetricsRoute.layer({ metricsPublic: false, ...options }),
+      Page.layer(options.page ?? []),
       HttpRouter.middleware(HttpMiddleware.compression({ algorithms: ["gzip"], minSize: GZIP_BYTES_MIN }), {
         global: true
       }),

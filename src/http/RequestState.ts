@@ -27,6 +27,8 @@ export class RequestState {
   deprecatedSince: number | undefined = undefined
   /** Seconds that an answer may be cached; 0: not at all. */
   maxAge = 0
+  /** How an answer may be cached, where {@link maxAge} does not say it all. */
+  cacheControl: string | undefined = undefined
 
   constructor(request: HttpServerRequest.HttpServerRequest, trustedProxies: number) {
     const asked = request.headers["x-request-id"]

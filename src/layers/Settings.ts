@@ -170,6 +170,12 @@ export const table = {
     "private events kept of each user for connections that resume; more as long as they are younger than the next"
   ),
   userEventsKeptMs: withDefault("USER_EVENTS_KEPT_MS", Config.Int, 86_400_000, "time that all of them are kept, ms"),
+  arrivalsPerIp: withDefault(
+    "ARRIVALS_PER_IP",
+    Config.Int,
+    250,
+    "connections that an address may open a second, those beyond wait their turn; 0: no limit, as behind TRUSTED_PROXIES"
+  ),
   trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
   metricsPublic: withDefault(
     "METRICS_PUBLIC",
@@ -177,6 +183,13 @@ export const table = {
     false,
     "on: /metrics answers every client, not only those on this machine"
   ),
+  otlpEndpoint: optional(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    url("http:", "https:"),
+    "http://…: base address of an OTLP/HTTP collector, which gets traces and logs; unset: none are made"
+  ),
+  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for it: name=value,name=value"),
+  otlpServiceName: withDefault("OTEL_SERVICE_NAME", Config.String, "trading-gateway", "what it calls this gateway"),
   drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
   logLevel: withDefault(
     "LOG_LEVEL",

@@ -6,6 +6,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
+import { CurrentMeter } from "../services/Meter.ts"
 import * as Backends from "./Backends.ts"
 import type { Endpoint } from "./grpc/Channel.ts"
 import * as NodePorts from "./node/NodePorts.ts"
@@ -17,7 +18,13 @@ import * as SqlStores from "./sql/SqlStores.ts"
 
 const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
-    Effect.map(Embedded.make, ({ address, secret }) => {
+    Effect.gen(function* () {
+      const { address, metrics, secret } = yield* Embedded.make
+      const meter = yield* CurrentMeter
+      yield* Effect.acquireRelease(
+        Effect.sync(() => meter.include(metrics)),
+        (remove) => Effect.sync(remove)
+      )
       const endpoint: Endpoint = { address, secret, tls: undefined }
       return Backends.over(settings, { sequencer: endpoint, referee: endpoint, relays: true })
     })

@@ -19,6 +19,7 @@ import { type ApiKeyRecord, Accounts, type AccountsUnavailable } from "./Account
 import { History, type HistoryUnavailable } from "./History.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
+import { CurrentMeter } from "./Meter.ts"
 import { Notices } from "./Notices.ts"
 
 /** A rule of the keys refused the request; nothing changed. `details` name the field or limit. */
@@ -136,6 +137,7 @@ export class ApiKeys extends Context.Service<
         const keysMax = options.keys_max ?? 50
         const cacheFor = Duration.toMillis(options.cache_for ?? "1 second")
         const cache = new Lru<string, Kept>(options.cache_max ?? 10_000)
+        const lookups = (yield* CurrentMeter).cache("api_keys")
         // counts the writes: what was read before one is not believed after it
         let writes = 0
         const listeners = new Set<(api_key_id: string) => void>()
@@ -331,7 +333,12 @@ export class ApiKeys extends Context.Service<
             Effect.clockWith((clock) => {
               const now = clock.currentTimeMillisUnsafe()
               const known = cache.get(public_key)
-              return known !== undefined && now < known.until ? Effect.succeed(known.key) : load(public_key, now)
+              if (known !== undefined && now < known.until) {
+                lookups.hit.add()
+                return Effect.succeed(known.key)
+              }
+              lookups.miss.add()
+              return load(public_key, now)
             }),
           touch: (api_key_id, at_ms) => {
             if (touched.size < TOUCHED_MAX || touched.has(api_key_id)) touched.set(api_key_id, at_ms)

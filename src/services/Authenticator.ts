@@ -15,6 +15,7 @@ import type { Caller } from "../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
 import * as Attempts from "./Attempts.ts"
+import * as AuthFailures from "./AuthFailures.ts"
 import { BanList } from "./BanList.ts"
 import { commandIdOf } from "./Ids.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
@@ -167,6 +168,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
   const attempts = Attempts.make()
   const signatureFacts = SignatureFacts.make(options.explainSignatures ?? false)
+  const counted = yield* AuthFailures.counting
 
   /** Counts against a bucket and refuses when it is full. */
   const limit = (bucket: Bucket, key: string) =>
@@ -324,7 +326,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
           : token === ""
             ? missing
             : verifyToken(token)
-      return around(check)
+      return counted(around(check))
     })
 
   const checkRequest = Effect.fnUntraced(function* (request: SignedRequest) {
@@ -388,7 +390,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     })
 
   return Authenticator.of({
-    login,
+    login: (body) => counted(login(body)),
     logout: (caller) => orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!)),
     bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
     bearerNow: (token) => {
@@ -396,9 +398,14 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       return typeof known === "object" ? known : undefined
     },
     bearerSocket: (token) => holderOf(token, identity),
-    signed: (request) => guarded("auth-failures", request.client_ip)(checkRequest(request)),
-    signedSocket,
-    basic: (username, password, client_ip) => guarded("basic-failures", client_ip)(checkAdmin(username, password)),
+    signed: (request) =>
+      Effect.map(
+        counted(guarded("auth-failures", request.client_ip)(checkRequest(request))),
+        ({ caller, claimNonce }) => ({ caller, claimNonce: counted(claimNonce) })
+      ),
+    signedSocket: (frame) => counted(signedSocket(frame)),
+    basic: (username, password, client_ip) =>
+      counted(guarded("basic-failures", client_ip)(checkAdmin(username, password))),
     onRevoked: (listener) => Effect.andThen(tokens.onRevoked(listener), apiKeys.onRevoked(listener)),
     onBanned: bans.onBanned,
     jwks: tokens.jwks

@@ -1,17 +1,12 @@
 /**
- * Policy: what a gateway counts of itself, in a registry of its own, so that two in one process do not add up.
- * Names and labels are in docs/operations.md. Source: contract 3.9.
+ * Policy: what a gateway tells of itself: requests, health, and what its parts count with their {@link Meter}. Names and
+ * labels are in MetricNames.ts. Source: contract 3.9.
  */
-import { Context, Effect, Layer, Metric } from "effect"
-import { PrometheusMetrics } from "effect/observability"
+import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { Leadership } from "./Leadership.ts"
+import { CurrentMeter, type Histogram, SERIES_MAX } from "./Meter.ts"
 import { Readiness } from "./Readiness.ts"
-
-/** Upper ends of the classes of durations, in seconds. */
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** Kinds of requests that are told apart; beyond that the kind is not told. */
-const KINDS_MAX = 2_000
 
 /** A request whose answer has left, or whose caller has. */
 export interface Served {
@@ -39,53 +34,44 @@ export class Metrics extends Context.Service<
       const health = yield* BackendHealth
       const readiness = yield* Readiness
       const leadership = yield* Leadership
-      const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
+      const meter = yield* CurrentMeter
 
-      const kinds = new Map<string, Metric.Histogram<number>>()
-      const kindOf = ({ method, route, status }: Served): Metric.Histogram<number> => {
+      let open = 0
+      meter.gauge("gateway_ws_connections", {}, () => open)
+      const state = { ready: false, database: false }
+      meter.gauge("gateway_ready", {}, () => Number(state.ready))
+      meter.gauge("gateway_database_up", {}, () => Number(state.database))
+      meter.gauge("gateway_dependency_up", { dependency: "database" }, () => Number(state.database))
+      meter.gauge("gateway_leads", {}, () => (leadership.term() === undefined ? 0 : 1))
+      const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
+      for (const [backend, link] of Object.entries(links)) {
+        const up = () => (link().ill ? 0 : 1)
+        meter.gauge("gateway_backend_up", { backend }, up)
+        meter.gauge("gateway_dependency_up", { dependency: backend }, up)
+        meter.gauge("gateway_backend_lag_events", { backend }, () => link().lag_events)
+        meter.gauge("gateway_backend_lag_seconds", { backend }, () => link().lag_ms / 1_000)
+      }
+
+      const kinds = new Map<string, Histogram>()
+      const kindOf = ({ method, route, status }: Served): Histogram => {
         const name = `${method} ${route} ${status}`
         const known = kinds.get(name)
         if (known !== undefined) return known
-        const isTold = kinds.size < KINDS_MAX
-        const made = Metric.histogram("gateway_http_request_duration_seconds", {
-          description: "Time from the head of a request to the end of its answer",
-          attributes: isTold ? { method, route, status: String(status) } : { method: "", route: "", status: "" },
-          boundaries: SECONDS
-        })
-        if (isTold) kinds.set(name, made)
+        const labels = { method, route, status: String(status) }
+        const made = meter.histogram("gateway_http_request_duration_seconds", labels)
+        if (kinds.size < SERIES_MAX) kinds.set(name, made)
         return made
       }
 
-      /** A number that is read when somebody asks. */
-      const gauge = (name: string, description: string, attributes: Record<string, string>, read: () => number) =>
-        void Metric.registerUnsafe(Metric.gauge(name, { description, attributes }), context, {
-          get: () => ({ value: read() }),
-          update: () => {},
-          modify: () => {}
-        })
-      let open = 0
-      gauge("gateway_ws_connections", "Open WebSockets", {}, () => open)
-      const state = { ready: false, database: false }
-      gauge("gateway_ready", "1: traffic should come", {}, () => Number(state.ready))
-      gauge("gateway_database_up", "1: the database answers", {}, () => Number(state.database))
-      const leads = () => (leadership.term() === undefined ? 0 : 1)
-      gauge("gateway_leads", "1: this gateway writes the read model", {}, leads)
-      const links: Record<string, () => LinkState> = { sequencer: health.sequencer, referee: health.referee }
-      for (const [backend, link] of Object.entries(links)) {
-        gauge("gateway_backend_up", "1: connected and not lagging", { backend }, () => (link().ill ? 0 : 1))
-        gauge("gateway_backend_lag_events", "Events not applied yet", { backend }, () => link().lag_events)
-        gauge("gateway_backend_lag_seconds", "Age of the oldest of them", { backend }, () => link().lag_ms / 1_000)
-      }
-
       return Metrics.of({
-        served: (request) => kindOf(request).updateUnsafe(request.seconds, context),
+        served: (request) => kindOf(request).observe(request.seconds),
         sockets: (by) => {
           open += by
         },
-        text: Effect.map(readiness.check, ({ database, ready }) => {
+        text: Effect.flatMap(readiness.check, ({ database, ready }) => {
           state.ready = ready
           state.database = database.connected
-          return PrometheusMetrics.formatUnsafe(context)
+          return meter.text
         })
       })
     })

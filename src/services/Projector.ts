@@ -19,8 +19,10 @@ import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
 import { History, type ProjectionRefused, TRADES_KEPT } from "./History.ts"
 import { MarketState } from "./MarketState.ts"
 import { MarketView } from "./MarketView.ts"
+import { CurrentMeter } from "./Meter.ts"
 import { Referee } from "./Referee.ts"
 import { Sequencer } from "./Sequencer.ts"
+import * as Tracing from "./Tracing.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
 /** Frames that wait for the projector; beyond them the feed waits. */
@@ -79,6 +81,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const markets = new MarketState(clock)
   const streams = new Streams()
   const reads = yield* FiberSet.make<void>()
+  const meter = yield* CurrentMeter
+  const tracer = yield* Tracing.CurrentTracer
+  const shown = meter.counter("gateway_projector_events_total", {})
+  const commitTimes = meter.histogram("gateway_projector_commit_seconds", {})
 
   let position: ModelPosition | undefined
   let projecting: Projecting | undefined
@@ -253,7 +259,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
       projection = { ...projection, instruments: [...known, ...projection.instruments] }
       told = []
     }
-    if (ours) yield* commits.commit(projection)
+    if (ours) {
+      const began = performance.now()
+      yield* commits.commit(projection)
+      commitTimes.observe((performance.now() - began) / 1_000)
+    }
+    shown.add(events.length)
     position = projection.position
     yield* alive
     markets.apply(events, projection)
@@ -270,7 +281,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const through = yield* commits.turn(position, epoch)
       const some = through === undefined ? rest : rest.filter(({ seq }) => seq <= through)
       rest = rest.slice(some.length)
-      yield* show(epoch, some, through === undefined)
+      const batch = { first_seq: some[0]?.seq ?? 0, events: some.length }
+      yield* Tracing.around(tracer, "Projector.batch", batch, show(epoch, some, through === undefined))
     }
   })
 

@@ -5,6 +5,7 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { networkOf } from "../domain/Ip.ts"
 import type { Bucket, Rate } from "../domain/RateHeaders.ts"
+import { CurrentMeter } from "./Meter.ts"
 import { type Log, RateLimitStore, type RateLimitStoreUnavailable, type Standing } from "./RateLimitStore.ts"
 
 export type { Bucket, Rate } from "../domain/RateHeaders.ts"
@@ -71,12 +72,16 @@ export class RateLimiter extends Context.Service<
       RateLimiter,
       Effect.gen(function* () {
         const store = yield* RateLimitStore
+        const limits: Limits = { ...defaultLimits, ...options.limits }
+        const meter = yield* CurrentMeter
+        const refusals = new Map(
+          Object.keys(limits).map((bucket) => [bucket, meter.counter("gateway_rate_limit_refusals_total", { bucket })])
+        )
         const off = Effect.undefined
         if (options.mode === "off") {
           return RateLimiter.of({ take: () => off, takeNow: () => undefined, takeMany: () => off, peek: () => off })
         }
         const enforced = options.mode === "enforce"
-        const limits: Limits = { ...defaultLimits, ...options.limits }
         const window_ms = Duration.toMillis(options.window ?? "1 minute")
         const window_s = Math.ceil(window_ms / 1000)
 
@@ -95,14 +100,19 @@ export class RateLimiter extends Context.Service<
           window_s
         })
 
+        /** Counts what a bucket refuses, or would. */
+        const counted = (bucket: Bucket, standing: Standing): Rate => {
+          if (!standing.passed) refusals.get(bucket)!.add()
+          return rateOf(bucket, standing)
+        }
         const ask =
-          (question: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>) =>
+          (question: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>, told = rateOf) =>
           (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> =>
             Effect.matchEffect(question(logOf(bucket, key)), {
               onFailure: (error) => Effect.as(Effect.logWarning("rate limit not counted", error), undefined),
-              onSuccess: (standing) => Effect.succeed(rateOf(bucket, standing))
+              onSuccess: (standing) => Effect.succeed(told(bucket, standing))
             })
-        const take = ask(store.take)
+        const take = ask(store.take, counted)
         const peek = ask(store.peek)
         const witnessed = (taken: Effect.Effect<Rate | undefined>): Effect.Effect<Rate | undefined> =>
           Effect.withFiber((fiber) => {
@@ -113,7 +123,7 @@ export class RateLimiter extends Context.Service<
         const { takeNow } = store
         return RateLimiter.of({
           ...(takeNow !== undefined && {
-            takeNow: (bucket, key) => rateOf(bucket, takeNow(logOf(bucket, key)))
+            takeNow: (bucket, key) => counted(bucket, takeNow(logOf(bucket, key)))
           }),
           take: (bucket, key) => witnessed(take(bucket, key)),
           peek,
@@ -121,7 +131,10 @@ export class RateLimiter extends Context.Service<
             witnessed(
               Effect.gen(function* () {
                 let rate = yield* peek(bucket, key)
-                if (rate !== undefined && enforced && rate.remaining < count) return { ...rate, allowed: false }
+                if (rate !== undefined && enforced && rate.remaining < count) {
+                  refusals.get(bucket)!.add()
+                  return { ...rate, allowed: false }
+                }
                 for (let i = 0; i < count && rate?.allowed === true; i++) rate = yield* take(bucket, key)
                 return rate
               })

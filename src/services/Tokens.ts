@@ -15,6 +15,7 @@ import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
+import { CurrentMeter } from "./Meter.ts"
 import { Notices } from "./Notices.ts"
 import { Signatures } from "./Signatures.ts"
 import { SigningKeys } from "./SigningKeys.ts"
@@ -118,6 +119,7 @@ export class Tokens extends Context.Service<
         const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
         const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
         const verified = new Lru<string, Holder>(options.known_max ?? 10_000)
+        const lookups = (yield* CurrentMeter).cache("tokens")
 
         const revoked = new Map<string, number>()
         const listeners = new Set<(jti: string) => void>()
@@ -218,7 +220,11 @@ export class Tokens extends Context.Service<
           verify,
           known: (token, now_ms) => {
             const holder = verified.get(token)
-            if (holder === undefined) return undefined
+            if (holder === undefined) {
+              lookups.miss.add()
+              return undefined
+            }
+            lookups.hit.add()
             const verdict = now(holder, now_ms)
             if (verdict !== holder.caller) verified.delete(token)
             return verdict

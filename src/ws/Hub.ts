@@ -10,6 +10,7 @@ import type { Instrument } from "../domain/Market.ts"
 import type { Topic } from "../domain/Topic.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { type MarketChange, MarketView } from "../services/MarketView.ts"
+import { CurrentMeter } from "../services/Meter.ts"
 import { UserStreams } from "../services/UserStreams.ts"
 import { BookTopic } from "./BookTopic.ts"
 import { KlineTopic } from "./KlineTopic.ts"
@@ -61,6 +62,12 @@ const RANKS: ReadonlyArray<MarketTopic["kind"]> = [
   "adl_alert"
 ]
 
+const sum = <A>(all: Iterable<A>, of: (each: A) => number): number => {
+  let total = 0
+  for (const each of all) total += of(each)
+  return total
+}
+
 /** Topics of one market that somebody listens to, in the order in which they are told. */
 class Market {
   private ranked: ReadonlyArray<{ readonly rank: number; readonly topic: PublicTopic }> = []
@@ -73,6 +80,11 @@ class Market {
   }
   remove(topic: PublicTopic): void {
     this.ranked = this.ranked.filter((each) => each.topic !== topic)
+  }
+  /** Subscriptions to topics of a kind. */
+  subscriptions(kind: MarketTopic["kind"]): number {
+    const rank = RANKS.indexOf(kind)
+    return sum(this.ranked, (each) => (each.rank === rank ? each.topic.members.size : 0))
   }
   tell(change: MarketChange, now: number, pacer: Pacer.Pacer): void {
     for (const { topic } of this.ranked) {
@@ -115,6 +127,14 @@ export class Hub extends Context.Service<
 
       const topics = new Map<string, PublicTopic>()
       const markets = new Map<string, Market>()
+
+      const meter = yield* CurrentMeter
+      meter.gauge("gateway_ws_conflations_total", {}, () => flusher.conflations)
+      for (const kind of RANKS) {
+        meter.gauge("gateway_ws_subscriptions", { topic: kind }, () =>
+          sum(markets.values(), (market) => market.subscriptions(kind))
+        )
+      }
 
       const add = (name: string, kind: MarketTopic): PublicTopic => {
         const symbol = marketOf(view, kind)!.symbol
@@ -161,6 +181,9 @@ export class Hub extends Context.Service<
         readonly unfollow: () => void
       }
       const channels = new Map<string, Channel>()
+      meter.gauge("gateway_ws_subscriptions", { topic: "private" }, () =>
+        sum(channels.values(), ({ feeds }) => feeds.size)
+      )
       const openChannel = (user_id: string): Channel => {
         const feeds: Channel["feeds"] = new Map()
         const channel: Channel = {

@@ -35,6 +35,8 @@ const WRITE_BYTES = 256 * 1024
 /** Flushes every outbox that has something to send, once per turn of the event loop. */
 export class Flusher {
   private dirty: Array<Outbox> = []
+  /** Feeds that were dropped, of all outboxes so far. */
+  conflations = 0
   /** What an outbox holds that has nothing to send. */
   readonly nothing = new Batch()
   readonly now: () => number
@@ -92,7 +94,7 @@ export class Outbox {
   }
 
   /** Bytes that wait and count against the limit. */
-  private get weight(): number {
+  get weight(): number {
     return this.batch.weight + this.backlogWeight
   }
 
@@ -147,6 +149,7 @@ export class Outbox {
   private lapse(source: Source): void {
     this.lapsed ??= new Set()
     this.lapsed.add(source)
+    this.flusher.conflations++
   }
 
   /** Drops what can be dropped; false where the frame itself was, or the connection ended. */

@@ -35,6 +35,9 @@ export interface Line extends Sink {
   readonly terminate: () => void
 }
 
+/** Why a session ends: for a reason of ours, or because the other side left. */
+export type Ending = CloseReason | "Peer"
+
 /** What all sessions share. */
 export interface House {
   readonly hub: typeof Hub.Service
@@ -47,6 +50,8 @@ export interface House {
   readonly run: (effect: Effect.Effect<void>) => void
   /** Counts a session for its user; false: the user holds as many as allowed. */
   readonly admit: (session: Session, caller: Caller) => boolean
+  /** Counts why a session ends. */
+  readonly ending: (reason: Ending) => void
   /** Forgets a session that is over. */
   readonly gone: (session: Session) => void
 }
@@ -162,8 +167,16 @@ export class Session {
     }
   }
 
+  /** What came could not be understood: the line ends the connection by itself. */
+  refused(reason: CloseReason): void {
+    if (this.closing) return
+    this.closing = true
+    this.house.ending(reason)
+  }
+
   /** The connection is gone. */
   closed(): void {
+    if (!this.closing) this.house.ending("Peer")
     this.closing = true
     this.outbox.close()
     this.inbox = undefined
@@ -205,6 +218,7 @@ export class Session {
     if (this.closing) return
     this.outbox.finish()
     this.closing = true
+    this.house.ending(reason)
     this.line.close(reason)
   }
 

@@ -20,6 +20,8 @@ export interface Listener {
   /** The peer pinged, and waits for a pong. */
   readonly pinged: (payload: Buffer) => void
   readonly heard: () => void
+  /** The bytes are wrong; the connection is being closed for it. */
+  readonly refused: (reason: CloseReason) => void
   /** Nothing follows. */
   readonly closed: () => void
 }
@@ -149,7 +151,10 @@ export class Socket implements Line {
         this.reading = undefined
       },
       closed: (code, text) => this.concluded(code === NO_CODE ? undefined : code, text),
-      refused: (reason) => this.concluded(closeCodes[reason].code, closeCodes[reason].text)
+      refused: (reason) => {
+        this.listener?.refused(reason)
+        this.concluded(closeCodes[reason].code, closeCodes[reason].text)
+      }
     })
   }
 

@@ -15,15 +15,17 @@ import { Authenticator } from "../services/Authenticator.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
 import { FeedLines, type Open } from "../services/FeedLines.ts"
 import { MarketView } from "../services/MarketView.ts"
+import { type Counter, CurrentMeter, type Meter } from "../services/Meter.ts"
 import { Presence } from "../services/Presence.ts"
 import { Refused } from "../services/Refused.ts"
 import { UserSnapshots } from "../services/UserSnapshots.ts"
 import { UserStreams } from "../services/UserStreams.ts"
+import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
 import { Hub } from "./Hub.ts"
 import { InnerLine } from "./InnerLine.ts"
 import * as Keepalive from "./Keepalive.ts"
 import { Limits } from "./Limits.ts"
-import { type Endpoint, type House, type Line, Session } from "./Session.ts"
+import { type Ending, type Endpoint, type House, type Line, Session } from "./Session.ts"
 import { Socket } from "./Socket.ts"
 import * as Upgrade from "./Upgrade.ts"
 
@@ -68,6 +70,15 @@ class Tally {
   }
 }
 
+/** A counter for each reason of an end. */
+const endingsOf = (meter: Meter) => {
+  const counter = (reason: Ending, code: number): Counter =>
+    meter.counter("gateway_ws_closed_total", { reason, code: String(code) })
+  const reasons = Object.entries(closeCodes) as ReadonlyArray<readonly [CloseReason, { readonly code: number }]>
+  const ours = Object.fromEntries(reasons.map(([reason, { code }]) => [reason, counter(reason, code)]))
+  return { ...(ours as Record<CloseReason, Counter>), Peer: counter("Peer", 0) }
+}
+
 /** How often closing sockets are looked at while they drain, in ms. */
 const DRAIN_STEP_MS = 20
 
@@ -86,6 +97,18 @@ export const layer = Layer.effectDiscard(
     /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
     const users = new Tally()
+
+    const meter = yield* CurrentMeter
+    const count: Record<Endpoint, number> = { general: 0, public: 0, private: 0 }
+    for (const endpoint of Object.values(paths)) {
+      meter.gauge("gateway_ws_sessions", { endpoint }, () => count[endpoint])
+    }
+    meter.gauge("gateway_ws_queued_bytes", {}, () => {
+      let bytes = 0
+      for (const { outbox } of sessions) bytes += outbox.weight
+      return bytes
+    })
+    const endings = endingsOf(meter)
 
     const forgetCredential = (session: Session): void => {
       const credential = session.caller?.credential
@@ -113,8 +136,10 @@ export const layer = Layer.effectDiscard(
         else holders.add(session)
         return true
       },
+      ending: (reason) => endings[reason].add(),
       gone: (session) => {
         sessions.delete(session)
+        count[session.endpoint]--
         ips.add(networkOf(session.ip), -1)
         forgetCredential(session)
         if (session.caller === undefined) return
@@ -136,6 +161,7 @@ export const layer = Layer.effectDiscard(
       ips.add(networkOf(ip), 1)
       const session = new Session(house, line, endpoint, ip)
       sessions.add(session)
+      count[endpoint]++
       return session
     }
 

@@ -17,6 +17,8 @@ const environment = (directory: string, more: Record<string, string> = {}) => ({
 
 export interface BackendProcess {
   readonly port: number
+  /** Where it tells its metrics, with METRICS_PORT. */
+  readonly metricsPort: number | undefined
   readonly child: ChildProcess
   /** Ends it with a signal; answers its exit code, null where the signal ended it. */
   readonly end: (signal: NodeJS.Signals) => Promise<number | null>
@@ -35,13 +37,16 @@ export const start = (directory: string, more?: Record<string, string>): Promise
     void exited.then((code) => reject(new Error(`the backend ended with ${code}: ${said}`)))
     createInterface({ input: child.stdout }).on("line", (line) => {
       said += line
-      const { message, annotations } = JSON.parse(line) as { message: string; annotations: { port: number } }
+      const { message, annotations } = JSON.parse(line) as {
+        message: string
+        annotations: { port: number; metrics_port?: number }
+      }
       if (message !== "backend serves") return
       const end = (signal: NodeJS.Signals) => {
         child.kill(signal)
         return exited
       }
-      resolve({ port: annotations.port, child, end })
+      resolve({ port: annotations.port, metricsPort: annotations.metrics_port, child, end })
     })
   })
 

@@ -21,7 +21,7 @@ export interface Image extends Readonly<Stage> {
 }
 
 /** Time that one step may take, in ms: packages may have to come over the network. */
-const STEP_MS = 240_000
+const STEP_MS = 480_000
 
 /** What a program of the image runs with: the Node of this test first. */
 export const PATH = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter)

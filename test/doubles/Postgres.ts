@@ -1,12 +1,12 @@
 /**
- * A throwaway PostgreSQL for the tests of one file: its own data directory, a free port on the loopback, ended with the file.
+ * A throwaway PostgreSQL for the tests of one file: its own schemas, ended with the file.
  * Durability is off: what these tests ask is what statements mean, not what a disk keeps.
  */
 import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
-import { isThere, PostgresServer, START_MS } from "./PostgresServer.ts"
+import { isThere, PostgresServer, START_MS, urlOf } from "./PostgresServer.ts"
 
 export { isThere }
 
@@ -39,8 +39,7 @@ export const throwaway = (): Throwaway => {
     afterAll(() => running?.remove())
   }
   const port = () => running!.port
-  const url: Throwaway["url"] = (schema, at = port()) =>
-    `postgres://gateway@127.0.0.1:${at}/postgres?options=${encodeURIComponent(`-csearch_path=${schema}`)}`
+  const url: Throwaway["url"] = (schema, at = port()) => urlOf(schema, at)
   const client: Throwaway["client"] = (schema) =>
     Layer.unwrap(
       Effect.sync(() =>

@@ -135,3 +135,7 @@ export class PostgresServer {
     rmSync(this.data, { recursive: true, force: true })
   }
 }
+
+/** Address of a schema of a server that listens on this port. */
+export const urlOf = (schema: string, port: number): string =>
+  `postgres://gateway@127.0.0.1:${port}/postgres?options=${encodeURIComponent(`-csearch_path=${schema}`)}`

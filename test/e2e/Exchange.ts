@@ -18,9 +18,11 @@ import { WebSocket } from "ws"
 import { NodeServer } from "../../src/layers/node/NodeServer.ts"
 import * as Gateway from "../../src/Gateway.ts"
 import * as Cluster from "../../src/layers/Cluster.ts"
+import * as Otlp from "../../src/layers/otlp/Otlp.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
 import type { FeedLines } from "../../src/services/FeedLines.ts"
+import * as Meter from "../../src/services/Meter.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
@@ -114,10 +116,12 @@ export const startExchange = async (
     Layer.unwrap(
       Effect.map(settings, (settings) =>
         Gateway.layer(settings).pipe(
-          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings))
+          Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
+          Layer.provide(Otlp.layer(settings))
         )
       )
     ).pipe(
+      Layer.provide(Meter.layer),
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
       Layer.provide(options.clock ?? Layer.empty)

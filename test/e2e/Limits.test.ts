@@ -49,7 +49,7 @@ describe("rates", () => {
     assert.strictEqual(refused.headers.get("ratelimit-remaining"), "0")
   }
 
-  it("are 30 a token, 600 an API key, 60 an address, each its own", async () => {
+  it("are 30 a token, 600 an API key, 60 an address, each its own", { timeout: 90_000 }, async () => {
     const keys = newKeys()
     const first = await login(exchange, newKeys())
     const second = await login(exchange, newKeys())

@@ -1,6 +1,6 @@
 /**
  * What a gateway prints while secrets come in by every door, good and bad, while all is well and while its databases are
- * broken: whole lines of JSON, and none of the secrets. Trace is the level that prints what every other level does.
+ * broken: whole lines of JSON, and none of the secrets, nor does it tell a collector of any. Trace is the level that prints what every other level does.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
@@ -8,6 +8,7 @@ import { DatabaseSync } from "node:sqlite"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { Collector } from "../doubles/Collector.ts"
 import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
 import { rootOfKey } from "../../src/domain/Address.ts"
 import { apiKeyHeaders, call, type Keys, newKeys, nonce, Socket } from "./Exchange.ts"
@@ -27,6 +28,7 @@ const dataDir = mkdtempSync(join(tmpdir(), "gateway-logs-"))
 const lines: Array<string> = []
 const password = keep("the password", canary("admin-password"))
 const seed = keep("the signing key", randomBytes(32).toString("hex"))
+let collector: Collector
 let gateway: GatewayProcess
 let doors: { readonly url: string; readonly wsUrl: string }
 let keys: Keys
@@ -151,6 +153,7 @@ const breakDatabases = () => {
 }
 
 beforeAll(async () => {
+  collector = await Collector.start()
   gateway = await startGateway({
     dataDir,
     onLine: (line) => lines.push(line),
@@ -160,7 +163,9 @@ beforeAll(async () => {
       SIM_MAKER: "off",
       ADMIN_USERNAME: "admin",
       ADMIN_PASSWORD: password,
-      JWT_SIGNING_KEY: seed
+      JWT_SIGNING_KEY: seed,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=${keep("what the collector asks", canary("collector"))}`
     }
   })
   doors = { url: gateway.url, wsUrl: gateway.url.replace("http", "ws") }
@@ -176,6 +181,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => {
   await gateway?.kill()
+  await collector?.close()
   rmSync(dataDir, { recursive: true, force: true })
 })
 
@@ -209,7 +215,11 @@ describe("the log", () => {
       []
     )
 
-    const all = lines.join("\n")
+    // the collector is told the same lines and no more, and a span of each request
+    const posts = collector.posts.map(({ text }) => text)
+    assert.isAbove(collector.logs.length, 0)
+    assert.isAtLeast(collector.spans.filter(({ kind }) => kind === 2).length, well.length + broken.length)
+    const all = [...lines, ...posts].join("\n")
     for (const [secret, what] of secrets) {
       for (const form of [secret, secret.trim().toUpperCase(), encodeURIComponent(secret)]) {
         const at = all.indexOf(form)

@@ -1,39 +1,133 @@
-/** A running exchange tells Prometheus what it did: requests of both ways, and open sockets. */
+/** A running exchange tells Prometheus what it did: requests of both ways, sockets, commands, caches, and its backend. */
 import { afterAll, assert, beforeAll, it } from "vitest"
-import { call, eventually, type Exchange, funded, Socket, startExchange } from "./Exchange.ts"
+import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
+import { catalogue } from "../../src/services/MetricNames.ts"
+import {
+  apiKeyHeaders,
+  call,
+  create,
+  eventually,
+  type Exchange,
+  funded,
+  newKeys,
+  Socket,
+  startExchange
+} from "./Exchange.ts"
 
 let exchange: Exchange
 beforeAll(async () => {
-  exchange = await startExchange()
+  exchange = await startExchange({ env: { RATE_LIMIT_MODE: "report", RATE_PUBLIC: "3" } })
 })
 afterAll(() => exchange?.close())
 
-const count = (text: string, method: string, route: string, status: number): number =>
-  Number(
-    new RegExp(
-      `^gateway_http_request_duration_seconds_count\\{method="${method}",route="${route}",status="${status}"\\} (\\d+)$`,
-      "mu"
-    ).exec(text)?.[1] ?? 0
-  )
 const metrics = async (): Promise<string> => (await call(exchange, "GET", "/metrics")).body
+/** The value of a series, as it is written: `name{label="value"}`; 0 where it is not told. */
+const valueOf = (text: string, series: string): number => {
+  const line = text.split("\n").find((line) => line.startsWith(`${series} `))
+  return line === undefined ? 0 : Number(line.slice(series.length + 1))
+}
+const served = (method: string, route: string, status: number): string =>
+  `gateway_http_request_duration_seconds_count{method="${method}",route="${route}",status="${status}"}`
+/** Waits until a series has a value. */
+const until = (series: string, value: number): Promise<string> =>
+  eventually(`${series} ${value}`, metrics, (text) => valueOf(text, series) === value)
 
 it("counts requests that pass the framework by, and those that do not", async () => {
   await funded(exchange)
   for (let i = 0; i < 3; i++) await call(exchange, "GET", "/api/v1/market/tickers?symbol=BTC-USDC")
   await call(exchange, "GET", "/api/v1/market/tickers?symbol=NO-SUCH")
-  const text = await eventually(
-    "all counted",
-    metrics,
-    (text) => count(text, "GET", "/api/v1/market/tickers", 404) === 1
-  )
-  assert.strictEqual(count(text, "GET", "/api/v1/market/tickers", 200), 3)
-  assert.strictEqual(count(text, "POST", "/api/v1/authorize", 200), 1)
-  assert.include(text, 'gateway_backend_up{backend="sequencer"} 1\n')
+  const text = await until(served("GET", "/api/v1/market/tickers", 404), 1)
+  assert.strictEqual(valueOf(text, served("GET", "/api/v1/market/tickers", 200)), 3)
+  assert.strictEqual(valueOf(text, served("POST", "/api/v1/authorize", 200)), 1)
+  assert.strictEqual(valueOf(text, 'gateway_backend_up{backend="sequencer"}'), 1)
+  assert.strictEqual(valueOf(text, 'gateway_dependency_up{dependency="database"}'), 1)
 })
 
-it("counts open sockets", async () => {
+it("counts sockets by endpoint, subscriptions by topic, and why sockets end", async () => {
+  const listening = await Socket.open(exchange, "/ws/public")
+  listening.send({ op: "subscribe", args: ["orderbook.50.BTC-USDC", "ticker.BTC-USDC"] })
+  await listening.next("subscribed", ({ op }) => op === "subscribed")
+  const wrong = await Socket.open(exchange, "/ws")
+  const text = await metrics()
+  assert.strictEqual(valueOf(text, "gateway_ws_connections"), 2)
+  assert.strictEqual(valueOf(text, 'gateway_ws_sessions{endpoint="public"}'), 1)
+  assert.strictEqual(valueOf(text, 'gateway_ws_sessions{endpoint="general"}'), 1)
+  assert.strictEqual(valueOf(text, 'gateway_ws_subscriptions{topic="orderbook"}'), 1)
+  assert.strictEqual(valueOf(text, 'gateway_ws_subscriptions{topic="ticker"}'), 1)
+  assert.strictEqual(valueOf(text, 'gateway_ws_subscriptions{topic="kline"}'), 0)
+
+  wrong.ws.send(Buffer.from([1]), { binary: true })
+  await until('gateway_ws_closed_total{reason="NotText",code="1003"}', 1)
+  listening.ws.terminate()
+  await until('gateway_ws_closed_total{reason="Peer",code="0"}', 1)
+  const later = await until("gateway_ws_connections", 0)
+  assert.strictEqual(valueOf(later, 'gateway_ws_sessions{endpoint="public"}'), 0)
+  assert.strictEqual(valueOf(later, 'gateway_ws_subscriptions{topic="orderbook"}'), 0)
+})
+
+it("counts what cannot be understood on a socket once, by its code", async () => {
+  const peers = 'gateway_ws_closed_total{reason="Peer",code="0"}'
+  const before = valueOf(await metrics(), peers)
   const socket = await Socket.open(exchange, "/ws/public")
-  assert.include(await metrics(), "gateway_ws_connections 1\n")
-  socket.close()
-  await eventually("the socket gone", metrics, (text) => text.includes("gateway_ws_connections 0\n"))
+  // a frame that is not masked
+  ;(socket.ws as unknown as { readonly _socket: NodeJS.WritableStream })._socket.write(Buffer.from([0x81, 0x01, 0x61]))
+  await until('gateway_ws_closed_total{reason="ProtocolError",code="1002"}', 1)
+  assert.strictEqual(valueOf(await until("gateway_ws_connections", 0), peers), before)
+})
+
+it("counts commands by outcome, and what came of them", async () => {
+  const before = await metrics()
+  const session = await funded(exchange)
+  assert.strictEqual((await create(exchange, session, "a")).status, 200)
+  assert.strictEqual((await create(exchange, session, "a", { qty: "0.002" })).status, 409)
+  const acknowledged = 'gateway_commands_total{command="place",outcome="acknowledged"}'
+  const text = await metrics()
+  assert.strictEqual(valueOf(text, acknowledged) - valueOf(before, acknowledged), 1)
+  assert.strictEqual(valueOf(text, 'gateway_commands_total{command="place",outcome="refused"}'), 1)
+  assert.strictEqual(valueOf(text, "gateway_commands_pending"), 0)
+  const told = await eventually("all shown", metrics, (text) => {
+    const head = valueOf(text, "backend_head_seq")
+    return head > 0 && valueOf(text, "gateway_projector_events_total") >= head
+  })
+  assert.isAbove(valueOf(told, "gateway_projector_commit_seconds_count"), 0)
+  assert.isAbove(valueOf(told, "backend_journal_commit_seconds_count"), 0)
+  assert.isAtLeast(valueOf(told, "backend_turn_commands_sum"), 2)
+})
+
+it("counts refused credentials, and requests over a rate", async () => {
+  await call(exchange, "GET", "/api/v1/user/me", { token: "a.b.c" })
+  for (let i = 0; i < 4; i++) await call(exchange, "GET", "/api/v1/market/time")
+  const text = await metrics()
+  assert.strictEqual(valueOf(text, 'gateway_auth_failures_total{reason="InvalidToken"}'), 1)
+  assert.isAbove(valueOf(text, 'gateway_rate_limit_refusals_total{bucket="public"}'), 0)
+  assert.strictEqual(valueOf(text, 'gateway_rate_limit_refusals_total{bucket="api-key"}'), 0)
+})
+
+it("counts what each cache knew, and what it did not", async () => {
+  const keys = newKeys()
+  const { token } = await funded(exchange)
+  const body = { public_key: keys.publicKey, scopes: ["read"] }
+  assert.strictEqual((await call(exchange, "POST", "/api/v1/user/api-keys", { token, body })).status, 201)
+  // what is kept for a moment only may be forgotten on a slow machine: asked again until it was known
+  const asked = async () => {
+    for (let i = 0; i < 2; i++) {
+      const headers = apiKeyHeaders(keys, "GET", "/api/v1/user/me")
+      assert.strictEqual((await call(exchange, "GET", "/api/v1/user/me", { headers })).status, 200)
+      await call(exchange, "GET", "/api/v1/market/instruments-info")
+      assert.strictEqual((await call(exchange, "GET", "/api/v1/position/list", { token })).status, 200)
+    }
+    return metrics()
+  }
+  const series = ["tokens", "signature_keys", "api_keys", "answers"].flatMap((cache) =>
+    ["hit", "miss"].map((result) => `gateway_cache_lookups_total{cache="${cache}",result="${result}"}`)
+  )
+  await eventually("each cache has known and not known", asked, (text) => series.every((one) => valueOf(text, one) > 0))
+})
+
+it("tells each metric of its tables, and no other", async () => {
+  const told = [...(await metrics()).matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
+  assert.strictEqual(new Set(told).size, told.length)
+  // without a collector there is nothing to send
+  const { gateway_otlp_records_total: _, ...here } = catalogue
+  assert.sameMembers(told, [...Object.keys(here), ...Object.keys(ofBackend)])
 })

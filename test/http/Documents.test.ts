@@ -1,8 +1,9 @@
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { gunzipSync } from "node:zlib"
 import { assert, describe, it } from "vitest"
 import * as Documents from "../../src/http/Documents.ts"
+import { PART_BYTES } from "../../src/http/Lane.ts"
 
 const text = "a document ".repeat(1_000)
 const response = () => HttpServerResponse.text(text, { contentType: "text/html" })
@@ -10,10 +11,12 @@ const bytesOf = (answer: HttpServerResponse.HttpServerResponse): Uint8Array => {
   if (answer.body._tag !== "Uint8Array") throw new Error(`a body of ${answer.body._tag}`)
   return answer.body.body
 }
+const address = "192.0.2.1"
 
 describe("documents", () => {
   const documents = Documents.make(["/page"])
-  const ask = (path: string, accept: string | undefined) => Effect.runPromise(documents(path, accept, response()))
+  const ask = (path: string, accept: string | undefined) =>
+    Effect.runPromise(documents({ path, acceptEncoding: accept, address }, response()))
 
   it("go out compressed to whoever takes gzip, and say so", async () => {
     for (const accept of ["gzip", "br, gzip;q=0.5", "*"]) {
@@ -37,5 +40,16 @@ describe("documents", () => {
 
   it("of other paths are left alone", async () => {
     assert.isUndefined((await ask("/other", "gzip")).headers["content-encoding"])
+  })
+
+  it("that are large go out whole in parts, and tell their length", async () => {
+    const large = Uint8Array.from({ length: 3 * PART_BYTES + 7 }, (_, i) => i)
+    const answer = await Effect.runPromise(
+      documents({ path: "/page", acceptEncoding: undefined, address }, HttpServerResponse.uint8Array(large))
+    )
+    if (answer.body._tag !== "Stream") throw new Error(`a body of ${answer.body._tag}`)
+    assert.strictEqual(answer.headers["content-length"], String(large.length))
+    const parts = await Effect.runPromise(Stream.runCollect(answer.body.stream))
+    assert.deepStrictEqual(new Uint8Array(Buffer.concat(parts)), large)
   })
 })

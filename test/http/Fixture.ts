@@ -11,6 +11,7 @@ import type { Portfolio } from "../../src/domain/Portfolio.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
 import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
+import type { PageFile } from "../../src/http/Page.ts"
 import { AccessCodeIssuer } from "../../src/services/AccessCodeIssuer.ts"
 import { AccessCodes } from "../../src/services/AccessCodes.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
@@ -108,6 +109,7 @@ const now = 1767225600000
 /** What a test may replace; everything else answers like a gateway with one user, one market and no rows. */
 export interface Doubles {
   readonly accessCodes?: Partial<AccessCodes["Service"]>
+  readonly page?: ReadonlyArray<PageFile>
   readonly accessMode?: AccessMode
   readonly activation?: Partial<Activation["Service"]>
   readonly accounts?: Partial<Accounts["Service"]>
@@ -512,7 +514,8 @@ export const ADMIN = `Basic ${btoa("admin:secret")}`
 export const gateway = (doubles: Doubles = {}): Gateway => {
   const app = Http.layer({
     trustedProxies: doubles.trustedProxies ?? 0,
-    metricsPublic: doubles.metricsPublic ?? false
+    metricsPublic: doubles.metricsPublic ?? false,
+    page: doubles.page ?? []
   }).pipe(
     Layer.provide(policies(doubles)),
     Layer.provideMerge(HttpServer.layerServices),

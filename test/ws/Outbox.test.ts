@@ -136,7 +136,8 @@ describe("Outbox", () => {
   it.live("drops a feed of a slow socket, and tells its state when the socket drains", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
-      const { ended, offer, outbox } = make(sink)
+      const flusher = new Flusher(() => 0, rethrow)
+      const { ended, offer, outbox } = make(sink, flusher)
       const [books, trades] = [feed("book"), feed("trade", false)]
       sink.full = true
       offer("first")
@@ -149,7 +150,10 @@ describe("Outbox", () => {
       offer("trade 2", trades)
       yield* turn
       assert.deepStrictEqual(sink.texts(), ["first"])
+      // the trades, each with its header
+      assert.deepStrictEqual([outbox.weight, flusher.conflations], [18, 1])
       sink.drain()
+      assert.strictEqual(outbox.weight, 0)
       assert.deepStrictEqual(sink.texts(), ["first", "trade 1", "trade 2", "book later"])
       assert.strictEqual(ended.SlowConsumer, 0)
       offer("next", books)

@@ -12,6 +12,7 @@ import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import type { Machine } from "../Machine.ts"
+import * as BackendMetrics from "./BackendMetrics.ts"
 import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
@@ -52,6 +53,8 @@ export interface Reads {
   >
   readonly referee: Unary<Omit<RefereeServer, "streamPrices">>
   readonly prices: () => ReadonlyArray<Prices>
+  /** Balance of the fee account, told as a metric. */
+  readonly feeAccount?: () => number
 }
 
 export interface ServeOptions<S, C> {
@@ -86,6 +89,8 @@ const freeSpace = (path: string): number => {
 export interface Serving {
   readonly port: number
   readonly epoch: string
+  /** What it tells of itself, as Prometheus reads it. */
+  readonly metrics: () => string
   /** Fails when the backend had to stop serving; the program should end and be started again. */
   readonly failed: Effect.Effect<never, JournalError>
 }
@@ -175,20 +180,25 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     })
   )
 
+  const metrics = yield* BackendMetrics.make
   let snapshotting: Snapshotting | undefined
   const take = options.takeSnapshot ?? ((path) => ({ done: inThisThread(machine, path), cancel: () => {} }))
   const snapshotNow = (): void => {
     if (snapshotting !== undefined) return
     const taking = take(path)
     snapshotting = taking
+    const began = performance.now()
     const logged = Effect.tryPromise(() => taking.done).pipe(
-      Effect.flatMap((head) =>
-        head === undefined
-          ? Effect.void
-          : Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: head.position }))
-      ),
+      Effect.flatMap((head) => {
+        if (head === undefined) return Effect.void
+        metrics.snapshot((performance.now() - began) / 1_000)
+        return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: head.position }))
+      }),
       // No snapshot is no loss, but an engine that does not replay to its own state is a bug that must be seen.
-      Effect.catch((error) => Effect.logError("no snapshot could be taken", error.cause)),
+      Effect.catch((error) => {
+        metrics.noSnapshot()
+        return Effect.logError("no snapshot could be taken", error.cause)
+      }),
       Effect.ensuring(Effect.sync(() => (snapshotting = undefined)))
     )
     run(logged)
@@ -208,6 +218,10 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     now,
     onEvents: events.publish,
     onSnapshotDue: snapshotNow,
+    onTurn: (commands, commit_s, turn_s) => {
+      metrics.commit(commit_s)
+      metrics.turn(commands, turn_s)
+    },
     space: options.space ?? (() => freeSpace(dirname(path))),
     onSpace: (full) =>
       void run(
@@ -225,6 +239,12 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     }
   })
   const sequencer = Sequencer.make({ writer, log, events, now })
+  metrics.gauge("backend_queue_commands", () => writer.waiting)
+  metrics.gauge("backend_head_seq", () => log.head)
+  metrics.gauge("backend_failed", () => Number(writer.failed))
+  metrics.gauge("backend_disk_full", () => Number(writer.isFull))
+  const { feeAccount } = reads
+  if (feeAccount !== undefined) metrics.gauge("backend_fee_account", feeAccount)
 
   const readOptions: GrpcServer.ReadOptions = {
     sound: () => !writer.failed,
@@ -285,5 +305,5 @@ export const serve = Effect.fnUntraced(function* <S, C>(
         cause
       })
   })
-  return { port, epoch: journal.origin.epoch, failed: Deferred.await(failure) }
+  return { port, epoch: journal.origin.epoch, metrics: metrics.text, failed: Deferred.await(failure) }
 })

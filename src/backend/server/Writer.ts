@@ -84,6 +84,8 @@ export interface WriterOptions<S, C> {
   readonly onSpace: (full: boolean) => void
   /** Another {@link SNAPSHOT_ENTRIES} entries are durable. */
   readonly onSnapshotDue: () => void
+  /** A turn of so many commands became durable: how long its commit took, and all of it, in seconds. */
+  readonly onTurn?: (commands: number, commit_s: number, turn_s: number) => void
   /** The writer has stopped for good. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -134,6 +136,11 @@ export class Writer<S, C> implements Submitter {
   /** Time of the last turn, Unix ms. */
   get time(): number {
     return this.at_ms
+  }
+
+  /** Whether commands are refused because the disk is full. */
+  get isFull(): boolean {
+    return this.full
   }
 
   /** Commands that wait for their turn. */
@@ -199,6 +206,8 @@ export class Writer<S, C> implements Submitter {
       return
     }
 
+    const began = performance.now()
+    let applied = began
     const before = journal.position
     const events: Array<Event> = []
     const results: Array<Uint8Array> = []
@@ -211,6 +220,7 @@ export class Writer<S, C> implements Submitter {
       }
       for (const queued of turn) results.push(this.run(queued, events))
       committing = true
+      applied = performance.now()
       journal.commit()
     } catch (cause) {
       this.halt()
@@ -226,6 +236,8 @@ export class Writer<S, C> implements Submitter {
       return
     }
 
+    const ended = performance.now()
+    this.options.onTurn?.(turn.length, (ended - applied) / 1_000, (ended - began) / 1_000)
     this.entriesSinceCheckpoint += journal.position - before
     if (events.length > 0) log.append(events)
     for (let i = 0; i < turn.length; i++) turn[i]!.caller.results.push(results[i]!)

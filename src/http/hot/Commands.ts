@@ -23,6 +23,7 @@ const isPlain = (request: IncomingMessage): boolean => {
 }
 
 export const make = (orders: Orders["Service"], context: Context.Context<never>, trustedProxies: number) => {
+  const around = ShortWay.surroundings(context, trustedProxies)
   const ways = new Map(
     Object.entries(commands(orders)).map(([endpoint, handler]) => {
       const way = ShortWay.make(Api, { group: "order", endpoint }, handler, context)
@@ -36,7 +37,7 @@ export const make = (orders: Orders["Service"], context: Context.Context<never>,
     request.on("data", (chunk: Buffer) => {
       body = body === undefined ? chunk : Buffer.concat([body, chunk])
     })
-    request.on("end", () => ShortWay.run(request, response, served, context, trustedProxies, body))
+    request.on("end", () => ShortWay.run(request, response, served, around, body))
     return true
   }
 }

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { BackendHealth } from "../../services/BackendHealth.ts"
 import { Markets } from "../../services/Markets.ts"
 import { MarketView } from "../../services/MarketView.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 import { Orders } from "../../services/Orders.ts"
 import { RateLimiter } from "../../services/RateLimiter.ts"
 import type { BearerOrApiKey, Door as DoorTag, PublicAccess } from "../api/Security.ts"
@@ -37,7 +38,8 @@ export class Hot extends Context.Service<
           limiter,
           markets: yield* Markets,
           view: yield* MarketView,
-          health: yield* BackendHealth
+          health: yield* BackendHealth,
+          meter: yield* CurrentMeter
         }
         const takesRead = Reads.make(services, context, trustedProxies)
         return Hot.of({

@@ -10,6 +10,7 @@ import type { BackendHealth } from "../../services/BackendHealth.ts"
 import { Lru } from "../../services/Lru.ts"
 import type { Markets } from "../../services/Markets.ts"
 import type { MarketView } from "../../services/MarketView.ts"
+import type { Meter } from "../../services/Meter.ts"
 import type { RateLimiter } from "../../services/RateLimiter.ts"
 import * as Refusal from "../Answer.ts"
 import { Api } from "../api/Api.ts"
@@ -66,12 +67,15 @@ export interface Services {
   readonly markets: Markets["Service"]
   readonly view: MarketView["Service"]
   readonly health: BackendHealth["Service"]
+  readonly meter: Meter
 }
 
 export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
-  const { clock, health, limiter, markets, view } = services
+  const { clock, health, limiter, markets, meter, view } = services
   const { takeNow } = limiter
+  const around = ShortWay.surroundings(context, trustedProxies)
   const kept = new Lru<string, Kept>(KEPT_MAX)
+  const lookups = meter.cache("answers")
 
   const ways = new Map(
     Object.entries(reads(markets)).map(([endpoint, handler]) => {
@@ -105,6 +109,7 @@ export const make = (services: Services, context: Context.Context<never>, truste
     response: ServerResponse
   ): void => {
     const state = new RequestState(asServerRequest(new HotRequest(request)), trustedProxies)
+    around.join(context, request, state.id)
     const refused = counted(take("public", state.clientIp), state)
     if (refused !== undefined) return ShortWay.write(response, state, Refusal.write(state, refused))
     state.maxAge = maxAge
@@ -119,8 +124,12 @@ export const make = (services: Services, context: Context.Context<never>, truste
     if (anew === undefined || !isPlain(request)) return false
     const found = takeNow === undefined ? undefined : kept.get(url)
     if (found !== undefined && found.revision === view.revision() && !health.sequencer().ill) {
+      lookups.hit.add()
       again(found, takeNow!, request, response)
-    } else ShortWay.run(request, response, anew, context, trustedProxies)
+    } else {
+      lookups.miss.add()
+      ShortWay.run(request, response, anew, around)
+    }
     return true
   }
 }

@@ -4,11 +4,12 @@
  * answer. It knows endpoints that take a JSON body or a query, or neither, and answer JSON.
  * Source: contract 1.1, 3; docs/decisions/0009.
  */
-import { Context, Effect, Fiber, Schema } from "effect"
+import { Context, Effect, Fiber, identity, Schema, Tracer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type HttpApi, type HttpApiEndpoint, HttpApiError, type HttpApiGroup } from "effect/http-api"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { gzip } from "node:zlib"
+import * as Tracing from "../../services/Tracing.ts"
 import { acceptsGzip } from "../Documents.ts"
 import { fieldsOf, GZIP_BYTES_MIN, headersOf } from "../Headers.ts"
 import { CurrentRequest, RequestState } from "../RequestState.ts"
@@ -141,19 +142,44 @@ export const write = (response: ServerResponse, state: RequestState, answer: Ans
 export const isCodingPlain = (request: IncomingMessage): boolean =>
   request.headers["accept-encoding"]?.toString().includes(";") !== true
 
+/** What all requests of the short way are answered in. */
+export interface Surroundings {
+  readonly context: Context.Context<never>
+  readonly join: Join
+  readonly trustedProxies: number
+}
+
+/** Puts what serves a request into its span, if it has one. */
+type Join = (context: Context.Context<never>, source: IncomingMessage, id: string) => Context.Context<never>
+
+const joinSpan: Join = (context, source, id) => {
+  const span = Tracing.ofRequest(source, id)
+  return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
+}
+
+/** Requests join their spans where somebody wants spans; else there is no step for it. */
+export const surroundings = (context: Context.Context<never>, trustedProxies: number): Surroundings => ({
+  context,
+  join: Context.get(context, Tracing.CurrentTracer) === undefined ? identity : joinSpan,
+  trustedProxies
+})
+
 /** Answers a request whose body has arrived. */
 export const run = (
   source: IncomingMessage,
   response: ServerResponse,
   served: Effect.Effect<Answer>,
-  context: Context.Context<never>,
-  trustedProxies: number,
+  { context, join, trustedProxies }: Surroundings,
   body?: Uint8Array
 ): void => {
   const request = asServerRequest(new HotRequest(source, body))
   const state = new RequestState(request, trustedProxies)
   const fiber = Effect.runForkWith(
-    Context.add(Context.add(context, HttpServerRequest.HttpServerRequest, request), CurrentRequest, state)
+    Context.add(
+      Context.add(join(context, source, state.id), HttpServerRequest.HttpServerRequest, request),
+      CurrentRequest,
+      state
+    )
   )(Effect.map(served, (answer) => write(response, state, answer)))
   if (fiber.pollUnsafe() !== undefined) return
   // a caller who left is not waited for: an unwritten command is withdrawn

@@ -17,6 +17,7 @@ import {
 } from "@grpc/grpc-js"
 import {
   type Cause,
+  Clock,
   Context,
   Duration,
   Effect,
@@ -29,7 +30,10 @@ import {
   Stream
 } from "effect"
 import { CircuitBreaker } from "effect/persistence"
+import * as Breaker from "../../services/Breaker.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 import { RequestInHand } from "../../services/RequestInHand.ts"
+import * as Tracing from "../../services/Tracing.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
 export interface ClientTls {
@@ -115,23 +119,33 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
     return metadata
   }
   client.getChannel().getConnectivityState(true)
-  const breaker = yield* CircuitBreaker.make({
+  const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(READS_LOST_MAX),
     openDuration: READS_REST
-  }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+  })
+  const tracer = yield* Tracing.CurrentTracer
+  const clock = yield* Clock.Clock
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
       const asking = Context.getOrUndefined(fiber.context, RequestInHand)
       return Effect.callback((resume) => {
+        const sent = metadata(asking?.id)
+        const span = tracer && Tracing.beginIn(fiber, tracer, rpc.path, "client", clock.currentTimeNanosUnsafe())
+        if (span !== undefined) sent.set("traceparent", Tracing.traceparentOf(span))
         const call = client.makeUnaryRequest(
           rpc.path,
           rpc.requestSerialize,
           rpc.responseDeserialize,
           request,
-          metadata(asking?.id),
+          sent,
           { deadline },
-          (error, value) => resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
+          (error, value) => {
+            if (span !== undefined) {
+              Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
+            }
+            resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
+          }
         )
         return Effect.sync(() => call.cancel())
       })
@@ -147,10 +161,12 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
           : Effect.fail(error)
       )
     })
-  const read: Channel["read"] = (rpc, request, deadline_ms) =>
-    breaker
+  const read: Channel["read"] = (rpc, request, deadline_ms) => {
+    breaker.watch(rpc.path)
+    return breaker
       .execute(patient(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
       .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(resting)))
+  }
   return { client, metadata, read }
 })
 
@@ -195,6 +211,7 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
   Stream.callback<A, E>(
     (queue: Queue.Queue<A, E | Cause.Done>) =>
       Effect.gen(function* () {
+        const losses = (yield* CurrentMeter).counter("gateway_stream_losses_total", { stream: subscription.name })
         let failures = 0
         while (true) {
           const error = yield* connection(subscription, queue, () => {
@@ -202,6 +219,7 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
           })
           const final = subscription.final(error)
           if (final !== undefined) return yield* Effect.fail(final)
+          losses.add()
           yield* Queue.offer(queue, subscription.lost)
           // One line a loss; the attempts after it are told to who asks for more.
           const usual = failures > 0 && USUAL.has(error.code)

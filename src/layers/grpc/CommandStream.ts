@@ -57,6 +57,7 @@ const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PER
 
 export class CommandStream {
   private readonly channel: Channel
+  private readonly onLost: () => void
   private readonly timer: NodeJS.Timeout
   private retry: NodeJS.Timeout | undefined
   private call: Call | undefined
@@ -84,8 +85,10 @@ export class CommandStream {
   /** The command that is tried while the others are refused. */
   private trial: Pending | undefined
 
-  constructor(channel: Channel) {
+  /** `onLost` is called when a stream that stood is gone, and a new one is opened. */
+  constructor(channel: Channel, onLost: () => void = () => {}) {
     this.channel = channel
+    this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
     this.connect()
   }
@@ -171,7 +174,9 @@ export class CommandStream {
         this.call = undefined
         this.absentSince = performance.now()
         this.settle(error)
-        if (!this.closed) this.again()
+        if (this.closed) return
+        this.onLost()
+        this.again()
       }
       call.on("error", lost)
       call.on("end", () => lost(undefined))

@@ -1,8 +1,9 @@
 /** The Sequencer port over gRPC: commands over one stream, reads over unary calls. Source: contract 8.1, 8.3. */
 import { type ServiceError, status } from "@grpc/grpc-js"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Exit, Layer } from "effect"
 import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
 import { type CommandStatus, SequencerService } from "../../proto/gateway/v1/sequencer.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 import {
   type CommandAck,
   CommandRefused,
@@ -15,6 +16,7 @@ import {
 } from "../../services/Sequencer.ts"
 import { type Channel, type Endpoint, make as makeChannel, type Rpc } from "./Channel.ts"
 import { CommandStream, type Outcome } from "./CommandStream.ts"
+import * as CommandTelemetry from "./CommandTelemetry.ts"
 import { allPages } from "./Pages.ts"
 import { fromCommand, toAck } from "./WireCommands.ts"
 import { toInstrument, toLevels, toOrder, toSubAccount } from "./WireRecords.ts"
@@ -70,23 +72,23 @@ export const errorOf = (refusal: CommandStatus): SubmitError => {
   }
 }
 
-const resultOf = (outcome: Outcome): Effect.Effect<CommandAck, SubmitError> => {
+const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
   switch (outcome?.$case) {
     case "ack":
       try {
-        return Effect.succeed(toAck(outcome.value))
+        return Exit.succeed(toAck(outcome.value))
       } catch (cause) {
-        return Effect.fail(new SequencerFault({ cause }))
+        return Exit.fail(new SequencerFault({ cause }))
       }
     case "status":
-      return Effect.fail(errorOf(outcome.value))
+      return Exit.fail(errorOf(outcome.value))
     case "unavailable":
-      return Effect.fail(new SequencerUnavailable({ cause: outcome.cause }))
+      return Exit.fail(new SequencerUnavailable({ cause: outcome.cause }))
     case "fault":
-      return Effect.fail(new SequencerFault({ cause: outcome.cause }))
+      return Exit.fail(new SequencerFault({ cause: outcome.cause }))
     case "unknown":
     case undefined:
-      return Effect.fail(new OutcomeUnknown())
+      return Exit.fail(new OutcomeUnknown())
   }
 }
 
@@ -102,10 +104,14 @@ const convert =
 /** The port over a channel. */
 export const make = Effect.fnUntraced(function* (channel: Channel) {
   const clock = yield* Clock.Clock
+  const meter = yield* CurrentMeter
+  const losses = meter.counter("gateway_stream_losses_total", { stream: "commands" })
   const stream = yield* Effect.acquireRelease(
-    Effect.sync(() => new CommandStream(channel)),
+    Effect.sync(() => new CommandStream(channel, () => losses.add())),
     (stream) => Effect.sync(() => stream.close())
   )
+  meter.gauge("gateway_commands_pending", {}, () => stream.size)
+  const followed = yield* CommandTelemetry.make
 
   const read = <Req, Res, A>(
     rpc: Rpc<Req, Res>,
@@ -122,11 +128,18 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
 
   return Sequencer.of({
     submit: (command) =>
-      Effect.callback<CommandAck, SubmitError>((resume) => {
-        const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
-        const withdraw = stream.submit(proto, (outcome) => resume(resultOf(outcome)))
-        return Effect.sync(withdraw)
-      }),
+      Effect.withFiber((fiber) =>
+        Effect.callback<CommandAck, SubmitError>((resume) => {
+          const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
+          const done = followed(fiber, command)
+          const withdraw = stream.submit(proto, (outcome) => {
+            const result = resultOf(outcome)
+            done(result)
+            resume(result)
+          })
+          return Effect.sync(withdraw)
+        })
+      ),
     orderBook: (symbol) =>
       read(SequencerService.getOrderBook, { symbol, depth: 0 }, BOOK_MS, (response) => ({
         bids: toLevels(response.bids),

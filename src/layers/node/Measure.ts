@@ -1,31 +1,59 @@
-/** Measures what a server does, beside the way that requests take: at their head, and when all is over. */
+/**
+ * Measures what a server does, beside the way that requests take: at their head, and when all is over. Where spans are
+ * wanted it makes one of each request, which those who answer it find by Node's object of the request.
+ */
+import type { Clock, Tracer } from "effect"
 import type * as Http from "node:http"
 import { performance } from "node:perf_hooks"
 import type { Duplex } from "node:stream"
 import type { Metrics } from "../../services/Metrics.ts"
+import * as Tracing from "../../services/Tracing.ts"
 
 /** What an answer counts as that its caller did not wait for. */
 const LEFT = 499
 
+/** Makes spans by a clock. */
+export interface Spans {
+  readonly tracer: Tracer.Tracer
+  readonly clock: Clock.Clock
+}
+
+const FAULTS_FROM = 500
+
+/** Begins the span of a request; the returned function ends it with the status of the answer. */
+const traced = ({ clock, tracer }: Spans, request: Http.IncomingMessage, route: string): ((status: number) => void) => {
+  const method = request.method!
+  const { traceparent } = request.headers
+  const caller = Tracing.callerOf(Array.isArray(traceparent) ? undefined : traceparent)
+  const name = route === "" ? method : `${method} ${route}`
+  const attributes = { "http.request.method": method, "http.route": route }
+  const span = Tracing.begin(tracer, name, "server", caller, clock.currentTimeNanosUnsafe(), attributes)
+  Tracing.beginRequest(request, span)
+  return (status) => {
+    span.attribute("http.response.status_code", status)
+    Tracing.end(span, clock.currentTimeNanosUnsafe(), status >= FAULTS_FROM ? String(status) : undefined)
+  }
+}
+
 /**
  * Tells every request and socket of a server; the returned function ends it. `routeOf` names the endpoint of a path, so
- * that paths do not make metrics without end.
+ * that paths do not make metrics without end. Without `spans` there are none.
  */
 export const measure = (
   server: Http.Server,
   metrics: Metrics["Service"],
-  routeOf: (path: string) => string
+  routeOf: (path: string) => string,
+  spans?: Spans
 ): (() => void) => {
-  const onRequest = ({ method, url }: Http.IncomingMessage, response: Http.ServerResponse): void => {
+  const onRequest = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
+    const { method, url } = request
     const began = performance.now()
+    const pathOf = () => routeOf(url!.split("?", 1)[0]!)
+    const ended = spans === undefined ? undefined : traced(spans, request, pathOf())
     response.once("close", () => {
-      const [path] = url!.split("?", 1) as [string]
-      metrics.served({
-        method: method!,
-        route: routeOf(path),
-        status: response.writableFinished ? response.statusCode : LEFT,
-        seconds: (performance.now() - began) / 1_000
-      })
+      const status = response.writableFinished ? response.statusCode : LEFT
+      metrics.served({ method: method!, route: pathOf(), status, seconds: (performance.now() - began) / 1_000 })
+      ended?.(status)
     })
   }
   const onUpgrade = (_: Http.IncomingMessage, socket: Duplex): void => {

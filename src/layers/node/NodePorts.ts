@@ -1,9 +1,10 @@
-/** The ports that a process keeps by itself: signatures, its own keys, randomness. */
+/** The ports that a process keeps by itself: signatures, its own keys, randomness; and what it costs. */
 import { Layer } from "effect"
 import type { Settings } from "../Settings.ts"
 import * as NodeIds from "./NodeIds.ts"
 import * as NodeSignatures from "./NodeSignatures.ts"
 import * as NodeSigningKeys from "./NodeSigningKeys.ts"
+import * as ProcessMetrics from "./ProcessMetrics.ts"
 
 export const layer = (settings: Settings) =>
   Layer.mergeAll(
@@ -13,5 +14,6 @@ export const layer = (settings: Settings) =>
       verifyKeys: settings.jwtVerifyKeys?.split(",").map((key) => key.trim()) ?? [],
       dataDir: settings.dataDir
     }),
-    NodeIds.layer
+    NodeIds.layer,
+    ProcessMetrics.layer
   )

@@ -1,24 +1,21 @@
 /** The one `node:http` server that REST and WebSocket share. */
 import { Context, Effect, Layer } from "effect"
 import * as Http from "node:http"
-import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
+import * as Readers from "./Readers.ts"
+import * as Turnstile from "./Turnstile.ts"
 
 /** Every bound of a connection, in one place. */
-export interface DoorLimits {
+export interface DoorLimits extends Readers.ReaderLimits, Turnstile.TurnstileLimits {
   /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
   readonly connections: number
   /** Time a client has to send the headers, in ms, from its connection on: slow senders are answered 408 and closed. */
   readonly headers_ms: number
   /** Time a client has to send a whole request, in ms. */
   readonly request_ms: number
-  /** Time a client has to take what the system does not take of an answer at once, in ms. */
-  readonly reading_ms: number
   /** Idle time after which a kept connection is closed, in ms. */
   readonly keep_alive_ms: number
-  /** How often connections are looked at, in ms: how late any of them may be closed. */
-  readonly check_ms: number
 }
 
 export const defaults: DoorLimits = {
@@ -26,6 +23,10 @@ export const defaults: DoorLimits = {
   headers_ms: 10_000,
   request_ms: 30_000,
   reading_ms: 60_000,
+  unread_bytes: 32 * 1024 * 1024,
+  arrivals_per_s: 250,
+  arrivals_at_once: 50,
+  arrivals_waiting: 10_000,
   // above the 60 s of usual load balancers
   keep_alive_ms: 65_000,
   check_ms: 1_000
@@ -46,13 +47,9 @@ const refusals: Record<string, Reason> = {
 const bodyOf = (reason: Reason): string =>
   JSON.stringify({ code: codeOf(reason), message: textOf(reason), details: { reason } })
 
-/** The answer that a connection is waiting for; Node keeps it there, and asks so itself. */
-const answering = (socket: Duplex): Http.ServerResponse | undefined =>
-  (socket as Duplex & { readonly _httpMessage?: Http.ServerResponse | null })._httpMessage ?? undefined
-
 const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const due = answering(socket)
+  const due = Readers.answering(socket)
   if (due?.req.complete === true) {
     // what is wrong stands behind a whole request, whose answer comes first: this one would be taken for it
     socket.pause()
@@ -67,6 +64,22 @@ const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     // a peer that goes on is not waited for
     () => socket.destroy()
   )
+}
+
+/** Connections that are told in one turn of the event loop that their time is over: those that began together end together. */
+const LATE_PER_TURN = 8
+
+/** Refuses at once, or in turn where many may be refused together. */
+const refusing = (): typeof answerRefused => {
+  const late: Array<Parameters<typeof answerRefused>> = []
+  const turn = (): void => {
+    for (const each of late.splice(0, LATE_PER_TURN)) answerRefused(...each)
+    if (late.length > 0) setImmediate(turn)
+  }
+  return (error, socket) => {
+    if (error.code !== "ERR_HTTP_REQUEST_TIMEOUT") return answerRefused(error, socket)
+    if (late.push([error, socket]) === 1) setImmediate(turn)
+  }
 }
 
 /** An `Expect` other than 100-continue. */
@@ -112,29 +125,6 @@ export const putBefore = (server: Http.Server, front: Front): (() => void) => {
   }
 }
 
-/** Closes connections that do not take their answer. */
-const watchReading = (server: Http.Server, { check_ms, reading_ms }: DoorLimits): void => {
-  const sockets = new Set<Socket>()
-  /** Answers that the system did not take at once, and since when. */
-  const waiting = new WeakMap<Http.ServerResponse, number>()
-  server.on("connection", (socket) => {
-    sockets.add(socket)
-    socket.once("close", () => sockets.delete(socket))
-  })
-  const timer = setInterval(() => {
-    const now = performance.now()
-    for (const socket of sockets) {
-      const answer = answering(socket)
-      if (answer === undefined || socket.writableLength === 0) continue
-      const since = waiting.get(answer)
-      if (since === undefined) waiting.set(answer, now)
-      else if (now - since > reading_ms) socket.destroy()
-    }
-  }, check_ms)
-  timer.unref()
-  server.once("close", () => clearInterval(timer))
-}
-
 export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
   static readonly layer = Layer.effect(
     NodeServer,
@@ -151,9 +141,10 @@ export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gate
       })
       server.maxHeadersCount = HEADERS_MAX
       server.maxConnections = limits.connections
-      server.on("clientError", answerRefused)
+      server.on("clientError", refusing())
       server.on("checkExpectation", answerExpectation)
-      watchReading(server, limits)
+      Readers.watch(server, limits)
+      Turnstile.install(server, limits)
       return server
     })
   )

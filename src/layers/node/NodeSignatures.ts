@@ -8,6 +8,7 @@ import { Effect, Layer } from "effect"
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { mayVerify } from "../../domain/Ed25519.ts"
 import { Lru } from "../../services/Lru.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 import { Signatures } from "../../services/Signatures.ts"
 
 /** DER of a SubjectPublicKeyInfo for Ed25519, up to the 32 bytes of the key. */
@@ -25,55 +26,63 @@ export const keyObjectOf = (publicKey: Uint8Array): KeyObject =>
   createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: "der", type: "spki" })
 
 export const layer = (options: Options = {}): Layer.Layer<Signatures> =>
-  Layer.sync(Signatures, () => {
-    const keys = new Lru<string, KeyObject>(options.keys_max ?? 4096)
-    const keyOf = (publicKey: Uint8Array): KeyObject => {
-      const name = Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.length).toString("latin1")
-      const known = keys.get(name)
-      if (known !== undefined) return known
-      const key = keyObjectOf(publicKey)
-      keys.set(name, key)
-      return key
-    }
-
-    const verifySync = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean => {
-      if (!mayVerify(publicKey, signature)) return false
-      try {
-        return verify(null, message, keyOf(publicKey), signature)
-      } catch {
-        return false
+  Layer.effect(
+    Signatures,
+    Effect.map(CurrentMeter, (meter) => {
+      const lookups = meter.cache("signature_keys")
+      const keys = new Lru<string, KeyObject>(options.keys_max ?? 4096)
+      const keyOf = (publicKey: Uint8Array): KeyObject => {
+        const name = Buffer.from(publicKey.buffer, publicKey.byteOffset, publicKey.length).toString("latin1")
+        const known = keys.get(name)
+        if (known !== undefined) {
+          lookups.hit.add()
+          return known
+        }
+        lookups.miss.add()
+        const key = keyObjectOf(publicKey)
+        keys.set(name, key)
+        return key
       }
-    }
 
-    // those done here count until the turn ends, so that a burst does not hold the loop
-    let inFlight = 0
-    let doneHere = 0
-    const nextTurn = () => {
-      inFlight -= doneHere
-      doneHere = 0
-    }
+      const verifySync = (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean => {
+        if (!mayVerify(publicKey, signature)) return false
+        try {
+          return verify(null, message, keyOf(publicKey), signature)
+        } catch {
+          return false
+        }
+      }
 
-    return Signatures.of({
-      verifySync,
-      verify: (publicKey, message, signature) =>
-        Effect.suspend(() => {
-          if (!mayVerify(publicKey, signature)) return Effect.succeed(false)
-          inFlight++
-          if (inFlight <= SYNC_MAX) {
-            if (doneHere++ === 0) setImmediate(nextTurn)
-            return Effect.succeed(verifySync(publicKey, message, signature))
-          }
-          return Effect.callback<boolean>((resume) => {
-            const done = (verdict: boolean) => {
-              inFlight--
-              resume(Effect.succeed(verdict))
+      // those done here count until the turn ends, so that a burst does not hold the loop
+      let inFlight = 0
+      let doneHere = 0
+      const nextTurn = () => {
+        inFlight -= doneHere
+        doneHere = 0
+      }
+
+      return Signatures.of({
+        verifySync,
+        verify: (publicKey, message, signature) =>
+          Effect.suspend(() => {
+            if (!mayVerify(publicKey, signature)) return Effect.succeed(false)
+            inFlight++
+            if (inFlight <= SYNC_MAX) {
+              if (doneHere++ === 0) setImmediate(nextTurn)
+              return Effect.succeed(verifySync(publicKey, message, signature))
             }
-            try {
-              verify(null, message, keyOf(publicKey), signature, (error, verdict) => done(error === null && verdict))
-            } catch {
-              done(false)
-            }
+            return Effect.callback<boolean>((resume) => {
+              const done = (verdict: boolean) => {
+                inFlight--
+                resume(Effect.succeed(verdict))
+              }
+              try {
+                verify(null, message, keyOf(publicKey), signature, (error, verdict) => done(error === null && verdict))
+              } catch {
+                done(false)
+              }
+            })
           })
-        })
+      })
     })
-  })
+  )

@@ -8,6 +8,8 @@
 import { CircuitBreaker, Redis } from "effect/persistence"
 import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { createClient, ErrorReply } from "redis"
+import * as Breaker from "../../services/Breaker.ts"
+import { CurrentMeter } from "../../services/Meter.ts"
 import { within } from "../Patience.ts"
 
 /** How long a command may take. */
@@ -79,10 +81,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
     (limit: Duration.Duration) =>
     <A>(effect: Effect.Effect<A, Redis.RedisError>) =>
       within(Duration.toMillis(limit), effect, () => failed(new Error("Redis does not answer")))
-  const breaker = yield* CircuitBreaker.make({
+  const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(FAILURES_MAX),
     openDuration: OPEN_FOR
-  }).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
+  })
+  breaker.watch("redis")
 
   /** A connection, and the effect that fails when it is lost. */
   const connect = Effect.gen(function* () {
@@ -133,6 +136,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
 
   let current: { readonly client: Client; readonly server: Server } | undefined
+  const meter = yield* CurrentMeter
+  meter.gauge("gateway_dependency_up", { dependency: "redis" }, () => (current === undefined ? 0 : 1))
   const tried = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (told: Effect.Effect<void>) {
     const { client, untilLost } = yield* connect

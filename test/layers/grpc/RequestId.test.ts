@@ -1,20 +1,23 @@
 import { type sendUnaryData, Server, ServerCredentials, type ServerUnaryCall, status } from "@grpc/grpc-js"
-import { Effect, ManagedRuntime } from "effect"
+import { Effect, Layer, ManagedRuntime, Tracer } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as GrpcReferee from "../../../src/layers/grpc/GrpcReferee.ts"
 import { RefereeService } from "../../../src/proto/gateway/v1/referee.ts"
 import { Referee } from "../../../src/services/Referee.ts"
+import { CurrentTracer } from "../../../src/services/Tracing.ts"
 import { type Gateway, gateway } from "../../http/Fixture.ts"
 
 /** A referee that writes down under which id it is asked; its first answer of each request is that it is not there. */
 const server = new Server()
 const ids: Array<string> = []
+const callers: Array<string | undefined> = []
 let port: number
 server.addService(RefereeService, {
   getPortfolio: (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
     const id = String(call.metadata.get("x-request-id")[0])
     const first = !ids.includes(id)
     ids.push(id)
+    callers.push(call.metadata.get("traceparent")[0]?.toString())
     if (first) callback({ code: status.UNAVAILABLE, details: "not there" })
     else callback({ code: status.NOT_FOUND, details: "nobody" })
   }
@@ -62,5 +65,36 @@ describe("a read of the backend", () => {
     await lonely.dispose()
     assert.isAtLeast(ids.length, 1)
     for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/u)
+    assert.isTrue(callers.every((caller) => caller === undefined))
+  })
+  it("carries its span where spans are wanted: one for each try, under that of the caller", async () => {
+    ids.length = callers.length = 0
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const traced = ManagedRuntime.make(
+      GrpcReferee.layer({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined }).pipe(
+        Layer.provide(Layer.succeed(CurrentTracer, tracer))
+      )
+    )
+    const caller = Tracer.externalSpan({ traceId: "ab".repeat(16), spanId: "cd".repeat(8), sampled: true })
+    const asked = Effect.flatMap(Referee, (referee) => Effect.exit(referee.portfolio("u")))
+    await traced.runPromise(Effect.provideService(asked, Tracer.ParentSpan, caller))
+    await traced.dispose()
+    assert.isAtLeast(spans.length, 1)
+    assert.deepStrictEqual(
+      callers,
+      spans.map(({ spanId }) => `00-${"ab".repeat(16)}-${spanId}-01`)
+    )
+    for (const { attributes, name, status } of spans) {
+      assert.strictEqual(name, "/gateway.v1.Referee/GetPortfolio")
+      assert.include(["NOT_FOUND", "UNAVAILABLE"], attributes.get("error.type"))
+      assert.strictEqual(status._tag, "Ended")
+    }
   })
 })

@@ -3,7 +3,8 @@ import { Layer, ManagedRuntime } from "effect"
 import type { Server } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { defaults, Limits, NodeServer } from "../../../src/layers/node/NodeServer.ts"
+import { defaults, Limits, NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
+import { crowds } from "../../../src/layers/node/Readers.ts"
 
 /** Attackers of each kind. */
 const COUNT = Number(process.env["ATTACKERS"] ?? 40)
@@ -25,6 +26,7 @@ const open = async (limits: Partial<typeof defaults>) => {
   server = await runtime.runPromise(NodeServer)
   server.on("request", (request, response) => {
     if (request.url === "/large") return void response.end(LARGE)
+    if (request.url === "/never") return void taken.push(request.url)
     let body = ""
     request.setEncoding("utf8").on("data", (some: string) => (body += some))
     request.on("end", () => {
@@ -50,8 +52,8 @@ interface Attacker {
   text: string
   readonly over: Promise<void>
 }
-const attack = (bytes: string, options: { readonly reads?: boolean } = {}): Attacker => {
-  const socket = connect(port, "127.0.0.1")
+const attack = (bytes: string, options: { readonly reads?: boolean; readonly from?: string } = {}): Attacker => {
+  const socket = connect({ port, host: "127.0.0.1", localAddress: options.from ?? "127.0.0.1" })
   const attacker: Attacker = {
     socket,
     text: "",
@@ -125,6 +127,22 @@ describe("a client that does not read", () => {
     await forgotten()
     for (const { socket } of attackers) socket.destroy()
   })
+  it("loses its connection at once where its address leaves too much", async () => {
+    await open({ unread_bytes: 1024 * 1024 })
+    const attackers = Array.from({ length: 3 }, () => attack(ask, { reads: false }))
+    await forgotten()
+    await serves()
+    for (const { socket } of attackers) socket.destroy()
+  })
+  it("and goes on asking is closed, and what is too much is not done", async () => {
+    await open({})
+    putBefore(server, crowds())
+    const peer = attack("GET /never HTTP/1.1\r\nHost: g\r\n\r\n".repeat(500))
+    await peer.over
+    assert.lengthOf(taken, 64)
+    await forgotten()
+    await serves()
+  })
   it("in time is told from one that does", async () => {
     await open({})
     const reader = attack(ask)
@@ -155,6 +173,43 @@ describe("connections", () => {
     for (const { socket } of first) socket.destroy()
     await forgotten()
     await serves()
+  })
+})
+
+/** Other addresses than the first are there without asking on Linux only. */
+describe.skipIf(process.platform !== "linux")("connections of one address", () => {
+  const ask = "GET /good HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"
+  // after the first of an address the next may come in a thousand seconds
+  const slow = { arrivals_per_s: 0.001, arrivals_at_once: 1 }
+  const elsewhere = "127.0.0.2"
+
+  it("that come too fast wait, while those of another are served", async () => {
+    await open(slow)
+    const [first, second] = [attack(ask), attack(ask)]
+    await Promise.race([first.over, second.over])
+    const other = attack(ask, { from: elsewhere })
+    await other.over
+    assert.match(other.text, /good$/u)
+    assert.deepStrictEqual([first.text === "", second.text === ""].filter(Boolean), [true])
+    await eventually("the other waits", async () => (await connections()) === 1)
+  })
+  it("are let in when it is their turn", async () => {
+    await open({ arrivals_per_s: 50, arrivals_at_once: 10 })
+    const all = Array.from({ length: 50 }, () => attack(ask))
+    await Promise.all(all.map(({ over }) => over))
+    for (const { text } of all) assert.match(text, /good$/u)
+  })
+  it("that leave while they wait are forgotten, and those beyond the bound are closed", async () => {
+    await open({ ...slow, arrivals_waiting: 2 })
+    const first = attack(ask)
+    await first.over
+    const waiting = [attack(ask), attack(ask)]
+    await eventually("two wait", async () => (await connections()) === 2)
+    const beyond = attack(ask)
+    await beyond.over
+    assert.strictEqual(beyond.text, "")
+    for (const { socket } of waiting) socket.resetAndDestroy()
+    await forgotten()
   })
 })
 

@@ -5,6 +5,7 @@ import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
 import { NonceStore } from "../../../src/services/NonceStore.ts"
+import * as Meter from "../../../src/services/Meter.ts"
 import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
 import { isRedisInstalled, RedisServer, running } from "../../doubles/RedisServer.ts"
 
@@ -163,24 +164,33 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
 
   it("lets a gateway start while it is away", async () => {
     const lines: Array<boolean> = []
+    const told: Array<string | undefined> = []
+    const tell = Effect.gen(function* () {
+      const meter = yield* Meter.CurrentMeter
+      told.push(/^gateway_dependency_up\{dependency="redis"\} (\d)$/mu.exec(yield* meter.text)?.[1])
+    })
     const server = await RedisServer.start()
     await server.kill()
     await Effect.runPromise(
       Effect.gen(function* () {
         lines.push(yield* passes)
+        yield* tell
         assert.strictEqual(yield* verdictOf("nonce-1"), "NonceStoreUnavailable")
         yield* Effect.promise(() => server.begin())
         yield* until("claimed")
+        yield* tell
       }).pipe(
         Effect.provide(
           Layer.merge(RedisNonceStore.layer({ retention: 1 }), RedisRateLimitStore.layer).pipe(
             Layer.provide(RedisLink.layer({ url: server.url }))
           )
         ),
+        Effect.provide(Meter.layer),
         Effect.provide(Logger.layer([]))
       )
     )
     assert.deepStrictEqual(lines, [true])
+    assert.deepStrictEqual(told, ["0", "1"])
     await server.remove()
   })
 })

@@ -1,0 +1,79 @@
+/** An order as it is being written: checked by the market's own rules, and held against the account. */
+import * as Decimal from "../src/domain/Decimal.ts"
+import * as OrderRules from "../src/domain/OrderRules.ts"
+import type { Market } from "./Market.ts"
+import { preview, type Preview, priceWithin, protectivePrice, tiersOf } from "./Preview.ts"
+import type { Session } from "./Session.ts"
+
+/** How an order meets the book: words of the trade, each with what is sent for it. */
+export const kinds = {
+  Limit: { order_type: "Limit", time_in_force: "GTC" },
+  Market: { order_type: "Market", time_in_force: "IOC" },
+  "Post only": { order_type: "Limit", time_in_force: "PostOnly" },
+  IOC: { order_type: "Limit", time_in_force: "IOC" },
+  FOK: { order_type: "Limit", time_in_force: "FOK" }
+} as const
+export type Kind = keyof typeof kinds
+
+export interface Draft {
+  readonly side: "Buy" | "Sell"
+  readonly kind: Kind
+  /** As it was written; a Market order has none. */
+  readonly price: string
+  readonly qty: string
+  readonly reduceOnly: boolean
+}
+
+/** Either what is wrong with what was written, or what it would come to; `undefined` while the account is not known. */
+export type Judged = { readonly wrong: string } | { readonly preview: Preview | undefined }
+
+/** What is wrong with the form of an order, in the words of the API. */
+const flawOf = ({ kind, price, qty, reduceOnly }: Draft, market: Market): string | undefined => {
+  const instrument = market.instrument.value
+  const rules = OrderRules.make({ ...instrument.price_filter, ...instrument.lot_size_filter })
+  const ticks = kind === "Market" ? undefined : OrderRules.checkPrice(rules, price)
+  if (typeof ticks === "object") return ticks.message
+  const lots = OrderRules.checkQty(rules, qty, kind === "Market", false)
+  if (typeof lots === "object") return lots.message
+  return ticks === undefined || reduceOnly ? undefined : OrderRules.checkNotional(rules, ticks, lots)?.message
+}
+
+/** The price that an order is judged at: its own, or what the book would give. */
+const priceOf = ({ kind, price, side }: Draft, market: Market, qty: bigint): bigint | undefined => {
+  if (kind !== "Market") return Decimal.parse(price)
+  const book = market.book.value
+  const levels = side === "Buy" ? book?.asks() : book?.bids()
+  return priceWithin(levels ?? [], qty, side, Decimal.parse(market.instrument.value.price_filter.tick_size))
+}
+
+/** Judges what was written; `undefined` while there is too little of it. */
+export const judge = (
+  draft: Draft,
+  market: Market,
+  session: Session,
+  leverage: string | undefined
+): Judged | undefined => {
+  const { kind, reduceOnly, side } = draft
+  if (draft.qty === "" || (kind !== "Market" && draft.price === "")) return undefined
+  const wrong = flawOf(draft, market)
+  if (wrong !== undefined) return { wrong }
+  const instrument = market.instrument.value
+  const qty = Decimal.parse(draft.qty)
+  const price = priceOf(draft, market, qty)
+  if (price === undefined) return { wrong: "the book does not hold this much" }
+  const [balance, { ticker }] = [session.balance(), market]
+  if (balance === undefined || ticker === undefined || leverage === undefined) return { preview: undefined }
+  const { orders, positions } = session.account.value
+  const mark = Decimal.parse(ticker.mark_price)
+  const standing = {
+    available: Decimal.parse(balance.available_balance),
+    wallet: Decimal.parse(balance.wallet_balance),
+    positions: session.own(positions),
+    orders: session.own(orders),
+    leverage: Decimal.parse(leverage),
+    mark
+  }
+  const tiers = tiersOf(market.tiers.filter((tier) => tier.symbol === instrument.symbol))
+  const bound = kind === "Market" ? protectivePrice(instrument, mark, side) : price
+  return { preview: preview(instrument, tiers, standing, { side, price, bound, qty, reduceOnly }) }
+}

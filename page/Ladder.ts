@@ -1,0 +1,119 @@
+/** The order book as a ladder: asks above, bids below, sums as bars. A level fills the price of the order that is being written. */
+import { HashMap } from "effect"
+import * as Decimal from "../src/domain/Decimal.ts"
+import type { Level } from "../src/domain/Market.ts"
+import { h, place, setClass, setText } from "./Dom.ts"
+import * as Format from "./Format.ts"
+import { drawn } from "./Frame.ts"
+import type { Market } from "./Market.ts"
+import type { Session } from "./Session.ts"
+
+/** Levels a side that are shown. */
+const LEVELS = 10
+
+interface Rung {
+  readonly element: HTMLElement
+  readonly price: HTMLElement
+  readonly qty: HTMLElement
+  readonly sum: HTMLElement
+  readonly bar: HTMLElement
+}
+
+const rung = (side: "ask" | "bid"): Rung => {
+  const [price, qty, sum] = [h("span", { class: "price" }), h("span"), h("span")]
+  const bar = h("i", { "aria-hidden": "true" })
+  const element = h(
+    "div",
+    { class: `rung ${side}`, role: "option", tabindex: "-1", "aria-selected": "false" },
+    bar,
+    price,
+    qty,
+    sum
+  )
+  return { element, price, qty, sum, bar }
+}
+
+/** The sum of all levels up to each, scaled. */
+const sumsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<bigint> => {
+  let sum = 0n
+  return levels.map(([, qty]) => (sum += Decimal.parse(qty)))
+}
+
+const partOf = (sum: bigint, most: bigint): string => (most === 0n ? "0%" : `${Number((sum * 1_000n) / most) / 10}%`)
+
+/** Moves over the rungs with the arrow keys; Enter takes one. Only one of them is a stop of the Tab key. */
+const steerable = (list: HTMLElement, rungs: ReadonlyArray<Rung>, take: (rung: Rung) => void): void => {
+  const enter = (to: Rung | undefined): void => {
+    if (to === undefined || to.price.textContent === "") return
+    for (const each of rungs) each.element.tabIndex = each === to ? 0 : -1
+    to.element.focus()
+  }
+  const at = (target: EventTarget | null): number =>
+    rungs.findIndex(({ element }) => target instanceof Node && element.contains(target))
+  list.addEventListener("keydown", (event) => {
+    const index = at(event.target)
+    const step = { ArrowUp: -1, ArrowDown: 1 }[event.key]
+    if (step !== undefined) enter(rungs[index + step])
+    else if ((event.key === "Enter" || event.key === " ") && index !== -1) take(rungs[index]!)
+    else return
+    event.preventDefault()
+  })
+  list.addEventListener("click", (event) => {
+    const index = at(event.target)
+    if (index !== -1) take(rungs[index]!)
+  })
+}
+
+export const mount = (market: Market, session: Session, onPrice: (price: string) => void): void => {
+  const asks = Array.from({ length: LEVELS }, () => rung("ask"))
+  const bids = Array.from({ length: LEVELS }, () => rung("bid"))
+  const middle = h("div", { class: "middle", role: "presentation" })
+  const downwards = [...asks.toReversed(), ...bids]
+  const list = h(
+    "div",
+    { class: "ladder", role: "listbox", "aria-label": "Levels: Enter takes the price" },
+    ...asks.toReversed().map(({ element }) => element),
+    middle,
+    ...bids.map(({ element }) => element)
+  )
+  bids[0]!.element.tabIndex = 0
+  const units = h("div", { class: "rung head" }, h("span", {}, "Price"), h("span", {}, "Size"), h("span", {}, "Sum"))
+  place("book").append(h("h2", {}, "Order book"), units, list)
+  steerable(list, downwards, ({ price }) => {
+    if (price.textContent !== "") onPrice(Decimal.canonical(price.textContent!.replaceAll(",", "")))
+  })
+
+  drawn([market.book, market.instrument, session.account], () => {
+    const { lot_size_filter, price_filter, symbol } = market.instrument.value
+    const [pricePlaces, qtyPlaces] = [
+      Format.placesOf(price_filter.tick_size),
+      Format.placesOf(lot_size_filter.qty_step)
+    ]
+    const own = new Set<string>()
+    for (const order of HashMap.values(session.account.value.orders)) if (order.symbol === symbol) own.add(order.price)
+    const book = market.book.value
+    const sides = [
+      [asks, book?.asks(LEVELS) ?? []],
+      [bids, book?.bids(LEVELS) ?? []]
+    ] as const
+    const sums = sides.map(([, levels]) => sumsOf(levels))
+    const most = Decimal.max(sums[0]!.at(-1) ?? 0n, sums[1]!.at(-1) ?? 0n)
+    for (const [i, [rungs, levels]] of sides.entries()) {
+      for (const [k, { bar, element, price, qty, sum }] of rungs.entries()) {
+        const level = levels[k]
+        const total = sums[i]![k] ?? 0n
+        setText(price, level === undefined ? "" : Format.grouped(level[0], pricePlaces))
+        setText(qty, level === undefined ? "" : Format.grouped(level[1], qtyPlaces))
+        setText(sum, level === undefined ? "" : Format.grouped(Decimal.format(total), qtyPlaces))
+        bar.style.setProperty("--part", partOf(total, most))
+        setClass(element, "own", level !== undefined && own.has(level[0]))
+      }
+    }
+    const [ask, bid] = [sides[0][1][0], sides[1][1][0]]
+    const spread = ask === undefined || bid === undefined ? undefined : Decimal.parse(ask[0]) - Decimal.parse(bid[0])
+    setText(
+      middle,
+      spread === undefined ? "no price on one side" : `spread ${Format.grouped(Decimal.format(spread), pricePlaces)}`
+    )
+  })
+}

@@ -1,0 +1,133 @@
+/** What everybody may see of the market that is chosen, kept from the public feed. */
+import type { FeedEvent, FeedState } from "../src/client/FeedEvent.ts"
+import type { LocalBook } from "../src/client/LocalBook.ts"
+import type { Interval } from "../src/domain/Enumerations.ts"
+import type { Instrument, PublicTrade, RiskTier, Ticker } from "../src/domain/Market.ts"
+import { printTopic } from "../src/domain/Topic.ts"
+import type { AlertData, KlineData, PoolData } from "../src/ws/api/TopicData.ts"
+import { follow, type Following } from "./Following.ts"
+import { Live } from "./Frame.ts"
+
+/** Levels a side that the feed keeps. */
+const DEPTH = 50
+/** Trades that are kept for the tape. */
+const TRADES_MAX = 50
+
+export const intervals = ["1", "5", "15", "60", "240", "D"] as const satisfies ReadonlyArray<Interval>
+
+/** Where a feed stands, and since when. */
+export interface Line {
+  readonly state: FeedState
+  readonly since_ms: number
+  /** Whether it was live before: the first connection is not a return. */
+  readonly returned: boolean
+}
+export const CONNECTING: Line = { state: { type: "connecting" }, since_ms: Date.now(), returned: false }
+
+/** The line after its state changed; the pause before each new attempt does not begin the wait anew. */
+export const entered = (line: Line, state: FeedState): Line => {
+  const waits = (type: FeedState["type"]): boolean => type === "lost" || type === "connecting"
+  const since_ms = waits(line.state.type) && waits(state.type) ? line.since_ms : Date.now()
+  // while it tries, why it was lost is what there is to tell
+  const told = state.type === "connecting" && line.state.type === "lost" ? line.state : state
+  return { state: told, since_ms, returned: line.returned || line.state.type === "live" }
+}
+
+export class Market {
+  readonly instruments: ReadonlyArray<Instrument>
+  readonly tiers: ReadonlyArray<RiskTier>
+  readonly instrument: Live<Instrument>
+  readonly interval = new Live<Interval>("1")
+  readonly line = new Live<Line>(CONNECTING)
+  readonly tickers = new Live<ReadonlyMap<string, Ticker>>(new Map())
+  readonly book = new Live<LocalBook | undefined>(undefined)
+  readonly trades = new Live<ReadonlyArray<PublicTrade>>([])
+  readonly pool = new Live<PoolData | undefined>(undefined)
+  readonly alert = new Live<AlertData | undefined>(undefined)
+  /** Told of each candle that changed. */
+  onCandles: (data: KlineData) => void = () => {}
+  /** When the last message came, by this machine's clock. */
+  heard_ms: number | undefined
+  /** How far the gateway's clock is ahead of this machine's, in ms. */
+  ahead_ms = 0
+  private readonly following: Following
+
+  constructor(instruments: ReadonlyArray<Instrument>, tiers: ReadonlyArray<RiskTier>, first: Instrument) {
+    this.instruments = instruments
+    this.tiers = tiers
+    this.instrument = new Live(first)
+    this.following = follow(this.topics(), (event) => this.take(event))
+  }
+
+  get symbol(): string {
+    return this.instrument.value.symbol
+  }
+  get ticker(): Ticker | undefined {
+    return this.tickers.value.get(this.symbol)
+  }
+  /** The gateway's time. */
+  now(): number {
+    return Date.now() + this.ahead_ms
+  }
+  ping(): Promise<number | undefined> {
+    return this.following.ping()
+  }
+
+  /** Shows another market. */
+  choose(instrument: Instrument): void {
+    if (instrument.symbol === this.symbol) return
+    this.instrument.set(instrument)
+    this.book.set(undefined)
+    this.trades.set([])
+    this.pool.set(undefined)
+    this.alert.set(undefined)
+    this.following.show(this.topics())
+  }
+  /** Shows candles of another length. */
+  chooseInterval(interval: Interval): void {
+    this.interval.set(interval)
+    this.following.show(this.topics())
+  }
+
+  private topics(): ReadonlyArray<string> {
+    const { symbol } = this
+    return [
+      printTopic({ kind: "orderbook", depth: DEPTH, symbol }),
+      printTopic({ kind: "kline", interval: this.interval.value, symbol }),
+      ...(["trade", "insurance_pool", "adl_alert"] as const).map((kind) => printTopic({ kind, symbol })),
+      // the choice of markets shows a price for each
+      ...this.instruments.map((each) => printTopic({ kind: "ticker", symbol: each.symbol }))
+    ]
+  }
+
+  private take(event: FeedEvent): void {
+    if (event.kind === "state") {
+      // what is not followed is not the market's book
+      if (event.state.type !== "live") this.book.touch()
+      return this.line.set(entered(this.line.value, event.state))
+    }
+    if (!("topic" in event) || !("server_ts_ms" in event)) return
+    this.heard_ms = Date.now()
+    this.ahead_ms = event.server_ts_ms - this.heard_ms
+    if (event.kind === "ticker") {
+      const { symbol } = event.data
+      return this.tickers.set(new Map([...this.tickers.value, [symbol, event.data]]))
+    }
+    if (!event.topic.endsWith(this.symbol)) return
+    switch (event.kind) {
+      case "orderbook":
+        return this.book.set(event.book)
+      case "trade": {
+        const newest = event.data.list.toReversed()
+        const known = event.data.type === "snapshot" ? [] : this.trades.value
+        return this.trades.set([...newest, ...known].slice(0, TRADES_MAX))
+      }
+      case "kline":
+        return this.onCandles(event.data)
+      case "insurance_pool":
+        return this.pool.set(event.data)
+      case "adl_alert":
+        return this.alert.set(event.data)
+    }
+  }
+}

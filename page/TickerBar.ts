@@ -1,0 +1,81 @@
+/** The market in figures, the choice of markets, and the time that is left to the next funding. */
+import type { Ticker } from "../src/domain/Market.ts"
+import { fact, h, place, rows, setAttribute, setClass, setText } from "./Dom.ts"
+import * as Format from "./Format.ts"
+import { drawn, onFrame } from "./Frame.ts"
+import type { Market } from "./Market.ts"
+
+/** How often the countdown is drawn, in ms. */
+const COUNTDOWN_MS = 1_000
+
+const choice = (market: Market): void => {
+  const show = rows(
+    place("markets"),
+    ({ symbol }: { readonly symbol: string }) => symbol,
+    ({ symbol }) => {
+      const price = h("span", { class: "number" })
+      const instrument = market.instruments.find((each) => each.symbol === symbol)!
+      const places = Format.placesOf(instrument.price_filter.tick_size)
+      const element = h(
+        "button",
+        { type: "button", class: "market", onclick: () => market.choose(instrument) },
+        h("span", {}, symbol),
+        price
+      )
+      return {
+        element,
+        show: () => {
+          const ticker = market.tickers.value.get(symbol)
+          setText(price, ticker === undefined ? "–" : Format.grouped(ticker.last_price, places))
+          setClass(price, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
+          setAttribute(element, "aria-pressed", String(market.symbol === symbol))
+        }
+      }
+    }
+  )
+  drawn([market.tickers, market.instrument], () => show(market.instruments))
+}
+
+const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker: Ticker, places: number) => string]> = [
+  ["Mark", "What positions are judged by", (t, places) => Format.grouped(t.mark_price, places)],
+  ["Index", "Price of the underlying", (t, places) => Format.grouped(t.index_price, places)],
+  ["24 h", "Change over 24 hours", (t) => Format.percent(t.price_24h_pcnt, 2)],
+  ["High", "Highest of 24 hours", (t, places) => Format.grouped(t.high_price_24h, places)],
+  ["Low", "Lowest of 24 hours", (t, places) => Format.grouped(t.low_price_24h, places)],
+  ["Turnover", "Of 24 hours, in USDC", (t) => Format.grouped(t.turnover_24h, 0)],
+  ["Open interest", "In the base asset", (t) => Format.grouped(t.open_interest, 3)]
+]
+
+export const mount = (market: Market): void => {
+  choice(market)
+  const bar = place("ticker")
+  const last = fact("Last", "Price of the last trade")
+  last.element.classList.add("last")
+  const cells = figures.map(([label, hint, of]) => ({ ...fact(label, hint), of }))
+  const funding = fact("Funding", "Predicted rate, paid by longs to shorts if positive, and the time left")
+  bar.append(last.element, ...cells.map(({ element }) => element), funding.element)
+  let before = ""
+
+  const countdown = (): void => {
+    const { ticker } = market
+    const left = ticker === undefined ? "–" : Format.span(ticker.next_funding_time_ms - market.now())
+    setText(funding.value, ticker === undefined ? "–" : `${Format.percent(ticker.funding_rate, 4)} in ${left}`)
+  }
+  drawn([market.tickers, market.instrument], () => {
+    const { ticker } = market
+    const places = Format.placesOf(market.instrument.value.price_filter.tick_size)
+    for (const { of, value } of cells) setText(value, ticker === undefined ? "–" : of(ticker, places))
+    const price = ticker === undefined ? "–" : Format.grouped(ticker.last_price, places)
+    setText(last.value, price)
+    const trade = market.trades.value[0]
+    setClass(last.value, "up", trade?.side === "Buy")
+    setClass(last.value, "down", trade?.side === "Sell")
+    const change = cells[2]!.value
+    setClass(change, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
+    setClass(change, "up", ticker !== undefined && /^0?\.?0*[1-9]/u.test(ticker.price_24h_pcnt))
+    if (price !== before) document.title = `${price} ${market.symbol} · Gateway`
+    before = price
+    countdown()
+  })
+  setInterval(() => onFrame(countdown), COUNTDOWN_MS)
+}

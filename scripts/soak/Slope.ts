@@ -1,0 +1,35 @@
+/** How steadily a figure grows: the slope of its samples over time, with the interval in which it lies. */
+
+export interface Sample {
+  readonly at_ms: number
+  readonly value: number
+}
+export interface Slope {
+  readonly per_hour: number
+  /** Half of the interval of 95 %. */
+  readonly plus_minus: number
+}
+
+const HOUR_MS = 3_600_000
+/** Stretches of equal length whose means are compared: neighbouring samples are alike, stretches hardly are. */
+const STRETCHES = 10
+/** 97.5 % of Student's t, by degrees of freedom from 1. */
+const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306]
+
+const mean = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Least squares over the means of ten stretches, of fewer where there are fewer samples; at least three samples. */
+export const slopeOf = (samples: ReadonlyArray<Sample>): Slope => {
+  const count = Math.min(STRETCHES, samples.length)
+  if (count < 3) throw new Error(`three samples make a slope; there are ${samples.length}`)
+  const points = Array.from({ length: count }, (_, i) => {
+    const some = samples.slice(Math.floor((i * samples.length) / count), Math.floor(((i + 1) * samples.length) / count))
+    return { x: mean(some.map(({ at_ms }) => at_ms)) / HOUR_MS, y: mean(some.map(({ value }) => value)) }
+  })
+  const [x0, y0] = [mean(points.map(({ x }) => x)), mean(points.map(({ y }) => y))]
+  const spread = points.reduce((sum, { x }) => sum + (x - x0) ** 2, 0)
+  const per_hour = points.reduce((sum, { x, y }) => sum + (x - x0) * (y - y0), 0) / spread
+  const left = points.reduce((sum, { x, y }) => sum + (y - y0 - per_hour * (x - x0)) ** 2, 0)
+  const plus_minus = STUDENT[count - 3]! * Math.sqrt(left / (count - 2) / spread)
+  return { per_hour, plus_minus }
+}

@@ -1,0 +1,90 @@
+/**
+ * What the backend tells of itself, as Prometheus reads it: in a process of its own over METRICS_PORT, beside a gateway in
+ * that gateway's /metrics. Names and meanings are in one table, which docs/operations.md repeats word by word.
+ */
+import { Context, Effect, Metric, type Scope } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+
+export const catalogue = {
+  backend_journal_commit_seconds: "commit of a turn's commands to the journal, durable when it ends",
+  backend_turn_seconds: "a turn: applying its commands and committing them",
+  backend_turn_commands: "commands of a turn, which one commit makes durable",
+  backend_snapshot_seconds: "taking a snapshot, beside the turns",
+  backend_snapshot_failures_total: "snapshots that could not be taken",
+  backend_queue_commands: "commands that wait for their turn",
+  backend_head_seq: "seq of the newest event",
+  backend_failed: "1: a turn could not be made durable; the backend takes nothing more and is to be started again",
+  backend_disk_full: "1: less than 32 MiB are free, and commands are refused",
+  backend_fee_account: "balance of the fee account, in quote units",
+  backend_heap_used_bytes: "heap in use of the thread",
+  backend_eventloop_delay_seconds: "longest delay of the thread's event loop in the last ten seconds"
+}
+type Name = keyof typeof catalogue
+
+/** Upper ends of the classes of durations, in seconds, and of counts. */
+const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
+/** Length of the windows in which the delay of the event loop is measured, and its resolution, in ms. */
+const WINDOW_MS = 10_000
+const RESOLUTION_MS = 20
+
+export interface BackendMetrics {
+  readonly commit: (seconds: number) => void
+  readonly turn: (commands: number, seconds: number) => void
+  readonly snapshot: (seconds: number) => void
+  readonly noSnapshot: () => void
+  /** A number that is read when somebody asks. */
+  readonly gauge: (name: Name, read: () => number) => void
+  readonly text: () => string
+}
+
+export const make: Effect.Effect<BackendMetrics, never, Scope.Scope> = Effect.gen(function* () {
+  const context = Context.make(Metric.MetricRegistry, new Map()) as Context.Context<never>
+  const histogram = (name: Name, boundaries: ReadonlyArray<number>) => {
+    const metric = Metric.histogram(name, { description: catalogue[name], boundaries })
+    metric.valueUnsafe(context)
+    return (value: number) => metric.updateUnsafe(value, context)
+  }
+  const gauge: BackendMetrics["gauge"] = (name, read) => {
+    const hooks = { get: () => ({ value: read() }), update: () => {}, modify: () => {} }
+    Metric.registerUnsafe(Metric.gauge(name, { description: catalogue[name] }), context, hooks)
+  }
+  const failures = Metric.counter("backend_snapshot_failures_total", {
+    description: catalogue.backend_snapshot_failures_total,
+    incremental: true
+  })
+  failures.valueUnsafe(context)
+
+  const monitor = yield* Effect.acquireRelease(
+    Effect.sync(() => monitorEventLoopDelay({ resolution: RESOLUTION_MS })),
+    (monitor) => Effect.sync(() => void monitor.disable())
+  )
+  let delay = 0
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      monitor.enable()
+      return setInterval(() => {
+        delay = Math.max(0, monitor.max / 1e6 - RESOLUTION_MS) / 1e3
+        monitor.reset()
+      }, WINDOW_MS).unref()
+    }),
+    (timer) => Effect.sync(() => clearInterval(timer))
+  )
+  gauge("backend_eventloop_delay_seconds", () => delay)
+  gauge("backend_heap_used_bytes", () => process.memoryUsage().heapUsed)
+
+  const turnSeconds = histogram("backend_turn_seconds", SECONDS)
+  const turnCommands = histogram("backend_turn_commands", COUNTS)
+  return {
+    commit: histogram("backend_journal_commit_seconds", SECONDS),
+    turn: (commands, seconds) => {
+      turnCommands(commands)
+      turnSeconds(seconds)
+    },
+    snapshot: histogram("backend_snapshot_seconds", SECONDS),
+    noSnapshot: () => failures.updateUnsafe(1, context),
+    gauge,
+    text: () => PrometheusMetrics.formatUnsafe(context)
+  }
+})

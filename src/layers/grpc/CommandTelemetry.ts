@@ -1,0 +1,60 @@
+/**
+ * What commands came to: counted by their kind and outcome, timed, and told as spans where somebody wants them. Commands
+ * share one stream, so a span has no metadata to travel in: both sides know the command by its `command_id`.
+ */
+import { Clock, Effect, Exit, type Fiber, Option } from "effect"
+import { type Counter, CurrentMeter } from "../../services/Meter.ts"
+import type { Command, CommandAck, SubmitError } from "../../services/Sequencer.ts"
+import * as Tracing from "../../services/Tracing.ts"
+
+type Result = Exit.Exit<CommandAck, SubmitError>
+
+const WORDS: { readonly [T in SubmitError["_tag"]]: string } = {
+  CommandRefused: "refused",
+  SequencerUnavailable: "unavailable",
+  OutcomeUnknown: "unknown",
+  SequencerFault: "fault"
+}
+const ACKNOWLEDGED = "acknowledged"
+
+const outcomeOf = (result: Result): string =>
+  Option.match(Exit.findErrorOption(result), { onNone: () => ACKNOWLEDGED, onSome: ({ _tag }) => WORDS[_tag] })
+
+/** Begins to follow a command of a fiber; the returned function is told its outcome. */
+export const make = Effect.gen(function* () {
+  const clock = yield* Clock.Clock
+  const meter = yield* CurrentMeter
+  const tracer = yield* Tracing.CurrentTracer
+  const durations = meter.histogram("gateway_command_duration_seconds", {})
+  const counters = new Map<string, Counter>()
+  const count = (command: string, outcome: string): void => {
+    const name = `${command} ${outcome}`
+    let counter = counters.get(name)
+    if (counter === undefined) {
+      counter = meter.counter("gateway_commands_total", { command, outcome })
+      counters.set(name, counter)
+    }
+    counter.add()
+  }
+
+  return (
+    fiber: Fiber.Fiber<unknown, unknown>,
+    { body: { type }, command_id }: Command
+  ): ((result: Result) => void) => {
+    const began = performance.now()
+    const span =
+      tracer &&
+      Tracing.beginIn(fiber, tracer, "Sequencer.submit", "client", clock.currentTimeNanosUnsafe(), {
+        command: type,
+        command_id
+      })
+    return (result) => {
+      const outcome = outcomeOf(result)
+      count(type, outcome)
+      durations.observe((performance.now() - began) / 1_000)
+      if (span === undefined) return
+      span.attribute("outcome", outcome)
+      Tracing.end(span, clock.currentTimeNanosUnsafe(), outcome === ACKNOWLEDGED ? undefined : outcome)
+    }
+  }
+})

@@ -1,0 +1,72 @@
+/** What the process costs, told by the names that Prometheus' own clients use. */
+import { Effect, Layer } from "effect"
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { CurrentMeter } from "../../services/Meter.ts"
+
+/** Length of the windows in which the delay of the event loop is measured, in ms. */
+const WINDOW_MS = 10_000
+const RESOLUTION_MS = 20
+const QUANTILES = [0.5, 0.99, 1]
+const FDS = "/proc/self/fd"
+
+/** Open files; 0 where the system does not tell. */
+const openFiles = (): number => {
+  try {
+    // newer kernels tell the number; a list of a hundred thousand would take its time
+    return statSync(FDS).size || readdirSync(FDS).length
+  } catch {
+    return 0
+  }
+}
+
+/** How many there may be. */
+const openFilesMax = (): number => {
+  try {
+    return Number(/^Max open files\s+(\d+)/mu.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 0)
+  } catch {
+    return 0
+  }
+}
+
+export const layer: Layer.Layer<never> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const meter = yield* CurrentMeter
+    meter.gauge("process_cpu_seconds_total", {}, () => {
+      const { system, user } = process.cpuUsage()
+      return (system + user) / 1e6
+    })
+    meter.gauge("process_resident_memory_bytes", {}, () => process.memoryUsage.rss())
+    meter.gauge("nodejs_heap_used_bytes", {}, () => process.memoryUsage().heapUsed)
+    meter.gauge("process_open_fds", {}, openFiles)
+    const filesMax = openFilesMax()
+    meter.gauge("process_max_fds", {}, () => filesMax)
+    meter.gauge("process_start_time_seconds", {}, () => performance.timeOrigin / 1_000)
+
+    // the newest whole window
+    let delays = QUANTILES.map(() => 0)
+    QUANTILES.forEach((quantile, i) => {
+      meter.gauge("nodejs_eventloop_delay_seconds", { quantile: String(quantile) }, () => delays[i]!)
+    })
+    yield* Effect.acquireRelease(
+      Effect.sync(() => {
+        const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+        monitor.enable()
+        const timer = setInterval(() => {
+          // the monitor tells the time between two of its ticks
+          delays = QUANTILES.map(
+            (quantile) => Math.max(0, monitor.percentile(quantile * 100) / 1e6 - RESOLUTION_MS) / 1e3
+          )
+          monitor.reset()
+        }, WINDOW_MS)
+        timer.unref()
+        return { monitor, timer }
+      }),
+      ({ monitor, timer }) =>
+        Effect.sync(() => {
+          clearInterval(timer)
+          monitor.disable()
+        })
+    )
+  })
+)

@@ -1,0 +1,58 @@
+/**
+ * Traces and logs for a collector, where a setting names one: spans for {@link CurrentTracer}, and every log line besides
+ * the console. Without the setting there is nothing of it.
+ */
+import { Effect, Layer, Logger, Redacted } from "effect"
+import { OtlpResource } from "effect/observability"
+import { CurrentTracer } from "../../services/Tracing.ts"
+import type { Settings } from "../Settings.ts"
+import * as OtlpExporter from "./OtlpExporter.ts"
+import * as OtlpLogger from "./OtlpLogger.ts"
+import * as OtlpTracer from "./OtlpTracer.ts"
+
+const SCOPE = { name: "trading-gateway" }
+
+/** A value as it is meant; one that is not percent-encoded stands for itself. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** `name=value,name=value`, values percent-encoded. Source: OpenTelemetry, OTLP exporter configuration. */
+export const headersOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text.split(",").flatMap((pair) => {
+      const at = pair.indexOf("=")
+      return at === -1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())]]
+    })
+  )
+
+export const layer = (settings: Settings): Layer.Layer<never> => {
+  const { otlpEndpoint, otlpHeaders, otlpServiceName } = settings
+  if (otlpEndpoint === undefined) return Layer.empty
+  const base = Redacted.value(otlpEndpoint).replace(/\/+$/u, "")
+  const headers = {
+    "content-type": "application/json",
+    ...(otlpHeaders === undefined ? {} : headersOf(Redacted.value(otlpHeaders)))
+  }
+  const resource = OtlpResource.make({ serviceName: otlpServiceName })
+  const traces = OtlpExporter.make({
+    url: `${base}/v1/traces`,
+    signal: "traces",
+    headers,
+    message: (spans) => ({ resourceSpans: [{ resource, scopeSpans: [{ scope: SCOPE, spans }] }] })
+  })
+  const logs = OtlpExporter.make({
+    url: `${base}/v1/logs`,
+    signal: "logs",
+    headers,
+    message: (logRecords) => ({ resourceLogs: [{ resource, scopeLogs: [{ scope: SCOPE, logRecords }] }] })
+  })
+  return Layer.mergeAll(
+    Layer.effect(CurrentTracer, Effect.map(traces, OtlpTracer.make)),
+    Logger.layer([Effect.map(logs, OtlpLogger.make)], { mergeWithExisting: true })
+  )
+}
