@@ -79,9 +79,3 @@ export const make = async (): Promise<Key> => {
   localStorage.setItem(SEED, seed)
   return seedKey(seed)
 }
-
-/** Destroys the key: whoever has money behind it loses it. */
-export const forget = async (): Promise<void> => {
-  localStorage.removeItem(SEED)
-  await inStore("readwrite", (store) => store.delete(SLOT)).catch(() => undefined)
-}

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Redacted } from "effect"
 import { isNatsInstalled, NatsServer } from "../../test/doubles/NatsServer.ts"
-import * as Postgres from "../../test/doubles/PostgresServer.ts"
+import { PostgresServer } from "../../test/doubles/PostgresServer.ts"
 import { ended, isInstalled, isRedisInstalled, RedisServer } from "../../test/doubles/RedisServer.ts"
 import { startBackend } from "../../test/e2e/BackendProcess.ts"
 import { freePort, type GatewayProcess, startGateway } from "../GatewayProcess.ts"
@@ -85,7 +85,7 @@ export const start = async (options: {
       LOG_LEVEL: "error"
     }
     const [postgres, redis, nats] = await Promise.all([
-      kept(Postgres.start(), ({ stop }) => stop()),
+      kept(PostgresServer.start(), (postgres) => postgres.remove()),
       kept(startRedis(), (redis) => redis.remove()),
       kept(NatsServer.start(), (nats) => nats.kill()),
       kept(startBackend({ dataDir: backendDir, port: backendPort, env: backendEnv }), ({ kill }) => kill())

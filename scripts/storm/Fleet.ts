@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Redacted } from "effect"
-import * as PostgresServer from "../../test/doubles/PostgresServer.ts"
+import { isThere, PostgresServer, urlOf } from "../../test/doubles/PostgresServer.ts"
 import { isRedisInstalled, RedisServer } from "../../test/doubles/RedisServer.ts"
 import { startBackend } from "../../test/e2e/BackendProcess.ts"
 import { freePort, type GatewayProcess, startGateway } from "../GatewayProcess.ts"
@@ -14,7 +14,7 @@ export interface Fleet {
 }
 
 /** Whether its programs are installed. */
-export const isPossible = PostgresServer.isThere && isRedisInstalled
+export const isPossible = isThere && isRedisInstalled
 
 /** Time that a start may take on a busy machine, in ms. */
 const START_MS = 180_000
@@ -30,7 +30,7 @@ export const startFleet = async (count: number, env: Readonly<Record<string, str
   }
   try {
     const postgres = await PostgresServer.start()
-    ends.push(postgres.stop)
+    ends.push(() => postgres.remove())
     const redis = await RedisServer.start()
     ends.push(() => redis.remove())
     const port = await freePort()
@@ -49,7 +49,7 @@ export const startFleet = async (count: number, env: Readonly<Record<string, str
           BACKEND: "grpc",
           SEQUENCER_URL: `127.0.0.1:${port}`,
           BACKEND_SECRET: SECRET,
-          DATABASE_URL: PostgresServer.urlOf("public", postgres.port),
+          DATABASE_URL: urlOf("public", postgres.port),
           REDIS_URL: Redacted.value(redis.url),
           JWT_SIGNING_KEY: "5a".repeat(32),
           LOG_LEVEL: "error",

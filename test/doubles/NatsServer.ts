@@ -39,6 +39,13 @@ export class NatsServer {
       }
     }
   }
+  /** Neither answers nor ends. */
+  hang(): void {
+    this.child!.kill("SIGSTOP")
+  }
+  goOn(): void {
+    this.child!.kill("SIGCONT")
+  }
   /** Ends it, and its data with it. */
   async kill(): Promise<void> {
     await ended(this.child!)

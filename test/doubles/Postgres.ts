@@ -6,9 +6,12 @@ import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
-import * as PostgresServer from "./PostgresServer.ts"
+import { isThere, PostgresServer, START_MS, urlOf } from "./PostgresServer.ts"
 
-export const { isThere } = PostgresServer
+export { isThere }
+
+/** A busy machine may keep a server from answering for long, in ms. */
+const SILENCE_MS = 20_000
 
 /** Deletes every row of a schema but what tells which tables there are. */
 const EMPTY = `DO $$ DECLARE name TEXT; BEGIN
@@ -28,22 +31,22 @@ export interface Throwaway {
 
 /** Runs a server for the tests of this file. */
 export const throwaway = (): Throwaway => {
-  let running: PostgresServer.Running | undefined
+  let running: PostgresServer | undefined
   if (isThere) {
     beforeAll(async () => {
       running = await PostgresServer.start()
-    }, PostgresServer.START_MS)
-    afterAll(() => running?.stop())
+    }, START_MS)
+    afterAll(() => running?.remove())
   }
   const port = () => running!.port
-  const url: Throwaway["url"] = (schema, at = port()) => PostgresServer.urlOf(schema, at)
+  const url: Throwaway["url"] = (schema, at = port()) => urlOf(schema, at)
   const client: Throwaway["client"] = (schema) =>
     Layer.unwrap(
       Effect.sync(() =>
         Layer.effectDiscard(
           Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`CREATE SCHEMA IF NOT EXISTS ${schema}`))
         ).pipe(
-          Layer.provideMerge(NodePostgres.layer({ url: Redacted.make(url(schema)) })),
+          Layer.provideMerge(NodePostgres.layer({ url: Redacted.make(url(schema)), silence_ms: SILENCE_MS })),
           // connections live in the time of the machine, whatever the test does to its own
           Layer.provide(Layer.succeed(Clock.Clock, Clock.Clock.defaultValue()))
         )

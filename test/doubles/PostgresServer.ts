@@ -1,8 +1,9 @@
-/** A PostgreSQL with its own data directory on a free port of the loopback, for tests and scripts. */
-import { execFileSync, spawn } from "node:child_process"
-import { chownSync, mkdtempSync, rmSync } from "node:fs"
+/** A PostgreSQL of its own: a data directory that is thrown away, a free port on the loopback, and what may befall it. */
+import { execFile, execFileSync, spawn } from "node:child_process"
+import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { promisify } from "node:util"
 import { freePort } from "../../scripts/GatewayProcess.ts"
 import { binaries } from "./PostgresBinaries.ts"
 
@@ -21,9 +22,9 @@ const owner = (): { readonly uid: number; readonly gid: number } | undefined => 
 
 export const isThere = folder !== undefined
 
-/** A server that runs, with a data directory of its own. */
-export interface Running {
+interface Running {
   readonly port: number
+  readonly pid: number
   readonly stop: () => Promise<void>
 }
 
@@ -65,36 +66,74 @@ const serve = async (data: string, port: number): Promise<Running | undefined> =
     child.kill("SIGQUIT")
     await ended
   }
-  if (serves) return { port, stop }
+  if (serves) return { port, pid: child.pid!, stop }
   process.off("exit", end)
   if (/Address already in use/u.test(said)) return undefined
   throw new Error(`PostgreSQL did not start:\n${said}`)
 }
 
-/** Makes a data directory and serves it; `stop` removes it. */
-export const start = async (): Promise<Running> => {
+/** A new data directory. */
+const initialize = async (): Promise<string> => {
   const data = mkdtempSync(join(tmpdir(), "postgres-"))
   const user = owner()
   if (user !== undefined) chownSync(data, user.uid, user.gid)
-  execFileSync(
-    join(folder!, "initdb"),
-    ["-D", data, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"],
-    {
-      ...user,
-      stdio: "ignore",
-      cwd: "/"
-    }
-  )
-  for (let tries = 1; tries <= TRIES_MAX; tries++) {
-    const running = await serve(data, await freePort())
-    if (running === undefined) continue
-    const stop = async () => {
-      await running.stop()
-      rmSync(data, { recursive: true, force: true })
-    }
-    return { port: running.port, stop }
+  const options = ["-D", data, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"]
+  await promisify(execFile)(join(folder!, "initdb"), options, { ...user, cwd: "/" })
+  return data
+}
+
+/** The processes that a server has started for its clients and for itself. */
+const childrenOf = (pid: number): ReadonlyArray<number> =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)
+
+export class PostgresServer {
+  private data: string
+  private running: Running
+  private constructor(data: string, running: Running) {
+    this.data = data
+    this.running = running
   }
-  throw new Error("no free port for PostgreSQL")
+  static async start(): Promise<PostgresServer> {
+    const data = await initialize()
+    for (let tries = 1; tries <= TRIES_MAX; tries++) {
+      const running = await serve(data, await freePort())
+      if (running !== undefined) return new PostgresServer(data, running)
+    }
+    throw new Error("no free port for PostgreSQL")
+  }
+  get port(): number {
+    return this.running.port
+  }
+  /** Serves again, on the port that it had. */
+  async begin(): Promise<void> {
+    const running = await serve(this.data, this.port)
+    if (running === undefined) throw new Error("the port of PostgreSQL is taken")
+    this.running = running
+  }
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void> {
+    return this.running.stop()
+  }
+  /** What it kept is gone: it begins with an empty directory. */
+  async forget(): Promise<void> {
+    rmSync(this.data, { recursive: true, force: true })
+    this.data = await initialize()
+  }
+  private signal(signal: NodeJS.Signals): void {
+    // those who serve clients are processes of their own, which answer while the first one stands still
+    for (const pid of [this.running.pid, ...childrenOf(this.running.pid)]) process.kill(pid, signal)
+  }
+  /** Neither answers nor ends. */
+  hang(): void {
+    this.signal("SIGSTOP")
+  }
+  goOn(): void {
+    this.signal("SIGCONT")
+  }
+  async remove(): Promise<void> {
+    await this.kill()
+    rmSync(this.data, { recursive: true, force: true })
+  }
 }
 
 /** Address of a schema of a server that listens on this port. */

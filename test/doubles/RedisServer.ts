@@ -43,13 +43,17 @@ export class RedisServer {
   private child: ChildProcess | undefined
   readonly port: number
   private readonly keeps: boolean
+  private readonly env: Readonly<Record<string, string>>
   private readonly directory = mkdtempSync(join(tmpdir(), "redis-"))
-  constructor(port: number, keeps: boolean) {
+  constructor(port: number, keeps: boolean, env: Readonly<Record<string, string>>) {
     this.port = port
     this.keeps = keeps
+    this.env = env
   }
-  static async start(options: { readonly keeps?: boolean } = {}): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), options.keeps ?? false)
+  static async start(
+    options: { readonly keeps?: boolean; readonly env?: Readonly<Record<string, string>> } = {}
+  ): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), options.keeps ?? false, options.env ?? {})
     await server.begin()
     return server
   }
@@ -60,6 +64,7 @@ export class RedisServer {
   async begin(): Promise<void> {
     const flags = ["--save", "", "--appendonly", this.keeps ? "yes" : "no", "--dir", this.directory]
     this.child = spawn("redis-server", ["--port", String(this.port), "--bind", "127.0.0.1", ...flags], {
+      env: { ...process.env, ...this.env },
       stdio: "ignore"
     })
     for (let i = 0; ; i++) {

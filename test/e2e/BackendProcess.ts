@@ -7,12 +7,17 @@ import { fileURLToPath } from "node:url"
 const root = fileURLToPath(new URL("../..", import.meta.url))
 const mainOf = (home: string): string => join(home, "src/backend/main.ts")
 
-/** Time a start may take, in ms. */
+/** Time a start may take unless the caller says otherwise, in ms. */
 const READY_MS = 20_000
 
 export interface BackendProcess {
+  readonly pid: number
+  /** Resolves when it has ended, by whatever hand. */
+  readonly ended: Promise<void>
   /** Holds it still, its connections open. */
   readonly freeze: () => void
+  /** Lets it go on. */
+  readonly thaw: () => void
   readonly kill: () => Promise<void>
 }
 
@@ -31,8 +36,11 @@ export const startBackend = async (options: {
   readonly port: number
   /** The folder that the program stands in; default: this project. */
   readonly home?: string
+  /** Time that it may take, in ms. */
+  readonly ready_ms?: number
   readonly env?: Readonly<Record<string, string>>
 }): Promise<BackendProcess> => {
+  const ready_ms = options.ready_ms ?? READY_MS
   const child = spawn(process.execPath, [mainOf(options.home ?? root)], {
     env: {
       ...process.env,
@@ -46,16 +54,19 @@ export const startBackend = async (options: {
     stdio: ["ignore", "ignore", "inherit"]
   })
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  for (const deadline = Date.now() + READY_MS; !(await listens(options.port));) {
+  for (const deadline = Date.now() + ready_ms; !(await listens(options.port));) {
     if (child.exitCode !== null) throw new Error(`the backend ended with ${child.exitCode}`)
     if (Date.now() > deadline) {
       child.kill("SIGKILL")
-      throw new Error(`the backend did not listen in ${READY_MS} ms`)
+      throw new Error(`the backend did not listen in ${ready_ms} ms`)
     }
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   return {
+    pid: child.pid!,
+    ended,
     freeze: () => void child.kill("SIGSTOP"),
+    thaw: () => void child.kill("SIGCONT"),
     kill: async () => {
       child.kill("SIGKILL")
       await ended

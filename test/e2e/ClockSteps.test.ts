@@ -2,44 +2,35 @@
  * A gateway whose machine's clock is set forward and back by an hour (libfaketime): no nonce is taken twice, no token is good
  * outside its life, and limits go by the time that passes.
  */
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
-import { isInstalled } from "../doubles/RedisServer.ts"
 import { apiKeyHeaders, call, eventually, login, newKeys } from "./Exchange.ts"
+import { fakeTime, isFakeTimeInstalled, shownBy } from "./FakeTime.ts"
 
 const HOUR_S = 3_600
 const LIMIT = 5
 const ME = "/api/v1/user/me"
 
-describe.skipIf(!isInstalled("faketime"))("a clock that is set", () => {
+describe.skipIf(!isFakeTimeInstalled)("a clock that is set", () => {
   const folder = mkdtempSync(join(tmpdir(), "clock-"))
-  const offset = join(folder, "offset")
+  const clock = isFakeTimeInstalled ? fakeTime(folder, "gateway") : undefined
   let gateway: GatewayProcess
-  /** The time that the gateway goes by. */
-  const shown = async () => Date.parse((await fetch(`${gateway.url}/health`)).headers.get("date") ?? "")
+  const shown = () => shownBy(gateway)
   /** Sets its clock, and waits until it shows that. */
   const set = async (by_s: number) => {
-    // at once: the gateway reads it whenever it asks for the time
-    writeFileSync(`${offset}.next`, by_s < 0 ? `${by_s}\n` : `+${by_s}\n`)
-    renameSync(`${offset}.next`, offset)
+    clock!.set(by_s)
     const isThere = (at: number) => Math.abs(at - Date.now() - by_s * 1_000) < HOUR_S * 500
     await eventually(`the clock ${by_s} s off`, shown, isThere, 25_000)
   }
 
   beforeAll(async () => {
-    writeFileSync(offset, "+0\n")
-    const library = execFileSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], { encoding: "utf8" }).trim()
     gateway = await startGateway({
       dataDir: join(folder, "data"),
       env: {
-        LD_PRELOAD: library,
-        FAKETIME_TIMESTAMP_FILE: offset,
-        FAKETIME_NO_CACHE: "1",
-        FAKETIME_DONT_FAKE_MONOTONIC: "1",
+        ...clock!.env,
         SIM_MAKER: "off",
         LOG_LEVEL: "error",
         RATE_PUBLIC: String(LIMIT),

@@ -51,7 +51,7 @@ export interface Endpoint {
 
 /** First and longest pause between two attempts to connect, in ms; each is jittered by a fifth. */
 export const RECONNECT_MS_MIN = 100
-export const RECONNECT_MS_MAX = 2000
+export const RECONNECT_MS_MAX = 500
 /** A stream whose heartbeat is this late is given up. Source: contract 8.4. */
 export const SILENCE_MS_MAX = 5000
 /** A message holds a whole step at least; a liquidation may be large. */

@@ -4,6 +4,10 @@
  * Every command given to `submit` is told exactly one outcome: the sequencer's answer, *refused* (it was never written,
  * so it was surely not sequenced), or *unknown* (it was written and its stream was lost, or its time ran out). A written
  * command is never written again; one that was not goes to the next stream while its time lasts. Source: contract 8.3.
+ *
+ * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
+ * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
+ * always tried (contract 8.4).
  */
 import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
 import {
@@ -23,6 +27,8 @@ export const MESSAGE_COMMANDS_MAX = 1024
 export const DEADLINE_MS = 2000
 /** How often deadlines are looked at; an outcome is at most this late. */
 export const DEADLINE_STEP_MS = 50
+/** Without a stream for so long, commands are refused at once. */
+export const ABSENT_MS_MAX = 1000
 
 export type Outcome =
   | CommandResult["outcome"]
@@ -37,6 +43,8 @@ interface Pending {
   readonly command: Command
   readonly done: (outcome: Outcome) => void
   readonly due: number
+  /** When it was written, by the process's own clock. */
+  written_ms: number
   state: "waiting" | "written" | "done"
   /** The next command that was written under the same command_id; answers come in the order of writing. */
   twin: Pending | undefined
@@ -68,6 +76,14 @@ export class CommandStream {
   private closed = false
   private failures = 0
   private batch = 0
+  /** Since when there is no stream; infinite while there is one. */
+  private absentSince = performance.now()
+  /** When the last answer came. */
+  private answered_ms = 0
+  /** Whether a written command's time ran out, and nothing has been answered since it was written, on any stream. */
+  private stuck = false
+  /** The command that is tried while the others are refused. */
+  private trial: Pending | undefined
 
   /** `onLost` is called when a stream that stood is gone, and a new one is opened. */
   constructor(channel: Channel, onLost: () => void = () => {}) {
@@ -94,13 +110,19 @@ export class CommandStream {
       done({ $case: "unavailable", cause })
       return () => {}
     }
+    if (this.isResting(command)) {
+      done({ $case: "unavailable", cause: "the sequencer does not answer" })
+      return () => {}
+    }
     const pending: Pending = {
       command,
       done,
       due: performance.now() + DEADLINE_MS,
+      written_ms: 0,
       state: "waiting",
       twin: undefined
     }
+    if (this.isDoubtful()) this.trial = pending
     this.pending++
     this.deadlines.push(pending)
     this.waiting.push(pending)
@@ -108,6 +130,15 @@ export class CommandStream {
     return () => {
       if (pending.state === "waiting") this.finish(pending, { $case: "unavailable", cause: "withdrawn" })
     }
+  }
+
+  /** Whether a command would most likely wait in vain. */
+  private isDoubtful(): boolean {
+    return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
+  }
+  private isResting({ command }: Command): boolean {
+    if (command?.$case === "cancel_order" || command?.$case === "cancel_all" || !this.isDoubtful()) return false
+    return this.trial !== undefined && this.trial.state !== "done"
   }
 
   /** Ends the stream. What was written and not answered is unknown, the rest is refused. */
@@ -136,10 +167,12 @@ export class CommandStream {
         metadata()
       )
       this.call = call
+      this.absentSince = Infinity
       this.blocked = false
       const lost = (error: ServiceError | undefined) => {
         if (this.call !== call) return
         this.call = undefined
+        this.absentSince = performance.now()
         this.settle(error)
         if (this.closed) return
         this.onLost()
@@ -153,6 +186,8 @@ export class CommandStream {
       })
       call.on("data", (response: SubmitStreamResponse) => {
         this.failures = 0
+        this.answered_ms = performance.now()
+        this.stuck = false
         for (const result of response.results) this.answer(result)
       })
       this.schedule()
@@ -182,6 +217,7 @@ export class CommandStream {
         const pending = waiting[next++]!
         if (pending.state !== "waiting") continue
         pending.state = "written"
+        pending.written_ms = performance.now()
         commands.push(pending.command)
         this.remember(pending)
       }
@@ -233,7 +269,10 @@ export class CommandStream {
         if (pending.due > now) break
         // A written one stays remembered, so that a late answer finds its place before its twin's.
         const written = pending.state === "written"
-        if (written) this.overdue++
+        if (written) {
+          this.overdue++
+          this.stuck ||= this.answered_ms < pending.written_ms
+        }
         const cause = "the sequencer was not reached in time"
         this.finish(pending, written ? { $case: "unknown" } : { $case: "unavailable", cause })
       }

@@ -10,6 +10,7 @@ import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope 
 import { createClient, ErrorReply } from "redis"
 import * as Breaker from "../../services/Breaker.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
+import { within } from "../Patience.ts"
 
 /** How long a command may take. */
 const COMMAND_TIMEOUT = Duration.millis(500)
@@ -76,8 +77,10 @@ const classify = (exit: Exit.Exit<unknown, Redis.RedisError>): CircuitBreaker.Ou
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const timeout = Duration.fromInputUnsafe(options.command_timeout ?? COMMAND_TIMEOUT)
-  const within = (limit: Duration.Duration) =>
-    Effect.timeoutOrElse({ duration: limit, orElse: () => refused("Redis does not answer") })
+  const inTime =
+    (limit: Duration.Duration) =>
+    <A>(effect: Effect.Effect<A, Redis.RedisError>) =>
+      within(Duration.toMillis(limit), effect, () => failed(new Error("Redis does not answer")))
   const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(FAILURES_MAX),
     openDuration: OPEN_FOR
@@ -102,12 +105,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
       }),
       (client) => Effect.sync(() => client.isOpen && client.destroy())
     )
-    const beat = asked(() => client.ping()).pipe(within(Duration.times(timeout, 2)), Effect.delay(BEAT_EVERY))
+    const beat = asked(() => client.ping()).pipe(inTime(Duration.times(timeout, 2)), Effect.delay(BEAT_EVERY))
     const untilLost: Effect.Effect<never, Redis.RedisError> = Effect.raceFirst(
       Deferred.await(lost),
       Effect.forever(beat)
     )
-    yield* asked(() => client.connect()).pipe(within(Duration.times(timeout, 2)))
+    yield* asked(() => client.connect()).pipe(inTime(Duration.times(timeout, 2)))
     return { client, untilLost }
   })
 
@@ -138,7 +141,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const tried = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (told: Effect.Effect<void>) {
     const { client, untilLost } = yield* connect
-    const info = yield* asked(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))
+    const info = yield* asked(() => client.sendCommand<string>(["INFO"])).pipe(inTime(timeout))
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         current = { client, server: serverOf(info) }
@@ -160,7 +163,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const there = current
       if (there === undefined) return refused("Redis is away")
       return asked<A>(() => there.client.sendCommand<A>([command, ...args])).pipe(
-        within(timeout),
+        inTime(timeout),
         (sent) => breaker.execute(sent, { key: "redis", classify }),
         Effect.catchTag("CircuitBreakerError", (error) => Effect.fail(failed(error)))
       )
@@ -169,7 +172,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const listening = (channel: string, listener: Listener) =>
     Effect.fnUntraced(function* (told: Effect.Effect<void>) {
       const { client, untilLost } = yield* connect
-      yield* asked(() => client.subscribe(channel, listener.message)).pipe(within(timeout))
+      yield* asked(() => client.subscribe(channel, listener.message)).pipe(inTime(timeout))
       yield* Effect.acquireRelease(
         Effect.sync(() => listener.heard(true)),
         () => Effect.sync(() => listener.heard(false))

@@ -1,6 +1,5 @@
 /** What gateways of one fleet share through a Redis: nonces of API keys, rate limits, notices of what was revoked, who is present. */
 import { Duration, Layer } from "effect"
-import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { NonceStore } from "../../services/NonceStore.ts"
 import * as NodeIds from "../node/NodeIds.ts"
 import type { Settings } from "../Settings.ts"
@@ -18,7 +17,7 @@ export const layer = <E, R>(
 ) => {
   const link = RedisLink.layer({ url })
   // one gateway may take a signature that early, and another one that late
-  const retention = Duration.millis(2 * apiKeyWindowMs + CLOCKS_APART_MS)
+  const retention = Duration.millis(2 * (apiKeyWindowMs + RedisNonceStore.APART_MS))
   const windowed = RedisNonceStore.layer({ retention }).pipe(Layer.provide(link))
   return Layer.mergeAll(RedisRateLimitStore.layer, RedisNotices.layer, RedisPresence.layer()).pipe(
     Layer.provide([link, NodeIds.layer]),

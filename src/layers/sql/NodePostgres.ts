@@ -2,16 +2,20 @@
  * `SqlClient` over PostgreSQL, in which nothing waits for ever: a pool of few connections, and a bound on every wait for
  * one, for an answer, and for the server's work.
  *
- * The server gives a statement up after {@link STATEMENT_MS}. Where it does not even say that (it is frozen, or the way to
- * it is), the statement fails after {@link ANSWER_MS}, and its connection is not used again. A lost server costs every
- * caller an error and no more: the next statement after its return opens a new connection.
+ * The server gives a statement up after {@link STATEMENT_MS}. Where it does not even say that, the statement fails after
+ * {@link ANSWER_MS}, and its connection is not used again; where it answers nobody (it is frozen, or the way to it is), as soon as
+ * {@link PostgresPulse} has found that out. A lost server costs every caller an error and no more: the next statement after
+ * its return opens a new connection.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { Config } from "@effect/sql-pg/PgConnection"
 import * as PgTypes from "@effect/sql-pg/PgTypes"
-import { type Context, Effect, Layer, type Redacted, Result } from "effect"
+import { Effect, Layer, type Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import { type Silence, within } from "../Patience.ts"
+import * as PostgresPulse from "./PostgresPulse.ts"
+import { lost, unanswered } from "./Unanswered.ts"
 
 /** Connections of one gateway. */
 const CONNECTIONS_MAX = 10
@@ -27,10 +31,9 @@ const ANSWER_MS = 5_000
 export interface Options {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: Redacted.Redacted<string>
+  /** Silence after which the server counts as gone, in ms. Default 750. */
+  readonly silence_ms?: number
 }
-
-const lost = (message: string, operation: string) =>
-  new SqlError.SqlError({ reason: new SqlError.ConnectionError({ message, operation, cause: new Error(message) }) })
 
 /** Whole numbers come as those of JavaScript; one that it cannot hold is an error, never another number. */
 const types = PgTypes.makeRegistry()
@@ -60,46 +63,21 @@ export const configOf = ({ url }: Options, application: string): Config & { read
   }
 })
 
-/**
- * Ends after so many ms whether the effect does or not: a driver waits for the end of what it interrupts, and a transaction
- * cannot be interrupted while it ends. The time is that of the machine, as it is for sockets.
- */
-export const within = <A, R>(
-  ms: number,
-  effect: Effect.Effect<A, SqlError.SqlError, R>,
-  late = () => lost("PostgreSQL does not answer", "execute")
-): Effect.Effect<A, SqlError.SqlError, R> =>
-  Effect.contextWith((context: Context.Context<R>) =>
-    Effect.callback<A, SqlError.SqlError>((resume) => {
-      const fiber = Effect.runForkWith(context)(effect)
-      const timer = setTimeout(() => {
-        resume(Effect.fail(late()))
-        fiber.interruptUnsafe()
-      }, ms)
-      fiber.addObserver((exit) => {
-        clearTimeout(timer)
-        resume(exit)
-      })
-      return Effect.sync(() => {
-        clearTimeout(timer)
-        fiber.interruptUnsafe()
-      })
-    })
-  )
-
 /** A connection that answers in time or is lost. */
 class Bounded implements SqlConnection.Connection {
   private readonly inner: SqlConnection.Connection
+  private readonly silence: Silence
   private isLost = false
-  constructor(inner: SqlConnection.Connection) {
+  constructor(inner: SqlConnection.Connection, silence: Silence) {
     this.inner = inner
+    this.silence = silence
   }
   private ask<A>(effect: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
     const late = () => {
       this.isLost = true
-      return lost("PostgreSQL does not answer", "execute")
+      return unanswered()
     }
-    return Effect.suspend(() => (this.isLost ? Effect.fail(late()) : within(ANSWER_MS, effect, late)))
+    return Effect.suspend(() => (this.isLost ? Effect.fail(late()) : within(ANSWER_MS, effect, late, this.silence)))
   }
   readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
     this.ask(this.inner.execute(sql, params, transform))
@@ -130,8 +108,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
     maxConnections: CONNECTIONS_MAX,
     preparedStatementCacheSize: STATEMENTS_MAX
   })
+  const pulse = configOf(options, "trading-gateway pulse")
+  const silence = yield* PostgresPulse.make(pulse, options.silence_ms ?? PostgresPulse.SILENCE_MS)
   const none = () => lost("PostgreSQL has no free connection", "connect")
-  const acquirer = Effect.map(within(CONNECTION_MS, client.reserve, none), (connection) => new Bounded(connection))
+  const acquirer = Effect.map(
+    within(CONNECTION_MS, client.reserve, none, silence),
+    (connection) => new Bounded(connection, silence)
+  )
   return yield* SqlClient.make({
     driver: client.driver,
     acquirer,

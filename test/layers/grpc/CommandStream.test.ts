@@ -10,6 +10,7 @@ import {
   type Outcome,
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
+import { CancelAll } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
 import { Proxy } from "../../doubles/Proxy.ts"
@@ -137,6 +138,29 @@ describe("CommandStream", () => {
     submitAll(after, 1, "up")
     await after.reach(1)
     assert.deepStrictEqual(after.count(), { ack: 1 })
+  })
+
+  it("makes nobody wait for one that answers nothing, but tries one at a time, and cancels always", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    proxy.freeze()
+    stream.submit(deposit(1, "late"), outcomes.take("late"))
+    await outcomes.reach(2)
+    assert.deepStrictEqual(outcomes.count(), { ack: 1, unknown: 1 })
+    submitAll(outcomes, 5, "more")
+    const cancel = { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) }
+    stream.submit({ ...deposit(1, "cancel"), command: cancel }, outcomes.take("cancel"))
+    // one is tried
+    assert.strictEqual(outcomes.count()["unavailable"], 4)
+    assert.isFalse(outcomes.all.has("more-0"))
+    assert.isFalse(outcomes.all.has("cancel"))
+    proxy.thaw()
+    proxy.cut()
+    for (let i = 0; outcomes.count()["ack"] === 1; i++) {
+      stream.submit(deposit(1, `again-${i}`), outcomes.take(`again-${i}`))
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
   })
 
   it("sends a command that waited through a short absence, within its time", async () => {

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
 import { Leadership } from "../../../src/services/Leadership.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
@@ -59,6 +60,36 @@ describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
       assert.isAbove(connections, 1)
       assert.isAtMost(connections, 10)
     }).pipe(Effect.provide(server.fresh))
+  )
+})
+
+describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
+  it.live("is found out by its pulse: who waits is told, nobody is made to wait, and it serves when it is back", () =>
+    Effect.gen(function* () {
+      const way = yield* Effect.acquireRelease(
+        Effect.promise(() => Proxy.start(server.port())),
+        (proxy) => Effect.promise(() => proxy.close())
+      )
+      const said: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
+      const url = Redacted.make(server.url("public", way.port))
+      const context = yield* Layer.build(
+        NodePostgres.layer({ url, silence_ms: 1_000 }).pipe(Layer.provide(Logger.layer([logger])))
+      )
+      const sql = Context.get(context, SqlClient.SqlClient)
+      const serves = Effect.map(Effect.result(sql`SELECT 1 AS n`), ({ _tag }) => _tag === "Success")
+      while (!(yield* serves)) yield* Effect.sleep("50 millis")
+      way.freeze()
+      assert.isFalse(yield* serves)
+      const told = () => said.filter((line) => line.includes("does not answer")).length
+      yield* until("the silence is told", () => told() > 0)
+      assert.isFalse(yield* serves)
+      way.thaw()
+      // its connections went silent in the middle of something: what was swallowed is gone
+      way.cut()
+      yield* until("it answers again", () => said.some((line) => line.includes("answers again")))
+      while (!(yield* serves)) yield* Effect.sleep("50 millis")
+    })
   )
 })
 
