@@ -8,14 +8,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Redacted } from "effect"
 import { isNatsInstalled, NatsServer } from "../../test/doubles/NatsServer.ts"
-import { PostgresServer } from "../../test/doubles/PostgresServer.ts"
+import { isThere as isPostgresInstalled, PostgresServer } from "../../test/doubles/PostgresServer.ts"
 import { ended, isInstalled, isRedisInstalled, RedisServer } from "../../test/doubles/RedisServer.ts"
 import { startBackend } from "../../test/e2e/BackendProcess.ts"
 import { freePort, type GatewayProcess, startGateway } from "../GatewayProcess.ts"
 import * as Balancer from "./Balancer.ts"
 
 /** Whether all programs of other projects are installed. */
-export const isThere = Postgres.isThere && isRedisInstalled && isNatsInstalled && isInstalled("haproxy")
+export const isThere = isPostgresInstalled && isRedisInstalled && isNatsInstalled && isInstalled("haproxy")
 
 const GATEWAYS = 3
 const SECRET = "between-gateways-and-backend"
