@@ -7,6 +7,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // many tests wait for processes of their own: one at a time would leave a core of two idle
+    maxWorkers: 2,
     reporters: ["default"]
   }
 })

@@ -4,7 +4,7 @@
  * It takes over upgrade requests of its paths and hands all others on. Build it above the layer that listens: then it
  * closes first, and the server does not wait for sockets that stay. Source: contract 5.1, 5.2, 13.
  */
-import { Context, Effect, FiberSet, Layer, Stream } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer, Stream } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { clientIpOf } from "../domain/ClientIp.ts"
@@ -238,9 +238,11 @@ export const layer = Layer.effectDiscard(
         const going = [...sessions]
         for (const session of going) session.announce()
         // spread, so that those who come back do not come all at once
-        const from = hub.now()
+        const clock = yield* Clock.Clock
+        const from = clock.monotonicTimeNanosUnsafe()
         for (let ended = 0; ;) {
-          const due = dueOf(going.length, hub.now() - from, limits.drain_ms)
+          const passed_ms = Number((clock.monotonicTimeNanosUnsafe() - from) / 1_000_000n)
+          const due = dueOf(going.length, passed_ms, limits.drain_ms)
           while (ended < due) going[ended++]!.end("GoingAway")
           if (ended === going.length) break
           yield* Effect.sleep(DRAIN_STEP_MS)
