@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { deflateRawSync } from "node:zlib"
 import type { Limits } from "../../src/ws/Limits.ts"
+import { aheadOf } from "../doubles/AheadClock.ts"
 import { closing, frame, opcodes, RawSocket, upgrade } from "./RawSocket.ts"
 import { connect, type Peer, start, SYMBOL, World } from "./World.ts"
 
@@ -248,13 +249,9 @@ describe("an upgrade", () => {
 describe("a connection whose peer is gone", () => {
   it.live("is found by the keepalive, closed with 4000, and given up when that is not answered", () =>
     Effect.gen(function* () {
-      const real = yield* Clock.Clock
       let ahead = 0
-      const { bystander, undisturbed, world } = yield* scene({ close_timeout_ms: 100 }, {
-        ...real,
-        sleep: (duration) => real.sleep(duration),
-        currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe() + ahead
-      } as Clock.Clock)
+      const clock = aheadOf(yield* Clock.Clock, () => ahead)
+      const { bystander, undisturbed, world } = yield* scene({ close_timeout_ms: 100 }, clock)
       const raw = new RawSocket(world.url, upgrade("/ws/public"), { halfOpen: true })
       yield* Effect.promise(() => raw.until("answer", () => raw.head))
       ahead += 15_001

@@ -5,6 +5,7 @@ import { aggregatedTradeId } from "../../src/domain/Address.ts"
 import type { Liquidation } from "../../src/domain/Liquidation.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
+import { aheadOf } from "../doubles/AheadClock.ts"
 import { alert, pool, trade } from "../doubles/events.ts"
 import { connect, MARKET, type Message, type Peer, start, SYMBOL, World } from "./World.ts"
 
@@ -138,13 +139,9 @@ describe("insurance_pool", () => {
   it.live("sends it at least every minute while the backend is well, and once it is known", () =>
     Effect.gen(function* () {
       const world = new World()
-      const real = yield* Clock.Clock
       let ahead = 0
-      yield* start(world, { silence_ms: 1e9 }, {
-        ...real,
-        sleep: (duration) => real.sleep(duration),
-        currentTimeMillisUnsafe: () => real.currentTimeMillisUnsafe() + ahead
-      } as Clock.Clock)
+      const clock = aheadOf(yield* Clock.Clock, () => ahead)
+      yield* start(world, { silence_ms: 1e9 }, clock)
       const { peer } = yield* following(world, [pools], 0)
       yield* isQuiet(peer)
       world.market.pool = pool()
