@@ -15,23 +15,12 @@ import { Cutter } from "./Cutter.ts"
 import { DEPTH, differences, type Follower, sameBook, SYMBOL } from "./Follower.ts"
 import { ClientLedger, Findings, UserLedger } from "./Ledger.ts"
 import { PlainTrader } from "./PlainTrader.ts"
-import { LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
+import { type Load, LEVEL_MS, LOOK_MS, PATIENT, standingOf, startToCut } from "./Standing.ts"
 import { enlist } from "./Trader.ts"
 
-export interface Options {
+export interface Options extends Load {
   /** Connections to be cut. */
   readonly cuts: number
-  readonly seed: number
-  readonly users: number
-  /** Private connections of each user, and books. */
-  readonly connections: number
-  readonly books: number
-  /** Events that the gateway keeps of each user. */
-  readonly kept: number
-  /** A round in so many has the gateway killed in it. */
-  readonly killEvery: number
-  readonly round_ms: number
-  readonly say: (line: string) => void
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -15,23 +15,12 @@ import { Cutter } from "./Cutter.ts"
 import { DEPTH, follow, type Following, sameBook, SYMBOL } from "./Follower.ts"
 import { Findings, UserLedger } from "./Ledger.ts"
 import { compareUser, waitFor } from "./Level.ts"
-import { LOOK_MS, PATIENT, startToCut } from "./Standing.ts"
+import { type Load, LOOK_MS, PATIENT, startToCut } from "./Standing.ts"
 import { enlist, trade, type Trader } from "./Trader.ts"
 
-export interface Options {
+export interface Options extends Load {
   /** Connections to be cut. */
   readonly cycles: number
-  readonly seed: number
-  readonly users: number
-  /** Private connections of each user, and connections that follow the book. */
-  readonly connections: number
-  readonly books: number
-  /** Events that the gateway keeps of each user. */
-  readonly kept: number
-  /** A round in so many has the gateway killed in it. */
-  readonly killEvery: number
-  readonly round_ms: number
-  readonly say: (line: string) => void
 }
 
 export interface Report {

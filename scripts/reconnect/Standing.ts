@@ -13,6 +13,21 @@ const START_MS = 120_000
 /** Requests that a busy machine did not answer in time are made again. */
 export const PATIENT = { times: 20, schedule: Schedule.spaced("500 millis") }
 
+/** What goes on while connections are cut. */
+export interface Load {
+  readonly seed: number
+  readonly users: number
+  /** Private connections of each user, and connections that follow a book. */
+  readonly connections: number
+  readonly books: number
+  /** Events that the gateway keeps of each user. */
+  readonly kept: number
+  /** A round in so many has the gateway killed in it. */
+  readonly killEvery: number
+  readonly round_ms: number
+  readonly say: (line: string) => void
+}
+
 /** Starts a gateway that keeps only so many events of each user; `port`: the one it had before. */
 export const startToCut = (options: {
   readonly dataDir: string

@@ -6,6 +6,7 @@ import * as MetricsServer from "./server/MetricsServer.ts"
 import { metricsPort, type Settings } from "./Settings.ts"
 
 export type Progress = Backend.Progress
+export type Verified = Backend.Verified
 
 /** Serves until it is interrupted or must stop; metrics too, where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {

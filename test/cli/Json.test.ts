@@ -46,8 +46,7 @@ describe("with --json", () => {
         )
       )
     )
-    // oxlint-disable-next-line typescript/no-explicit-any
-    return { values: lines.map((line) => JSON.parse(line) as any), exit }
+    return { values: lines.map((line) => JSON.parse(line)), exit }
   }
   /** The one value that a command prints. */
   const value = async (...args: ReadonlyArray<string>) => {

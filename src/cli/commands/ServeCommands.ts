@@ -1,6 +1,7 @@
 /** `serve` and `backend`: the programs themselves. What they are made of is loaded only when one of them runs. */
 import { ConfigProvider, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import type { Verified } from "../../backend/Program.ts"
 import { settings as backendSettings } from "../../backend/Settings.ts"
 import * as Progress from "../Progress.ts"
 import { facts, show, time } from "../Show.ts"
@@ -41,16 +42,7 @@ export const serve = Command.make("serve", { port, host, dataDir }, serving).pip
 const program = Effect.promise(() => import("../../backend/Program.ts"))
 
 const verified = (what: string) =>
-  Effect.fnUntraced(function* (found: {
-    readonly epoch: string
-    readonly rules: string
-    readonly entries: number
-    readonly at_ms: number
-    readonly checkpoints: number
-    readonly snapshots: ReadonlyArray<number>
-    readonly head_seq: number
-    readonly state_hash: string
-  }) {
+  Effect.fnUntraced(function* (found: Verified) {
     yield* show(found, (value, paint) =>
       [
         paint.green(what),
