@@ -224,6 +224,7 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
       HOST: "127.0.0.1",
       DATA_DIR: join(directory, name),
       SIM_MAKER: "off",
+      INDEX_SOURCE: "manual",
       LOG_LEVEL: "error"
     })
     return `127.0.0.1:${port}`

@@ -90,7 +90,13 @@ const dismiss = async (child: ChildProcess): Promise<void> => {
 export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<ReadonlyArray<Pair>> => {
   const { count = attacks[kind].count, pairs = 5, requests = 400 } = options
   const dataDir = mkdtempSync(join(tmpdir(), "attacks-"))
-  const env = { SIM_MAKER: "off", LOG_LEVEL: "error", RATE_LIMIT_MODE: "off", WS_CONNECTIONS_PER_IP: "0" }
+  const env = {
+    SIM_MAKER: "off",
+    INDEX_SOURCE: "manual",
+    LOG_LEVEL: "error",
+    RATE_LIMIT_MODE: "off",
+    WS_CONNECTIONS_PER_IP: "0"
+  }
   const gateway = await startGateway({ dataDir, env, ready_ms: START_MS })
   try {
     await ask(gateway, requests)

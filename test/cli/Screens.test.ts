@@ -51,6 +51,7 @@ describe("the command line", { timeout: 600_000 }, () => {
     ADMIN_PASSWORD: "correct-horse-battery",
     RATE_LIMIT_MODE: "off",
     SIM_MAKER: "off",
+    INDEX_SOURCE: "manual",
     LOG_LEVEL: "error",
     DRAIN_MS: "50",
     NODE_COMPILE_CACHE: join(folder, "compiled")
@@ -70,9 +71,10 @@ describe("the command line", { timeout: 600_000 }, () => {
   const ran = async (step: Step, args: ReadonlyArray<string>) => {
     for (const deadline = Date.now() + LATER_MS; ;) {
       const run = terminal(args, step.env)
-      const code = await run.ended
+      const code = await run.ends()
       const screen = run.screen()
-      if (step.until?.test(screen) !== false || Date.now() > deadline) return { code, screen }
+      if (step.until?.test(screen) !== false) return { code, screen }
+      assert.isBelow(Date.now(), deadline, `${step.type} never shows ${step.until}:\n${screen}`)
     }
   }
 
@@ -129,11 +131,11 @@ describe("the command line", { timeout: 600_000 }, () => {
     const backend = terminal(["backend", "--port", "0", "--data-dir", "alone"], { LOG_LEVEL: "info" })
     await backend.shows(/backend serves/u)
     backend.interrupt()
-    assert.strictEqual(await backend.ended, 0)
+    assert.strictEqual(await backend.ends(), 0)
 
     // Ctrl-C stops the exchange in good order
     exchange.interrupt()
-    assert.strictEqual(await exchange.ended, 0, exchange.screen())
+    assert.strictEqual(await exchange.ends(), 0, exchange.screen())
     await tell(afterwards)
 
     const taken = `${INTRODUCTION}\n${shown.join("\n\n")}\n`

@@ -64,6 +64,8 @@ export interface Run {
   readonly interrupt: () => void
   /** The exit code, once it has ended. */
   readonly ended: Promise<number | null>
+  /** The same; fails with the screen, and ends it, where that takes longer than anything may. */
+  readonly ends: () => Promise<number | null>
 }
 
 /** Time that anything on the screen may take, in ms; for machines that are busy. */
@@ -98,6 +100,18 @@ export const onTerminal = (
     screen,
     ended,
     interrupt: () => void child.stdin.write("\u0003"),
+    ends: () =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          // its terminal goes with it, and that ends the program
+          child.kill("SIGKILL")
+          reject(new Error(`it did not end in ${LIMIT_MS} ms:\n${screen()}`))
+        }, LIMIT_MS)
+        void ended.then((code) => {
+          clearTimeout(timer)
+          resolve(code)
+        })
+      }),
     shows: (what) =>
       new Promise((resolve, reject) => {
         const done = (settle: () => void) => {

@@ -57,8 +57,7 @@ describe("a backend of its own", () => {
   const uncertain = new Set<string>()
   const refused = new Set<string>()
 
-  const start = () =>
-    startBackend({ dataDir: backendDir, port, env: { BACKEND_SECRET: SECRET, INDEX_SOURCE: "manual" } })
+  const start = () => startBackend({ dataDir: backendDir, port, env: { BACKEND_SECRET: SECRET } })
   const place = async (link: string): Promise<void> => {
     const answer = await create(exchange, user, link)
     if (answer.status === 200) return void acknowledged.set(link, answer.body.order_id)

@@ -48,6 +48,7 @@ export const startBackend = async (options: {
       BACKEND_PORT: String(options.port),
       DATA_DIR: options.dataDir,
       SIM_MAKER: "off",
+      INDEX_SOURCE: "manual",
       LOG_LEVEL: "error",
       ...options.env
     },

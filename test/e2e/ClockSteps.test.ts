@@ -32,6 +32,7 @@ describe.skipIf(!isFakeTimeInstalled)("a clock that is set", () => {
       env: {
         ...clock!.env,
         SIM_MAKER: "off",
+        INDEX_SOURCE: "manual",
         LOG_LEVEL: "error",
         RATE_PUBLIC: String(LIMIT),
         ADMIN_USERNAME: "admin",

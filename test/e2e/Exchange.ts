@@ -87,7 +87,7 @@ export interface Exchange {
 
 export const ADMIN = { username: "admin", password: "correct-horse-battery" }
 
-/** Starts an exchange. Rate limits are off and the maker sleeps unless the environment says otherwise. */
+/** Starts an exchange. Rate limits are off, the index stands still and the maker sleeps unless the environment says otherwise. */
 export const startExchange = async (
   options: {
     readonly env?: Record<string, string>
@@ -106,6 +106,7 @@ export const startExchange = async (
     WS_CONNECTIONS_PER_IP: "0",
     WS_CONNECTIONS_PER_USER: "0",
     SIM_MAKER: "off",
+    INDEX_SOURCE: "manual",
     LOG_LEVEL: "error",
     DRAIN_MS: "50",
     ADMIN_USERNAME: ADMIN.username,

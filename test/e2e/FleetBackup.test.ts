@@ -57,7 +57,7 @@ describe.skipIf(!Postgres.isThere)("a database of a fleet", { timeout: 4 * PATIE
 
   beforeAll(async () => {
     port = await freePort()
-    const env = { BACKEND_SECRET: SECRET, INDEX_SOURCE: "manual" }
+    const env = { BACKEND_SECRET: SECRET }
     backend = await startBackend({ dataDir: join(folder, "backend"), port, env })
   })
   afterAll(async () => {

@@ -51,7 +51,7 @@ describe("a client that somebody else wrote", () => {
   let exchange: Exchange
   let user: Session
   beforeAll(async () => {
-    exchange = await startExchange({ env: { INDEX_SOURCE: "manual" } })
+    exchange = await startExchange()
     user = await funded(exchange)
   })
   afterAll(() => exchange?.close())

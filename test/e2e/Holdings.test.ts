@@ -81,7 +81,7 @@ const socketOf = async (keys: Keys) => {
 }
 
 beforeAll(async () => {
-  exchange = await startExchange({ env: { INDEX_SOURCE: "manual", FAUCET_DAILY_LIMIT: "1000000" } })
+  exchange = await startExchange({ env: { FAUCET_DAILY_LIMIT: "1000000" } })
   await index("BTC-USDC", "60000")
   await index("ETH-USDC", "3000")
   user = await funded(exchange, "30000")

@@ -55,7 +55,7 @@ describe.skipIf(!hasOpenssl)("a backend behind mTLS and a secret", { timeout: 12
   beforeAll(async () => {
     certificates(folder)
     port = await freePort()
-    const env = { ...tls(folder, "backend"), INDEX_SOURCE: "manual" }
+    const env = { ...tls(folder, "backend") }
     backend = await startBackend({ dataDir: join(folder, "data"), port, env })
   })
   afterAll(async () => {

@@ -161,6 +161,7 @@ beforeAll(async () => {
       LOG_LEVEL: "trace",
       RATE_LIMIT_MODE: "report",
       SIM_MAKER: "off",
+      INDEX_SOURCE: "manual",
       ADMIN_USERNAME: "admin",
       ADMIN_PASSWORD: password,
       JWT_SIGNING_KEY: seed,

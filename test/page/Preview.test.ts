@@ -31,7 +31,7 @@ describe("a price within levels", () => {
 describe("the preview of an order", { timeout: 120_000 }, () => {
   let exchange: Exchange
   beforeAll(async () => {
-    exchange = await startExchange({ env: { INDEX_SOURCE: "manual" } })
+    exchange = await startExchange()
   }, 120_000)
   afterAll(() => exchange?.close(), 60_000)
 
