@@ -30,10 +30,13 @@ import {
   Stream
 } from "effect"
 import { CircuitBreaker } from "effect/persistence"
+import { HealthService } from "../../proto/grpc/health/v1/health.ts"
 import * as Breaker from "../../services/Breaker.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
 import { RequestInHand } from "../../services/RequestInHand.ts"
 import * as Tracing from "../../services/Tracing.ts"
+import type { Silence } from "../Patience.ts"
+import * as Pulse from "../Pulse.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
 export interface ClientTls {
@@ -51,7 +54,7 @@ export interface Endpoint {
 
 /** First and longest pause between two attempts to connect, in ms; each is jittered by a fifth. */
 export const RECONNECT_MS_MIN = 100
-export const RECONNECT_MS_MAX = 500
+export const RECONNECT_MS_MAX = 250
 /** A stream whose heartbeat is this late is given up. Source: contract 8.4. */
 export const SILENCE_MS_MAX = 5000
 /** A message holds a whole step at least; a liquidation may be large. */
@@ -89,9 +92,11 @@ export interface Channel {
   readonly metadata: (request_id?: string) => Metadata
   /**
    * A read. Repeated once when the backend was not there, within the same deadline; refused at once, as UNAVAILABLE, while
-   * reads of its kind are not answered at all.
+   * reads of its kind are not answered at all, and given up, as DEADLINE_EXCEEDED, when the backend falls silent.
    */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
+  /** Whether the backend answers at all, though there is a connection. */
+  readonly silence: Silence
 }
 
 /** Waits before the next attempt to connect: exponential, jittered, bounded. */
@@ -105,8 +110,26 @@ const credentialsOf = (tls: ClientTls | undefined): ChannelCredentials =>
     ? ChannelCredentials.createInsecure()
     : ChannelCredentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
 
-/** Opens a channel for as long as the scope lives. It connects by itself, now and after every loss. */
-export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.Return<Channel, never, Scope.Scope> {
+/** Asks for the backend's health. Whatever it says, it has answered; one that is not there is found out by who needs it. */
+const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<void, ServiceError> => {
+  const { path, requestSerialize, responseDeserialize } = HealthService.check
+  return Effect.callback((resume) => {
+    const question = { service: "" }
+    const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, question, metadata(), () =>
+      resume(Effect.void)
+    )
+    return Effect.sync(() => call.cancel())
+  })
+}
+
+/**
+ * Opens a channel for as long as the scope lives. It connects by itself, now and after every loss. With a name, its backend is
+ * asked all the time whether it answers.
+ */
+export const make = Effect.fnUntraced(function* (
+  endpoint: Endpoint,
+  server?: string
+): Effect.fn.Return<Channel, never, Scope.Scope> {
   const client = yield* Effect.acquireRelease(
     Effect.sync(() => new Client(endpoint.address, credentialsOf(endpoint.tls), options)),
     (client) => Effect.sync(() => client.close())
@@ -125,11 +148,16 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
   })
   const tracer = yield* Tracing.CurrentTracer
   const clock = yield* Clock.Clock
+  const silence =
+    server === undefined
+      ? Pulse.unasked
+      : yield* Pulse.make({ server, begin: Effect.succeed(healthOf(client, metadata)), late: () => silent })
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
       const asking = Context.getOrUndefined(fiber.context, RequestInHand)
       return Effect.callback((resume) => {
+        if (silence.isSilent()) return resume(Effect.fail(silent))
         const sent = metadata(asking?.id)
         const span = tracer && Tracing.beginIn(fiber, tracer, rpc.path, "client", clock.currentTimeNanosUnsafe())
         if (span !== undefined) sent.set("traceparent", Tracing.traceparentOf(span))
@@ -141,12 +169,17 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
           sent,
           { deadline },
           (error, value) => {
+            leave()
             if (span !== undefined) {
               Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
             }
             resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
           }
         )
+        const leave = silence.await(() => {
+          resume(Effect.fail(silent))
+          call.cancel()
+        })
         return Effect.sync(() => call.cancel())
       })
     })
@@ -167,7 +200,7 @@ export const make = Effect.fnUntraced(function* (endpoint: Endpoint): Effect.fn.
       .execute(patient(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
       .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(resting)))
   }
-  return { client, metadata, read }
+  return { client, metadata, read, silence }
 })
 
 /** A backend that answers is there, whatever it answers. */
@@ -288,6 +321,11 @@ const resting: ServiceError = Object.assign(new Error("reads of this kind are no
   ...bare,
   details: "reads of this kind are not answered",
   code: status.UNAVAILABLE
+})
+const silent: ServiceError = Object.assign(new Error("the backend does not answer"), {
+  ...bare,
+  details: "the backend does not answer",
+  code: status.DEADLINE_EXCEEDED
 })
 const unreadable = { ...bare, code: status.DATA_LOSS }
 const ended: ServiceError = Object.assign(new Error("the stream ended"), {

@@ -7,7 +7,7 @@
  *
  * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
  * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
- * always tried (contract 8.4).
+ * always tried (contract 8.4). When the sequencer falls silent, whoever waits is told at once, and all but cancels are refused.
  */
 import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
 import {
@@ -25,6 +25,8 @@ export const PENDING_COMMANDS_MAX = 16_384
 export const MESSAGE_COMMANDS_MAX = 1024
 /** Time in which a command gets its outcome. Source: contract 8.1. */
 export const DEADLINE_MS = 2000
+/** The same for a cancel that is tried though the sequencer is silent. */
+export const SILENT_DEADLINE_MS = 500
 /** How often deadlines are looked at; an outcome is at most this late. */
 export const DEADLINE_STEP_MS = 50
 /** Without a stream for so long, commands are refused at once. */
@@ -59,6 +61,7 @@ export class CommandStream {
   private readonly channel: Channel
   private readonly onLost: () => void
   private readonly timer: NodeJS.Timeout
+  private readonly leave: () => void
   private retry: NodeJS.Timeout | undefined
   private call: Call | undefined
   /** Not yet written, in order. */
@@ -90,6 +93,7 @@ export class CommandStream {
     this.channel = channel
     this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
+    this.leave = channel.silence.await(() => this.giveUp())
     this.connect()
   }
 
@@ -117,7 +121,7 @@ export class CommandStream {
     const pending: Pending = {
       command,
       done,
-      due: performance.now() + DEADLINE_MS,
+      due: performance.now() + (this.channel.silence.isSilent() ? SILENT_DEADLINE_MS : DEADLINE_MS),
       written_ms: 0,
       state: "waiting",
       twin: undefined
@@ -137,14 +141,21 @@ export class CommandStream {
     return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
   }
   private isResting({ command }: Command): boolean {
-    if (command?.$case === "cancel_order" || command?.$case === "cancel_all" || !this.isDoubtful()) return false
-    return this.trial !== undefined && this.trial.state !== "done"
+    if (command?.$case === "cancel_order" || command?.$case === "cancel_all") return false
+    if (this.channel.silence.isSilent()) return true
+    return this.isDoubtful() && this.trial !== undefined && this.trial.state !== "done"
+  }
+
+  /** The sequencer is silent: nobody waits on. */
+  private giveUp(): void {
+    for (const pending of this.deadlines.slice(this.expired)) this.abandon(pending)
   }
 
   /** Ends the stream. What was written and not answered is unknown, the rest is refused. */
   close(): void {
     this.closed = true
     clearInterval(this.timer)
+    this.leave()
     clearTimeout(this.retry)
     this.call?.cancel()
     this.call = undefined
@@ -265,17 +276,9 @@ export class CommandStream {
     const now = performance.now()
     while (this.expired < this.deadlines.length) {
       const pending = this.deadlines[this.expired]!
-      if (pending.state !== "done") {
-        if (pending.due > now) break
-        // A written one stays remembered, so that a late answer finds its place before its twin's.
-        const written = pending.state === "written"
-        if (written) {
-          this.overdue++
-          this.stuck ||= this.answered_ms < pending.written_ms
-        }
-        const cause = "the sequencer was not reached in time"
-        this.finish(pending, written ? { $case: "unknown" } : { $case: "unavailable", cause })
-      }
+      if (pending.state !== "done" && pending.due > now) break
+      if (pending.state === "written") this.stuck ||= this.answered_ms < pending.written_ms
+      this.abandon(pending)
       this.expired++
     }
     if (this.expired === this.deadlines.length) {
@@ -289,6 +292,15 @@ export class CommandStream {
     const [oldest] = this.written.values()
     if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
     if (this.call === undefined) this.waiting = this.waiting.filter((pending) => pending.state === "waiting")
+  }
+
+  /** Tells who waited too long. A written command stays remembered: a late answer finds its place before its twin's. */
+  private abandon(pending: Pending): void {
+    if (pending.state === "done") return
+    if (pending.state === "waiting")
+      return this.finish(pending, { $case: "unavailable", cause: "the sequencer was not reached in time" })
+    this.overdue++
+    this.finish(pending, { $case: "unknown" })
   }
 
   private finish(pending: Pending, outcome: Outcome): void {

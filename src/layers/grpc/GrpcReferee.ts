@@ -77,4 +77,4 @@ export const make = (channel: Channel) => {
 }
 
 export const layer = (endpoint: Endpoint): Layer.Layer<Referee> =>
-  Layer.effect(Referee, Effect.map(makeChannel(endpoint), make))
+  Layer.effect(Referee, Effect.map(makeChannel(endpoint, "referee"), make))

@@ -173,4 +173,4 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
 })
 
 export const layer = (endpoint: Endpoint): Layer.Layer<Sequencer> =>
-  Layer.effect(Sequencer, Effect.flatMap(makeChannel(endpoint), make))
+  Layer.effect(Sequencer, Effect.flatMap(makeChannel(endpoint, "sequencer"), make))

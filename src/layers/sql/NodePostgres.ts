@@ -109,7 +109,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     preparedStatementCacheSize: STATEMENTS_MAX
   })
   const pulse = configOf(options, "trading-gateway pulse")
-  const silence = yield* PostgresPulse.make(pulse, options.silence_ms ?? PostgresPulse.SILENCE_MS)
+  const silence = yield* PostgresPulse.make(pulse, options.silence_ms)
   const none = () => lost("PostgreSQL has no free connection", "connect")
   const acquirer = Effect.map(
     within(CONNECTION_MS, client.reserve, none, silence),

@@ -87,7 +87,7 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
       way.thaw()
       // its connections went silent in the middle of something: what was swallowed is gone
       way.cut()
-      yield* until("it answers again", () => said.some((line) => line.includes("answers again")))
+      yield* until("it is silent no more", () => said.some((line) => line.includes("silent no more")))
       while (!(yield* serves)) yield* Effect.sleep("50 millis")
     })
   )

@@ -1,0 +1,92 @@
+/** A backend that is connected and answers nothing, and one that is only slow. */
+import { Effect, Exit, Scope } from "effect"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import * as Channel from "../../../src/layers/grpc/Channel.ts"
+import { CommandStream, type Outcome } from "../../../src/layers/grpc/CommandStream.ts"
+import { CancelAll, SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
+import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
+import { hostile } from "../../doubles/HostileBackend.ts"
+import { Proxy } from "../../doubles/Proxy.ts"
+
+const open = (port: number, scope: Scope.Scope) =>
+  Effect.runPromise(
+    Channel.make({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined }, "sequencer").pipe(
+      Scope.provide(scope)
+    )
+  )
+const until = async (what: () => boolean) => {
+  while (!what()) await new Promise((resolve) => setTimeout(resolve, 10))
+}
+
+let scope: Scope.Closeable
+beforeEach(() => {
+  scope = Effect.runSync(Scope.make())
+})
+afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+
+describe("a sequencer that falls silent", () => {
+  let place: ReturnType<typeof temporary>
+  let backend: Running
+  let proxy: Proxy
+  let channel: Channel.Channel
+  let stream: CommandStream
+  beforeEach(async () => {
+    place = temporary()
+    backend = await start(place.directory, { machine: { ...fakeMachine, tickMatters: () => false } })
+    proxy = await Proxy.start(backend.port)
+    channel = await open(proxy.port, scope)
+    stream = new CommandStream(channel)
+  })
+  afterEach(async () => {
+    stream.close()
+    await proxy.close()
+    await backend.stop()
+    place.remove()
+  })
+  const submit = (id: string, more: object = {}): Promise<Outcome> =>
+    new Promise((resolve) => stream.submit({ ...deposit(1, id), ...more }, resolve))
+  const cancel = { command: { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) } }
+  const head = () => Effect.runPromise(Effect.result(channel.read(SequencerService.getHead, {}, 60_000)))
+
+  it("leaves nobody waiting, refuses all but cancels at once, and serves when it is back", async () => {
+    assert.strictEqual((await submit("warm"))?.$case, "ack")
+    assert.strictEqual((await head())._tag, "Success")
+    proxy.freeze()
+    // the read has a minute: only the silence can end it
+    const [order, canceling, read] = await Promise.all([submit("order"), submit("cancel", cancel), head()])
+    assert.isTrue(channel.silence.isSilent())
+    assert.strictEqual(order?.$case, "unknown")
+    assert.strictEqual(canceling?.$case, "unknown")
+    assert.strictEqual(read._tag, "Failure")
+    if (read._tag === "Failure") assert.strictEqual(read.failure.details, "the backend does not answer")
+
+    let refused: Outcome
+    stream.submit(deposit(1, "next"), (outcome) => (refused = outcome))
+    assert.strictEqual(refused?.$case, "unavailable", "it is refused before submit returns")
+    const tried = submit("cancel again", cancel)
+    assert.strictEqual(stream.size, 1)
+    assert.strictEqual((await tried)?.$case, "unknown")
+
+    // what was swallowed meanwhile is gone with its connection
+    proxy.thaw()
+    proxy.cut()
+    await until(() => !channel.silence.isSilent() && stream.connected)
+    assert.strictEqual((await submit("after"))?.$case, "ack")
+    assert.strictEqual((await head())._tag, "Success")
+  })
+})
+
+describe("a backend that lets a read wait", () => {
+  it("is not called silent while it answers anything, though it knows no health", async () => {
+    const slow = await hostile({ sequencer: { getHead: () => {} } })
+    try {
+      const channel = await open(Number(slow.endpoint.address.split(":")[1]), scope)
+      const read = await Effect.runPromise(Effect.flip(channel.read(SequencerService.getHead, {}, 1_500)))
+      assert.notStrictEqual(read.details, "the backend does not answer")
+      assert.isFalse(channel.silence.isSilent())
+    } finally {
+      await slow.close()
+    }
+  })
+})
