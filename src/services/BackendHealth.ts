@@ -68,7 +68,7 @@ export class BackendHealth extends Context.Service<
 const SILENCE_MAX_MS = 5_000
 /** A link so many events behind is lagging. */
 const LAG_MAX_EVENTS = 10_000
-/** A link is well again once it has been below half of each for so long. */
+/** A link that lagged is well again once it has been below half of each for so long; one that was only lost, at once. */
 const RECOVERY_MS = 2_000
 
 /** One link to a backend, judged whenever something is told or asked. */
@@ -81,6 +81,8 @@ class Link {
   private lastFrame: number | undefined
   private illSince: number | undefined
   private betterSince: number | undefined
+  /** Whether it lagged since it is ill. */
+  private lagged = false
   private wasWell = false
   private readonly born: number
   constructor(born: number) {
@@ -103,6 +105,7 @@ class Link {
     if (first) {
       // a start is no illness: the first frame shows whether there is one
       this.illSince = this.within(now, 0.5) ? undefined : now
+      this.lagged = true
       this.betterSince = undefined
     }
     this.judge(now)
@@ -133,10 +136,12 @@ class Link {
   private lag(now: number): number {
     return this.oldest === undefined ? 0 : Math.max(0, now - this.oldest)
   }
-  /** Whether the link is connected and below a part of every limit. */
   private within(now: number, part: number): boolean {
+    return this.connected && this.isBelow(now, part)
+  }
+  /** Whether the link is below a part of every limit. */
+  private isBelow(now: number, part: number): boolean {
     return (
-      this.connected &&
       now - this.lastFrame! <= SILENCE_MAX_MS * part &&
       this.head - this.applied <= LAG_MAX_EVENTS * part &&
       this.lag(now) <= SILENCE_MAX_MS * part
@@ -152,11 +157,15 @@ class Link {
       // silence made it ill when its time was up, not when somebody asked
       const silent = this.lastFrame + SILENCE_MAX_MS
       this.illSince = this.connected && now > silent ? silent : now
+      this.lagged = !this.isBelow(now, 1)
       this.betterSince = undefined
-    } else if (!this.within(now, 0.5)) this.betterSince = undefined
+      return
+    }
+    this.lagged ||= !this.isBelow(now, 1)
+    if (!this.within(now, 0.5)) this.betterSince = undefined
     else {
       this.betterSince ??= now
-      if (now - this.betterSince >= RECOVERY_MS) {
+      if (!this.lagged || now - this.betterSince >= RECOVERY_MS) {
         this.illSince = undefined
         this.betterSince = undefined
         this.wasWell = true

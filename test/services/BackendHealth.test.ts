@@ -60,6 +60,35 @@ describe("BackendHealth", () => {
   )
 
   test(
+    "is ill while the link is lost, and well with the next frame where it has not lagged",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      health.lostSequencer()
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true })
+      yield* TestClock.adjust("4 seconds")
+      assert.isTrue(health.sequencer().ill)
+      health.sawSequencer(level)
+      assert.deepInclude(health.sequencer(), { connected: true, ill: false })
+      // it comes back far behind: that is a lag, and its end takes its time
+      health.lostSequencer()
+      health.sawSequencer({ ...level, head_seq: 20_000 })
+      assert.isTrue(health.sequencer().ill)
+      health.sawSequencer(level)
+      assert.isTrue(health.sequencer().ill)
+      yield* frames(2, level)
+      assert.isFalse(health.sequencer().ill)
+      // it was silent for too long as well, though nobody looked
+      health.lostSequencer()
+      yield* TestClock.adjust("6 seconds")
+      health.sawSequencer(level)
+      assert.isTrue(health.sequencer().ill)
+      yield* frames(2, level)
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
+  test(
     "is lagging after 5 s without a frame, and well again after 2 s of frames",
     Effect.gen(function* () {
       const health = yield* BackendHealth

@@ -35,8 +35,8 @@ import * as Breaker from "../../services/Breaker.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
 import { RequestInHand } from "../../services/RequestInHand.ts"
 import * as Tracing from "../../services/Tracing.ts"
-import type { Silence } from "../Patience.ts"
-import * as Pulse from "../Pulse.ts"
+import type { Silence } from "../../services/Patience.ts"
+import * as Pulse from "../../services/Pulse.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
 export interface ClientTls {

@@ -10,7 +10,7 @@ import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope 
 import { createClient, ErrorReply } from "redis"
 import * as Breaker from "../../services/Breaker.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
-import { within } from "../Patience.ts"
+import { within } from "../../services/Patience.ts"
 
 /** How long a command may take. */
 const COMMAND_TIMEOUT = Duration.millis(500)

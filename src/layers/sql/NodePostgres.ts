@@ -13,7 +13,7 @@ import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Effect, Layer, type Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
-import { type Silence, within } from "../Patience.ts"
+import { type Silence, within } from "../../services/Patience.ts"
 import * as PostgresPulse from "./PostgresPulse.ts"
 import { lost, unanswered } from "./Unanswered.ts"
 

@@ -9,7 +9,7 @@ import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
 import { Leadership } from "../../services/Leadership.ts"
-import { within } from "../Patience.ts"
+import { within } from "../../services/Patience.ts"
 import * as NodePostgres from "./NodePostgres.ts"
 import { unanswered } from "./Unanswered.ts"
 

@@ -1,8 +1,8 @@
 /** Whether a PostgreSQL answers at all: a session of its own is asked all the time, whatever the others work on. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
-import { within } from "../Patience.ts"
-import * as Pulse from "../Pulse.ts"
+import { within } from "../../services/Patience.ts"
+import * as Pulse from "../../services/Pulse.ts"
 import { unanswered } from "./Unanswered.ts"
 
 /** Longest wait for a session, in ms: it takes several answers to be made. */
