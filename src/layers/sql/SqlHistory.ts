@@ -12,7 +12,6 @@ import type { IntervalCandle } from "../../domain/Candles.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
-import { type Rows, TextRows } from "../../domain/Page.ts"
 import type { CandleKind, ModelPosition, OrderRow, Projection } from "../../domain/Projection.ts"
 import type { PrivateTopic } from "../../domain/Topic.ts"
 import type { SubAccountState } from "../../domain/User.ts"
@@ -20,7 +19,6 @@ import {
   History,
   HistoryUnavailable,
   lastSeqKey,
-  type ListQuery,
   ProjectionRefused,
   TRADES_KEPT,
   UserEventsKept,
@@ -28,21 +26,14 @@ import {
 } from "../../services/History.ts"
 import { dialect } from "./Dialect.ts"
 import * as SqlLedger from "./SqlLedger.ts"
+import * as Tables from "./Tables.ts"
+import { type RecordRow, type Row, Where } from "./Tables.ts"
 import { history as migrations } from "./migrations/history.ts"
 
-/** Rows of one statement: few shapes, so that their texts stay prepared. */
-const CHUNKS = [64, 8, 1] as const
 /** Old rows of a user or market are looked for once in so many new ones. */
 const PRUNE_EVERY = 1_024
 /** Batches of a user's events that are read at once. */
 const BATCHES_READ = 256
-
-export type Value = string | number | null
-export type Row = ReadonlyArray<Value>
-export type Write = Effect.Effect<void, SqlError.SqlError>
-
-/** Writes rows of one table, many a statement. */
-export type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
 
 interface Position {
   readonly epoch: string
@@ -51,37 +42,6 @@ interface Position {
   readonly ts_ms: number
   /** What makes a row's id of an event's seq: ids grow even where numbering starts anew. */
   readonly base: number
-}
-
-/** Conditions of a list, gathered with their values. */
-export class Where {
-  private readonly terms: Array<string> = []
-  readonly values: Array<Value> = []
-  and(term: string, ...values: ReadonlyArray<Value>): this {
-    this.terms.push(term)
-    this.values.push(...values)
-    return this
-  }
-  when<A>(value: A | undefined, term: string, of: (value: A) => Value): this {
-    return value === undefined ? this : this.and(term, of(value))
-  }
-  among(column: string, values: ReadonlyArray<string> | undefined): this {
-    if (values === undefined) return this
-    if (values.length === 0) return this.and("1 = 0")
-    if (values.length === 1) return this.and(`${column} = ?`, values[0]!)
-    return this.and(`${column} IN (${values.map(() => "?").join(", ")})`, ...values)
-  }
-  toString(): string {
-    return this.terms.length === 0 ? "1 = 1" : this.terms.join(" AND ")
-  }
-}
-
-interface RecordRow {
-  readonly record: string
-}
-interface ListRow extends RecordRow {
-  readonly time: number | string
-  readonly id: number | string
 }
 
 /** An event of a user as a line: JSON text holds no line break, and what stands before it no blank. */
@@ -101,81 +61,16 @@ const eventOf = (line: string, seq: number): UserEvent => {
 }
 
 const decode = <A>(row: RecordRow): A => JSON.parse(row.record) as A
-const same = <A>(value: A): A => value
-
-/** What the parts of the read model write and read with. */
-export interface Tools {
-  readonly query: <A extends object>(
-    text: string,
-    values?: ReadonlyArray<Value>
-  ) => Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>
-  readonly writer: (table: string, columns: ReadonlyArray<string>, conflict: string) => Writer
-  readonly replace: (key: string, columns: ReadonlyArray<string>) => string
-  readonly list: <A>(
-    table: string,
-    time: string,
-    where: Where,
-    page: Pick<ListQuery, "after" | "limit">
-  ) => Effect.Effect<Rows<A>, HistoryUnavailable>
-  readonly owned: (time: string, query: ListQuery) => Where
-  readonly where: () => Where
-}
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const kept = yield* UserEventsKept
   const pruneEvery = Math.min(PRUNE_EVERY, kept.count)
   const { moment, statement } = yield* dialect
+  const tables = yield* Tables.make
+  const { list, owned, query, replace, writer } = tables
 
-  const query = <A extends object>(text: string, values: ReadonlyArray<Value> = []) =>
-    Effect.mapError(sql.unsafe<A>(statement(text), values), (cause) => new HistoryUnavailable({ cause }))
-
-  const writer = (table: string, columns: ReadonlyArray<string>, conflict: string): Writer => {
-    const values = `(${columns.map(() => "?").join(", ")})`
-    const texts = CHUNKS.map((count) =>
-      statement(
-        `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array.from({ length: count }, () => values).join(", ")} ${conflict}`
-      )
-    )
-    return Effect.fnUntraced(function* (connection, rows) {
-      let at = 0
-      while (at < rows.length) {
-        const shape = CHUNKS.findIndex((count) => rows.length - at >= count)
-        const count = CHUNKS[shape]!
-        yield* connection.executeRaw(texts[shape]!, rows.slice(at, at + count).flat())
-        at += count
-      }
-    })
-  }
-  const replace = (key: string, columns: ReadonlyArray<string>): string =>
-    `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
-
-  /** One page of a list, looked ahead by one row. */
-  const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
-    if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
-    return Effect.map(
-      query<ListRow>(
-        `SELECT ${time} AS time, id, record FROM ${table} WHERE ${where} ORDER BY ${time} DESC, id DESC LIMIT ?`,
-        [...where.values, limit + 1]
-      ),
-      (rows): Rows<A> => {
-        const last = rows.length > limit ? rows[limit - 1] : undefined
-        const texts = rows.slice(0, limit).map(({ record }) => record)
-        return new TextRows<A>(texts, last && { time: Number(last.time), id: Number(last.id) })
-      }
-    )
-  }
-  /**
-   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
-   * user's list; an expression keeps the planner from the latter.
-   */
-  const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
-    new Where()
-      .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)
-      .when(start_time, `${time} >= ?`, same)
-      .when(end_time, `${time} < ?`, same)
-
-  const ledger = SqlLedger.make({ query, writer, replace, list, owned, where: () => new Where() })
+  const ledger = SqlLedger.make(tables)
 
   const writeOrders = writer(
     "orders",
@@ -483,9 +378,9 @@ const make = Effect.gen(function* () {
       const narrow = asked.order_id !== undefined || asked.order_link_id !== undefined
       const where = owned("created_time", asked, narrow)
         .among("sub_account_address", asked.sub_accounts)
-        .when(asked.symbol, "symbol = ?", same)
-        .when(asked.order_id, "order_id = ?", same)
-        .when(asked.order_link_id, "order_link_id = ?", same)
+        .when(asked.symbol, "symbol = ?")
+        .when(asked.order_id, "order_id = ?")
+        .when(asked.order_link_id, "order_link_id = ?")
         .among("status", asked.statuses)
       // lets the index of open orders serve
       if (asked.statuses?.every(isOpen) === true) where.and("is_open = 1")
@@ -506,9 +401,9 @@ const make = Effect.gen(function* () {
         "exec_time",
         owned("exec_time", asked, asked.order_id !== undefined)
           .among("sub_account_address", asked.sub_accounts)
-          .when(asked.symbol, "symbol = ?", same)
-          .when(asked.order_id, "order_id = ?", same)
-          .when(asked.exec_type, "exec_type = ?", same),
+          .when(asked.symbol, "symbol = ?")
+          .when(asked.order_id, "order_id = ?")
+          .when(asked.exec_type, "exec_type = ?"),
         asked
       ),
     executionsAfter: (id, limit) =>
@@ -525,7 +420,7 @@ const make = Effect.gen(function* () {
     ),
     movements: (asked) => {
       const where = owned("created_time", asked)
-        .when(asked.kind, "kind = ?", same)
+        .when(asked.kind, "kind = ?")
         .among("from_address", asked.within)
         .among("to_address", asked.within)
       if (asked.sub_accounts?.length === 0) where.and("1 = 0")

@@ -23,7 +23,7 @@ import type { OpenInterest } from "../../domain/Market.ts"
 import type { Projection } from "../../domain/Projection.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { History, HoursQuery, ListQuery, MarketQuery, MarketsQuery } from "../../services/History.ts"
-import type { Tools, Where } from "./SqlHistory.ts"
+import { type Tables, Where } from "./Tables.ts"
 
 type Reads = Pick<
   History["Service"],
@@ -66,7 +66,7 @@ const ACCOUNT = "user_id, sub_account_address, hour, record"
 
 const decode = <A>(row: { readonly record: string }): A => JSON.parse(row.record) as A
 
-export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
+export const make = ({ list, owned, query, replace, writer }: Tables) => {
   const writeClosedPnls = writer(
     "closed_pnls",
     ["order_id", "id", "user_id", "sub_account_address", "symbol", "created_time", "record"],
@@ -190,10 +190,7 @@ export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
   const ownedIn = (time: string, asked: ListQuery): Where =>
     owned(time, asked).among("sub_account_address", asked.sub_accounts)
   const inMarket = (time: string, { symbol, start_time, end_time }: Omit<MarketQuery, "symbol"> & MarketsQuery) =>
-    where()
-      .when(symbol, "symbol = ?", (value) => value)
-      .when(start_time, `${time} >= ?`, (value) => value)
-      .when(end_time, `${time} < ?`, (value) => value)
+    new Where().when(symbol, "symbol = ?").when(start_time, `${time} >= ?`).when(end_time, `${time} < ?`)
   const newest = <A>(table: string, asked: MarketsQuery) =>
     Effect.map(
       list<A>(table, "time", inMarket("time", { ...asked, after: undefined }), { ...asked, after: undefined }),
@@ -201,9 +198,7 @@ export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
     )
   /** Hours that are over and the running ones. */
   const hours = (table: string, columns: string, { user_id, start, end }: HoursQuery) => {
-    const range = where()
-      .when(user_id, "user_id = ?", (value) => value)
-      .and("hour >= ? AND hour < ?", start, end)
+    const range = new Where().when(user_id, "user_id = ?").and("hour >= ? AND hour < ?", start, end)
     const read = (from: string) => query<HourRow>(`SELECT ${columns} FROM ${from} WHERE ${range}`, range.values)
     // the running ones first: should one end in between, it is among the others
     return Effect.map(Effect.all([read(`last_${table}`), read(table)]), ([last, over]) => {
@@ -224,10 +219,7 @@ export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
   const reads: Reads = {
     executionsAt: Effect.fnUntraced(function* ({ user_id, sub_accounts, symbol, limit, offset }) {
       const of = () =>
-        where()
-          .and("user_id = ?", user_id)
-          .among("sub_account_address", sub_accounts)
-          .when(symbol, "symbol = ?", (value) => value)
+        new Where().and("user_id = ?", user_id).among("sub_account_address", sub_accounts).when(symbol, "symbol = ?")
       const counted = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours WHERE ${of()}`, of().values)
       const rows = yield* query<{ readonly record: string }>(
         `SELECT record FROM executions WHERE ${of()} ORDER BY exec_time DESC, id DESC LIMIT ? OFFSET ?`,
@@ -242,21 +234,16 @@ export const make = ({ list, owned, query, replace, where, writer }: Tools) => {
       list<ClosedPnl>(
         "closed_pnls",
         "created_time",
-        ownedIn("created_time", asked).when(asked.symbol, "symbol = ?", (value) => value),
+        ownedIn("created_time", asked).when(asked.symbol, "symbol = ?"),
         asked
       ),
     transactions: (asked) =>
-      list<Transaction>(
-        "transactions",
-        "time",
-        ownedIn("time", asked).when(asked.type, "type = ?", (value) => value),
-        asked
-      ),
+      list<Transaction>("transactions", "time", ownedIn("time", asked).when(asked.type, "type = ?"), asked),
     fundingPayments: (asked) =>
       list<FundingPayment>(
         "funding_payments",
         "funding_time",
-        ownedIn("funding_time", asked).when(asked.symbol, "symbol = ?", (value) => value),
+        ownedIn("funding_time", asked).when(asked.symbol, "symbol = ?"),
         asked
       ),
     fundingRates: (asked) => list<FundingRate>("funding_rates", "funding_time", inMarket("funding_time", asked), asked),
