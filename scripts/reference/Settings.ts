@@ -1,16 +1,30 @@
-/** docs/reference/settings.md: every environment variable of the gateway, from the table that reads them. */
-import { table as settings } from "../../src/layers/Settings.ts"
+/** docs/reference/settings.md: every environment variable of gateway and backend, from the tables that read them. */
+import { rows as ofBackend } from "../../src/backend/Settings.ts"
+import type { Setting } from "../../src/domain/Setting.ts"
+import { table as ofGateway } from "../../src/layers/Settings.ts"
 import { row, table } from "./Table.ts"
 
-export const page = (): string => {
-  const rows = Object.values(settings).map(({ about, default: fallback, name }) =>
-    row(`\`${name}\``, fallback === "unset" ? "" : `\`${fallback}\``, about)
+const tableOf = (settings: ReadonlyArray<Setting<unknown>>): string =>
+  table(
+    ["Variable", "Default", "Meaning"],
+    settings.map(({ about, default: fallback, name }) =>
+      row(`\`${name}\``, fallback === "unset" ? "" : `\`${fallback}\``, about)
+    )
   )
-  return `# Settings of the gateway
+
+export const page = (): string => `# Settings
 
 Environment variables, read once at the start. A value that cannot be used stops the start and names its variable. On and off are
-written so. Those of the backend, and what changes of them mean for a journal, are in [operations.md](../operations.md#settings).
+written so. \`gateway config check\` says whether a start would take them, \`gateway config print\` what they are.
 
-${table(["Variable", "Default", "Meaning"], rows)}
+## The gateway
+
+${tableOf(Object.values(ofGateway))}
+
+## The backend
+
+The embedded backend, and \`npm run backend\`. What a change of them means for a journal is in
+[operations.md](../operations.md#settings).
+
+${tableOf(ofBackend)}
 `
-}

@@ -10,7 +10,7 @@ export type Verified = Backend.Verified
 
 /** Serves until it is interrupted or must stop; metrics too, where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {
-  const telling = yield* metricsPort
+  const telling = yield* metricsPort.config
   const { port, epoch, failed, metrics } = yield* Backend.serve(values)
   const metrics_port =
     telling === undefined ? undefined : yield* MetricsServer.serve(Backend.hostOf(values), telling, metrics)

@@ -4,6 +4,7 @@
  */
 import { Config, type Redacted, Schema } from "effect"
 import { SignedDecimal } from "../domain/Decimal.ts"
+import { all, optional, type Setting, type Values, withDefault } from "../domain/Setting.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
@@ -12,56 +13,59 @@ const port = (name: string): Config.Config<number> =>
 /** Decimal text that is not negative. */
 const amount = (name: string): Config.Config<string> =>
   Config.schema(SignedDecimal.check(Schema.isPattern(/^[0-9]/u, { message: "must not be negative" })), name)
+const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
+const oneOf =
+  <const L extends ReadonlyArray<string>>(...literals: L) =>
+  (name: string) =>
+    Config.Literals(literals, name) as Config.Config<L[number]>
 
-export const settings = Config.all({
-  /** journal of the backend, in `backend/` */
-  dataDir: Config.String("DATA_DIR").pipe(Config.withDefault("./data")),
-  /** port where the backend runs alone; 0: any free one */
-  port: port("BACKEND_PORT").pipe(Config.withDefault(3011)),
-  /** address to listen on; without BACKEND_SECRET always 127.0.0.1 */
-  host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-  /** JSON file of markets; default: the ones that ship */
-  marketsFile: Config.String("MARKETS_FILE").pipe(Config.withDefault(undefined)),
-  /** most that the faucet gives a user a day */
-  faucetDailyLimit: amount("FAUCET_DAILY_LIMIT").pipe(Config.withDefault("100000")),
-  indexSource: Config.Literals(["simulated", "manual"], "INDEX_SOURCE").pipe(
-    Config.withDefault("simulated" as "simulated" | "manual")
+export const table = {
+  dataDir: withDefault("DATA_DIR", Config.String, "./data", "journal of the backend, in `backend/`"),
+  port: withDefault("BACKEND_PORT", port, 3011, "port of the backend where it runs alone; 0 takes a free one"),
+  host: withDefault(
+    "HOST",
+    Config.String,
+    "0.0.0.0",
+    "address to listen on where it runs alone; without BACKEND_SECRET always 127.0.0.1"
   ),
-  /** a participant that quotes around the index */
-  simMaker: onOff("SIM_MAKER").pipe(Config.withDefault(true)),
-  /** seed of each insurance pool */
-  poolBaseEquity: amount("POOL_BASE_EQUITY").pipe(Config.withDefault("1000000")),
-  /** bearer secret that every call must show */
-  secret: Config.Redacted("BACKEND_SECRET").pipe(
-    Config.withDefault(undefined as Redacted.Redacted<string> | undefined)
+  marketsFile: optional("MARKETS_FILE", Config.String, "JSON file of markets; default: the four that ship"),
+  faucetDailyLimit: withDefault(
+    "FAUCET_DAILY_LIMIT",
+    amount,
+    "100000",
+    "most that the faucet gives a user a day (UTC)"
   ),
-  /** PEM files: an authority whose clients are let in (mTLS), the backend's certificate and its key (TLS) */
-  tlsCa: Config.String("BACKEND_TLS_CA").pipe(Config.withDefault(undefined)),
-  tlsCert: Config.String("BACKEND_TLS_CERT").pipe(Config.withDefault(undefined)),
-  tlsKey: Config.String("BACKEND_TLS_KEY").pipe(Config.withDefault(undefined)),
-  logLevel: Config.Literals(["trace", "debug", "info", "warn", "error"], "LOG_LEVEL").pipe(
-    Config.withDefault("info" as "trace" | "debug" | "info" | "warn" | "error")
+  indexSource: withDefault(
+    "INDEX_SOURCE",
+    oneOf("simulated", "manual"),
+    "simulated",
+    "simulated, or manual: only `PUT /admin/index-price` moves it"
+  ),
+  simMaker: withDefault(
+    "SIM_MAKER",
+    onOff,
+    true,
+    "a participant that quotes around the index, so that a new exchange has a book"
+  ),
+  poolBaseEquity: withDefault("POOL_BASE_EQUITY", amount, "1000000", "seed of each insurance pool"),
+  secret: optional("BACKEND_SECRET", redacted, "bearer secret that every call must show"),
+  tlsCa: optional("BACKEND_TLS_CA", Config.String, "PEM file of an authority whose clients alone are let in (mTLS)"),
+  tlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the backend's certificate; turns TLS on"),
+  tlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),
+  logLevel: withDefault(
+    "LOG_LEVEL",
+    oneOf("trace", "debug", "info", "warn", "error"),
+    "info",
+    "least severe line that is logged"
   )
-})
+} as const
 
-/** Port where a backend that runs alone tells its metrics; default: none. */
-export const metricsPort = port("METRICS_PORT").pipe(Config.withDefault(undefined as number | undefined))
+/** Of a backend that runs alone; one beside a gateway tells its metrics there. */
+export const metricsPort = optional("METRICS_PORT", port, "port of its metrics where it runs alone; 0 takes a free one")
 
-export type Settings = Config.Success<typeof settings>
+/** All of them, one by one. */
+export const rows: ReadonlyArray<Setting<unknown>> = [...Object.values(table), metricsPort]
 
-/** The variable of each setting. */
-export const variables: { readonly [K in keyof Settings]: string } = {
-  dataDir: "DATA_DIR",
-  port: "BACKEND_PORT",
-  host: "HOST",
-  marketsFile: "MARKETS_FILE",
-  faucetDailyLimit: "FAUCET_DAILY_LIMIT",
-  indexSource: "INDEX_SOURCE",
-  simMaker: "SIM_MAKER",
-  poolBaseEquity: "POOL_BASE_EQUITY",
-  secret: "BACKEND_SECRET",
-  tlsCa: "BACKEND_TLS_CA",
-  tlsCert: "BACKEND_TLS_CERT",
-  tlsKey: "BACKEND_TLS_KEY",
-  logLevel: "LOG_LEVEL"
-}
+export type Settings = Values<typeof table>
+
+export const settings: Config.Config<Settings> = all(table)

@@ -2,47 +2,16 @@
  * Every setting of the gateway: its variable, unit, default and meaning, in one table.
  *
  * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
- * embedded backend has a table of its own beside it. Source: contract 13; docs/operations.md is checked against it.
+ * embedded backend has a table of its own. Source: contract 13; docs/reference/settings.md is made of both.
  */
 import { Config, type Redacted, Schema } from "effect"
+import { all, optional, type Values, withDefault } from "../domain/Setting.ts"
 
 /** A setting names something that cannot be used. */
 export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
-
-export interface Setting<A> {
-  /** Environment variable. */
-  readonly name: string
-  /** Default as text; "unset" where there is none. */
-  readonly default: string
-  readonly about: string
-  readonly config: Config.Config<A>
-}
-
-const withDefault = <A>(
-  name: string,
-  config: (name: string) => Config.Config<A>,
-  fallback: A,
-  about: string
-): Setting<A> => ({
-  name,
-  default: String(fallback) === "false" ? "off" : String(fallback) === "true" ? "on" : String(fallback),
-  about,
-  config: config(name).pipe(Config.withDefault(fallback))
-})
-
-const optional = <A>(
-  name: string,
-  config: (name: string) => Config.Config<A>,
-  about: string
-): Setting<A | undefined> => ({
-  name,
-  default: "unset",
-  about,
-  config: config(name).pipe(Config.withDefault(undefined))
-})
 
 const environments = {
   production: "production",
@@ -199,9 +168,6 @@ export const table = {
   )
 } as const
 
-type Table = typeof table
-export type Settings = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }
+export type Settings = Values<typeof table>
 
-export const settings: Config.Config<Settings> = Config.all(
-  Object.fromEntries(Object.entries(table).map(([key, setting]) => [key, setting.config as Config.Config<unknown>]))
-) as unknown as Config.Config<Settings>
+export const settings: Config.Config<Settings> = all(table)

@@ -129,7 +129,7 @@ Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASS
 
   `## Settings
 
-All settings are environment variables (docs/operations.md); secrets are never shown.`,
+All settings are environment variables (docs/reference/settings.md); secrets are never shown.`,
   { type: "gateway config print", env: { DATABASE_URL: "postgres://gateway:secret@db/gateway" }, lines: 6 },
   { type: "gateway config check" },
   { type: "gateway config check", exit: 1, env: { PORT: "many", ADMIN_PASSWORD: "short", BACKEND: "grpc" } },

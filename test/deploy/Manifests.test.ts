@@ -2,13 +2,13 @@
 import { ConfigProvider, Effect } from "effect"
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import { settings as backendSettings } from "../../src/backend/Settings.ts"
+import { rows, settings as backendSettings } from "../../src/backend/Settings.ts"
 import { settings, table } from "../../src/layers/Settings.ts"
 import { compositions, IMAGE, objects, probesOf, programs, text, type Value } from "./Manifests.ts"
 
 const BACKEND = "src/backend/main.ts"
 const ofGateway = new Set(Object.values(table).map(({ name }) => name))
-const ofBackend = new Set([...text("src/backend/Settings.ts").matchAll(/\("([A-Z_]+)"/gu)].map((m) => m[1]!))
+const ofBackend = new Set(rows.map(({ name }) => name))
 /** What a program reads; the relay reads the gateway's. */
 const known = (main: string): ReadonlySet<string> => (main === BACKEND ? ofBackend : ofGateway)
 

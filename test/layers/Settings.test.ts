@@ -1,7 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Config, ConfigProvider, Effect } from "effect"
-import { readFileSync } from "node:fs"
-import { settings, table } from "../../src/layers/Settings.ts"
+import { settings } from "../../src/layers/Settings.ts"
 
 const read = (environment: Record<string, string>) =>
   settings.pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
@@ -49,10 +48,3 @@ it.effect("never shows a secret", () =>
     assert.notInclude(JSON.stringify(all), "abab")
   })
 )
-
-it("is documented setting by setting, with the defaults that hold", () => {
-  const documented = readFileSync("docs/operations.md", "utf8")
-  for (const setting of Object.values(table)) {
-    assert.include(documented, `| \`${setting.name}\` | ${setting.default} | ${setting.about} |`)
-  }
-})

@@ -2,7 +2,8 @@
 import { Effect, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
-import { type Setting, settings, SettingUnusable, table } from "../../layers/Settings.ts"
+import type { Setting } from "../../domain/Setting.ts"
+import { settings, SettingUnusable, table } from "../../layers/Settings.ts"
 import { AllTold } from "../Refused.ts"
 import { show, table as rows } from "../Show.ts"
 
@@ -29,22 +30,17 @@ const valueOf = (name: string, value: unknown, about: string): Value => ({
 const read = ({ about, config, name }: Setting<unknown>) =>
   Effect.result(Effect.map(config, (value) => valueOf(name, value, about)))
 
-const gatewayTable: ReadonlyArray<Setting<unknown>> = Object.values(table)
-
-/** Settings that the backend has for itself. */
-const backendValues = Effect.map(Backend.settings, (values) => {
-  const names = new Set(gatewayTable.map(({ name }) => name))
-  return Object.entries(Backend.variables)
-    .filter(([, name]) => !names.has(name))
-    .map(([key, name]) => valueOf(name, values[key as keyof Backend.Settings], "of the backend"))
-})
+const ofGateway: ReadonlyArray<Setting<unknown>> = Object.values(table)
+const names = new Set(ofGateway.map(({ name }) => name))
+/** What the backend has for itself. */
+const ofBackend = Backend.rows.filter(({ name }) => !names.has(name))
+const every = [...ofGateway, ...ofBackend]
 
 const print = Command.make("print", {}, () =>
   Effect.gen(function* () {
-    const gateway = yield* Effect.forEach(gatewayTable, ({ about, config, name }) =>
+    const values = yield* Effect.forEach(every, ({ about, config, name }) =>
       Effect.map(config, (value) => valueOf(name, value, about))
     )
-    const values = [...gateway, ...(yield* backendValues)]
     yield* show(values, (all, paint) =>
       rows(
         all,
@@ -76,18 +72,21 @@ const messageOf = ({ message }: { readonly message: string }): string =>
 /** Everything that a start would refuse, besides what only the network knows. */
 const findings = Effect.gen(function* () {
   const wrong: Array<Finding> = []
-  for (const setting of gatewayTable) {
+  for (const setting of every) {
     const found = yield* read(setting)
     if (Result.isFailure(found)) wrong.push({ name: setting.name, message: messageOf(found.failure) })
   }
   const note = <A>(effect: Effect.Effect<A, { readonly message: string }>) =>
     Effect.catch(effect, (error) => Effect.sync(() => void wrong.push({ message: messageOf(error) })))
-  yield* note(
-    Effect.gen(function* () {
-      const { check } = yield* Effect.promise(() => import("../../backend/Program.ts"))
-      yield* check(yield* Backend.settings)
-    })
-  )
+  const isReadable = !ofBackend.some((setting) => wrong.some(({ name }) => name === setting.name))
+  if (isReadable) {
+    yield* note(
+      Effect.gen(function* () {
+        const { check } = yield* Effect.promise(() => import("../../backend/Program.ts"))
+        yield* check(yield* Backend.settings)
+      })
+    )
+  }
   // the rest is judged by what the table made of it
   if (wrong.length === 0) {
     yield* note(
