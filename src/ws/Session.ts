@@ -5,8 +5,6 @@
  * each in one fiber; messages behind them wait in order, but a ping never does. Source: contract 5.2 to 5.4, 5.8.
  */
 import { Cause, Effect, Result } from "effect"
-import * as ApiError from "../domain/ApiError.ts"
-import type { Details, Reason } from "../domain/Reason.ts"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
 import type { AuthError, Authenticator } from "../services/Authenticator.ts"
@@ -20,8 +18,10 @@ import { type Frame, frameOf } from "./Frame.ts"
 import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
 import { type Misread, read } from "./Inbound.ts"
 import type { Limits } from "./Limits.ts"
+import { MessageRate } from "./MessageRate.ts"
 import { Outbox, type Sink } from "./Outbox.ts"
 import { type Beginning, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
+import { errorFrame, ofAuthError, type Refusal, refuse, withReqId } from "./Refusal.ts"
 
 export type Endpoint = "general" | "public" | "private"
 
@@ -56,36 +56,6 @@ export interface House {
   readonly gone: (session: Session) => void
 }
 
-type Refusal = Pick<ApiError.ApiError, "code" | "message" | "details">
-
-const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
-
-const errorFrame = (error: Refusal, req_id: ReqId | undefined, topic?: string): Frame =>
-  frameOf({
-    op: "error",
-    code: error.code,
-    message: error.message,
-    ...(topic === undefined ? {} : { topic }),
-    ...withReqId(req_id),
-    ...(error.details === undefined ? {} : { details: error.details })
-  })
-
-const refuse = (reason: Reason, message?: string, details?: Details): Refusal =>
-  ApiError.ofReason(reason, details, message === undefined ? {} : { message })
-
-const ofAuthError = (error: AuthError): Refusal => {
-  switch (error._tag) {
-    case "AuthRefused":
-      return ApiError.ofReason(error.reason, error.facts)
-    case "AuthLimited":
-      return { code: "RateLimitExceeded", message: "rate limit exceeded" }
-    case "AuthUnavailable":
-      return { code: "SERVICE_UNAVAILABLE", message: "authentication is not available now" }
-  }
-}
-
-/** How often a client is told that it is over the message rate, in ms; twice as long a pause ends a flood. */
-const FLOOD_NOTICE_MS = 1_000
 /** Longest time that authentication, or the reading of snapshots, may take. */
 const WORK_MS = 10_000
 
@@ -108,10 +78,7 @@ export class Session {
   private readonly openedAt: number
   private lastHeard: number
   private lastPing: number
-  private tokens: number
-  private refilledAt: number
-  private floodSince: number | undefined
-  private noticeAt = -Infinity
+  private readonly rate: MessageRate
 
   constructor(house: House, line: Line, endpoint: Endpoint, ip: string) {
     this.house = house
@@ -120,8 +87,8 @@ export class Session {
     this.ip = ip
     this.outbox = new Outbox(line, house.hub.flusher, house.limits, this)
     const now = house.hub.now()
-    this.openedAt = this.lastHeard = this.lastPing = this.refilledAt = now
-    this.tokens = house.limits.message_burst
+    this.openedAt = this.lastHeard = this.lastPing = now
+    this.rate = new MessageRate(house.limits, now)
   }
 
   // ---- what the socket brings
@@ -227,26 +194,19 @@ export class Session {
     this.reply(errorFrame(refuse("ShuttingDown", "going away"), undefined))
   }
 
-  // ---- the message rate
-
   private mayAsk(now: number): boolean {
-    const { flood_ms, message_burst, messages_per_s } = this.house.limits
-    this.tokens = Math.min(message_burst, this.tokens + ((now - this.refilledAt) * messages_per_s) / 1000)
-    this.refilledAt = now
-    if (this.tokens >= 1) {
-      this.tokens -= 1
-      // the bucket never refills while a client floods: what passes in between does not end the flood
-      if (this.floodSince !== undefined && now - this.noticeAt > 2 * FLOOD_NOTICE_MS) this.floodSince = undefined
-      return true
+    switch (this.rate.take(now)) {
+      case "taken":
+        return true
+      case "flood":
+        this.end("TooMany")
+        return false
+      case "notice":
+        this.reply(errorFrame({ code: "RateLimitExceeded", message: "rate limit exceeded" }, undefined))
+        return false
+      case "dropped":
+        return false
     }
-    this.floodSince ??= now
-    if (now - this.floodSince >= flood_ms) {
-      this.end("TooMany")
-    } else if (now - this.noticeAt >= FLOOD_NOTICE_MS) {
-      this.noticeAt = now
-      this.reply(errorFrame({ code: "RateLimitExceeded", message: "rate limit exceeded" }, undefined))
-    }
-    return false
   }
 
   // ---- replies

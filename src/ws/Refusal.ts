@@ -1,0 +1,35 @@
+/** What a connection is not given, and the frame that says so. Source: contract 5.2, 5.3. */
+import * as ApiError from "../domain/ApiError.ts"
+import type { Details, Reason } from "../domain/Reason.ts"
+import type { AuthError } from "../services/Authenticator.ts"
+import type { ReqId } from "./api/Frames.ts"
+import { type Frame, frameOf } from "./Frame.ts"
+
+export type Refusal = Pick<ApiError.ApiError, "code" | "message" | "details">
+
+/** Answers carry the req_id of what they answer. */
+export const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
+
+export const errorFrame = (error: Refusal, req_id: ReqId | undefined, topic?: string): Frame =>
+  frameOf({
+    op: "error",
+    code: error.code,
+    message: error.message,
+    ...(topic === undefined ? {} : { topic }),
+    ...withReqId(req_id),
+    ...(error.details === undefined ? {} : { details: error.details })
+  })
+
+export const refuse = (reason: Reason, message?: string, details?: Details): Refusal =>
+  ApiError.ofReason(reason, details, message === undefined ? {} : { message })
+
+export const ofAuthError = (error: AuthError): Refusal => {
+  switch (error._tag) {
+    case "AuthRefused":
+      return ApiError.ofReason(error.reason, error.facts)
+    case "AuthLimited":
+      return { code: "RateLimitExceeded", message: "rate limit exceeded" }
+    case "AuthUnavailable":
+      return { code: "SERVICE_UNAVAILABLE", message: "authentication is not available now" }
+  }
+}
