@@ -66,7 +66,7 @@ export const startGateway = async (options: {
   const port = options.port ?? (await freePort(host))
   const home = options.home ?? root
   const flags = options.preload === undefined ? [] : ["--expose-gc", "--import", options.preload]
-  const child: ChildProcess = spawn(process.execPath, [...flags, join(home, "src/main.ts")], {
+  const child: ChildProcess = spawn(process.execPath, [...flags, join(home, "src/cli/main.ts")], {
     cwd: home,
     env: { ...process.env, PORT: String(port), HOST: host, DATA_DIR: options.dataDir, ...options.env },
     stdio: ["ignore", "pipe", "pipe", ...(options.preload === undefined ? [] : ["ipc" as const])]
