@@ -1,5 +1,5 @@
 /**
- * From the start of a process to its first answer: `GET /health` with 200.
+ * From the start of a process to its open port, and to its first answer: `GET /health` with 200.
  *
  * Floor: bare `node:http`. Peer: the gateway as its unbundled modules. Subject: the package's program. The gateway runs the
  * whole exchange, with its backend and databases; its data directory exists, and what Node compiled is kept, as after any
@@ -8,6 +8,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { request } from "node:http"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -36,6 +37,10 @@ export interface Options {
 
 export interface Row {
   readonly name: string
+  /** To the port that takes a connection, in ms. */
+  readonly port_ms: Summary
+  /** The same against the floor's of the same round. */
+  readonly port_ratio: Summary
   /** To the first answer, in ms. */
   readonly wall_ms: Summary
   /** CPU of all threads until then, in ms. */
@@ -47,6 +52,12 @@ export interface Row {
   /** The very first start, in ms: nothing compiled, no data. */
   readonly first_ms: number
 }
+
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true))
+    socket.once("error", () => resolve(false)).once("connect", () => socket.destroy())
+  })
 
 const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -84,13 +95,18 @@ const startOnce = async (command: ReadonlyArray<string>, folder: string) => {
     },
     stdio: ["ignore", "ignore", "inherit"]
   })
-  try {
-    while (!(await answers(port))) {
+  const until = async (holds: () => Promise<boolean>): Promise<number> => {
+    while (!(await holds())) {
       if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended with ${child.exitCode}`)
       if (performance.now() - began > START_MS) throw new Error(`${command.join(" ")} does not answer`)
       await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
     }
-    return { wall_ms: performance.now() - began, cpu_ms: cpuOf(child.pid!) / 1_000 }
+    return performance.now() - began
+  }
+  try {
+    const port_ms = await until(() => isOpen(port))
+    const wall_ms = await until(() => answers(port))
+    return { port_ms, wall_ms, cpu_ms: cpuOf(child.pid!) / 1_000 }
   } finally {
     await gone(child)
   }
@@ -109,22 +125,26 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
       command,
       folder: mkdtempSync(join(folder, "of-")),
       first_ms: 0,
+      port: [] as Array<number>,
       wall: [] as Array<number>,
       cpu: [] as Array<number>
     }))
     for (const variant of variants) variant.first_ms = (await startOnce(variant.command, variant.folder)).wall_ms
     for (let round = 0; round <= options.rounds; round++) {
       for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
-        const { cpu_ms, wall_ms } = await startOnce(variant.command, variant.folder)
+        const { cpu_ms, port_ms, wall_ms } = await startOnce(variant.command, variant.folder)
         if (round === 0) continue // warm-up
+        variant.port.push(port_ms)
         variant.wall.push(wall_ms)
         variant.cpu.push(cpu_ms)
       }
     }
     const [against] = variants
     const ratios = (of: ReadonlyArray<number>, to: ReadonlyArray<number>) => summary(of.map((ms, i) => ms / to[i]!))
-    return variants.map(({ cpu, first_ms, name, wall }) => ({
+    return variants.map(({ cpu, first_ms, name, port, wall }) => ({
       name,
+      port_ms: summary(port),
+      port_ratio: ratios(port, against!.port),
       wall_ms: summary(wall),
       cpu_ms: summary(cpu),
       ratio: ratios(wall, against!.wall),
@@ -146,11 +166,11 @@ export const main = async (): Promise<void> => {
   console.log(JSON.stringify(header("npm run bench -- start", rounds, "npx; the very first start is told beside")))
   for (const row of rows) console.log(JSON.stringify(row))
   console.log(
-    "\n| variant | ms to the first answer | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
+    "\n| variant | ms to the open port | ratio to floor | ms to the first answer | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
   )
-  console.log("|---|---|---|---|---|---|")
+  console.log("|---|---|---|---|---|---|---|---|")
   for (const row of rows)
     console.log(
-      `| ${row.name} | ${told(row.wall_ms, 0)} | ${told(row.ratio, 2)} | ${told(row.cpu_ms, 0)} | ${told(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
+      `| ${row.name} | ${told(row.port_ms, 0)} | ${told(row.port_ratio, 2)} | ${told(row.wall_ms, 0)} | ${told(row.ratio, 2)} | ${told(row.cpu_ms, 0)} | ${told(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
     )
 }

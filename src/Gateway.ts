@@ -12,6 +12,7 @@ import { VERSION } from "./http/api/Api.ts"
 import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
 import * as Page from "./http/Page.ts"
+import { BACKLOG } from "./layers/node/EarlyDoor.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, Limits as DoorLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import { crowds } from "./layers/node/Readers.ts"
@@ -203,12 +204,6 @@ const door = ({ arrivalsPerIp, trustedProxies }: Settings) =>
     )
   )
 
-/**
- * Connections that the system holds until they are accepted, as far as it allows as many: beyond them it resets some, and all
- * sockets of a gateway that died come to the others at once.
- */
-const BACKLOG = 4_096
-
 /** Counts beside the way that requests take. */
 const measuring = (options: Http.HttpOptions) =>
   Layer.effectDiscard(
@@ -225,18 +220,23 @@ const measuring = (options: Http.HttpOptions) =>
     })
   )
 
+/** It listens before its routes are there, so connections wait. */
 const listening = (settings: Settings) =>
   Layer.unwrap(
-    Effect.map(NodeServer, (server) =>
-      NodeHttpServer.layer(() => server, {
+    Effect.map(NodeServer, (server) => {
+      server.hold()
+      return NodeHttpServer.layer(() => server, {
         port: settings.port,
         host: settings.host,
         backlog: BACKLOG,
         gracefulShutdownTimeout: REQUESTS_DRAIN,
         websocket: { maxPayload: Rpc.MESSAGE_BYTES_MAX }
       })
-    )
+    })
   )
+
+/** All is built. */
+const opening = Layer.effectDiscard(Effect.map(NodeServer, (server) => server.admit()))
 
 /** From the first word of a shutdown on, /ready and every answer tell clients to go elsewhere. */
 const announcing = ({ databaseUrl, drainMs }: Settings) =>
@@ -258,7 +258,8 @@ export const layer = (settings: Settings) =>
   Layer.unwrap(
     Effect.sync(() => {
       const options = httpOptions(settings)
-      return announcing(settings).pipe(
+      return opening.pipe(
+        Layer.provideMerge(announcing(settings)),
         Layer.provideMerge(measuring(options)),
         Layer.provideMerge(sockets(settings)),
         Layer.provideMerge(front(settings)),

@@ -1,11 +1,6 @@
-/** `npm start`: serves until it is told to stop. */
-import { endAtSecondSignal, serve } from "./Serve.ts"
-import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Effect } from "effect"
-import { teardown } from "./Teardown.ts"
+/** `npm start`: opens the door, then loads the gateway behind it, and serves until it is told to stop. */
+import * as EarlyDoor from "./layers/node/EarlyDoor.ts"
 
-endAtSecondSignal()
-NodeRuntime.runMain(
-  Effect.tapError(serve, ({ message }) => Effect.sync(() => process.stderr.write(`\n${message}\n`))),
-  { disableErrorReporting: true, teardown }
-)
+const door = await EarlyDoor.listen(process.env)
+const { launch } = await import("./Launch.ts")
+launch(door)

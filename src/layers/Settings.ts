@@ -6,6 +6,7 @@
  */
 import { Config, type Redacted, Schema } from "effect"
 import { all, optional, type Values, withDefault } from "../domain/Setting.ts"
+import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyDoor.ts"
 
 /** A setting names something that cannot be used. */
 export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
@@ -51,8 +52,8 @@ const url =
 const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
-  port: withDefault("PORT", port, 3010, "port of REST and WebSocket; 0 takes a free one"),
-  host: withDefault("HOST", Config.String, "0.0.0.0", "address to listen on"),
+  port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 takes a free one"),
+  host: withDefault("HOST", Config.String, HOST_DEFAULT, "address to listen on"),
   environment: withDefault<Environment>(
     "ENVIRONMENT",
     environment,

@@ -3,42 +3,27 @@ import { Context, Effect, Layer } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
+import * as Door from "./Door.ts"
 import * as Readers from "./Readers.ts"
 import * as Turnstile from "./Turnstile.ts"
 
 /** Every bound of a connection, in one place. */
-export interface DoorLimits extends Readers.ReaderLimits, Turnstile.TurnstileLimits {
-  /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
-  readonly connections: number
-  /** Time a client has to send the headers, in ms, from its connection on: slow senders are answered 408 and closed. */
-  readonly headers_ms: number
-  /** Time a client has to send a whole request, in ms. */
-  readonly request_ms: number
-  /** Idle time after which a kept connection is closed, in ms. */
-  readonly keep_alive_ms: number
-}
+export interface Bounds extends Door.DoorLimits, Readers.ReaderLimits, Turnstile.TurnstileLimits {}
 
-export const defaults: DoorLimits = {
-  connections: 100_000,
-  headers_ms: 10_000,
-  request_ms: 30_000,
+export const defaults: Bounds = {
+  ...Door.defaults,
   reading_ms: 60_000,
   unread_bytes: 32 * 1024 * 1024,
   arrivals_per_s: 250,
   arrivals_at_once: 50,
-  arrivals_waiting: 10_000,
-  // above the 60 s of usual load balancers
-  keep_alive_ms: 65_000,
-  check_ms: 1_000
+  arrivals_waiting: 10_000
 }
 
 /** The bounds in force; provide others to configure them. */
-export const Limits = Context.Reference<DoorLimits>("gateway/layers/node/NodeServer/Limits", {
+export const Limits = Context.Reference<Bounds>("gateway/layers/node/NodeServer/Limits", {
   defaultValue: () => defaults
 })
 
-/** Bytes of request line and headers together. */
-const HEADER_BYTES_MAX = 16 * 1024
 /** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
 const refusals: Record<string, Reason> = {
   HPE_HEADER_OVERFLOW: "HeadersTooLarge",
@@ -88,9 +73,6 @@ const answerExpectation = (_: Http.IncomingMessage, response: Http.ServerRespons
   response.end(bodyOf("ExpectationFailed"))
 }
 
-/** Headers of one request. */
-const HEADERS_MAX = 100
-
 /** How often connections that became idle are closed once nobody is accepted any more, in ms. */
 const IDLE_STEP_MS = 50
 
@@ -125,22 +107,17 @@ export const putBefore = (server: Http.Server, front: Front): (() => void) => {
   }
 }
 
-export class NodeServer extends Context.Service<NodeServer, Http.Server>()("gateway/layers/node/NodeServer") {
+/** The door that the program opened before it loaded this, with the default bounds; undefined: there is none yet. */
+export const Early = Context.Reference<Door.Door | undefined>("gateway/layers/node/NodeServer/Early", {
+  defaultValue: () => undefined
+})
+
+export class NodeServer extends Context.Service<NodeServer, Door.Door>()("gateway/layers/node/NodeServer") {
   static readonly layer = Layer.effect(
     NodeServer,
     Effect.gen(function* () {
       const limits = yield* Limits
-      const server = Http.createServer({
-        keepAliveTimeout: limits.keep_alive_ms,
-        requestTimeout: limits.request_ms,
-        headersTimeout: limits.headers_ms,
-        connectionsCheckingInterval: limits.check_ms,
-        maxHeaderSize: HEADER_BYTES_MAX,
-        // Node would answer without a body; the routes refuse it in the form of all errors
-        requireHostHeader: false
-      })
-      server.maxHeadersCount = HEADERS_MAX
-      server.maxConnections = limits.connections
+      const server = (yield* Early) ?? new Door.Door(limits)
       server.on("clientError", refusing())
       server.on("checkExpectation", answerExpectation)
       Readers.watch(server, limits)

@@ -29,6 +29,11 @@ interface Queue {
 /** An error of one that waits is told by its close event. */
 const onError = (): void => {}
 
+/** One that ends before it sent anything would tell nobody any more. */
+const onEnd = function (this: Socket): void {
+  this.destroy()
+}
+
 /** Puts a turnstile before the listeners to connections that the server has. */
 export const install = (
   server: Server,
@@ -53,7 +58,7 @@ export const install = (
       if (queue.credit < 1) return
       queue.credit--
       queue.waiting.delete(socket)
-      socket.off("error", onError)
+      socket.off("error", onError).off("end", onEnd)
       letIn(socket)
     }
   }
@@ -71,7 +76,7 @@ export const install = (
   const wait = (socket: Socket, queue: Queue): void => {
     if (queue.waiting.size >= arrivals_waiting) return void socket.destroy()
     queue.waiting.add(socket)
-    socket.on("error", onError)
+    socket.on("error", onError).on("end", onEnd)
     socket.once("close", () => queue.waiting.delete(socket))
   }
 

@@ -210,6 +210,10 @@ describe.skipIf(process.platform !== "linux")("connections of one address", () =
     assert.strictEqual(beyond.text, "")
     for (const { socket } of waiting) socket.resetAndDestroy()
     await forgotten()
+    const silent = [attack(""), attack("")]
+    await eventually("two wait", async () => (await connections()) === 2)
+    for (const { socket } of silent) socket.end()
+    await forgotten()
   })
 })
 

@@ -1,0 +1,18 @@
+/** The gateway as a program: serves behind the door that is open already, until it is told to stop. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import { Effect } from "effect"
+import type { Door } from "./layers/node/Door.ts"
+import { Early } from "./layers/node/NodeServer.ts"
+import { endAtSecondSignal, serve } from "./Serve.ts"
+import { teardown } from "./Teardown.ts"
+
+export const launch = (door: Door | undefined): void => {
+  endAtSecondSignal()
+  NodeRuntime.runMain(
+    serve.pipe(
+      Effect.tapError(({ message }) => Effect.sync(() => process.stderr.write(`\n${message}\n`))),
+      Effect.provideService(Early, door)
+    ),
+    { disableErrorReporting: true, teardown }
+  )
+}

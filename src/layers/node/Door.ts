@@ -1,0 +1,107 @@
+/**
+ * The HTTP server of the gateway. It may listen before what is behind it is built: connections wait meanwhile, unread, and
+ * who comes too early is neither refused nor left without an answer.
+ *
+ * It stands on Node alone, so that a program can open its port before it loads anything else.
+ */
+import { Server } from "node:http"
+import type { Socket } from "node:net"
+
+export interface DoorLimits {
+  /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
+  readonly connections: number
+  /** Time a client has to send the headers, in ms, from its connection on: slow senders are answered 408 and closed. */
+  readonly headers_ms: number
+  /** Time a client has to send a whole request, in ms. */
+  readonly request_ms: number
+  /** Idle time after which a kept connection is closed, in ms. */
+  readonly keep_alive_ms: number
+  /** How often connections are looked at, in ms: how late any of them may be closed. */
+  readonly check_ms: number
+  /** Connections that wait to be let in; what comes beyond is closed unanswered. */
+  readonly early: number
+  /** Time that a connection waits to be let in, in ms: then it is closed unanswered. */
+  readonly early_ms: number
+}
+
+export const defaults: DoorLimits = {
+  connections: 100_000,
+  headers_ms: 10_000,
+  request_ms: 30_000,
+  // above the 60 s of usual load balancers
+  keep_alive_ms: 65_000,
+  check_ms: 1_000,
+  early: 4_096,
+  early_ms: 10_000
+}
+
+/** Bytes of request line and headers together. */
+const HEADER_BYTES_MAX = 16 * 1024
+/** Headers of one request. */
+const HEADERS_MAX = 100
+
+/** An error of one that waits is told by its close event. */
+const onError = (): void => {}
+
+export class Door extends Server {
+  readonly #limits: DoorLimits
+  /** Connections that wait, with what is to do when they need no longer. */
+  readonly #waiting = new Map<Socket, () => void>()
+  #holds = false
+
+  constructor(limits = defaults) {
+    super({
+      keepAliveTimeout: limits.keep_alive_ms,
+      requestTimeout: limits.request_ms,
+      headersTimeout: limits.headers_ms,
+      connectionsCheckingInterval: limits.check_ms,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Node would answer without a body; the routes refuse it in the form of all errors
+      requireHostHeader: false
+    })
+    this.maxHeadersCount = HEADERS_MAX
+    this.maxConnections = limits.connections
+    this.#limits = limits
+  }
+
+  /** From now on connections wait. */
+  hold(): void {
+    this.#holds = true
+  }
+
+  /** Lets in those that wait, in the order in which they came, and all that come from now on. */
+  admit(): void {
+    this.#holds = false
+    for (const [socket, release] of this.#waiting) {
+      release()
+      this.emit("connection", socket)
+    }
+  }
+
+  #wait(socket: Socket): void {
+    if (this.#waiting.size >= this.#limits.early) return void socket.destroy()
+    const drop = () => socket.destroy()
+    const release = () => {
+      this.#waiting.delete(socket)
+      socket.off("error", onError).off("timeout", drop).off("end", drop).off("close", release).setTimeout(0)
+    }
+    this.#waiting.set(socket, release)
+    // one that ends before it sent anything would tell nobody any more
+    socket.on("error", onError).on("timeout", drop).on("end", drop).on("close", release)
+    socket.setTimeout(this.#limits.early_ms)
+  }
+
+  override emit(event: string | symbol, ...args: Array<unknown>): boolean {
+    if (!this.#holds || event !== "connection") return super.emit(event as string, ...args)
+    this.#wait(args[0] as Socket)
+    return true
+  }
+
+  /** As of any server; one that listens already keeps its port, whatever it is told. */
+  override listen(...args: Array<unknown>): this {
+    const told = args.at(-1)
+    if (!this.listening) return super.listen(...(args as []))
+    if (typeof told === "function") process.nextTick(told as () => void)
+    return this
+  }
+}

@@ -1,0 +1,89 @@
+/** Clients that come while the gateway starts: the port is open before anything is loaded, and each of them is answered. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, describe, it } from "vitest"
+import { freePort, startGateway } from "../../scripts/GatewayProcess.ts"
+
+/** Clients that come before the gateway is loaded, and as many while it is. */
+const CLIENTS = 100
+/** Time between two that come while it is, in ms. */
+const STEP_MS = 10
+/** Time in which the port must be open, and each client be answered, in ms. */
+const WAIT_MS = 20_000
+
+const folder = mkdtempSync(join(tmpdir(), "gateway-start-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+/** The gateway is loaded as soon as this exists. */
+const word = join(folder, "word")
+const preload = join(folder, "preload.mjs")
+writeFileSync(
+  preload,
+  `import { existsSync } from "node:fs"
+   import { registerHooks } from "node:module"
+   const pause = new Int32Array(new SharedArrayBuffer(4))
+   registerHooks({
+     load(url, context, next) {
+       if (url.endsWith("/src/Gateway.ts")) while (!existsSync(${JSON.stringify(word)})) Atomics.wait(pause, 0, 0, 5)
+       return next(url, context)
+     }
+   })`
+)
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+interface Client {
+  /** Resolves once it is connected, or refused. */
+  readonly connected: Promise<boolean>
+  /** All that it was sent. */
+  readonly answer: Promise<string>
+}
+
+const ask = (port: number): Client => {
+  const socket = connect(port, "127.0.0.1", () =>
+    socket.write("GET /api/v1/market/time HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n")
+  )
+  let text = ""
+  socket.setTimeout(WAIT_MS, () => socket.destroy())
+  socket.setEncoding("utf8").on("data", (some: string) => (text += some))
+  return {
+    connected: new Promise((resolve) =>
+      socket.once("connect", () => resolve(true)).once("error", () => resolve(false))
+    ),
+    answer: new Promise((resolve) => socket.once("close", () => resolve(text)))
+  }
+}
+
+describe("a start", () => {
+  it("refuses nobody from its first moment on, and answers each", async () => {
+    const port = await freePort()
+    const env = { RATE_LIMIT_MODE: "off", DRAIN_MS: "0" }
+    const starting = startGateway({ dataDir: join(folder, "data"), port, preload, env })
+    try {
+      const since = performance.now()
+      let first = ask(port)
+      for (; !(await first.connected); first = ask(port)) {
+        if (performance.now() - since > WAIT_MS) throw new Error("the port is not open before the gateway is loaded")
+        await sleep(STEP_MS)
+      }
+      const clients = [first]
+      while (clients.length < CLIENTS) clients.push(ask(port))
+      assert.notInclude(await Promise.all(clients.map(({ connected }) => connected)), false)
+      writeFileSync(word, "")
+      while (clients.length < 2 * CLIENTS) {
+        clients.push(ask(port))
+        await sleep(STEP_MS)
+      }
+      const answers = await Promise.all(clients.map(({ answer }) => answer))
+      assert.strictEqual(answers.length, 2 * CLIENTS)
+      assert.deepStrictEqual(
+        answers.filter((text) => !text.startsWith("HTTP/1.1 200 OK\r\n")),
+        []
+      )
+    } finally {
+      writeFileSync(word, "")
+      await (await starting).stop()
+    }
+  })
+})

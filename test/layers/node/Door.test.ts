@@ -1,0 +1,89 @@
+/** Connections that come before what is behind the door is built, on real sockets. */
+import { type AddressInfo, connect } from "node:net"
+import { afterEach, assert, describe, it } from "vitest"
+import { defaults, Door } from "../../../src/layers/node/Door.ts"
+
+let door: Door
+/** Paths of the requests that were taken. */
+let paths: Array<string>
+afterEach(() => {
+  door.close()
+})
+
+const open = async (limits: Partial<typeof defaults> = {}): Promise<number> => {
+  door = new Door({ ...defaults, ...limits })
+  paths = []
+  door.hold()
+  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
+  return (door.address() as AddressInfo).port
+}
+
+const connections = (): Promise<number> =>
+  new Promise((resolve, reject) => door.getConnections((error, count) => (error ? reject(error) : resolve(count))))
+
+/** Resolves once as many are connected. */
+const until = async (count: number): Promise<void> => {
+  for (let i = 0; (await connections()) !== count; i++) {
+    if (i > 1_000) throw new Error(`${await connections()} are connected, not ${count}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Answers all that it was sent until its connection ended. */
+const ask = (port: number, path: string): Promise<string> =>
+  new Promise((resolve) => {
+    let text = ""
+    const socket = connect(port, "127.0.0.1")
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    socket.setEncoding("utf8").on("data", (some: string) => (text += some))
+    socket.on("error", () => {})
+    socket.once("close", () => resolve(text))
+  })
+
+describe("a door that holds", () => {
+  it("lets in who waits, in turn, and later ones at once", async () => {
+    const port = await open()
+    const first = ask(port, "/first")
+    await until(1)
+    const second = ask(port, "/second")
+    await until(2)
+    door.on("request", (request, response) => {
+      paths.push(request.url!)
+      response.end(`served ${request.url}`)
+    })
+    door.admit()
+    assert.include(await first, "served /first")
+    assert.include(await second, "served /second")
+    assert.include(await ask(port, "/later"), "served /later")
+    assert.deepStrictEqual(paths, ["/first", "/second", "/later"])
+  })
+
+  it("lets go who leaves", async () => {
+    const port = await open()
+    const socket = connect(port, "127.0.0.1")
+    await until(1)
+    socket.destroy()
+    await until(0)
+  })
+
+  it("keeps its port when it is told to listen again", async () => {
+    const port = await open()
+    await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
+    assert.strictEqual((door.address() as AddressInfo).port, port)
+  })
+
+  it("holds no more than it may, and nobody for ever", async () => {
+    const port = await open({ early: 2, early_ms: 300 })
+    const waiting = [ask(port, "/1")]
+    await until(1)
+    waiting.push(ask(port, "/2"))
+    await until(2)
+    const third = ask(port, "/3")
+    const order: Array<string> = []
+    void third.then(() => order.push("third"))
+    for (const each of waiting) void each.then(() => order.push("waiting"))
+    assert.deepStrictEqual(await Promise.all([...waiting, third]), ["", "", ""])
+    assert.deepStrictEqual(order, ["third", "waiting", "waiting"])
+    assert.strictEqual(await connections(), 0)
+  })
+})
