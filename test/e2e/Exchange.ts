@@ -85,6 +85,9 @@ export interface Exchange {
   readonly close: () => Promise<void>
 }
 
+/** Time that anything may take, a busy machine's pauses included, in ms. */
+const PATIENCE_MS = 20_000
+
 export const ADMIN = { username: "admin", password: "correct-horse-battery" }
 
 /** Starts an exchange. Rate limits are off, the index stands still and the maker sleeps unless the environment says otherwise. */
@@ -323,7 +326,7 @@ export const eventually = async <A>(
   what: string,
   ask: () => Promise<A>,
   is: (answer: A) => boolean,
-  limit_ms = 20_000
+  limit_ms = PATIENCE_MS
 ): Promise<A> => {
   const deadline = Date.now() + limit_ms
   for (;;) {
@@ -402,7 +405,7 @@ export class Socket {
     }
   }
   /** Takes the first frame that matches, and every frame before it, out of the queue. */
-  next(what: string, match: (frame: Frame) => boolean, limit_ms = 5_000): Promise<Frame> {
+  next(what: string, match: (frame: Frame) => boolean, limit_ms = PATIENCE_MS): Promise<Frame> {
     return this.until(
       what,
       () => {
@@ -412,14 +415,14 @@ export class Socket {
       limit_ms
     )
   }
-  event(topic: string, match: (data: Frame) => boolean = () => true, limit_ms = 5_000): Promise<Frame> {
+  event(topic: string, match: (data: Frame) => boolean = () => true, limit_ms = PATIENCE_MS): Promise<Frame> {
     return this.next(
       `event of ${topic}`,
       (frame) => frame.op === "event" && frame.topic === topic && match(frame.data),
       limit_ms
     )
   }
-  closing(limit_ms = 5_000): Promise<{ readonly code: number; readonly reason: string }> {
+  closing(limit_ms = PATIENCE_MS): Promise<{ readonly code: number; readonly reason: string }> {
     return this.until("close", () => this.closed, limit_ms)
   }
   close(): void {
