@@ -223,8 +223,9 @@ const measuring = (options: Http.HttpOptions) =>
 /** It listens before its routes are there, so connections wait. */
 const listening = (settings: Settings) =>
   Layer.unwrap(
-    Effect.map(NodeServer, (server) => {
-      server.hold()
+    Effect.gen(function* () {
+      const server = yield* NodeServer
+      yield* Effect.sync(() => server.hold())
       return NodeHttpServer.layer(() => server, {
         port: settings.port,
         host: settings.host,
@@ -235,8 +236,13 @@ const listening = (settings: Settings) =>
     })
   )
 
-/** All is built. */
-const opening = Layer.effectDiscard(Effect.map(NodeServer, (server) => server.admit()))
+/** All is built: those who wait come first. */
+const opening = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const server = yield* NodeServer
+    yield* Effect.sync(() => server.admit())
+  })
+)
 
 /** From the first word of a shutdown on, /ready and every answer tell clients to go elsewhere. */
 const announcing = ({ databaseUrl, drainMs }: Settings) =>
