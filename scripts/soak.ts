@@ -39,10 +39,10 @@ export const bounds = {
   descriptors: 10
 } as const
 /**
- * What the backend keeps of a command on purpose, for longer than a soak: its events until there are 500,000 of them, its
- * order among 1,000,000 closed ones, its id for 24 hours. Some five events of 450 bytes, in bytes.
+ * What the backend keeps of a command on purpose, for longer than a soak: its order among 1,000,000 closed ones, its id for
+ * 24 hours, in bytes.
  */
-export const KEPT_BYTES = 3 * 1024
+export const KEPT_BYTES = 512
 export type What = keyof typeof bounds
 
 export interface Outcome {
@@ -101,7 +101,8 @@ export const run = async ({ minutes, sample_ms, say, sockets, users }: Options):
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       ARRIVALS_PER_IP: "0",
-      // a window that is full before the warm-up is over
+      // windows that are full before the warm-up is over
+      EVENTS_KEPT: "20000",
       USER_EVENTS_KEPT: "200",
       USER_EVENTS_KEPT_MS: "0",
       SIM_MAKER: "off",

@@ -17,7 +17,7 @@ import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gatew
 import * as Positions from "./referee/Positions.ts"
 import * as Reads from "./Reads.ts"
 import * as Ids from "./sequencer/Ids.ts"
-import { EventLog } from "./server/EventLog.ts"
+import { defaultLimits, EventLog } from "./server/EventLog.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings } from "./Settings.ts"
@@ -149,6 +149,7 @@ export const serve = Effect.fnUntraced(function* (
     port: settings.port,
     secret: secret === undefined ? undefined : Redacted.value(secret),
     tls: yield* tlsOf(settings),
+    limits: { ...defaultLimits, events_kept_max: settings.eventsKept },
     takeSnapshot
   })
 })

@@ -10,6 +10,10 @@ const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
 const port = (name: string): Config.Config<number> =>
   Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
+const count =
+  (minimum: number) =>
+  (name: string): Config.Config<number> =>
+    Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(minimum)), name)
 /** Decimal text that is not negative. */
 const amount = (name: string): Config.Config<string> =>
   Config.schema(SignedDecimal.check(Schema.isPattern(/^[0-9]/u, { message: "must not be negative" })), name)
@@ -18,6 +22,9 @@ const oneOf =
   <const L extends ReadonlyArray<string>>(...literals: L) =>
   (name: string) =>
     Config.Literals(literals, name) as Config.Config<L[number]>
+
+/** A snapshot holds as many, so a start would have no fewer. */
+const EVENTS_KEPT_MIN = 10_000
 
 export const table = {
   dataDir: withDefault("DATA_DIR", Config.String, "./data", "journal of the backend, in `backend/`"),
@@ -46,6 +53,12 @@ export const table = {
     onOff,
     true,
     "a participant that quotes around the index, so that a new exchange has a book"
+  ),
+  eventsKept: withDefault(
+    "EVENTS_KEPT",
+    count(EVENTS_KEPT_MIN),
+    500_000,
+    "newest events that it keeps in memory, some 450 bytes each and 512 MiB at most: a gateway that has missed no more goes on without a snapshot"
   ),
   poolBaseEquity: withDefault("POOL_BASE_EQUITY", amount, "1000000", "seed of each insurance pool"),
   secret: optional("BACKEND_SECRET", redacted, "bearer secret that every call must show"),

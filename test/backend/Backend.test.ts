@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { credentials } from "@grpc/grpc-js"
-import { ConfigProvider, Effect, Layer, Logger, Schedule, Stream } from "effect"
+import { ConfigProvider, Effect, Layer, Logger, Option, Schedule, Stream } from "effect"
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import * as Backend from "../../src/backend/Backend.ts"
 import * as Embedded from "../../src/backend/Embedded.ts"
@@ -188,6 +188,26 @@ describe("the exchange behind gRPC", () => {
         )
       assert.strictEqual((yield* sequencer.subAccounts(taker.user_id))[0]?.sub_account_address, taker.address)
     }).pipe(Effect.provide(adapters()))
+  )
+
+  it.live("keeps as many events as it is told, and no fewer than a snapshot does", () =>
+    Effect.gen(function* () {
+      const [sequencer, feed] = [yield* Sequencer, yield* Feed]
+      const one = wallet("one")
+      yield* Effect.forEach(open(one), sequencer.submit, { discard: true })
+      const paid = Array.from({ length: 12_000 }, (_, i) =>
+        commandOf(one, { type: "deposit", deposit_id: `again-${i}`, asset: "USDC", amount: "1", source: "rail" })
+      )
+      yield* Effect.forEach(paid, sequencer.submit, { concurrency: 500, discard: true })
+      const { epoch, head_seq } = yield* sequencer.head
+      assert.isAbove(head_seq, 12_000)
+      const first = yield* feed.follow({ epoch, seq: head_seq - 9_000 }).pipe(Stream.runHead)
+      assert.isTrue(Option.isSome(first))
+      const gone = yield* Effect.flip(Stream.runDrain(feed.follow({ epoch, seq: 1 })))
+      assert.strictEqual(gone._tag, "FeedGone")
+      const wrong = yield* Effect.flip(settingsOf("elsewhere", { EVENTS_KEPT: "9999" }))
+      assert.include(wrong.message, "EVENTS_KEPT")
+    }).pipe(Effect.provide(adapters({ EVENTS_KEPT: "10000" })))
   )
 
   it.live("streams prices, at first all of them, and heartbeats with the applied seq", () =>

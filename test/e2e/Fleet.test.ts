@@ -171,6 +171,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
         faucetDailyLimit: "100000",
         indexSource: "manual",
         simMaker: false,
+        eventsKept: 500_000,
         poolBaseEquity: "1000000",
         secret: Redacted.make(SECRET),
         tlsCa: undefined,

@@ -37,6 +37,7 @@ const backend = (dataDir: string) =>
     faucetDailyLimit: "100000",
     indexSource: "simulated",
     simMaker: true,
+    eventsKept: 500_000,
     poolBaseEquity: "1000000",
     secret,
     tlsCa: undefined,
