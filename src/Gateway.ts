@@ -14,7 +14,7 @@ import * as Http from "./http/Http.ts"
 import * as Page from "./http/Page.ts"
 import { BACKLOG } from "./layers/node/EarlyDoor.ts"
 import { measure } from "./layers/node/Measure.ts"
-import { drain, Limits as DoorLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { drain, Limits as DoorBounds, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
 import { crowds } from "./layers/node/Readers.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
@@ -194,8 +194,8 @@ const door = ({ arrivalsPerIp, trustedProxies }: Settings) =>
   NodeServer.layer.pipe(
     Layer.provide(
       Layer.effect(
-        DoorLimits,
-        Effect.map(DoorLimits, (limits) =>
+        DoorBounds,
+        Effect.map(DoorBounds, (limits) =>
           trustedProxies > 0
             ? { ...limits, arrivals_per_s: 0, unread_bytes: 0 }
             : { ...limits, arrivals_per_s: arrivalsPerIp }

@@ -6,6 +6,10 @@ import { Early } from "./layers/node/NodeServer.ts"
 import { endAtSecondSignal, serve } from "./Serve.ts"
 import { teardown } from "./Teardown.ts"
 
+/**
+ * Runs the process: exit code 0 after an orderly stop, 1 with a line that says what to change where it could not start. `door`:
+ * what listens already; undefined: the gateway opens its own.
+ */
 export const launch = (door: Door | undefined): void => {
   endAtSecondSignal()
   NodeRuntime.runMain(

@@ -2,26 +2,26 @@
  * Every setting of the backend, in one table: variable, default, meaning. Read once through `Config`, in the worker
  * beside a gateway and in `npm run backend` alike. Source: contract 13.
  */
-import { Config, type Redacted, Schema } from "effect"
+import { Config, Schema } from "effect"
 import { SignedDecimal } from "../domain/Decimal.ts"
-import { all, optional, type Setting, type Values, withDefault } from "../domain/Setting.ts"
+import {
+  all,
+  integer,
+  logLevel,
+  oneOf,
+  optional,
+  port,
+  redacted,
+  type Setting,
+  type Values,
+  withDefault
+} from "../domain/Setting.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
-const port = (name: string): Config.Config<number> =>
-  Config.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
-const count =
-  (minimum: number) =>
-  (name: string): Config.Config<number> =>
-    Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(minimum)), name)
 /** Decimal text that is not negative. */
 const amount = (name: string): Config.Config<string> =>
   Config.schema(SignedDecimal.check(Schema.isPattern(/^[0-9]/u, { message: "must not be negative" })), name)
-const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
-const oneOf =
-  <const L extends ReadonlyArray<string>>(...literals: L) =>
-  (name: string) =>
-    Config.Literals(literals, name) as Config.Config<L[number]>
 
 /** A snapshot holds as many, so a start would have no fewer. */
 const EVENTS_KEPT_MIN = 10_000
@@ -56,7 +56,7 @@ export const table = {
   ),
   eventsKept: withDefault(
     "EVENTS_KEPT",
-    count(EVENTS_KEPT_MIN),
+    integer(EVENTS_KEPT_MIN),
     500_000,
     "newest events that it keeps in memory, some 450 bytes each and 512 MiB at most: a gateway that has missed no more goes on without a snapshot"
   ),
@@ -65,12 +65,7 @@ export const table = {
   tlsCa: optional("BACKEND_TLS_CA", Config.String, "PEM file of an authority whose clients alone are let in (mTLS)"),
   tlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the backend's certificate; turns TLS on"),
   tlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),
-  logLevel: withDefault(
-    "LOG_LEVEL",
-    oneOf("trace", "debug", "info", "warn", "error"),
-    "info",
-    "least severe line that is logged"
-  )
+  logLevel
 } as const
 
 /** Of a backend that runs alone; one beside a gateway tells its metrics there. */

@@ -1,5 +1,5 @@
-/** A setting: an environment variable with its default and its meaning, as tables of them hold it. */
-import { Config } from "effect"
+/** A setting: an environment variable with its default and its meaning, as tables of them hold it, and how it is read. */
+import { Config, type Redacted, Schema } from "effect"
 
 export interface Setting<A> {
   /** Environment variable. */
@@ -34,6 +34,32 @@ export const optional = <A>(
   about,
   config: config(name).pipe(Config.withDefault(undefined))
 })
+
+/** One of these words. */
+export const oneOf =
+  <const L extends ReadonlyArray<string>>(...literals: L) =>
+  (name: string): Config.Config<L[number]> =>
+    Config.Literals(literals, name)
+
+/** Text that is never shown. */
+export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
+
+/** A whole number from `minimum` to `maximum`. */
+export const integer =
+  (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
+  (name: string): Config.Config<number> =>
+    Config.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })), name)
+
+/** A TCP port; 0 takes a free one. */
+export const port = integer(0, 65_535)
+
+/** What every program logs by. */
+export const logLevel = withDefault(
+  "LOG_LEVEL",
+  oneOf("trace", "debug", "info", "warn", "error"),
+  "info",
+  "least severe line that is logged"
+)
 
 /** What the settings of a table are once they are read. */
 export type Values<Table> = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }

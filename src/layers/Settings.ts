@@ -4,8 +4,8 @@
  * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
  * embedded backend has a table of its own. Source: contract 13; docs/reference/settings.md is made of both.
  */
-import { Config, type Redacted, Schema } from "effect"
-import { all, optional, type Values, withDefault } from "../domain/Setting.ts"
+import { Config, Schema } from "effect"
+import { all, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
 import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyDoor.ts"
 
 /** A setting names something that cannot be used. */
@@ -28,13 +28,7 @@ const environment = (name: string): Config.Config<Environment> =>
   Config.Literals(Object.keys(environments) as Array<keyof typeof environments>, name).pipe(
     Config.map((word) => environments[word])
   )
-const oneOf =
-  <const L extends ReadonlyArray<string>>(...literals: L) =>
-  (name: string) =>
-    Config.Literals(literals, name) as Config.Config<L[number]>
 const password = (name: string) => Config.schema(Schema.Redacted(Schema.String.check(Schema.isMinLength(12))), name)
-const port = (name: string) =>
-  Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 0, maximum: 65_535 })), name)
 const url =
   (...protocols: ReadonlyArray<string>) =>
   (name: string) =>
@@ -49,7 +43,6 @@ const url =
       ),
       name
     )
-const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 export const table = {
   port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 takes a free one"),
@@ -161,12 +154,7 @@ export const table = {
   otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for it: name=value,name=value"),
   otlpServiceName: withDefault("OTEL_SERVICE_NAME", Config.String, "trading-gateway", "what it calls this gateway"),
   drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
-  logLevel: withDefault(
-    "LOG_LEVEL",
-    oneOf("trace", "debug", "info", "warn", "error"),
-    "info",
-    "least severe line that is logged"
-  )
+  logLevel
 } as const
 
 export type Settings = Values<typeof table>

@@ -4,6 +4,7 @@ import type { Limits } from "./Limits.ts"
 /** How often a client is told that it is over the message rate, in ms; twice as long a pause ends a flood. */
 const NOTICE_MS = 1_000
 
+/** Of one connection; `now` is in ms, of one clock. */
 export class MessageRate {
   private readonly limits: Pick<Limits, "message_burst" | "messages_per_s" | "flood_ms">
   private tokens: number

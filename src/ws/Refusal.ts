@@ -5,11 +5,13 @@ import type { AuthError } from "../services/Authenticator.ts"
 import type { ReqId } from "./api/Frames.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 
+/** What the client is told: code, text, and what to change. */
 export type Refusal = Pick<ApiError.ApiError, "code" | "message" | "details">
 
 /** Answers carry the req_id of what they answer. */
 export const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
 
+/** The frame of a refusal, of a topic where it is one. */
 export const errorFrame = (error: Refusal, req_id: ReqId | undefined, topic?: string): Frame =>
   frameOf({
     op: "error",
@@ -20,9 +22,11 @@ export const errorFrame = (error: Refusal, req_id: ReqId | undefined, topic?: st
     ...(error.details === undefined ? {} : { details: error.details })
   })
 
+/** The refusal that a reason of the contract stands for; `message` in place of its usual text. */
 export const refuse = (reason: Reason, message?: string, details?: Details): Refusal =>
   ApiError.ofReason(reason, details, message === undefined ? {} : { message })
 
+/** The refusal that a failed authentication comes to. */
 export const ofAuthError = (error: AuthError): Refusal => {
   switch (error._tag) {
     case "AuthRefused":

@@ -7,6 +7,7 @@
 import { Server } from "node:http"
 import type { Socket } from "node:net"
 
+/** What a connection may take, and how many there may be. */
 export interface DoorLimits {
   /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
   readonly connections: number
@@ -43,6 +44,7 @@ const HEADERS_MAX = 100
 /** An error of one that waits is told by its close event. */
 const onError = (): void => {}
 
+/** The server: everybody comes in, but between `hold` and `admit`. */
 export class Door extends Server {
   readonly #limits: DoorLimits
   /** Connections that wait, with what is to do when they need no longer. */

@@ -4,6 +4,7 @@
  */
 import { Door } from "./Door.ts"
 
+/** Where the gateway listens unless PORT and HOST say otherwise. Source: contract 13. */
 export const PORT_DEFAULT = 3010
 export const HOST_DEFAULT = "0.0.0.0"
 
@@ -15,7 +16,9 @@ export const BACKLOG = 4_096
 
 /** Listens where the environment says, and lets connections wait; undefined where it cannot. */
 export const listen = (env: Readonly<Record<string, string | undefined>>): Promise<Door | undefined> => {
-  const { HOST: host = HOST_DEFAULT, PORT: port = String(PORT_DEFAULT) } = env
+  // an empty variable counts as unset, as the settings have it
+  const host = env["HOST"] || HOST_DEFAULT
+  const port = env["PORT"] || String(PORT_DEFAULT)
   if (!/^\d{1,5}$/u.test(port) || Number(port) > 65_535) return Promise.resolve(undefined)
   const door = new Door()
   door.hold()

@@ -38,6 +38,7 @@ export class Where {
   }
 }
 
+/** A row that is kept as the JSON text of its record. */
 export interface RecordRow {
   readonly record: string
 }
@@ -46,19 +47,28 @@ interface ListRow extends RecordRow {
   readonly id: number | string
 }
 
+/** Every statement here is a `?` statement, translated to the database's dialect. */
 export interface Tables {
+  /** Rows of a statement; fails where the database does. */
   readonly query: <A extends object>(
     text: string,
     values?: ReadonlyArray<Value>
   ) => Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>
+  /** Inserts rows; `conflict` says what becomes of those whose key is there. */
   readonly writer: (table: string, columns: ReadonlyArray<string>, conflict: string) => Writer
+  /** The conflict clause by which the new row takes the place of the old. */
   readonly replace: (key: string, columns: ReadonlyArray<string>) => string
+  /** One page of a list, newest first, looked ahead by one row. */
   readonly list: <A>(
     table: string,
     time: string,
     where: Where,
     page: Pick<ListQuery, "after" | "limit">
   ) => Effect.Effect<Rows<A>, HistoryUnavailable>
+  /**
+   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
+   * user's list; an expression keeps the planner from the latter.
+   */
   readonly owned: (time: string, query: ListQuery, narrow?: boolean) => Where
 }
 
@@ -89,7 +99,6 @@ export const make = Effect.gen(function* () {
   const replace = (key: string, columns: ReadonlyArray<string>): string =>
     `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
 
-  /** One page of a list, looked ahead by one row. */
   const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
     if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
     return Effect.map(
@@ -104,10 +113,6 @@ export const make = Effect.gen(function* () {
       }
     )
   }
-  /**
-   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
-   * user's list; an expression keeps the planner from the latter.
-   */
   const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
     new Where()
       .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)

@@ -2,6 +2,7 @@
 import { type AddressInfo, connect } from "node:net"
 import { afterEach, assert, describe, it } from "vitest"
 import { defaults, Door } from "../../../src/layers/node/Door.ts"
+import * as EarlyDoor from "../../../src/layers/node/EarlyDoor.ts"
 
 let door: Door
 /** Paths of the requests that were taken. */
@@ -85,5 +86,29 @@ describe("a door that holds", () => {
     assert.deepStrictEqual(await Promise.all([...waiting, third]), ["", "", ""])
     assert.deepStrictEqual(order, ["third", "waiting", "waiting"])
     assert.strictEqual(await connections(), 0)
+  })
+})
+
+describe("an early door", () => {
+  it("listens where the environment says, an empty variable being none, and lets nobody in yet", async () => {
+    const early = await EarlyDoor.listen({ HOST: "", PORT: "0" })
+    assert.isDefined(early)
+    door = early
+    door.on("request", (_, response) => response.end("served"))
+    const { address, port } = door.address() as AddressInfo
+    assert.strictEqual(address, EarlyDoor.HOST_DEFAULT)
+    const asked = ask(port, "/")
+    await until(1)
+    // a request that was taken would be answered by now
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.strictEqual(await Promise.race([asked, Promise.resolve("waiting")]), "waiting")
+    door.admit()
+    assert.include(await asked, "served")
+  })
+
+  it("leaves what cannot be to the settings", async () => {
+    const port = await open()
+    for (const text of ["many", "-1", "65536", " ", "1e3", String(port)])
+      assert.isUndefined(await EarlyDoor.listen({ HOST: "127.0.0.1", PORT: text }), text)
   })
 })
