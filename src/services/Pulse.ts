@@ -1,28 +1,33 @@
 /**
- * Whether a server answers at all: it is asked all the time. Where it brings no answer for {@link SILENCE_MS}, everybody who
- * waits is told at once, and nobody who comes is made to wait, until it answers again.
+ * Liveness of a server: a probe of its own sends the server a small request several times a second. After {@link SILENCE_MS}
+ * without an answer the server counts as silent: calls that wait for it fail, and new calls fail fast until it answers again.
  *
- * What is asked is next to nothing: a server that works on something long, or is slow, answers it meanwhile.
+ * The probe asks for next to nothing, so a server that is busy or slow still answers it.
  */
 import { Effect, type Scope } from "effect"
 import { type Silence, within } from "./Patience.ts"
 
-/** Pause between two questions. */
+/** Pause between two probes. */
 const EVERY = "200 millis"
 /** Longest wait for an answer, in ms: with the pause before it less than a second. */
 export const SILENCE_MS = 750
+/** Longest wait for a session of the probe, in such waits: it takes a connection, a log-in and what is negotiated. */
+const ROUND_TRIPS_TO_BEGIN = 4
 
-/** A server that nobody asks is never called silent. */
+/** A server without a probe never counts as silent. */
 export const unasked: Silence = { isSilent: () => false, await: () => () => {} }
 
 /**
- * Asks for as long as the scope lives. `begin` makes a way to ask, which is used until it fails; a server to which there is no
- * way is found out by whoever needs it, as fast.
+ * Probes for as long as the scope is open. `begin` opens a session, which the probe uses until it fails.
+ *
+ * A session that is refused says nothing: calls fail as fast. One that is accepted and never answered makes the server silent, as an
+ * unanswered probe does; otherwise a server that stops answering before the first session, or between two, would never be found out.
  */
 export const make = Effect.fnUntraced(function* <E>(options: {
   /** For the log. */
   readonly server: string
   readonly begin: Effect.Effect<Effect.Effect<unknown, E>, E, Scope.Scope>
+  /** The failure of a wait that took too long. */
   readonly late: () => E
   readonly silence_ms?: number | undefined
 }): Effect.fn.Return<Silence, never, Scope.Scope> {
@@ -30,7 +35,7 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   let isSilent = false
   const waiting = new Set<() => void>()
 
-  const heard = Effect.suspend(() => {
+  const answered = Effect.suspend(() => {
     if (!isSilent) return Effect.void
     isSilent = false
     return Effect.logInfo(`${server} is silent no more`)
@@ -41,17 +46,27 @@ export const make = Effect.fnUntraced(function* <E>(options: {
     for (const giveUp of waiting) giveUp()
     return Effect.logWarning(`${server} does not answer: what needs it is refused at once`)
   })
-  const asking = Effect.scoped(
+  const opened = Effect.suspend(() => {
+    let isLate = false
+    const tooLong = () => {
+      isLate = true
+      return late()
+    }
+    return Effect.tapError(within(ROUND_TRIPS_TO_BEGIN * silence_ms, begin, tooLong), () =>
+      isLate ? missed : Effect.void
+    )
+  })
+  const probing = Effect.scoped(
     Effect.gen(function* () {
-      const ask = yield* begin
+      const ask = yield* opened
       while (true) {
         yield* Effect.tapError(within(silence_ms, ask, late), () => missed)
-        yield* heard
+        yield* answered
         yield* Effect.sleep(EVERY)
       }
     })
   )
-  yield* asking.pipe(Effect.ignore, Effect.andThen(Effect.sleep(EVERY)), Effect.forever, Effect.forkScoped)
+  yield* probing.pipe(Effect.ignore, Effect.andThen(Effect.sleep(EVERY)), Effect.forever, Effect.forkScoped)
 
   return {
     isSilent: () => isSilent,

@@ -1,6 +1,6 @@
 /** What the client of PostgreSQL adds to its driver, and how a gateway comes to lead. */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer, Logger, Redacted } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
@@ -89,6 +89,34 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
       way.cut()
       yield* until("it is silent no more", () => said.some((line) => line.includes("silent no more")))
       while (!(yield* serves)) yield* Effect.sleep("50 millis")
+    })
+  )
+})
+
+describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and never answers them", () => {
+  it.live("is reported as silent although the liveness probe has no session yet", () =>
+    Effect.gen(function* () {
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => Proxy.start(server.port())),
+        (proxy) => Effect.promise(() => proxy.close())
+      )
+      proxy.freeze()
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const url = Redacted.make(server.url("public", proxy.port))
+      const context = yield* Layer.build(
+        NodePostgres.layer({ url, silence_ms: 250 }).pipe(Layer.provide(Logger.layer([logger])))
+      )
+      const sql = Context.get(context, SqlClient.SqlClient)
+      yield* until("the silence is reported", () => lines.some((line) => line.includes("does not answer")))
+      const [elapsed, result] = yield* Effect.timed(Effect.result(sql`SELECT 1 AS n`))
+      assert.strictEqual(result._tag, "Failure")
+      assert.isBelow(Duration.toMillis(elapsed), 250)
+      proxy.thaw()
+      // the bytes that the proxy swallowed are lost, so its connections are of no use any more
+      proxy.cut()
+      yield* until("the server answers again", () => lines.some((line) => line.includes("silent no more")))
+      yield* sql`SELECT 1 AS n`
     })
   )
 })
