@@ -32,6 +32,17 @@ export const parseAddress = (text: string): Address | undefined => {
   return digits === "" ? undefined : `0x${digits.toLowerCase().padStart(64, "0")}`
 }
 
+const FULL = /^(?:0x)?[0-9a-fA-F]{64}$/u
+/** What {@link parseFullAddress} accepts, as error texts say it. */
+export const FULL_ADDRESS = "64 hex digits, with or without 0x"
+
+/**
+ * Reads an address written in full; `undefined` for anything else, short forms included. For addresses that need not
+ * belong to the caller: there a typing error is another address. Source: contract amendment 1.
+ */
+export const parseFullAddress = (text: string): Address | undefined =>
+  FULL.test(text) ? parseAddress(text) : undefined
+
 const address = (...parts: ReadonlyArray<Uint8Array>): Address => `0x${bytesToHex(sha3_256(concatBytes(...parts)))}`
 const bytesOf = (value: Address): Uint8Array => hexToBytes(value.slice(2))
 const scheme = (byte: number): Uint8Array => Uint8Array.of(byte)

@@ -72,6 +72,9 @@ export interface Party {
   readonly fingerprint: string
 }
 
+/** What {@link parseParty} accepts, as error texts say it. */
+export const PARTY_ID = "a party id: <hint>::1220 and 64 lower-case hex digits"
+
 /** Reads a party id; `undefined` where it is none: a hint holds no `::` and no space. Source: contract 1.5. */
 export const parseParty = (text: string): Party | undefined => {
   const at = text.lastIndexOf("::")

@@ -1,14 +1,14 @@
 /** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: contract 3.7. */
 import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Withdrawal } from "../domain/Account.ts"
-import { parseAddress } from "../domain/Address.ts"
+import { FULL_ADDRESS, parseFullAddress } from "../domain/Address.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { TransferStatus } from "../domain/Enumerations.ts"
-import { parseParty } from "../domain/Identity.ts"
+import { parseParty, PARTY_ID } from "../domain/Identity.ts"
 import type { Caller } from "../domain/User.ts"
 import { Gate } from "./Gate.ts"
 import { commandIdOf, Ids } from "./Ids.ts"
-import { Refused } from "./Refused.ts"
+import { invalidField, Refused } from "./Refused.ts"
 import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "./Sequencer.ts"
 
 /** The collateral that is shipped. */
@@ -24,14 +24,13 @@ const sameAccount = new Refused(
   "source and target are the same sub-account"
 )
 
-const noDestination = {
-  address: new Refused("InvalidField", { field: "destination" }, "destination is an address"),
-  party: new Refused("InvalidField", { field: "destination" }, "destination is a party id")
+/** A destination of the user's own rail in its canonical form. Short forms are refused. Source: contract amendment 1. */
+export const destinationOf = (caller: Caller, text: string): Effect.Effect<string, Refused> => {
+  const destination = caller.rail === "party" ? parseParty(text)?.id : parseFullAddress(text)
+  if (destination !== undefined) return Effect.succeed(destination)
+  const accepted = caller.rail === "party" ? PARTY_ID : `an address in full: ${FULL_ADDRESS}`
+  return Effect.fail(invalidField("destination", text, accepted))
 }
-
-/** A destination of the user's own rail in its canonical form. */
-const destinationOf = (caller: Caller, text: string): string | undefined =>
-  caller.rail === "party" ? parseParty(text)?.id : parseAddress(text)
 
 const wrongAmount = (asset: string, amount: string): Refused | undefined => {
   if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `the only asset is ${ASSET}`)
@@ -140,8 +139,7 @@ export class Funds extends Context.Service<
             const { withdrawal_id, sub_account_address, asset, amount } = body
             const wrong = wrongAmount(asset, amount)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
-            const destination = destinationOf(caller, body.destination)
-            if (destination === undefined) return yield* Effect.fail(noDestination[caller.rail])
+            const destination = yield* destinationOf(caller, body.destination)
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* gate.sequencer
             const ack = yield* sequencer.submit({

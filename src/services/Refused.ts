@@ -13,3 +13,12 @@ export class Refused {
     this.message = message
   }
 }
+
+/** Characters of a given value that an error text repeats. */
+const GIVEN_MAX = 80
+
+/** A field whose value is not accepted; the text says what was given and what is accepted. */
+export const invalidField = (field: string, given: string, accepted: string): Refused => {
+  const shown = given.length > GIVEN_MAX ? `${given.slice(0, GIVEN_MAX)}…` : given
+  return new Refused("InvalidField", { field }, `${field}: expected ${accepted}, got ${JSON.stringify(shown)}`)
+}

@@ -96,13 +96,19 @@ describe("the faucet", () => {
 })
 
 describe("a withdrawal", () => {
-  const ask = { withdrawal_id: orderId, sub_account_address: v1, asset: "USDC", amount: "1.0", destination: "0xB" }
+  const ask = {
+    withdrawal_id: orderId,
+    sub_account_address: v1,
+    asset: "USDC",
+    amount: "1.0",
+    destination: `0x${"AB".repeat(32)}`
+  }
   const party = `alice::1220${"ab".repeat(32)}`
   it.effect("is one command for its user and id, and goes to an address in canonical form", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const funds = yield* Funds
-      const destination = `0x${"b".padStart(64, "0")}`
+      const destination = `0x${"ab".repeat(32)}`
       const record = yield* funds.withdraw(tokenCaller, ask)
       assert.deepInclude(record, { withdrawal_id: orderId, destination, amount: "1", sub_account_address: v1 })
       yield* funds.withdraw(tokenCaller, { ...ask, amount: "1", destination })
@@ -130,6 +136,24 @@ describe("a withdrawal", () => {
       )
     }).pipe(Effect.provide(layer))
   })
+})
+
+it.effect("Amendment 1: a withdrawal goes to a full address only", () => {
+  const { commands, layer } = world()
+  return Effect.gen(function* () {
+    const funds = yield* Funds
+    const ask = { withdrawal_id: orderId, sub_account_address: v1, asset: "USDC", amount: "1" }
+    for (const destination of ["dad", "0xdad", "1", "ab".repeat(31), `0x${"a".repeat(63)}`, `0X${"ab".repeat(32)}`])
+      assert.deepStrictEqual(
+        reasonOf(yield* Effect.flip(funds.withdraw(tokenCaller, { ...ask, destination }))),
+        ["InvalidField", "destination"],
+        destination
+      )
+    assert.deepStrictEqual(commands, [])
+    const canonical = `0x${"ab".repeat(32)}`
+    for (const destination of ["ab".repeat(32), canonical, "AB".repeat(32)])
+      assert.strictEqual((yield* funds.withdraw(tokenCaller, { ...ask, destination })).destination, canonical)
+  }).pipe(Effect.provide(layer))
 })
 
 describe("a transfer", () => {

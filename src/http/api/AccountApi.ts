@@ -40,7 +40,8 @@ export const WithdrawalBody = Schema.Struct({
   asset: Asset,
   amount: Decimal.annotate({ description: "In the asset; at most the sub-account's `withdrawable`" }),
   destination: Schema.String.annotate({
-    description: "Where to: an address on the address rail, a party id on the party rail",
+    description:
+      "In full: 64 hex digits, with or without 0x, on the address rail; a party id on the party rail. Short addresses are refused",
     examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
   })
 }).annotate({ identifier: "WithdrawalBody" })

@@ -71,7 +71,7 @@ export const Banned = Schema.Struct({ root_address: Address, banned: Schema.Bool
 const root = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
 const wallet = {
   root_address: Schema.String.annotate({
-    description: "Root address, canonical or short, or a party id",
+    description: "Root address in full (64 hex digits, with or without 0x), or a party id",
     examples: [root]
   })
 }

@@ -6,7 +6,7 @@ import { Competitions } from "../../services/Competitions.ts"
 import { IndexPrices } from "../../services/IndexPrices.ts"
 import { Api } from "../api/Api.ts"
 import { named } from "../Refusals.ts"
-import { rootOf } from "./Wallet.ts"
+import { fullRootOf } from "./Wallet.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
@@ -24,13 +24,13 @@ export const layer = HttpApiBuilder.group(
       changeCompetition: ({ params, payload }) => named(competitions.change(params.competition_id, payload)),
       ban: ({ params, payload }) =>
         named(
-          Effect.flatMap(rootOf(params.root_address), (root_address) =>
+          Effect.flatMap(fullRootOf(params.root_address), (root_address) =>
             Effect.as(bans.ban(root_address, payload.reason ?? ""), { root_address, banned: true })
           )
         ),
       unban: ({ params }) =>
         named(
-          Effect.flatMap(rootOf(params.root_address), (root_address) =>
+          Effect.flatMap(fullRootOf(params.root_address), (root_address) =>
             Effect.as(bans.lift(root_address), { root_address, banned: false })
           )
         )

@@ -1,15 +1,18 @@
-/** A wallet as a path of the administrator names it. Source: contract 3.2. */
+/** A wallet in the path of an admin endpoint. Source: contract 3.2, contract amendment 1. */
 import { Effect } from "effect"
-import { parseAddress, rootOfParty } from "../../domain/Address.ts"
-import { parseParty } from "../../domain/Identity.ts"
-import { Refused } from "../../services/Refused.ts"
+import { FULL_ADDRESS, parseAddress, parseFullAddress, rootOfParty } from "../../domain/Address.ts"
+import { parseParty, PARTY_ID } from "../../domain/Identity.ts"
+import { invalidField, type Refused } from "../../services/Refused.ts"
 
-/** Root address of a wallet named by address, canonical or short, or by party id. */
-export const rootOf = (text: string): Effect.Effect<string, Refused> => {
-  const root = text.includes("::")
-    ? parseParty(text) === undefined
-      ? undefined
-      : rootOfParty(text)
-    : parseAddress(text)
-  return root === undefined ? Effect.fail(new Refused("InvalidField", { field: "root_address" })) : Effect.succeed(root)
+const reader = (accepted: string, read: (text: string) => string | undefined) => {
+  return (text: string): Effect.Effect<string, Refused> => {
+    const root = text.includes("::") ? (parseParty(text) === undefined ? undefined : rootOfParty(text)) : read(text)
+    return root === undefined ? Effect.fail(invalidField("root_address", text, accepted)) : Effect.succeed(root)
+  }
 }
+
+/** Root address of a wallet, from an address, canonical or short, or from a party id. */
+export const rootOf = reader(`an address of 1 to 64 hex digits, with or without 0x, or ${PARTY_ID}`, parseAddress)
+
+/** Root address of a wallet, from an address in full or from a party id. */
+export const fullRootOf = reader(`an address in full: ${FULL_ADDRESS}, or ${PARTY_ID}`, parseFullAddress)

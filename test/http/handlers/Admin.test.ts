@@ -1,5 +1,5 @@
 /** What the administrator is told where there is nothing to administrate. */
-import { assert, it } from "vitest"
+import { assert, expect, it } from "vitest"
 import { ADMIN, gateway } from "../Fixture.ts"
 
 it("an index price is held by an embedded backend only", async () => {
@@ -8,5 +8,22 @@ it("an index price is held by an embedded backend only", async () => {
   const response = await fetch("PUT", "/api/v1/admin/index-price", { authorization: ADMIN, body })
   const { details } = (await response.json()) as { readonly details: { readonly reason: string } }
   assert.deepStrictEqual([response.status, details.reason], [404, "ModuleDisabled"])
+  await dispose()
+})
+
+it.each(["PUT", "DELETE"] as const)("Amendment 1: %s of a ban needs the wallet in full", async (method) => {
+  const { dispose, fetch } = gateway({})
+  const asked = async (wallet: string) => {
+    const options = { authorization: ADMIN, ...(method === "PUT" ? { body: {} } : {}) }
+    const response = await fetch(method, `/api/v1/admin/bans/${encodeURIComponent(wallet)}`, options)
+    return (await response.json()) as { readonly message: string; readonly details: Record<string, unknown> }
+  }
+  for (const wallet of ["dad", "0xdad", "ab".repeat(31), "alice::1220ab"]) {
+    const { details, message } = await asked(wallet)
+    expect(details, wallet).toEqual({ reason: "InvalidField", field: "root_address" })
+    expect(message).toContain("64 hex digits")
+  }
+  for (const wallet of ["ab".repeat(32), `0x${"ab".repeat(32)}`, `alice::1220${"ab".repeat(32)}`])
+    expect(await asked(wallet), wallet).toMatchObject({ banned: method === "PUT" })
   await dispose()
 })
