@@ -15,7 +15,8 @@ RUN find node_modules -type f \( -name "*.map" -o -name "*.d.ts" -o -name "*.d.m
 RUN mkdir data
 
 FROM node:24-slim
-ENV NODE_ENV=production
+# a published port reaches the container's own address, not its loopback interface
+ENV NODE_ENV=production HOST=0.0.0.0
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY --from=dependencies --chown=1000:1000 /app/data ./data

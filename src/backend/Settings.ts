@@ -32,8 +32,8 @@ export const table = {
   host: withDefault(
     "HOST",
     Config.String,
-    "0.0.0.0",
-    "address to listen on where it runs alone; without BACKEND_SECRET always 127.0.0.1"
+    "127.0.0.1",
+    "address to listen on where it runs alone; 0.0.0.0 in the image; without BACKEND_SECRET always 127.0.0.1"
   ),
   marketsFile: optional("MARKETS_FILE", Config.String, "JSON file of markets; default: the four that ship"),
   faucetDailyLimit: withDefault(

@@ -46,7 +46,7 @@ const url =
 
 export const table = {
   port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 takes a free one"),
-  host: withDefault("HOST", Config.String, HOST_DEFAULT, "address to listen on"),
+  host: withDefault("HOST", Config.String, HOST_DEFAULT, "address to listen on; 0.0.0.0 (every address) in the image"),
   environment: withDefault<Environment>(
     "ENVIRONMENT",
     environment,

@@ -40,6 +40,7 @@ describe("the image", { timeout: 120_000 }, () => {
     }
     assert.deepStrictEqual(readdirSync(join(image.home, "data")), [])
     assert.strictEqual(image.user, "1000:1000")
+    assert.strictEqual(image.env["HOST"], "0.0.0.0", "Amendment 23")
     assert.deepStrictEqual([...image.entrypoint, ...image.command], ["node", "src/main.ts"])
     assert.deepStrictEqual(image.exposed, ["3010", "3011"])
     assert.isBelow(bytesOf(image.home), BYTES_MAX)

@@ -45,6 +45,14 @@ describe("the programs that deploy/ starts", () => {
     assert.include(IMAGE, JSON.parse(text("package.json")).version)
   })
 
+  it("Amendment 23: run in an image that listens on every address, as nothing else can reach into a container", () => {
+    const last = text("Dockerfile")
+      .split(/^FROM /mu)
+      .at(-1)!
+    assert.match(last, /^ENV .*\bHOST=0\.0\.0\.0$/mu)
+    for (const { env, where } of programs()) assert.notProperty(env, "HOST", where)
+  })
+
   it("are given settings that they have, with values that they take", async () => {
     for (const { env, main, where } of programs()) {
       for (const name of Object.keys(env)) assert.isTrue(known(main).has(name), `${where}: ${name}`)

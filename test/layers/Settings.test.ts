@@ -1,5 +1,6 @@
 import { assert, it } from "@effect/vitest"
 import { Config, ConfigProvider, Effect } from "effect"
+import { settings as backendSettings } from "../../src/backend/Settings.ts"
 import { settings } from "../../src/layers/Settings.ts"
 
 const read = (environment: Record<string, string>) =>
@@ -12,6 +13,13 @@ it.effect("has a default for every setting", () =>
     assert.strictEqual(all.environment, "testnet")
     assert.strictEqual(all.adminPassword, undefined)
   })
+)
+
+it.effect("Amendment 23: gateway and backend listen on 127.0.0.1 by default", () =>
+  Effect.gen(function* () {
+    assert.strictEqual((yield* read({})).host, "127.0.0.1")
+    assert.strictEqual((yield* backendSettings).host, "127.0.0.1")
+  }).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({})))
 )
 
 it.effect("reads the aliases of the environments", () =>

@@ -7,7 +7,7 @@ import * as Progress from "../Progress.ts"
 import { facts, show, time } from "../Show.ts"
 
 const port = Flag.Int("port").pipe(Flag.withDescription("PORT: 3010 by default, 0 takes a free one"), Flag.optional)
-const host = Flag.String("host").pipe(Flag.withDescription("HOST: 0.0.0.0 by default"), Flag.optional)
+const host = Flag.String("host").pipe(Flag.withDescription("HOST: 127.0.0.1 by default"), Flag.optional)
 const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("DATA_DIR: ./data by default"), Flag.optional)
 
 /** Puts what flags name before what the environment says. */

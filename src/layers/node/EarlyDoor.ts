@@ -4,9 +4,9 @@
  */
 import { Door } from "./Door.ts"
 
-/** Where the gateway listens unless PORT and HOST say otherwise. Source: contract 13. */
+/** Where the gateway listens unless PORT and HOST say otherwise. Source: contract 13, contract amendment 23. */
 export const PORT_DEFAULT = 3010
-export const HOST_DEFAULT = "0.0.0.0"
+export const HOST_DEFAULT = "127.0.0.1"
 
 /**
  * Connections that the system holds until they are accepted, as far as it allows as many: beyond them it resets some, and all

@@ -90,13 +90,13 @@ describe("a door that holds", () => {
 })
 
 describe("an early door", () => {
-  it("listens where the environment says, an empty variable being none, and lets nobody in yet", async () => {
+  it("Amendment 23: listens on 127.0.0.1 where HOST is unset or empty, and serves after admit()", async () => {
     const early = await EarlyDoor.listen({ HOST: "", PORT: "0" })
     assert.isDefined(early)
     door = early
     door.on("request", (_, response) => response.end("served"))
     const { address, port } = door.address() as AddressInfo
-    assert.strictEqual(address, EarlyDoor.HOST_DEFAULT)
+    assert.strictEqual(address, "127.0.0.1")
     const asked = ask(port, "/")
     await until(1)
     // a request that was taken would be answered by now
