@@ -33,6 +33,10 @@ export class BackendHealth extends Context.Service<
       readonly applied_seq: number
       readonly oldest_unapplied_ms: number | undefined
     }) => void
+    /** A heartbeat of the event stream: why the sequencer refuses every command; empty while it takes them. */
+    readonly sequencerRefuses: (reasons: ReadonlyArray<string>) => void
+    /** What the last heartbeat said of it, also while the link is lost. */
+    readonly refusing: () => ReadonlyArray<string>
     readonly sawReferee: (frame: { readonly applied_seq: number }) => void
     readonly lostSequencer: () => void
     readonly lostReferee: () => void
@@ -44,6 +48,7 @@ export class BackendHealth extends Context.Service<
       const now = () => clock.currentTimeMillisUnsafe()
       const sequencer = new Link(now())
       const referee = new Link(now())
+      let refusing: ReadonlyArray<string> = []
       return BackendHealth.of({
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
@@ -55,6 +60,10 @@ export class BackendHealth extends Context.Service<
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms)
           referee.moved(now(), head_seq)
         },
+        sequencerRefuses: (reasons) => {
+          refusing = reasons
+        },
+        refusing: () => refusing,
         sawReferee: ({ applied_seq }) =>
           referee.saw(now(), Math.max(applied_seq, sequencer.head), applied_seq, undefined),
         lostSequencer: () => sequencer.lost(now()),

@@ -11,7 +11,14 @@ import type { Event, StreamPosition } from "../domain/Event.ts"
 
 export type FeedFrame =
   | { readonly type: "events"; readonly epoch: string; readonly events: ReadonlyArray<Event> }
-  | { readonly type: "heartbeat"; readonly epoch: string; readonly head_seq: number; readonly server_ts_ms: number }
+  | {
+      readonly type: "heartbeat"
+      readonly epoch: string
+      readonly head_seq: number
+      readonly server_ts_ms: number
+      /** Why the sequencer refuses every command, or why prices do not move; empty while it works. */
+      readonly refusing: ReadonlyArray<string>
+    }
   /** The connection was lost; the feed goes on by itself. */
   | { readonly type: "interrupted" }
 

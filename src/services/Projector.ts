@@ -317,6 +317,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         }
         case "heartbeat":
           headSeq = frame.head_seq
+          health.sequencerRefuses(frame.refusing)
           ahead = Math.min(ahead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
           if (batch.length === 0) {
             yield* alive

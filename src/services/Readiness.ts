@@ -1,4 +1,4 @@
-/** Policy: whether traffic should come to this gateway. Source: contract 3.9, 8.4, 13. */
+/** Policy: whether traffic should come to this gateway. Source: contract 3.9, 8.4, 13, contract amendment 25. */
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { History } from "./History.ts"
@@ -12,11 +12,22 @@ const DATABASE_WAIT = "1 second"
 
 const linkOf = ({ connected, lag_events, lag_ms }: LinkState) => ({ connected, lag_events, lag_ms })
 
+/** Names of a link's states beyond {@link ILL_MAX_MS}. */
+const names = {
+  sequencer: { lost: "SequencerUnavailable", lagging: "SequencerLagging" },
+  referee: { lost: "RefereeUnavailable", lagging: "RefereeLagging" }
+} as const
+
+const reasonsOf = (link: LinkState, { lagging, lost }: (typeof names)[keyof typeof names]): ReadonlyArray<string> =>
+  link.ill_for_ms <= ILL_MAX_MS ? [] : [link.connected ? lagging : lost]
+
 export class Readiness extends Context.Service<
   Readiness,
   {
     readonly check: Effect.Effect<{
       readonly ready: boolean
+      /** Why traffic should go elsewhere; empty if `ready`. Words of the sequencer's heartbeat are among them. */
+      readonly reasons: ReadonlyArray<string>
       readonly sequencer: ReturnType<typeof linkOf>
       readonly referee: ReturnType<typeof linkOf>
       readonly database: { readonly connected: boolean }
@@ -39,15 +50,18 @@ export class Readiness extends Context.Service<
         check: Effect.map(database, (connected) => {
           const sequencer = health.sequencer()
           const referee = health.referee()
+          const reasons = [
+            ...(lifecycle.isStopping() ? ["Stopping"] : []),
+            // before the first frames there is nothing to serve from
+            ...(health.started() && markets.instruments().length > 0 ? [] : ["Starting"]),
+            ...(connected ? [] : ["DatabaseUnavailable"]),
+            ...reasonsOf(sequencer, names.sequencer),
+            ...reasonsOf(referee, names.referee),
+            ...health.refusing()
+          ]
           return {
-            ready:
-              !lifecycle.isStopping() &&
-              connected &&
-              // before the first frames there is nothing to serve from
-              health.started() &&
-              markets.instruments().length > 0 &&
-              sequencer.ill_for_ms <= ILL_MAX_MS &&
-              referee.ill_for_ms <= ILL_MAX_MS,
+            ready: reasons.length === 0,
+            reasons,
             sequencer: linkOf(sequencer),
             referee: linkOf(referee),
             database: { connected }

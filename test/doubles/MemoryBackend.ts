@@ -69,7 +69,9 @@ export const layer: Layer.Layer<Sequencer | Feed> = Layer.unwrap(
               if (!greeted) {
                 greeted = true
                 readers.delete(look)
-                return resume(Effect.succeed({ type: "heartbeat", epoch, head_seq: events.length, server_ts_ms: 0 }))
+                return resume(
+                  Effect.succeed({ type: "heartbeat", epoch, head_seq: events.length, server_ts_ms: 0, refusing: [] })
+                )
               }
               if (seq === events.length) return
               readers.delete(look)

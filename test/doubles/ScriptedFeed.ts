@@ -44,8 +44,8 @@ export class ScriptedFeed {
     this.log.push(...events)
     this.push(events)
   }
-  heartbeat(head_seq: number, server_ts_ms = 0): void {
-    Queue.offerUnsafe(this.queue!, { type: "heartbeat", epoch: this.epoch, head_seq, server_ts_ms })
+  heartbeat(head_seq: number, server_ts_ms = 0, refusing: ReadonlyArray<string> = []): void {
+    Queue.offerUnsafe(this.queue!, { type: "heartbeat", epoch: this.epoch, head_seq, server_ts_ms, refusing })
   }
   interrupt(): void {
     Queue.offerUnsafe(this.queue!, { type: "interrupted" })

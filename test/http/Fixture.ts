@@ -356,7 +356,13 @@ export const ports = (doubles: Doubles) =>
       ...doubles.rewards
     }),
     mock(Scorekeeper)({ judge: () => Effect.void }),
-    mock(BackendHealth)({ sequencer: () => well, referee: () => well, started: () => true, ...doubles.health }),
+    mock(BackendHealth)({
+      sequencer: () => well,
+      referee: () => well,
+      started: () => true,
+      refusing: () => [],
+      ...doubles.health
+    }),
     mock(History)({
       position: Effect.undefined,
       subAccounts: () => Effect.succeed([subAccount(v0, 0), subAccount(v1, 1)]),

@@ -36,6 +36,8 @@ const live = (s: State) =>
         referee: () => s.health,
         sawSequencer: () => {},
         sawReferee: () => {},
+        sequencerRefuses: () => {},
+        refusing: () => [],
         lostSequencer: () => {},
         lostReferee: () => {},
         started: () => true

@@ -246,6 +246,8 @@ const servicesOf = (world: World) =>
       referee: () => world.referee,
       sawSequencer: () => {},
       sawReferee: () => {},
+      sequencerRefuses: () => {},
+      refusing: () => [],
       lostSequencer: () => {},
       lostReferee: () => {},
       started: () => true

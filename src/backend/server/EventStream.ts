@@ -38,13 +38,16 @@ class Subscriber {
 export class EventStream {
   private readonly log: EventLog
   private readonly now: () => number
+  private readonly refusing: () => ReadonlyArray<string>
   private readonly subscribers = new Set<Subscriber>()
   private readonly timer: NodeJS.Timeout
   private stopped = false
 
-  constructor(log: EventLog, now: () => number) {
+  /** `refusing`: why the backend refuses every command, as heartbeats say it. */
+  constructor(log: EventLog, now: () => number, refusing: () => ReadonlyArray<string> = () => []) {
     this.log = log
     this.now = now
+    this.refusing = refusing
     this.timer = setInterval(() => this.beat(), HEARTBEAT_MS)
   }
 
@@ -87,10 +90,12 @@ export class EventStream {
     for (const subscriber of this.subscribers) this.serve(subscriber)
   }
 
-  /** Ends all subscriptions; they may come back to the next instance. */
+  /** Ends all subscriptions, after a last heartbeat; they may come back to the next instance. */
   stop(): void {
     this.stopped = true
     clearInterval(this.timer)
+    // a writer that failed is named before the stream ends
+    this.beat()
     for (const subscriber of this.subscribers) this.end(subscriber, status.UNAVAILABLE, "the backend is stopping")
   }
 
@@ -111,7 +116,7 @@ export class EventStream {
   }
 
   private heartbeat(): Buffer {
-    const heartbeat = { head_seq: this.log.head, server_ts_ms: this.now() }
+    const heartbeat = { head_seq: this.log.head, server_ts_ms: this.now(), refusing: [...this.refusing()] }
     return Buffer.from(StreamEventsResponse.encode({ epoch: this.log.epoch, events: [], heartbeat }).finish())
   }
 

@@ -206,10 +206,10 @@ export const serve = Effect.fnUntraced(function* <S, C>(
 
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
-  const events = new EventStream(log, now)
+  const events: EventStream = new EventStream(log, now, () => writer.refusing)
   const health = new Health(SERVED)
   const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
-  const writer = new Writer({
+  const writer: Writer<S, C> = new Writer({
     machine,
     state,
     journal,

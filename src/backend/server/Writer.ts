@@ -30,6 +30,12 @@ export const SPACE_BYTES_MIN = 32 * 1024 * 1024
 /** Time between two looks at the free space, in ms. */
 export const SPACE_MS = 100
 
+/** Ticks in a row that find the clock where it was, after which prices count as stopped. */
+export const STILL_TICKS = 50
+
+/** Why every command is refused, or why prices do not move. Source: contract amendment 25. */
+export type Refusing = "DiskFull" | "JournalStopped" | "PricesStopped"
+
 /** Result code of SQLite: the disk is full. The pages that could not be written hold no commit. */
 const SQLITE_FULL = 13
 
@@ -115,6 +121,8 @@ export class Writer<S, C> implements Submitter {
   private entriesSinceCheckpoint: number
   private snapshotDueAt: number
   private full = false
+  /** Ticks since engine time last rose. */
+  private stillTicks = 0
   /** Keeps its buffer from one result to the next. */
   private readonly encoder = new BinaryWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
@@ -128,6 +136,7 @@ export class Writer<S, C> implements Submitter {
     this.snapshotDueAt = journal.position
     this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
+      this.stillTicks++
       this.tickDue = true
       this.schedule()
     }, TICK_MS)
@@ -141,6 +150,16 @@ export class Writer<S, C> implements Submitter {
   /** Whether commands are refused because the disk is full. */
   get isFull(): boolean {
     return this.full
+  }
+
+  /**
+   * Why every command is refused, or why prices do not move. Engine time never falls: after the clock was set back, no
+   * price, trigger or expiry happens until the clock has passed the engine's time.
+   */
+  get refusing(): ReadonlyArray<Refusing> {
+    if (this.failed) return ["JournalStopped"]
+    if (this.full) return ["DiskFull"]
+    return this.stillTicks > STILL_TICKS ? ["PricesStopped"] : []
   }
 
   /** Commands that wait for their turn. */
@@ -191,7 +210,11 @@ export class Writer<S, C> implements Submitter {
     const { machine, state, journal, log, now, onEvents, onFailure } = this.options
     const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
     this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
-    this.at_ms = Math.max(this.at_ms, now())
+    const at_ms = now()
+    if (at_ms > this.at_ms) {
+      this.at_ms = at_ms
+      this.stillTicks = 0
+    }
 
     const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
     this.tickDue = false

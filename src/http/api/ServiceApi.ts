@@ -9,6 +9,10 @@ export const Health = Schema.Struct({ status: Schema.Literal("ok"), version: Sch
 
 const Link = Schema.Struct({ connected: Schema.Boolean, lag_events: Schema.Int, lag_ms: Schema.Int })
 const links = {
+  reasons: Schema.Array(Schema.String).annotate({
+    description:
+      "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
+  }),
   sequencer: Link,
   referee: Link,
   database: Schema.Struct({ connected: Schema.Boolean })
@@ -16,7 +20,8 @@ const links = {
 export const Ready = Schema.Struct({ status: Schema.Literal("ready"), ...links }).annotate({ identifier: "Ready" })
 export const NotReady = Schema.Struct({ status: Schema.Literal("not_ready"), ...links }).annotate({
   identifier: "NotReady",
-  description: "A backend has been down or lagging for more than 10 s, the database is lost, or the gateway is stopping"
+  description:
+    "`reasons` says why: a backend has been down or lagging for more than 10 s, it refuses every command, its prices have stopped, the database is lost, or the gateway is stopping"
 })
 
 export const Jwks = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.String)) }).annotate({
@@ -42,9 +47,10 @@ export class ServiceApi extends HttpApiGroup.make("service")
       docs({
         id: "getReadiness",
         summary: "Should traffic come here?",
-        description: "503 while a backend has been down or lagging for more than 10 s, or the gateway is stopping.",
+        description:
+          "503 while a backend has been down or lagging for more than 10 s, it refuses every command (a full disk, a stopped journal), its prices have stopped, the database is lost, or the gateway is stopping. `reasons` says which.",
         access: "open",
-        response: { status: "ready", sequencer: link, referee: link, database: { connected: true } }
+        response: { status: "ready", reasons: [], sequencer: link, referee: link, database: { connected: true } }
       })
     ),
     HttpApiEndpoint.get("jwks", "/.well-known/jwks.json", { success: Jwks }).annotateMerge(

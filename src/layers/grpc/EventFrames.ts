@@ -6,7 +6,7 @@ import { SequencerService, StreamEventsResponse } from "../../proto/gateway/v1/s
 import type { FeedFrame, FeedGone } from "../../services/Feed.ts"
 import { type Endpoint, make as makeChannel } from "./Channel.ts"
 import * as GrpcFeed from "./GrpcFeed.ts"
-import { toEvent } from "./WireEvents.ts"
+import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 /** How long the sequencer may take to tell its head. */
 const HEAD_MS = 2_000
@@ -70,6 +70,6 @@ export const read = (bytes: Uint8Array): ReadonlyArray<FeedFrame> => {
   const { epoch, events, heartbeat } = StreamEventsResponse.decode(bytes)
   const frames: Array<FeedFrame> = []
   if (events.length > 0) frames.push({ type: "events", epoch, events: events.map(toEvent) })
-  if (heartbeat !== undefined) frames.push({ type: "heartbeat", epoch, ...heartbeat })
+  if (heartbeat !== undefined) frames.push(toHeartbeat(epoch, heartbeat))
   return frames
 }

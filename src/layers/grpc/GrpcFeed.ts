@@ -9,7 +9,7 @@ import { SequencerService, type StreamEventsResponse } from "../../proto/gateway
 import { Feed, FeedGone, type FeedFrame } from "../../services/Feed.ts"
 import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
 import { WireError } from "./Enums.ts"
-import { toEvent } from "./WireEvents.ts"
+import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
 
@@ -48,7 +48,7 @@ export class Reader {
     }
     this.seq = seq
     if (events.length > 0) frames.push({ type: "events", epoch, events })
-    if (heartbeat !== undefined) frames.push({ type: "heartbeat", epoch, ...heartbeat })
+    if (heartbeat !== undefined) frames.push(toHeartbeat(epoch, heartbeat))
     return frames
   }
 }

@@ -86,3 +86,14 @@ export const toEvent = (event: SequencerProto.Event): Event => ({
   sub_account_address: event.sub_account_address,
   body: toBody(event)
 })
+
+/** Words of a heartbeat that are passed on, and what one looks like: they are shown at /ready. */
+const WORDS_MAX = 8
+const WORD = /^[A-Za-z]{1,40}$/u
+
+export const toHeartbeat = (epoch: string, { refusing, ...heartbeat }: SequencerProto.Heartbeat) => ({
+  type: "heartbeat" as const,
+  epoch,
+  ...heartbeat,
+  refusing: refusing.filter((word) => WORD.test(word)).slice(0, WORDS_MAX)
+})

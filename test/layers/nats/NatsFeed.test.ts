@@ -75,7 +75,13 @@ describe("Progress", () => {
     assert.isUndefined(progress.take(events("f", 7)))
     assert.isUndefined(progress.take(events("e", 7, 9)))
     assert.deepStrictEqual(progress.position, { epoch: "e", seq: 6 })
-    const heartbeat = (head_seq: number): FeedFrame => ({ type: "heartbeat", epoch: "e", head_seq, server_ts_ms: 0 })
+    const heartbeat = (head_seq: number): FeedFrame => ({
+      type: "heartbeat",
+      epoch: "e",
+      head_seq,
+      server_ts_ms: 0,
+      refusing: []
+    })
     assert.isUndefined(progress.take(heartbeat(7)))
     assert.deepStrictEqual(progress.take(heartbeat(6)), [heartbeat(6)])
     assert.deepStrictEqual(progress.take(heartbeat(5)), [])

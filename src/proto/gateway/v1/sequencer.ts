@@ -404,6 +404,11 @@ export interface Event {
 export interface Heartbeat {
   head_seq: number;
   server_ts_ms: number;
+  /**
+   * Why every command is refused, or why prices do not move; empty while the backend works. Stable words of letters, such
+   * as DiskFull, JournalStopped and PricesStopped. A gateway names them at /ready, which is 503 meanwhile.
+   */
+  refusing: string[];
 }
 
 export interface StreamEventsRequest {
@@ -3713,7 +3718,7 @@ export const Event: MessageFns<Event> = {
 };
 
 function createBaseHeartbeat(): Heartbeat {
-  return { head_seq: 0, server_ts_ms: 0 };
+  return { head_seq: 0, server_ts_ms: 0, refusing: [] };
 }
 
 export const Heartbeat: MessageFns<Heartbeat> = {
@@ -3723,6 +3728,9 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     }
     if (message.server_ts_ms !== 0) {
       writer.uint32(16).int64(message.server_ts_ms);
+    }
+    for (const v of message.refusing) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -3754,6 +3762,14 @@ export const Heartbeat: MessageFns<Heartbeat> = {
             }
 
             message.server_ts_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.refusing.push(reader.string());
             continue;
           }
         }

@@ -1,0 +1,100 @@
+/** A backend that refuses every order, or whose prices do not move, as /ready shows it. Source: contract amendment 25. */
+import { Effect, Exit, Logger, Redacted, Scope } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { machine, reads } from "../../src/backend/Backend.ts"
+import { shippedMarkets } from "../../src/backend/Markets.ts"
+import { serve } from "../../src/backend/server/Serve.ts"
+import { SPACE_BYTES_MIN } from "../../src/backend/server/Writer.ts"
+import {
+  call,
+  create,
+  eventually,
+  type Exchange,
+  funded,
+  isUnavailable,
+  movableClock,
+  startExchange
+} from "./Exchange.ts"
+
+const SECRET = Redacted.make("between-gateway-and-backend")
+
+describe("Amendment 25: a gateway whose backend takes no orders", { timeout: 60_000 }, () => {
+  const directory = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
+  const clock = movableClock()
+  const scope = Effect.runSync(Scope.make())
+  let space = Number.POSITIVE_INFINITY
+  let broken = false
+  let exchange: Exchange
+
+  beforeAll(async () => {
+    const { port } = await Effect.runPromise(
+      serve({
+        machine: {
+          ...machine,
+          apply: (state, input) => {
+            if (broken) throw new Error("assertion broken")
+            return machine.apply(state, input)
+          }
+        },
+        reads,
+        config: {
+          markets: shippedMarkets,
+          simMaker: false,
+          indexSource: "simulated",
+          faucetDailyLimit: "100000",
+          poolBaseEquity: "1000000"
+        },
+        directory,
+        host: "127.0.0.1",
+        port: 0,
+        secret: Redacted.value(SECRET),
+        tls: undefined,
+        space: () => space
+      }).pipe(Scope.provide(scope), Effect.provide([Logger.layer([]), clock.layer]))
+    )
+    exchange = await startExchange({
+      env: { BACKEND: "grpc", SEQUENCER_URL: `127.0.0.1:${port}`, BACKEND_SECRET: Redacted.value(SECRET) }
+    })
+  })
+  afterAll(async () => {
+    await exchange?.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
+    rmSync(directory, { recursive: true, force: true })
+  })
+
+  const becomes = (status: number, reasons: ReadonlyArray<string>, limit_ms?: number) =>
+    eventually(
+      `/ready ${status} ${reasons.join()}`,
+      () => call(exchange, "GET", "/ready"),
+      (answer) => answer.status === status && JSON.stringify(answer.body.reasons) === JSON.stringify(reasons),
+      limit_ms
+    )
+
+  it("names a full disk, within two seconds, for as long as orders are refused", async () => {
+    const user = await funded(exchange)
+    await becomes(200, [])
+    space = SPACE_BYTES_MIN - 1
+    const notReady = await becomes(503, ["DiskFull"])
+    assert.strictEqual(notReady.body.status, "not_ready")
+    isUnavailable(await create(exchange, user, "full"))
+    space = SPACE_BYTES_MIN
+    await becomes(200, [])
+    assert.strictEqual((await create(exchange, user, "space")).status, 200)
+  })
+
+  it("names prices that stand still because the backend's clock was set back", async () => {
+    clock.skip(-60_000)
+    await becomes(503, ["PricesStopped"])
+    clock.skip(60_000)
+    await becomes(200, [])
+  })
+
+  it("names a journal that stopped", async () => {
+    broken = true
+    const reasonsNow = async () => (await call(exchange, "GET", "/ready")).body.reasons as ReadonlyArray<string>
+    await eventually("JournalStopped", reasonsNow, (reasons) => reasons.includes("JournalStopped"))
+  })
+})

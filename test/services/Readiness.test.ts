@@ -1,0 +1,83 @@
+/** When a gateway asks for no traffic, and the words that say why. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { BackendHealth } from "../../src/services/BackendHealth.ts"
+import { History, HistoryUnavailable } from "../../src/services/History.ts"
+import { Lifecycle } from "../../src/services/Lifecycle.ts"
+import { MarketView } from "../../src/services/MarketView.ts"
+import { ILL_MAX_MS, Readiness } from "../../src/services/Readiness.ts"
+import { btc } from "../http/Fixture.ts"
+
+const world = (database: { up: boolean } = { up: true }) =>
+  Readiness.layer.pipe(
+    Layer.provideMerge(
+      Layer.mergeAll(
+        BackendHealth.layer,
+        Lifecycle.layer,
+        Layer.mock(MarketView)({ instruments: () => [btc] } as never),
+        Layer.mock(History)({
+          position: Effect.suspend(() =>
+            database.up ? Effect.undefined : Effect.fail(new HistoryUnavailable({ cause: "gone" }))
+          )
+        })
+      )
+    )
+  )
+const reasons = Effect.flatMap(Readiness, ({ check }) =>
+  Effect.map(check, ({ ready, reasons }) => {
+    assert.strictEqual(ready, reasons.length === 0)
+    return reasons
+  })
+)
+const wellNow = Effect.map(BackendHealth, (health) => {
+  health.sawSequencer({ head_seq: 1, applied_seq: 1, oldest_unapplied_ms: undefined })
+  health.sawReferee({ applied_seq: 1 })
+})
+
+describe("Amendment 25: /ready names why traffic should go elsewhere", () => {
+  it.effect("a start that is not over", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* reasons, ["Starting"])
+      yield* wellNow
+      assert.deepStrictEqual(yield* reasons, [])
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("what the backend's last heartbeat says, until one says otherwise", () =>
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      yield* wellNow
+      for (const reason of ["DiskFull", "PricesStopped", "JournalStopped"]) {
+        health.sequencerRefuses([reason])
+        assert.deepStrictEqual(yield* reasons, [reason])
+        health.lostSequencer()
+        assert.deepStrictEqual(yield* reasons, [reason])
+        yield* wellNow
+        health.sequencerRefuses([])
+        assert.deepStrictEqual(yield* reasons, [])
+      }
+    }).pipe(Effect.provide(world()))
+  )
+
+  it.effect("a lost database, lost backends and a stop, all at once", () => {
+    const database = { up: true }
+    return Effect.gen(function* () {
+      const health = yield* BackendHealth
+      yield* wellNow
+      health.lostSequencer()
+      yield* TestClock.adjust(ILL_MAX_MS)
+      assert.notInclude(yield* reasons, "SequencerUnavailable")
+      yield* TestClock.adjust(1)
+      yield* TestClock.adjust(ILL_MAX_MS)
+      database.up = false
+      yield* (yield* Lifecycle).stop
+      assert.deepStrictEqual(yield* reasons, [
+        "Stopping",
+        "DatabaseUnavailable",
+        "SequencerUnavailable",
+        "RefereeLagging"
+      ])
+    }).pipe(Effect.provide(world(database)))
+  })
+})
