@@ -33,6 +33,7 @@ import { DeadMansSwitch } from "./services/DeadMansSwitch.ts"
 import { FeedLines } from "./services/FeedLines.ts"
 import { Funds } from "./services/Funds.ts"
 import { Gate } from "./services/Gate.ts"
+import { Grants } from "./services/Grants.ts"
 import { Holdings } from "./services/Holdings.ts"
 import { IndexPrices } from "./services/IndexPrices.ts"
 import { Klines } from "./services/Klines.ts"
@@ -72,8 +73,8 @@ const NOTICED_MS = 3_000
 /** Time that requests in flight have at shutdown. Source: contract 13. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
-/** How soon a token that another gateway revoked is refused here. */
-const REVOCATIONS_REFRESH = Duration.seconds(1)
+/** How often changes of credentials by other gateways are read: they are refused within a second, notices or not. */
+const REVOCATIONS_REFRESH = Duration.millis(500)
 
 /** Where the WebSocket endpoints are described, beside their sister document. */
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
@@ -92,7 +93,7 @@ const policies = (settings: Settings) => {
     FeedLines.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
-    ApiKeys.layer(),
+    ApiKeys.layer({ refresh: REVOCATIONS_REFRESH }),
     Admission.layer({ mode: settings.accessMode }),
     RateLimiter.layer({
       mode: settings.rateLimitMode,
@@ -138,7 +139,8 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(OwnWrites.layer),
     Layer.provideMerge(lanes),
     Layer.provideMerge(ground),
-    Layer.provideMerge(BanList.layer)
+    Layer.provideMerge(BanList.layer),
+    Layer.provideMerge(Grants.layer)
   )
 }
 

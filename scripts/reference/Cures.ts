@@ -110,8 +110,8 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   ExpiredToken: because("Tokens end after 7 days.", "Log in again."),
   RevokedToken: because(
-    "Somebody logged this token out, or the wallet is banned.",
-    "Log in again; a banned wallet asks the operator."
+    "The token was logged out (`cause` `revoked`), the API key was changed while the request was under way (`changed`), or the wallet is banned (`banned`).",
+    "Log in again; sign the request again; a banned wallet asks the operator, since no login helps."
   ),
   UnknownApiKey: because(
     "No such key is registered, or it was revoked.",

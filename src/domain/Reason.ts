@@ -47,7 +47,7 @@ const catalogue = {
   MissingToken: ["UNAUTHORIZED", "credentials are required"],
   InvalidToken: ["UNAUTHORIZED", "the token is not valid"],
   ExpiredToken: ["UNAUTHORIZED", "the token has expired; log in again"],
-  RevokedToken: ["UNAUTHORIZED", "the token was revoked; log in again"],
+  RevokedToken: ["UNAUTHORIZED", "the token or API key was revoked; log in again"],
   UnknownApiKey: ["UNAUTHORIZED", "the API key is not known"],
   ExpiredApiKey: ["UNAUTHORIZED", "the API key has expired"],
   BadCredentials: ["UNAUTHORIZED", "wrong username or password"],

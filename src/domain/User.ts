@@ -2,12 +2,16 @@
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Scope } from "./Enumerations.ts"
+import type { Grant } from "./Grant.ts"
 import { Rail, Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
 export const allScopes: ReadonlyArray<Scope> = Scope.literals
 
-/** Whoever stands behind a request whose credentials were accepted. */
+/** Key of the context under which a request carries its {@link Caller}. */
+export const CALLER_KEY = "gateway/http/CurrentCaller"
+
+/** The user and the credential of a request whose credentials were accepted. */
 export interface Caller {
   readonly user_id: string
   readonly root_address: string
@@ -20,6 +24,8 @@ export interface Caller {
   readonly bound_to: ReadonlySet<Address> | undefined
   /** Unix ms; `undefined`: a key without expiry. */
   readonly expires_at_ms: number | undefined
+  /** Whether the credential is still in force. Every effect looks at it in the turn in which it happens. */
+  readonly grant: Grant
 }
 
 export const SubAccount = Schema.Struct({

@@ -45,7 +45,7 @@ export const refusalOf = (failure: Failure, state: RequestState): WireError => {
     case "CommandRefused":
       return ofReason(failure.reason, failure.facts, failure.message === "" ? {} : { message: failure.message })
     case "AuthRefused":
-      return ofReason(failure.reason, failure.facts)
+      return ofReason(failure.reason, failure.facts, failure.text === undefined ? {} : { message: failure.text })
     case "ApiKeyRefused":
       // a bad key in a registration is a bad field, not bad credentials
       return ofReason(

@@ -52,6 +52,14 @@ export interface ApiKeyRecord {
   readonly revoked: boolean
 }
 
+/** What is written of a change of an API key; absent: stays as it is, whatever another change has made of it meanwhile. */
+export type ApiKeyPatch = Partial<
+  Pick<
+    ApiKeyRecord,
+    "label" | "scopes" | "sub_account_addresses" | "ip_allowlist" | "expires_time" | "require_body_hash" | "revoked"
+  >
+>
+
 type Answer<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
 
 export class Accounts extends Context.Service<
@@ -91,8 +99,10 @@ export class Accounts extends Context.Service<
     readonly apiKeyOf: (public_key: string) => Answer<ApiKeyRecord | undefined>
     /** Creates a key unless its public key was ever registered, or the user holds `max` unrevoked ones. */
     readonly createApiKey: (key: ApiKeyRecord, max: number) => Answer<void, KeyRegistered | TooManyKeys>
-    /** Writes what a user may change, and the revocation, which is final. */
-    readonly updateApiKey: (key: ApiKeyRecord) => Answer<void>
+    /** Writes the fields of a patch and answers the record; `undefined`: there is no such key, or it is revoked for good. */
+    readonly changeApiKey: (api_key_id: string, patch: ApiKeyPatch) => Answer<ApiKeyRecord | undefined>
+    /** Keys changed or revoked at `since` (Unix ms, by the clock of the gateway that did) or later. */
+    readonly changedApiKeys: (since: number) => Answer<ReadonlyArray<ApiKeyRecord>>
     /** Sets the time of last use, which never goes back. */
     readonly touchApiKey: (api_key_id: string, at_ms: number) => Answer<void>
 

@@ -44,6 +44,11 @@ export interface Asked {
 
 const utf8 = new TextEncoder()
 const invalidKey = new Refused("InvalidPublicKey")
+const otherParty = new Refused(
+  "InvalidPublicKey",
+  { field: "public_key" },
+  "public_key is not the key of this party: its fingerprint is not the one in the party id"
+)
 // part of the shape here, so 400; the reason InvalidNonce is one of bad credentials
 const badNonce = new Refused("InvalidField", { field: "nonce" }, textOf("InvalidNonce"))
 const reasons = {
@@ -88,7 +93,7 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
     const publicKey = bytesOfPublicKey(public_key)
     if (publicKey === undefined || !isPublicKey(publicKey)) return yield* Effect.fail(invalidKey)
     if (party === undefined) return { publicKey, root_address: rootOfKey(publicKey), party: undefined }
-    if (!isKeyOfParty(party, publicKey)) return yield* Effect.fail(invalidKey)
+    if (!isKeyOfParty(party, publicKey)) return yield* Effect.fail(otherParty)
     return { publicKey, root_address: rootOfParty(party.id), party: { id: party.id, nonce: nonce! } }
   })
 

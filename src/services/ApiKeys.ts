@@ -2,8 +2,9 @@
  * Policy: the API keys of users: who may hold which, and whom a key stands for.
  *
  * The private key never reaches the service. A public key is registered once, service-wide, for ever. A change is
- * effective at once here, and on other gateways that share the database within {@link ApiKeysOptions.cache_for}; those
- * that hear of it through `Notices` also end the connections of its key.
+ * effective when it is answered, and on other gateways that share the database within a second: they learn of it through
+ * `Notices`, and read it from the database every {@link ApiKeysOptions.refresh}. A key that may do less than before ends
+ * its grant, and with it every request and socket that was let in by it.
  * Source: contract 3.8, 4.4, 4.6.
  */
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
@@ -11,11 +12,14 @@ import { Hex } from "effect/encoding"
 import { parseAddress } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
 import type { Scope } from "../domain/Enumerations.ts"
+import type { Grant } from "../domain/Grant.ts"
 import { bytesOfPublicKey } from "../domain/Identity.ts"
 import { type Cidr, contains, parseCidr, parseIp, printCidr } from "../domain/Ip.ts"
 import { type Details, Reason } from "../domain/Reason.ts"
+import { CLOCKS_APART_MS } from "../domain/Time.ts"
 import { allScopes, type ApiKey, type Caller } from "../domain/User.ts"
-import { type ApiKeyRecord, Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { type ApiKeyPatch, type ApiKeyRecord, Accounts, type AccountsUnavailable, type User } from "./Accounts.ts"
+import { Grants } from "./Grants.ts"
 import { History, type HistoryUnavailable } from "./History.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
@@ -62,8 +66,10 @@ export interface ApiKeysOptions {
   readonly keys_max?: number
   /** Keys in use kept in memory. Default 10 000. */
   readonly cache_max?: number
-  /** How long a key in memory is believed: what another gateway changed is seen after this. Default 1 second. */
+  /** How long a key in memory is valid before it is read again. Default 1 second. */
   readonly cache_for?: Duration.Input
+  /** How often changes by other gateways are read. Default: never, where there is no other gateway. */
+  readonly refresh?: Duration.Input
   /** How often times of last use are written. Default 10 seconds. */
   readonly touch_every?: Duration.Input
 }
@@ -92,21 +98,26 @@ const recordOf = (key: ApiKeyRecord): ApiKey => ({
 const sameMembers = (a: ReadonlyArray<string> | undefined, b: ReadonlyArray<string> | undefined): boolean =>
   a?.length === b?.length && (a?.every((one) => b!.includes(one)) ?? true)
 
-/** Whether an open connection would go on as the key was, seeing what it may not any more, or not what it may now. */
-const felt = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
+/** Whether a key may do less than before, or sees other sub-accounts: what it let in must not go on. */
+const isNarrower = (before: ApiKeyRecord, after: ApiKeyRecord): boolean =>
   before.scopes.some((scope) => !after.scopes.includes(scope)) ||
   !sameMembers(before.sub_account_addresses, after.sub_account_addresses) ||
   (after.ip_allowlist.length > 0 && after.ip_allowlist.join() !== before.ip_allowlist.join()) ||
-  (after.expires_time !== undefined && after.expires_time < (before.expires_time ?? Infinity))
+  (after.expires_time !== undefined && after.expires_time < (before.expires_time ?? Infinity)) ||
+  (after.require_body_hash && !before.require_body_hash)
 
-const hasEnded = (before: ApiKeyRecord, after: ApiKeyRecord): boolean => after.revoked || felt(before, after)
+const hasEnded = (before: ApiKeyRecord, after: ApiKeyRecord): boolean => after.revoked || isNarrower(before, after)
 
-/** A key in memory, and the record that it was made of. */
+/** A key in memory. */
 interface Kept {
   readonly key: ActiveKey
-  readonly record: ApiKeyRecord
   /** Believed until then, Unix ms. */
   readonly until: number
+}
+
+/** A read of a key that is under way; a change of the key meanwhile makes it stale. */
+interface Reading {
+  isStale: boolean
 }
 
 export class ApiKeys extends Context.Service<
@@ -121,15 +132,16 @@ export class ApiKeys extends Context.Service<
     readonly find: (public_key: string) => Effect.Effect<ActiveKey | undefined, AccountsUnavailable>
     /** Notes that a key was used; written later. */
     readonly touch: (api_key_id: string, at_ms: number) => void
-    /** Calls back with the `api_key_id` whenever a key is revoked, may do less, or sees other sub-accounts than before. */
-    readonly onRevoked: (listener: (api_key_id: string) => void) => Effect.Effect<void>
   }
 >()("gateway/services/ApiKeys") {
-  static readonly layer = (options: ApiKeysOptions = {}): Layer.Layer<ApiKeys, never, Accounts | History | Ids> =>
+  static readonly layer = (
+    options: ApiKeysOptions = {}
+  ): Layer.Layer<ApiKeys, never, Accounts | Grants | History | Ids> =>
     Layer.effect(
       ApiKeys,
       Effect.gen(function* () {
         const accounts = yield* Accounts
+        const grants = yield* Grants
         const history = yield* History
         const ids = yield* Ids
         const notices = yield* Notices
@@ -138,12 +150,9 @@ export class ApiKeys extends Context.Service<
         const cacheFor = Duration.toMillis(options.cache_for ?? "1 second")
         const cache = new Lru<string, Kept>(options.cache_max ?? 10_000)
         const lookups = (yield* CurrentMeter).cache("api_keys")
-        // counts the writes: what was read before one is not believed after it
-        let writes = 0
-        const listeners = new Set<(api_key_id: string) => void>()
-        const dropped = (api_key_id: string) => {
-          for (const listener of listeners) listener(api_key_id)
-        }
+        /** What each grant in force was issued for. */
+        const issuedFor = new WeakMap<Grant, ApiKeyRecord>()
+        const readings = new Map<string, Set<Reading>>()
 
         const touched = new Map<string, number>()
         const writeTouched = Effect.suspend(() => {
@@ -193,10 +202,9 @@ export class ApiKeys extends Context.Service<
           return addresses
         })
 
-        /** A record with a change applied, every rule checked. */
-        const changed = Effect.fnUntraced(function* (record: ApiKeyRecord, change: ApiKeyChange) {
-          const next: ApiKeyRecord = {
-            ...record,
+        /** The fields of a change in their canonical forms, every rule checked. */
+        const checked = Effect.fnUntraced(function* (user_id: string, change: ApiKeyChange) {
+          const patch: ApiKeyPatch = {
             ...(change.label === undefined ? {} : { label: yield* label(change.label) }),
             ...(change.scopes === undefined ? {} : { scopes: yield* scopesOf(change.scopes) }),
             ...(change.ip_allowlist === undefined ? {} : { ip_allowlist: yield* blocksOf(change.ip_allowlist) }),
@@ -204,9 +212,9 @@ export class ApiKeys extends Context.Service<
             ...(change.require_body_hash === undefined ? {} : { require_body_hash: change.require_body_hash }),
             ...(change.sub_account_addresses === undefined
               ? {}
-              : { sub_account_addresses: yield* ownSubAccounts(record.user_id, change.sub_account_addresses) })
+              : { sub_account_addresses: yield* ownSubAccounts(user_id, change.sub_account_addresses) })
           }
-          return next
+          return patch
         })
 
         const own = Effect.fnUntraced(function* (user_id: string, api_key_id: string) {
@@ -214,35 +222,58 @@ export class ApiKeys extends Context.Service<
           return record ?? (yield* refuse("ApiKeyNotFound"))
         })
 
-        const store = Effect.fnUntraced(function* (before: ApiKeyRecord, after: ApiKeyRecord) {
-          yield* accounts.updateApiKey(after)
-          const ended = hasEnded(before, after)
-          forget(after.public_key)
-          if (ended) dropped(after.api_key_id)
-          const { api_key_id, public_key } = after
-          yield* notices.publish({ type: "api_key", api_key_id, public_key, ended })
-        }, Effect.uninterruptible)
-
+        /** What is remembered or being read of a key is old from now on. */
         const forget = (public_key: string) => {
-          writes++
           cache.delete(public_key)
+          for (const reading of readings.get(public_key) ?? []) reading.isStale = true
         }
-        /** Ends what was in use here, if the record of now says so. */
-        const compare = ({ record }: Kept, now: ApiKeyRecord | undefined) => {
-          if (now !== undefined && !hasEnded(record, now)) return
-          forget(record.public_key)
-          dropped(record.api_key_id)
+        /** Ends the grant of a key, unless the key still may do all that the grant was issued for. */
+        const compare = (now: ApiKeyRecord) => {
+          const grant = grants.inForce(now.api_key_id)
+          const before = grant && issuedFor.get(grant)
+          if (before === undefined || !hasEnded(before, now)) return
+          grants.end(now.api_key_id, now.revoked ? "revoked" : "changed")
         }
-        const review = (kept: Kept) =>
-          Effect.map(accounts.apiKeyOf(kept.record.public_key), (record) => compare(kept, record))
+        const changed = (now: ApiKeyRecord) => {
+          forget(now.public_key)
+          compare(now)
+        }
+
+        /** Writes a change; answers when nothing that the key let in before, and may not do now, has an effect any more. */
+        const store = (before: ApiKeyRecord, patch: ApiKeyPatch) =>
+          Effect.uninterruptible(
+            Effect.gen(function* () {
+              const { api_key_id, public_key } = before
+              const after = yield* accounts.changeApiKey(api_key_id, patch)
+              // revoked meanwhile
+              if (after === undefined) return yield* refuse("ApiKeyNotFound")
+              changed(after)
+              yield* notices.publish({ type: "api_key", api_key_id, public_key, ended: hasEnded(before, after) })
+              return after
+            })
+          ).pipe(Effect.tap(() => grants.settled(before.user_id, before.api_key_id)))
+
+        /** Up to when changes by other gateways are known. */
+        let read_ms = yield* Clock.currentTimeMillis
+        const refresh = Effect.gen(function* () {
+          const now_ms = yield* Clock.currentTimeMillis
+          for (const key of yield* accounts.changedApiKeys(read_ms - CLOCKS_APART_MS)) changed(key)
+          read_ms = now_ms
+        }).pipe(Effect.tapError((error) => Effect.logWarning("changed API keys not read", error)))
+        if (options.refresh !== undefined) {
+          yield* Effect.ignore(refresh).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
+        }
         yield* notices.listen((notice) =>
           Effect.suspend(() => {
-            if (notice.type === "missed") return Effect.forEach([...cache.values()], review, { discard: true })
+            // one that fails is repeated by the next regular one
+            const again = Effect.ignore(refresh)
+            if (notice.type === "missed") return again
             if (notice.type !== "api_key") return Effect.void
             forget(notice.public_key)
-            if (notice.ended) dropped(notice.api_key_id)
-            return Effect.void
-          }).pipe(Effect.catch((error) => Effect.logWarning("API keys not read again", error)))
+            if (notice.ended) grants.end(notice.api_key_id, "changed")
+            // narrower than what this gateway issued a grant for, perhaps, though not narrower than just before
+            return grants.inForce(notice.api_key_id) === undefined ? Effect.void : again
+          })
         )
 
         const withLastUse = (record: ApiKeyRecord): ApiKeyRecord => {
@@ -250,26 +281,24 @@ export class ApiKeys extends Context.Service<
           return at === undefined ? record : { ...record, last_used_time: at }
         }
 
-        const load = Effect.fnUntraced(function* (public_key: string, now: number) {
-          const writesBefore = writes
-          const kept = cache.get(public_key)
-          const record = yield* accounts.apiKeyOf(public_key)
-          // changed by another gateway that was not heard
-          if (kept !== undefined && writes === writesBefore) compare(kept, record)
-          if (record === undefined || record.revoked) return undefined
-          const user = yield* accounts.user(record.user_id)
-          if (user === undefined) return undefined
+        const activeKey = (record: ApiKeyRecord, user: User): ActiveKey => {
+          const { api_key_id, user_id } = record
           const blocks = record.ip_allowlist.map(parseCidr).filter((block): block is Cidr => block !== undefined)
-          const key: ActiveKey = {
+          // narrowed by another gateway of which nothing was heard yet
+          compare(record)
+          const grant = grants.issue(api_key_id, user_id)
+          issuedFor.set(grant, record)
+          return {
             caller: {
-              user_id: user.user_id,
+              user_id,
               root_address: user.root_address,
               rail: user.rail,
               via: "api-key",
-              credential: record.api_key_id,
+              credential: api_key_id,
               scopes: new Set(record.scopes),
               bound_to: record.sub_account_addresses === undefined ? undefined : new Set(record.sub_account_addresses),
-              expires_at_ms: record.expires_time
+              expires_at_ms: record.expires_time,
+              grant
             },
             require_body_hash: record.require_body_hash,
             allows:
@@ -280,9 +309,39 @@ export class ApiKeys extends Context.Service<
                     return ip !== undefined && blocks.some((block) => contains(block, ip))
                   }
           }
-          if (writes === writesBefore) cache.set(public_key, { key, record, until: now + cacheFor })
-          return key
-        })
+        }
+
+        /** Reads a key, and once more where it was changed while it was being read. */
+        const load = (public_key: string): Effect.Effect<ActiveKey | undefined, AccountsUnavailable> =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => {
+              const reading: Reading = { isStale: false }
+              const all = readings.get(public_key)
+              if (all === undefined) readings.set(public_key, new Set([reading]))
+              else all.add(reading)
+              return reading
+            }),
+            (reading) =>
+              Effect.gen(function* () {
+                for (;;) {
+                  reading.isStale = false
+                  const now = yield* Clock.currentTimeMillis
+                  const record = yield* accounts.apiKeyOf(public_key)
+                  const user = record === undefined || record.revoked ? undefined : yield* accounts.user(record.user_id)
+                  if (reading.isStale) continue
+                  if (record?.revoked === true) compare(record)
+                  if (record === undefined || user === undefined) return undefined
+                  const key = activeKey(record, user)
+                  cache.set(public_key, { key, until: now + cacheFor })
+                  return key
+                }
+              }),
+            (reading) =>
+              Effect.sync(() => {
+                const all = readings.get(public_key)!
+                if (all.delete(reading) && all.size === 0) readings.delete(public_key)
+              })
+          )
 
         return ApiKeys.of({
           list: (user_id) =>
@@ -310,7 +369,7 @@ export class ApiKeys extends Context.Service<
               last_used_time: undefined,
               revoked: false
             }
-            const record = yield* changed(blank, key)
+            const record = { ...blank, ...(yield* checked(user_id, key)) }
             yield* accounts.createApiKey(record, keysMax).pipe(
               Effect.catchTags({
                 KeyRegistered: () => Effect.fail(refuse("KeyAlreadyRegistered")),
@@ -321,29 +380,27 @@ export class ApiKeys extends Context.Service<
           }),
           update: Effect.fnUntraced(function* (user_id, api_key_id, change) {
             const before = yield* own(user_id, api_key_id)
-            const after = yield* changed(before, change)
-            yield* store(before, after)
+            const after = yield* store(before, yield* checked(user_id, change))
             return recordOf(withLastUse(after))
           }),
           revoke: Effect.fnUntraced(function* (user_id, api_key_id) {
             const before = yield* own(user_id, api_key_id)
-            yield* store(before, { ...before, revoked: true })
+            yield* store(before, { revoked: true })
           }),
           find: (public_key) =>
             Effect.clockWith((clock) => {
               const now = clock.currentTimeMillisUnsafe()
               const known = cache.get(public_key)
-              if (known !== undefined && now < known.until) {
+              if (known !== undefined && now < known.until && known.key.caller.grant.ended === undefined) {
                 lookups.hit.add()
                 return Effect.succeed(known.key)
               }
               lookups.miss.add()
-              return load(public_key, now)
+              return load(public_key)
             }),
           touch: (api_key_id, at_ms) => {
             if (touched.size < TOUCHED_MAX || touched.has(api_key_id)) touched.set(api_key_id, at_ms)
-          },
-          onRevoked: (listener) => Effect.sync(() => void listeners.add(listener))
+          }
         })
       })
     )

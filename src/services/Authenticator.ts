@@ -6,6 +6,7 @@ import { Clock, Context, Duration, Effect, identity, Layer, Redacted, Schema } f
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
+import { type Grant, type GrantEnd, refusalOf } from "../domain/Grant.ts"
 import { networkOf } from "../domain/Ip.ts"
 import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../domain/Identity.ts"
 import type { Details } from "../domain/Reason.ts"
@@ -23,11 +24,13 @@ import { type Bucket, RateLimiter, type Rate } from "./RateLimiter.ts"
 import { Sequencer } from "./Sequencer.ts"
 import * as SignatureFacts from "./SignatureFacts.ts"
 import { Signatures } from "./Signatures.ts"
-import { Tokens } from "./Tokens.ts"
+import { type TokenFault, Tokens } from "./Tokens.ts"
 
 /** The credentials were not accepted. `details` holds facts that the caller may know (server time, skew). */
 export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
   reason: Reason,
+  /** In place of the text of the catalogue. */
+  text: Schema.optionalKey(Schema.String),
   details: Schema.Record(Schema.String, Schema.Unknown)
 }) {
   get facts(): Details {
@@ -78,7 +81,22 @@ const utf8 = new TextEncoder()
 /** SHA-256 of no bytes: what X-BODY-SHA256 says of a request without a body. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-const refuse = (reason: Reason, details: Details = {}) => new AuthRefused({ reason, details })
+const refuse = (reason: Reason, details: Details = {}, text?: string) =>
+  new AuthRefused({ reason, details, ...(text === undefined ? {} : { text }) })
+
+/** The refusal of a credential whose grant has ended. */
+const endedBy = (why: GrantEnd): AuthRefused => {
+  const { details, message, reason } = refusalOf(why)
+  return refuse(reason, details, message)
+}
+/** Fails in this turn where the grant has ended; `undefined`: it is in force. */
+export const refusalOfGrant = ({ ended }: Grant): AuthRefused | undefined =>
+  ended === undefined ? undefined : endedBy(ended)
+const inForce = (grant: Grant) =>
+  Effect.suspend(() => {
+    const refused = refusalOfGrant(grant)
+    return refused === undefined ? Effect.void : Effect.fail(refused)
+  })
 const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
 /** A store that does not answer is no verdict on the caller. */
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
@@ -114,7 +132,7 @@ export class Authenticator extends Context.Service<
       },
       AuthError
     >
-    /** Refuses the caller's token from now on. */
+    /** Ends the caller's token. */
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
     /** Whoever holds the token. Failures count against the client's address, as those of `signed` and `basic` do. */
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
@@ -136,10 +154,6 @@ export class Authenticator extends Context.Service<
     }) => Effect.Effect<Caller, AuthError>
     /** Admins. */
     readonly basic: (username: string, password: string, client_ip: string) => Effect.Effect<void, AuthError>
-    /** Calls back whenever a credential (jti or api_key_id) is refused from now on. */
-    readonly onRevoked: (listener: (credential: string) => void) => Effect.Effect<void>
-    /** Calls back whenever all credentials of a user are refused from now on. */
-    readonly onBanned: (listener: (user_id: string) => void) => Effect.Effect<void>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -195,8 +209,19 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
     })
 
-  const unsigned = (facts: Parameters<typeof signatureFacts>[0]) => refuse("InvalidSignature", signatureFacts(facts))
-  const illForm = () => unsigned({ hint: "a signature is 64 bytes in one of these encodings" })
+  const unsigned = (facts: Parameters<typeof signatureFacts>[0], text?: string) =>
+    refuse("InvalidSignature", signatureFacts(facts), text)
+  const illForm = () =>
+    unsigned(
+      { hint: "a signature is 64 bytes in one of these encodings" },
+      "the signature is not 64 bytes in hex, 0x-hex, base64 or base64url"
+    )
+  const noSignature = () =>
+    refuse(
+      "InvalidSignature",
+      { field: "X-SIGNATURE" },
+      "X-SIGNATURE is missing; expected is the signature, 64 bytes in hex or base64"
+    )
 
   const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
     signature === undefined
@@ -211,6 +236,12 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       NonceStoreUnavailable: unavailable
     })
 
+  const otherParty = () =>
+    refuse(
+      "InvalidPublicKey",
+      { field: "verifying_key" },
+      "verifying_key is not the key of this party: its fingerprint is not the one in the party id"
+    )
   const readKey = (text: string) => {
     const bytes = bytesOfPublicKey(text)
     return bytes !== undefined && isPublicKey(bytes) ? Effect.succeed(bytes) : Effect.fail(refuse("InvalidPublicKey"))
@@ -236,7 +267,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const text = verifying_key ?? bound
     if (text === undefined) return yield* refuse("UnknownPartyKey")
     const publicKey = yield* readKey(text)
-    if (!isKeyOfParty(party, publicKey)) return yield* refuse("InvalidPublicKey")
+    if (!isKeyOfParty(party, publicKey)) return yield* otherParty()
     const wallet: Wallet = {
       rail: "party",
       root_address: rootOfParty(party.id),
@@ -271,7 +302,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     const key = yield* orUnavailable(apiKeys.find(Hex.encode(publicKey)))
     // a ban revokes the keys of its user, and says so
     const owner = key?.caller.user_id ?? (yield* orUnavailable(accounts.apiKeyOf(Hex.encode(publicKey))))?.user_id
-    if (owner !== undefined && bans.isBanned(owner)) return yield* refuse("RevokedToken")
+    if (owner !== undefined && bans.isBanned(owner)) return yield* endedBy("banned")
     if (key === undefined) return yield* refuse("UnknownApiKey")
     const { expires_at_ms } = key.caller
     if (expires_at_ms !== undefined && expires_at_ms <= (yield* Clock.currentTimeMillis)) {
@@ -283,11 +314,13 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const checkAddress = (key: ActiveKey, client_ip: string) =>
     key.allows(client_ip) ? Effect.void : Effect.fail(refuse("IpNotAllowed"))
 
-  /** Spends the nonce; only now was the key used. */
-  const spend = (space: NonceSpace, publicKey: Uint8Array, nonce: string, caller: Caller) =>
-    Effect.flatMap(claim(space, publicKey, nonce), () =>
-      Effect.map(Clock.currentTimeMillis, (now) => apiKeys.touch(caller.credential, now))
-    )
+  /** Spends the nonce of a key that is in force, and is so still when the nonce is spent; only now was the key used. */
+  const spend = Effect.fnUntraced(function* (space: NonceSpace, publicKey: Uint8Array, nonce: string, caller: Caller) {
+    yield* inForce(caller.grant)
+    yield* claim(space, publicKey, nonce)
+    yield* inForce(caller.grant)
+    apiKeys.touch(caller.credential, yield* Clock.currentTimeMillis)
+  })
 
   const login: Authenticator["Service"]["login"] = Effect.fnUntraced(function* (body) {
     const { public_key, timestamp_ms, nonce } = body
@@ -307,9 +340,10 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return { ...issued, user_id, root_address }
   })
 
+  const faultOf = (fault: TokenFault) => (fault === "BannedUser" ? endedBy("banned") : refuse(fault))
   const verifyToken = (token: string) =>
     Effect.flatMap(tokens.verify(token), (verdict) =>
-      typeof verdict === "string" ? Effect.fail(refuse(verdict)) : Effect.succeed(verdict)
+      typeof verdict === "string" ? Effect.fail(faultOf(verdict)) : Effect.succeed(verdict)
     )
   const missing = Effect.suspend(() => Effect.fail(refuse("MissingToken")))
 
@@ -322,7 +356,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       if (typeof known === "object") return Effect.succeed(known)
       const check =
         known !== undefined
-          ? Effect.suspend(() => Effect.fail(refuse(known)))
+          ? Effect.suspend(() => Effect.fail(faultOf(known)))
           : token === ""
             ? missing
             : verifyToken(token)
@@ -334,7 +368,8 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     if (request.api_key === undefined || request.api_key === "") return yield* missing
     const publicKey = bytesOfPublicKey(request.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
-    const signature = bytesOfSignature(request.signature ?? "")
+    if (request.signature === undefined || request.signature === "") return yield* noSignature()
+    const signature = bytesOfSignature(request.signature)
     if (signature === undefined) return yield* illForm()
     if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
       return yield* refuse("StaleTimestamp", {
@@ -391,7 +426,10 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   return Authenticator.of({
     login: (body) => counted(login(body)),
-    logout: (caller) => orUnavailable(tokens.revoke(caller.credential, caller.expires_at_ms!)),
+    logout: (caller) =>
+      orUnavailable(
+        tokens.revoke({ jti: caller.credential, user_id: caller.user_id, expires_at_ms: caller.expires_at_ms! })
+      ),
     bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
     bearerNow: (token) => {
       const known = tokens.known(token, clock.currentTimeMillisUnsafe())
@@ -406,8 +444,6 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     signedSocket: (frame) => counted(signedSocket(frame)),
     basic: (username, password, client_ip) =>
       counted(guarded("basic-failures", client_ip)(checkAdmin(username, password))),
-    onRevoked: (listener) => Effect.andThen(tokens.onRevoked(listener), apiKeys.onRevoked(listener)),
-    onBanned: bans.onBanned,
     jwks: tokens.jwks
   })
 })

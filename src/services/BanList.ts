@@ -6,11 +6,13 @@
  */
 import { Context, Effect, Layer } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"
+import { CLOCKS_APART_MS } from "../domain/Time.ts"
 import { type Ban, BanStore } from "./BanStore.ts"
+import { Grants } from "./Grants.ts"
 import { Notices } from "./Notices.ts"
 
 /** How often bans that other gateways set are looked for. */
-export const REFRESH = "1 second"
+export const REFRESH = "500 millis"
 
 export class BanList extends Context.Service<
   BanList,
@@ -20,18 +22,17 @@ export class BanList extends Context.Service<
     readonly refusedThrough: (user_id: string) => number
     /** The ban of a user, if it was ever banned. */
     readonly of: (user_id: string) => Ban | undefined
+    /** Sets a ban or lifts it, and ends all credentials of the user here. */
     readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
-    /** Calls back with the user whenever one is banned, by any gateway. */
-    readonly onBanned: (listener: (user_id: string) => void) => Effect.Effect<void>
   }
 >()("gateway/services/BanList") {
-  static readonly layer: Layer.Layer<BanList, AccountsUnavailable, BanStore> = Layer.effect(
+  static readonly layer: Layer.Layer<BanList, AccountsUnavailable, BanStore | Grants> = Layer.effect(
     BanList,
     Effect.gen(function* () {
       const store = yield* BanStore
+      const grants = yield* Grants
       const notices = yield* Notices
       const bans = new Map<string, Ban>()
-      const listeners = new Set<(user_id: string) => void>()
       let newest = 0
 
       const take = (ban: Ban) => {
@@ -41,10 +42,12 @@ export class BanList extends Context.Service<
         if (known !== undefined && known.changed_time > ban.changed_time) return
         if (known?.changed_time === ban.changed_time && known.banned === ban.banned) return
         bans.set(ban.user_id, ban)
-        if (ban.banned) for (const listener of listeners) listener(ban.user_id)
+        // one that is lifted was set before, and perhaps never seen here; credentials of before it stay refused
+        grants.endUser(ban.user_id, "banned")
       }
       const refresh = Effect.map(
-        Effect.suspend(() => store.since(newest)),
+        // another gateway's clock may be behind that of the newest
+        Effect.suspend(() => store.since(newest - CLOCKS_APART_MS)),
         (some) => {
           for (const ban of some) take(ban)
         }
@@ -58,12 +61,14 @@ export class BanList extends Context.Service<
         isBanned: (user_id) => bans.get(user_id)?.banned ?? false,
         refusedThrough: (user_id) => bans.get(user_id)?.changed_time ?? 0,
         of: (user_id) => bans.get(user_id),
-        put: Effect.fnUntraced(function* (ban) {
+        put: Effect.fnUntraced(function* (asked) {
+          // a later one is later by its time too, whatever the clock of the gateway that set the one before
+          const known = bans.get(asked.user_id)?.changed_time ?? 0
+          const ban = { ...asked, changed_time: Math.max(asked.changed_time, known + 1) }
           yield* store.put(ban)
           take(ban)
           yield* notices.publish({ type: "ban", user_id: ban.user_id })
-        }, Effect.uninterruptible),
-        onBanned: (listener) => Effect.sync(() => void listeners.add(listener))
+        }, Effect.uninterruptible)
       })
     })
   )

@@ -11,6 +11,7 @@ import { userIdOf } from "../domain/Address.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { ApiKeys, type ApiKeysError } from "./ApiKeys.ts"
 import { BanList, REFRESH } from "./BanList.ts"
+import { Grants } from "./Grants.ts"
 import { Ids } from "./Ids.ts"
 import { Refused } from "./Refused.ts"
 import { Scorekeeper, type ScorekeeperFailure } from "./Scorekeeper.ts"
@@ -33,74 +34,94 @@ export class Bans extends Context.Service<
     readonly lift: (root_address: string) => Effect.Effect<void, BansFailure>
   }
 >()("gateway/services/Bans") {
-  static readonly layer: Layer.Layer<Bans, never, Accounts | ApiKeys | BanList | Ids | Scorekeeper | Sequencer> =
-    Layer.effect(
-      Bans,
-      Effect.gen(function* () {
-        const accounts = yield* Accounts
-        const apiKeys = yield* ApiKeys
-        const bans = yield* BanList
-        const ids = yield* Ids
-        const scores = yield* Scorekeeper
-        const sequencer = yield* Sequencer
-        const scope = yield* Effect.scope
+  static readonly layer: Layer.Layer<
+    Bans,
+    never,
+    Accounts | ApiKeys | BanList | Grants | Ids | Scorekeeper | Sequencer
+  > = Layer.effect(
+    Bans,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const apiKeys = yield* ApiKeys
+      const bans = yield* BanList
+      const grants = yield* Grants
+      const ids = yield* Ids
+      const scores = yield* Scorekeeper
+      const sequencer = yield* Sequencer
+      const scope = yield* Effect.scope
 
-        const userOf = Effect.fnUntraced(function* (root_address: string) {
-          const user = yield* accounts.user(userIdOf(root_address))
-          return user ?? (yield* Effect.fail(unknownWallet))
-        })
+      const userOf = Effect.fnUntraced(function* (root_address: string) {
+        const user = yield* accounts.user(userIdOf(root_address))
+        return user ?? (yield* Effect.fail(unknownWallet))
+      })
 
-        const cancelOrders = Effect.fnUntraced(function* (user_id: string) {
-          for (const { deleted, sub_account_address } of yield* sequencer.subAccounts(user_id)) {
-            if (deleted) continue
-            yield* sequencer
-              .submit({
-                command_id: yield* ids.uuid,
-                user_id,
-                sub_account_address,
-                body: {
-                  type: "cancel_all",
-                  cancel_all: {
-                    symbol: undefined,
-                    side: undefined,
-                    order_filter: "All",
-                    reduce_only: undefined,
-                    cancel_type: "CancelByAdmin"
-                  }
-                }
-              })
-              .pipe(
-                // deleted in between
-                Effect.catchIf(
-                  (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
-                  () => Effect.void
-                )
-              )
-          }
-        })
-
-        return Bans.of({
-          ban: Effect.fnUntraced(function* (root_address, reason) {
-            const { user_id } = yield* userOf(root_address)
-            const changed_time = yield* Clock.currentTimeMillis
-            yield* bans.put({ root_address, user_id, banned: true, reason, changed_time })
-            yield* Effect.forEach(yield* apiKeys.list(user_id), ({ api_key_id }) => apiKeys.revoke(user_id, api_key_id))
-            yield* cancelOrders(user_id)
-            yield* Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void)).pipe(
-              Effect.catch((error) => Effect.logWarning("orders of a banned user not canceled again", error)),
-              Effect.delay(LAST_ORDER_AFTER),
-              Effect.forkIn(scope)
+      const revokeKeys = Effect.fnUntraced(function* (user_id: string) {
+        for (const { api_key_id } of yield* apiKeys.list(user_id)) {
+          yield* apiKeys.revoke(user_id, api_key_id).pipe(
+            // revoked in between
+            Effect.catchIf(
+              (error) => error._tag === "ApiKeyRefused" && error.reason === "ApiKeyNotFound",
+              () => Effect.void
             )
-            yield* scores.judge(user_id)
-          }),
-          lift: Effect.fnUntraced(function* (root_address) {
-            const { user_id } = yield* userOf(root_address)
-            const known = bans.of(user_id)
-            if (known?.banned !== true) return
-            yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
-            yield* scores.judge(user_id)
-          })
+          )
+        }
+      })
+
+      const cancelOrders = Effect.fnUntraced(function* (user_id: string) {
+        for (const { deleted, sub_account_address } of yield* sequencer.subAccounts(user_id)) {
+          if (deleted) continue
+          yield* sequencer
+            .submit({
+              command_id: yield* ids.uuid,
+              user_id,
+              sub_account_address,
+              body: {
+                type: "cancel_all",
+                cancel_all: {
+                  symbol: undefined,
+                  side: undefined,
+                  order_filter: "All",
+                  reduce_only: undefined,
+                  cancel_type: "CancelByAdmin"
+                }
+              }
+            })
+            .pipe(
+              // deleted in between
+              Effect.catchIf(
+                (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
+                () => Effect.void
+              )
+            )
+        }
+      })
+
+      return Bans.of({
+        ban: Effect.fnUntraced(function* (root_address, reason) {
+          const { user_id } = yield* userOf(root_address)
+          const changed_time = yield* Clock.currentTimeMillis
+          yield* bans.put({ root_address, user_id, banned: true, reason, changed_time })
+          // keys and orders that were being made are made by now, and end with the others
+          yield* grants.settled(user_id)
+          yield* revokeKeys(user_id)
+          yield* cancelOrders(user_id)
+          yield* Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void)).pipe(
+            Effect.catch((error) => Effect.logWarning("orders of a banned user not canceled again", error)),
+            Effect.delay(LAST_ORDER_AFTER),
+            Effect.forkIn(scope)
+          )
+          yield* scores.judge(user_id)
+        }),
+        lift: Effect.fnUntraced(function* (root_address) {
+          const { user_id } = yield* userOf(root_address)
+          const known = bans.of(user_id)
+          if (known?.banned !== true) return
+          // one that another gateway was making while the ban was set
+          yield* revokeKeys(user_id)
+          yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
+          yield* scores.judge(user_id)
         })
       })
-    )
+    })
+  )
 }

@@ -4,7 +4,8 @@
  * Guarantee: an acknowledged command is durable and has its place in the sequence; a refused one changed nothing. After
  * {@link SequencerUnavailable} it was surely not sequenced; after {@link OutcomeUnknown} it may or may not have been, and
  * only the same `command_id` may be sent again. An acknowledgement says that an order has a place, not that it succeeded:
- * what became of it arrives on the event stream. Source: contract 8.1, 8.3.
+ * what became of it arrives on the event stream. A command for a request is sent only while the grant of `CallerInHand` is
+ * in force, and holds it until its outcome is known; else it is refused. Source: contract 8.1, 8.3, contract amendment 18.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"

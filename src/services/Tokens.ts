@@ -1,10 +1,11 @@
 /**
  * Policy: issues and checks the bearer tokens: JWTs signed with EdDSA and with nothing else.
  *
- * A token is verified once and then known by its whole text; expiry and revocation are checked on every use. Only
- * successes are remembered. What other gateways revoke is heard through `Notices`. Source: contract 4.3.
+ * A token is verified once and then known by its whole text; its time and its grant are checked on every use. Only
+ * successes are remembered. What other gateways revoke arrives through `Notices`, and is read from the database every so
+ * often. Source: contract 4.3.
  */
-import { Clock, Context, Duration, Effect, Layer, Result, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
 import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../domain/Ed25519.ts"
@@ -13,6 +14,7 @@ import { CLOCKS_APART_MS } from "../domain/Time.ts"
 import { allScopes, type Caller } from "../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
+import { Grants } from "./Grants.ts"
 import { Ids } from "./Ids.ts"
 import { Lru } from "./Lru.ts"
 import { CurrentMeter } from "./Meter.ts"
@@ -21,7 +23,7 @@ import { Signatures } from "./Signatures.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
 /** Why a token is refused. */
-export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken"
+export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken" | "BannedUser"
 
 export interface TokensOptions {
   /** Names the audience: `trading-gateway:<environment>`. */
@@ -42,9 +44,12 @@ const TOKEN_CHARS_MAX = 2048
 /** Revoked tokens held before the expired ones are looked for. */
 const SWEEP_AT_LEAST = 1024
 
-/** Whom a token names, and when its life begins. */
-interface Holder {
-  readonly caller: Caller
+/** The claims of a token, without what changes after it was issued. */
+type Claims = Omit<Caller, "grant">
+
+/** The user that a token names, and when its validity begins. */
+interface Holder<C = Caller> {
+  readonly caller: C
   readonly from_ms: number
 }
 
@@ -92,23 +97,26 @@ export class Tokens extends Context.Service<
     readonly known: (token: string, now_ms: number) => Caller | TokenFault | undefined
     /** Verifies a token; a refusal is a value, since strangers cause them at will. */
     readonly verify: (token: string) => Effect.Effect<Caller | TokenFault>
-    /** Refuses a token from now on, after every restart too. */
-    readonly revoke: (jti: string, expires_at_ms: number) => Effect.Effect<void, AccountsUnavailable>
-    /** Calls back with the jti whenever a token is revoked, by any gateway that is heard. */
-    readonly onRevoked: (listener: (jti: string) => void) => Effect.Effect<void>
+    /** Ends a token, after every restart too; answers when nothing that it let in has an effect any more. */
+    readonly revoke: (token: {
+      readonly jti: string
+      readonly user_id: string
+      readonly expires_at_ms: number
+    }) => Effect.Effect<void, AccountsUnavailable>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
 >()("gateway/services/Tokens") {
   static readonly layer = (
     options: TokensOptions
-  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | BanList | Ids | Signatures | SigningKeys> =>
+  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | BanList | Grants | Ids | Signatures | SigningKeys> =>
     Layer.effect(
       Tokens,
       Effect.gen(function* () {
         const clock = yield* Clock.Clock
         const accounts = yield* Accounts
         const bans = yield* BanList
+        const grants = yield* Grants
         const ids = yield* Ids
         const signatures = yield* Signatures
         const keys = yield* SigningKeys
@@ -122,7 +130,6 @@ export class Tokens extends Context.Service<
         const lookups = (yield* CurrentMeter).cache("tokens")
 
         const revoked = new Map<string, number>()
-        const listeners = new Set<(jti: string) => void>()
         let sweepAt = SWEEP_AT_LEAST
         const sweep = () => {
           if (revoked.size < sweepAt) return
@@ -134,7 +141,7 @@ export class Tokens extends Context.Service<
           if (revoked.has(jti)) return
           sweep()
           revoked.set(jti, expires_at_ms)
-          for (const listener of listeners) listener(jti)
+          grants.end(jti, "revoked")
         }
         /** Up to when revocations by other gateways are known. */
         let read_ms = 0
@@ -152,25 +159,21 @@ export class Tokens extends Context.Service<
           notice.type === "token"
             ? Effect.sync(() => take(notice))
             : notice.type === "missed"
-              ? warned.pipe(
-                  // whatever is believed meanwhile may be wrong, and nothing else would mend it
-                  Effect.retry(Schedule.spaced("1 second")),
-                  Effect.orDie
-                )
+              ? // one that fails is repeated by the next regular one, and must not hold up the notices behind it
+                Effect.ignore(warned)
               : Effect.void
         )
-        /** Banned, or issued before a ban was lifted. */
-        const isBanned = ({ expires_at_ms, user_id }: Caller): boolean =>
-          bans.isBanned(user_id) || expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
-
-        /** What time, revocation and bans say of a caller. */
-        const now = ({ caller, from_ms }: Holder, now_ms: number): Caller | TokenFault => {
-          if (now_ms < from_ms) return "InvalidToken"
-          if (caller.expires_at_ms! <= now_ms) return "ExpiredToken"
-          return revoked.has(caller.credential) || isBanned(caller) ? "RevokedToken" : caller
+        /** Why a token is outside its time. */
+        const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
+          now_ms < from_ms ? "InvalidToken" : caller.expires_at_ms! <= now_ms ? "ExpiredToken" : undefined
+        /** Why a token is not in force; one that was issued before a ban was lifted stays revoked. */
+        const ended = ({ credential, expires_at_ms, user_id }: Claims): TokenFault | undefined => {
+          if (bans.isBanned(user_id)) return "BannedUser"
+          const isOld = expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
+          return isOld || revoked.has(credential) ? "RevokedToken" : undefined
         }
 
-        const holderOf = (payload: string): Holder | undefined => {
+        const holderOf = (payload: string): Holder<Claims> | undefined => {
           const claims = objectOf(payload)
           if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
           const { sub, root, rail, iat, nbf, exp, jti } = claims
@@ -204,13 +207,17 @@ export class Tokens extends Context.Service<
           if (key === undefined || signature?.length !== SIGNATURE_BYTES) return invalid
           return Effect.flatMap(signatures.verify(key, utf8.encode(`${head}.${payload}`), signature), (matches) =>
             matches
-              ? Effect.clockWith((clock) => {
+              ? Effect.clockWith((clock): Effect.Effect<Caller | TokenFault> => {
                   const now_ms = clock.currentTimeMillisUnsafe()
                   const holder = holderOf(payload)
                   if (holder === undefined) return invalid
-                  const verdict = now(holder, now_ms)
-                  if (verdict === holder.caller) verified.set(token, holder)
-                  return Effect.succeed(verdict)
+                  const fault = untimely(holder, now_ms) ?? ended(holder.caller)
+                  if (fault !== undefined) return Effect.succeed(fault)
+                  // in this turn: a revocation or ban from now on finds the grant
+                  const { credential, user_id } = holder.caller
+                  const caller = { ...holder.caller, grant: grants.issue(credential, user_id) }
+                  verified.set(token, { caller, from_ms: holder.from_ms })
+                  return Effect.succeed(caller)
                 })
               : invalid
           )
@@ -225,9 +232,13 @@ export class Tokens extends Context.Service<
               return undefined
             }
             lookups.hit.add()
-            const verdict = now(holder, now_ms)
-            if (verdict !== holder.caller) verified.delete(token)
-            return verdict
+            const { caller } = holder
+            const isEnded = caller.grant.ended !== undefined
+            const fault = untimely(holder, now_ms) ?? (isEnded ? ended(caller) : undefined)
+            if (fault === undefined && !isEnded) return caller
+            verified.delete(token)
+            // no fault: a ban and its lifting came in one piece, and the token was issued after both; it is verified anew
+            return fault
           },
           issue: Effect.fnUntraced(function* (user) {
             const jti = yield* ids.uuid
@@ -252,12 +263,14 @@ export class Tokens extends Context.Service<
             const signature = Base64Url.encode(keys.sign(utf8.encode(signed)))
             return { token: `${signed}.${signature}`, expires_at_ms: exp * 1000 }
           }),
-          revoke: Effect.fnUntraced(function* (jti, expires_at_ms) {
-            yield* accounts.revokeToken(jti, expires_at_ms)
-            take({ jti, expires_at_ms })
-            yield* notices.publish({ type: "token", jti, expires_at_ms })
-          }, Effect.uninterruptible),
-          onRevoked: (listener) => Effect.sync(() => void listeners.add(listener)),
+          revoke: ({ expires_at_ms, jti, user_id }) =>
+            Effect.uninterruptible(
+              Effect.gen(function* () {
+                yield* accounts.revokeToken(jti, expires_at_ms)
+                take({ jti, expires_at_ms })
+                yield* notices.publish({ type: "token", jti, expires_at_ms })
+              })
+            ).pipe(Effect.andThen(grants.settled(user_id, jti))),
           jwks: {
             keys: keys.ring.map(({ kid, publicKey }) => ({
               kty: "OKP",

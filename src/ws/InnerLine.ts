@@ -15,6 +15,8 @@ export class InnerLine implements Line {
   /** Bytes that nobody has taken; the outbox writes no more while there are any, which bounds the queue. */
   private untaken = 0
   private waiting: Array<() => void> = []
+  /** Why nothing more is told, of what was written before neither. */
+  private cut: LineEnded | undefined = undefined
 
   private constructor(queue: Queue.Queue<string, LineEnded>) {
     this.queue = queue
@@ -30,7 +32,9 @@ export class InnerLine implements Line {
   /** Every message, as it is taken. */
   get messages(): Stream.Stream<string, LineEnded> {
     return Stream.fromEffectRepeat(Effect.tap(Queue.takeAll(this.queue), () => Effect.sync(() => this.taken()))).pipe(
-      Stream.flattenArray
+      Stream.flattenArray,
+      // a reader that takes its time would get what waits long after its credential ended
+      Stream.mapEffect((message) => (this.cut === undefined ? Effect.succeed(message) : Effect.fail(this.cut)))
     )
   }
   private taken(): void {
@@ -56,7 +60,9 @@ export class InnerLine implements Line {
   }
   pong(): void {}
   close(reason: CloseReason): void {
-    Queue.failCauseUnsafe(this.queue, Cause.fail(new LineEnded(closeCodes[reason].code)))
+    const ended = new LineEnded(closeCodes[reason].code)
+    if (reason === "CredentialEnded") this.cut = ended
+    Queue.failCauseUnsafe(this.queue, Cause.fail(ended))
     this.terminate()
   }
   terminate(): void {

@@ -30,7 +30,7 @@ export const refuse = (reason: Reason, message?: string, details?: Details): Ref
 export const ofAuthError = (error: AuthError): Refusal => {
   switch (error._tag) {
     case "AuthRefused":
-      return ApiError.ofReason(error.reason, error.facts)
+      return refuse(error.reason, error.text, error.facts)
     case "AuthLimited":
       return { code: "RateLimitExceeded", message: "rate limit exceeded" }
     case "AuthUnavailable":

@@ -7,7 +7,7 @@
 import { Cause, Effect, Result } from "effect"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
-import type { AuthError, Authenticator } from "../services/Authenticator.ts"
+import { type AuthError, type Authenticator, refusalOfGrant } from "../services/Authenticator.ts"
 import type { MarketView } from "../services/MarketView.ts"
 import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/UserSnapshots.ts"
 import type { UserStreams } from "../services/UserStreams.ts"
@@ -68,6 +68,8 @@ export class Session {
   private readonly line: Line
   /** `undefined` before the first. */
   private publicTopics: Set<string> | undefined = undefined
+  /** Takes the callback at the grant of the caller away. */
+  private ungrant: (() => void) | undefined = undefined
   private feed: PrivateFeed | undefined
   private detach: (() => void) | undefined
   /** What waits behind the operation under way. */
@@ -151,6 +153,8 @@ export class Session {
     this.publicTopics = undefined
     this.detach?.()
     this.detach = undefined
+    this.ungrant?.()
+    this.ungrant = undefined
     this.house.gone(this)
   }
 
@@ -332,6 +336,9 @@ export class Session {
   }
 
   private accept(caller: Caller, req_id: ReqId | undefined): void {
+    // in this turn: what was checked before may have changed while the check waited
+    const refused = refusalOfGrant(caller.grant)
+    if (refused !== undefined) return this.authFailed(ofAuthError(refused), req_id, true)
     if (!caller.scopes.has("read")) {
       return this.authFailed(refuse("InsufficientScope", undefined, { required: "read" }), req_id, true)
     }
@@ -345,6 +352,8 @@ export class Session {
     }
     this.caller = caller
     this.failedAuths = 0
+    this.ungrant?.()
+    this.ungrant = caller.grant.onEnd(() => this.end("CredentialEnded"))
     const feed = (this.feed ??= new PrivateFeed(caller.user_id, this.outbox, () => this.end("SlowConsumer")))
     feed.bound_to = caller.bound_to
     this.detach ??= this.house.hub.attach(feed, () => {

@@ -100,7 +100,6 @@ export const layer = Layer.effectDiscard(
     const fork = yield* FiberSet.makeRuntime<never>()
 
     const sessions = new Set<Session>()
-    const byCredential = new Map<string, Set<Session>>()
     /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
     const users = new Tally()
@@ -117,11 +116,6 @@ export const layer = Layer.effectDiscard(
     })
     const endings = endingsOf(meter)
 
-    const forgetCredential = (session: Session): void => {
-      const credential = session.caller?.credential
-      const holders = credential === undefined ? undefined : byCredential.get(credential)
-      if (holders?.delete(session) === true && holders.size === 0) byCredential.delete(credential!)
-    }
     const house: House = {
       hub,
       authenticator,
@@ -137,10 +131,6 @@ export const layer = Layer.effectDiscard(
           users.add(caller.user_id, 1)
           presence.came(caller.user_id)
         }
-        forgetCredential(session)
-        const holders = byCredential.get(caller.credential)
-        if (holders === undefined) byCredential.set(caller.credential, new Set([session]))
-        else holders.add(session)
         return true
       },
       ending: (reason) => endings[reason].add(),
@@ -148,7 +138,6 @@ export const layer = Layer.effectDiscard(
         sessions.delete(session)
         count[session.endpoint]--
         ips.add(networkOf(session.ip), -1)
-        forgetCredential(session)
         if (session.caller === undefined) return
         users.add(session.caller.user_id, -1)
         presence.went(session.caller.user_id)
@@ -220,12 +209,6 @@ export const layer = Layer.effectDiscard(
     }
 
     yield* Keepalive.run(() => sessions, limits, health)
-    yield* authenticator.onRevoked((credential) => {
-      for (const session of byCredential.get(credential) ?? []) session.end("CredentialEnded")
-    })
-    yield* authenticator.onBanned((user_id) => {
-      for (const session of sessions) if (session.caller?.user_id === user_id) session.end("CredentialEnded")
-    })
 
     server.removeAllListeners("upgrade")
     server.on("upgrade", onUpgrade)

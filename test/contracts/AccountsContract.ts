@@ -145,9 +145,58 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         assert.deepStrictEqual(yield* accounts.apiKeyOf(full.public_key), full)
         assert.sameDeepMembers([...(yield* accounts.apiKeys("u1"))], [plain, full])
         assert.isUndefined(yield* accounts.apiKeyOf("00"))
-        const changed = { ...full, label: "", scopes: ["withdraw" as const], expires_time: undefined }
-        yield* accounts.updateApiKey(changed)
-        assert.deepStrictEqual(yield* accounts.apiKeyOf(full.public_key), changed)
+        const patch = { label: "", scopes: ["withdraw" as const] }
+        assert.deepStrictEqual(yield* accounts.changeApiKey(full.api_key_id, patch), { ...full, ...patch })
+        assert.deepStrictEqual(yield* accounts.apiKeyOf(full.public_key), { ...full, ...patch })
+        assert.isUndefined(yield* accounts.changeApiKey("no such key", patch))
+      })
+    )
+
+    it.effect("Amendment 18: writes the fields of a patch alone, so that no change undoes one beside it", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const record = { ...key(40, "u6"), scopes: ["read" as const, "trade" as const] }
+        yield* accounts.createApiKey(record, 50)
+        const patches = [
+          { scopes: ["read" as const] },
+          { label: "desk" },
+          { ip_allowlist: ["10.0.0.0/8"] },
+          { expires_time: 1_800_000_000_000 },
+          { require_body_hash: true },
+          { sub_account_addresses: [address(1)] }
+        ]
+        yield* Effect.forEach(patches, (patch) => accounts.changeApiKey(record.api_key_id, patch), {
+          concurrency: "unbounded"
+        })
+        assert.deepStrictEqual(
+          yield* accounts.apiKeyOf(record.public_key),
+          patches.reduce((all, patch) => ({ ...all, ...patch }), record)
+        )
+      })
+    )
+
+    it.effect("Amendment 18: tells which keys were changed or revoked since, and no others", () =>
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const [one, other, third] = [key(41, "u7"), key(42, "u7"), key(43, "u7")]
+        for (const record of [one, other, third]) yield* accounts.createApiKey(record, 50)
+        yield* TestClock.setTime(5_000_000)
+        yield* accounts.changeApiKey(one.api_key_id, { label: "early" })
+        yield* TestClock.setTime(5_000_010)
+        yield* accounts.changeApiKey(other.api_key_id, { revoked: true })
+        yield* accounts.touchApiKey(third.api_key_id, 5_000_010)
+        const since = (ms: number) =>
+          Effect.map(accounts.changedApiKeys(ms), (all) =>
+            all
+              .filter(({ user_id }) => user_id === "u7")
+              .map(({ api_key_id, label, revoked }) => [api_key_id, label, revoked])
+          )
+        assert.sameDeepMembers(yield* since(5_000_000), [
+          [one.api_key_id, "early", false],
+          [other.api_key_id, "desk", true]
+        ])
+        assert.deepStrictEqual(yield* since(5_000_001), [[other.api_key_id, "desk", true]])
+        assert.deepStrictEqual(yield* since(5_000_011), [])
       })
     )
 
@@ -156,13 +205,13 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         const accounts = yield* Accounts
         const record = key(3, "u2")
         yield* accounts.createApiKey(record, 50)
-        yield* accounts.updateApiKey({ ...record, revoked: true })
+        yield* accounts.changeApiKey(record.api_key_id, { revoked: true })
         assert.isTrue((yield* accounts.apiKeyOf(record.public_key))!.revoked)
         assert.deepStrictEqual(yield* accounts.apiKeys("u2"), [])
         const again = { ...key(4, "u3"), public_key: record.public_key }
         assert.strictEqual((yield* Effect.flip(accounts.createApiKey(again, 50)))._tag, "KeyRegistered")
         // a revocation is final
-        yield* accounts.updateApiKey(record)
+        assert.isUndefined(yield* accounts.changeApiKey(record.api_key_id, { revoked: false }))
         assert.isTrue((yield* accounts.apiKeyOf(record.public_key))!.revoked)
       })
     )
@@ -177,7 +226,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         )
         assert.strictEqual(results.filter((result) => result._tag === "Success").length, 3)
         const [held] = yield* accounts.apiKeys("u4")
-        yield* accounts.updateApiKey({ ...held!, revoked: true })
+        yield* accounts.changeApiKey(held!.api_key_id, { revoked: true })
         yield* accounts.createApiKey(key(20, "u4"), 3)
         const error = yield* Effect.flip(accounts.createApiKey(key(21, "u4"), 3))
         assert.deepInclude(error, { _tag: "TooManyKeys", max: 3 })
@@ -191,7 +240,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         yield* accounts.createApiKey(record, 50)
         yield* accounts.touchApiKey(record.api_key_id, 2000)
         yield* accounts.touchApiKey(record.api_key_id, 1000)
-        yield* accounts.updateApiKey({ ...record, label: "new" })
+        yield* accounts.changeApiKey(record.api_key_id, { label: "new" })
         assert.deepInclude(yield* accounts.apiKeyOf(record.public_key), { last_used_time: 2000, label: "new" })
       })
     )

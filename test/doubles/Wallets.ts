@@ -12,6 +12,7 @@ import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
 import { ApiKeys, type ApiKeysOptions } from "../../src/services/ApiKeys.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
 import { BanList } from "../../src/services/BanList.ts"
+import { Grants } from "../../src/services/Grants.ts"
 import { History } from "../../src/services/History.ts"
 import { RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
 import { type Command, Sequencer, type SubmitError } from "../../src/services/Sequencer.ts"
@@ -127,6 +128,7 @@ export const layer = (options: Options = {}) =>
     Layer.provideMerge(Tokens.layer({ environment: "testnet" })),
     Layer.provideMerge(ApiKeys.layer(options.apiKeys)),
     Layer.provideMerge(BanList.layer),
+    Layer.provideMerge(Grants.layer),
     Layer.provideMerge(RateLimiter.layer(options.rate ?? { mode: "off" })),
     Layer.provideMerge(
       Layer.mergeAll(

@@ -5,6 +5,7 @@
 import { Clock, Context, Effect, Layer, Logger, Redacted, References } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { marketAddress, rootOfKey, subAccountAddress } from "../../src/domain/Address.ts"
+import { Grant } from "../../src/domain/Grant.ts"
 import type { AdlAlert, InsurancePool } from "../../src/domain/InsurancePool.ts"
 import type { Instrument } from "../../src/domain/Market.ts"
 import type { Portfolio } from "../../src/domain/Portfolio.ts"
@@ -28,6 +29,7 @@ import { Cursors } from "../../src/services/Cursors.ts"
 import { DeadMansSwitch } from "../../src/services/DeadMansSwitch.ts"
 import { Funds } from "../../src/services/Funds.ts"
 import { Gate } from "../../src/services/Gate.ts"
+import { Grants } from "../../src/services/Grants.ts"
 import { History } from "../../src/services/History.ts"
 import { Holdings } from "../../src/services/Holdings.ts"
 import { Ids } from "../../src/services/Ids.ts"
@@ -73,7 +75,8 @@ export const tokenCaller: Caller = {
   credential: "jti-1",
   scopes: new Set(allScopes),
   bound_to: undefined,
-  expires_at_ms: undefined
+  expires_at_ms: undefined,
+  grant: new Grant("credential", "user")
 }
 
 export const btc: Instrument = {
@@ -329,6 +332,7 @@ export const ports = (doubles: Doubles) =>
       jwks: { keys: [] },
       ...doubles.authenticator
     }),
+    Grants.layer,
     mock(BanList)({ of: () => undefined, put: () => Effect.void }),
     mock(CompetitionStore)({
       create: () => Effect.void,

@@ -197,29 +197,33 @@ describe("a change", () => {
       assert.strictEqual(yield* reason(keys.revoke(USER, api_key_id)), "ApiKeyNotFound")
     }))
 
-  test("is announced when it takes something away, and only then", () =>
+  test("ends the grant of the key when it takes something away, and only then", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
-      const heard: Array<string> = []
-      yield* keys.onRevoked((id) => heard.push(id))
       const { api_key_id } = yield* keys.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
-      const announced = (change: Partial<ApiKeyChange>) =>
-        Effect.map(keys.update(USER, api_key_id, { ...nothing, ...change }), () => heard.splice(0).length === 1)
-      assert.isFalse(yield* announced({ label: "new" }))
-      assert.isFalse(yield* announced({ scopes: ["read", "trade", "account"] }))
-      assert.isTrue(yield* announced({ scopes: ["read"] }))
-      assert.isTrue(yield* announced({ sub_account_addresses: [vault(0)] }))
+      const { hex } = Wallets.walletNo(50)
+      const ends = Effect.fnUntraced(function* (change: Partial<ApiKeyChange>) {
+        const { grant } = (yield* keys.find(hex))!.caller
+        yield* keys.update(USER, api_key_id, { ...nothing, ...change })
+        return grant.ended === "changed"
+      })
+      assert.isFalse(yield* ends({ label: "new" }))
+      assert.isFalse(yield* ends({ scopes: ["read", "trade", "account"] }))
+      assert.isTrue(yield* ends({ scopes: ["read"] }))
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(0)] }))
       // an open connection would not hear of the second
-      assert.isTrue(yield* announced({ sub_account_addresses: [vault(1), vault(0)] }))
-      assert.isFalse(yield* announced({ sub_account_addresses: [vault(0), vault(1)] }))
-      assert.isTrue(yield* announced({ sub_account_addresses: [vault(1)] }))
-      assert.isTrue(yield* announced({ ip_allowlist: ["10.0.0.0/8"] }))
-      assert.isFalse(yield* announced({ ip_allowlist: [] }))
-      assert.isTrue(yield* announced({ expires_time: NOW + 1000 }))
-      assert.isFalse(yield* announced({ expires_time: NOW + 2000 }))
-      assert.isTrue(yield* announced({ expires_time: NOW + 500 }))
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(1), vault(0)] }))
+      assert.isFalse(yield* ends({ sub_account_addresses: [vault(0), vault(1)] }))
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(1)] }))
+      assert.isTrue(yield* ends({ ip_allowlist: ["10.0.0.0/8"] }))
+      assert.isFalse(yield* ends({ ip_allowlist: [] }))
+      assert.isTrue(yield* ends({ expires_time: NOW + 1000 }))
+      assert.isFalse(yield* ends({ expires_time: NOW + 2000 }))
+      assert.isTrue(yield* ends({ expires_time: NOW + 500 }))
+      assert.isTrue(yield* ends({ require_body_hash: true }))
+      const { grant } = (yield* keys.find(hex))!.caller
       yield* keys.revoke(USER, api_key_id)
-      assert.deepStrictEqual(heard, [api_key_id])
+      assert.strictEqual(grant.ended, "revoked")
     }))
 
   test("by another gateway is seen after the time that a key in memory is believed", () =>
@@ -230,7 +234,7 @@ describe("a change", () => {
       yield* keys.create(USER, keyNo(50))
       const known = yield* keys.find(hex)
       const record = yield* accounts.apiKeyOf(hex)
-      yield* accounts.updateApiKey({ ...record!, revoked: true })
+      yield* accounts.changeApiKey(record!.api_key_id, { revoked: true })
       yield* TestClock.adjust(999)
       assert.strictEqual(yield* keys.find(hex), known)
       yield* TestClock.adjust(1)

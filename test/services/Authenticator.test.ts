@@ -221,7 +221,12 @@ describe("login", () => {
     test("needs the key that its fingerprint fixes, and binds none by a bad signature", () =>
       Effect.gen(function* () {
         const auth = yield* Authenticator
-        assert.strictEqual(yield* outcome(auth.login(party({ verifying_key: desk.hex }))), "InvalidPublicKey")
+        const foreign = yield* Effect.flip(auth.login(party({ verifying_key: desk.hex })))
+        assert.deepInclude(foreign, {
+          reason: "InvalidPublicKey",
+          details: { field: "verifying_key" },
+          text: "verifying_key is not the key of this party: its fingerprint is not the one in the party id"
+        })
         assert.strictEqual(yield* outcome(auth.login(party({ verifying_key: "x" }))), "InvalidPublicKey")
         assert.strictEqual(yield* outcome(auth.login(party({ public_key: "alice::1220" }))), "InvalidPublicKey")
         assert.strictEqual(yield* outcome(auth.login(party({ signature: "" }))), "InvalidSignature")
@@ -231,18 +236,16 @@ describe("login", () => {
 })
 
 describe("a bearer token", () => {
-  test("is refused after logout, and whoever watches hears of it", () =>
+  test("is refused after logout, and its grant has ended", () =>
     Effect.gen(function* () {
       const auth = yield* Authenticator
-      const heard: Array<string> = []
-      yield* auth.onRevoked((credential) => heard.push(credential))
       const { token } = yield* auth.login(login())
       assert.isUndefined(auth.bearerNow!(token), "not verified yet")
       const caller = yield* auth.bearer(token, IP)
       assert.deepStrictEqual(auth.bearerNow!(token), caller)
       yield* auth.logout(caller)
       assert.isUndefined(auth.bearerNow!(token))
-      assert.deepStrictEqual(heard, [caller.credential])
+      assert.strictEqual(caller.grant.ended, "revoked")
       assert.strictEqual(yield* outcome(auth.bearer(token, IP)), "RevokedToken")
       assert.strictEqual(yield* outcome(auth.bearer("", IP)), "MissingToken")
       assert.strictEqual(yield* outcome(auth.bearer("x.y.z", IP)), "InvalidToken")
@@ -300,12 +303,31 @@ describe("a signed request", () => {
         credential: key.api_key_id,
         scopes: new Set(["read", "trade"] as const),
         bound_to: undefined,
-        expires_at_ms: undefined
+        expires_at_ms: undefined,
+        grant: caller.grant
       })
+      assert.isUndefined(caller.grant.ended)
       // accepted again up to the claim, so that the rate of the key can stand between
       const { claimNonce } = yield* auth.signed(request())
       assert.strictEqual(yield* outcome(claimNonce), "NonceReused")
       assert.strictEqual(yield* outcome(send({ nonce: "nonce-0002" })), "ok")
+    }))
+
+  test("without its signature, or with one of a bad form, is told what is missing or wrong of it", () =>
+    Effect.gen(function* () {
+      yield* withKey()
+      const auth = yield* Authenticator
+      for (const signature of [undefined, ""]) {
+        assert.deepInclude(yield* Effect.flip(auth.signed(request({ signature }))), {
+          reason: "InvalidSignature",
+          details: { field: "X-SIGNATURE" },
+          text: "X-SIGNATURE is missing; expected is the signature, 64 bytes in hex or base64"
+        })
+      }
+      assert.deepInclude(yield* Effect.flip(auth.signed(request({ signature: "abc" }))), {
+        reason: "InvalidSignature",
+        text: "the signature is not 64 bytes in hex, 0x-hex, base64 or base64url"
+      })
     }))
 
   test("may write key and signature in any form, and shares nonces between the forms", () =>

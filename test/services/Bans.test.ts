@@ -7,6 +7,7 @@ import { userIdOf } from "../../src/domain/Address.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
 import { BanList } from "../../src/services/BanList.ts"
+import { Grants } from "../../src/services/Grants.ts"
 import { Bans, LAST_ORDER_AFTER } from "../../src/services/Bans.ts"
 import { Scorekeeper } from "../../src/services/Scorekeeper.ts"
 import { type Command, Sequencer } from "../../src/services/Sequencer.ts"
@@ -29,6 +30,7 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
   const commands: Array<Command> = []
   const layer = Layer.fresh(Bans.layer).pipe(
     Layer.provideMerge(BanList.layer),
+    Layer.provideMerge(Grants.layer),
     Layer.provideMerge(
       Layer.mergeAll(
         MemoryAccounts.layer,

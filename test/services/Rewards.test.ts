@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Event } from "../../src/domain/Event.ts"
+import { Grant } from "../../src/domain/Grant.ts"
 import type { Execution } from "../../src/domain/Execution.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import { DAY_MS } from "../../src/domain/Time.ts"
@@ -38,7 +39,8 @@ const caller: Caller = {
   credential: "jti",
   scopes: new Set(allScopes),
   bound_to: undefined,
-  expires_at_ms: undefined
+  expires_at_ms: undefined,
+  grant: new Grant("credential", "user")
 }
 const [v0, v1] = [alice.account(0), alice.account(1)]
 const reward_id = uuid(7)

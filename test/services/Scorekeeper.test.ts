@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import type { Event } from "../../src/domain/Event.ts"
+import { Grant } from "../../src/domain/Grant.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import type { Execution } from "../../src/domain/Execution.ts"
 import type { Scoring } from "../../src/domain/Scoring.ts"
@@ -13,6 +14,7 @@ import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import * as MemoryRewardStore from "../../src/layers/memory/MemoryRewardStore.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { BanList } from "../../src/services/BanList.ts"
+import { Grants } from "../../src/services/Grants.ts"
 import { type CompetitionFields, Competitions } from "../../src/services/Competitions.ts"
 import { Cursors } from "../../src/services/Cursors.ts"
 import { Gate } from "../../src/services/Gate.ts"
@@ -37,7 +39,8 @@ const callerOf = (user: typeof alice, bound_to?: ReadonlyArray<string>): Caller 
   credential: "jti",
   scopes: new Set(allScopes),
   bound_to: bound_to === undefined ? undefined : new Set(bound_to),
-  expires_at_ms: undefined
+  expires_at_ms: undefined,
+  grant: new Grant("credential", "user")
 })
 
 const scoring: Scoring = {
@@ -99,7 +102,7 @@ const stores = Layer.mergeAll(
   MemoryCompetitionStore.layer,
   MemoryHistory.layer,
   MemoryRewardStore.layer,
-  BanList.layer.pipe(Layer.provide(MemoryBanStore.layer)),
+  BanList.layer.pipe(Layer.provide([MemoryBanStore.layer, Grants.layer])),
   Ids.layer,
   signingKeys(1),
   Layer.mock(Gate)({}),

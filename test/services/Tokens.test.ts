@@ -6,6 +6,7 @@ import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
 import { Accounts, AccountsUnavailable } from "../../src/services/Accounts.ts"
 import { BanList } from "../../src/services/BanList.ts"
+import { Grants } from "../../src/services/Grants.ts"
 import { Signatures } from "../../src/services/Signatures.ts"
 import { Tokens } from "../../src/services/Tokens.ts"
 import * as Ids from "../doubles/Ids.ts"
@@ -27,7 +28,10 @@ const stores = Layer.mergeAll(
   signingKeys(1, [{ kid: "key-2", publicKey: older.publicKey }])
 )
 const tokens = (options: { readonly known_max?: number } = {}) =>
-  Tokens.layer({ environment: "testnet", ...options }).pipe(Layer.provideMerge(stores))
+  Tokens.layer({ environment: "testnet", ...options }).pipe(
+    Layer.provideMerge(Grants.layer),
+    Layer.provideMerge(stores)
+  )
 
 const user = {
   user_id: "f4d12921-24f9-5d21-bac3-b037fe010f93",
@@ -66,7 +70,10 @@ describe("a token", () => {
       assert.strictEqual(expires_at_ms, (SECOND + 604_800) * 1000)
       assert.isUndefined(service.known(token, NOW))
       const caller = yield* service.verify(token)
-      assert.deepStrictEqual(caller, {
+      if (typeof caller === "string") return assert.fail(caller)
+      const { grant, ...claims } = caller
+      assert.isUndefined(grant.ended)
+      assert.deepStrictEqual(claims, {
         ...user,
         via: "token",
         credential: jti,
@@ -151,7 +158,7 @@ describe("a token", () => {
       const revoke = Effect.fnUntraced(function* ({ expires_at_ms, token }: typeof first) {
         const caller = yield* other.verify(token)
         if (typeof caller === "string") return assert.fail(caller)
-        yield* service.revoke(caller.credential, expires_at_ms)
+        yield* service.revoke({ jti: caller.credential, user_id: caller.user_id, expires_at_ms })
         assert.isObject(yield* other.verify(token))
       })
       yield* revoke(first)
@@ -177,7 +184,7 @@ describe("a token", () => {
       const caller = yield* service.verify(token)
       assert.isObject(yield* service.verify(other))
       if (typeof caller === "string") return assert.fail(caller)
-      yield* service.revoke(caller.credential, expires_at_ms)
+      yield* service.revoke({ jti: caller.credential, user_id: caller.user_id, expires_at_ms })
       assert.strictEqual(service.known(token, NOW), "RevokedToken")
       assert.strictEqual(yield* service.verify(token), "RevokedToken")
       assert.isObject(service.known(other, NOW))
@@ -202,7 +209,7 @@ describe("a token", () => {
         )
       ).pipe(Layer.provide(NodeSignatures.layer()))
       const layer = Tokens.layer({ environment: "testnet", known_max: 2 }).pipe(
-        Layer.provide(Layer.mergeAll(Ids.layer, MemoryAccounts.layer, noBans, signingKeys(1), counting))
+        Layer.provide(Layer.mergeAll(Ids.layer, Grants.layer, MemoryAccounts.layer, noBans, signingKeys(1), counting))
       )
       yield* Effect.gen(function* () {
         const service = yield* Tokens

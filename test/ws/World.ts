@@ -4,6 +4,7 @@ import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
 import { type ClientOptions, WebSocket } from "ws"
 import type { BalanceState } from "../../src/domain/Account.ts"
+import { Grant } from "../../src/domain/Grant.ts"
 import { marketAddress } from "../../src/domain/Address.ts"
 import { Book } from "../../src/domain/Book.ts"
 import type { Scope as KeyScope } from "../../src/domain/Enumerations.ts"
@@ -203,6 +204,7 @@ const caller = (user_id: string, credential: string, options: Partial<Caller> = 
   scopes: new Set<KeyScope>(["read"]),
   bound_to: undefined,
   expires_at_ms: undefined,
+  grant: new Grant(credential, user_id),
   ...options
 })
 
@@ -211,8 +213,14 @@ export class World {
   readonly users = new FakeUsers()
   sequencer: LinkState = well
   referee: LinkState = well
-  revoke: (credential: string) => void = () => {}
-  ban: (user_id: string) => void = () => {}
+  /** Ends the grants of a credential. */
+  revoke(credential: string): void {
+    for (const { grant } of this.callers.values()) if (grant.credential === credential) grant.end("revoked")
+  }
+  /** Ends the grants of a user. */
+  ban(user_id: string): void {
+    for (const { grant } of this.callers.values()) if (grant.user_id === user_id) grant.end("banned")
+  }
   readonly callers = new Map<string, Caller>([
     ["TK", caller(USER, "token-1")],
     ["TK2", caller(USER, "token-2")],
@@ -264,8 +272,6 @@ const servicesOf = (world: World) =>
         nonce === "good-nonce"
           ? Effect.succeed(world.callers.get("TK")!)
           : Effect.fail(new AuthRefused({ reason: "StaleTimestamp", details: { server_time_ms: 1 } })),
-      onRevoked: (listener) => Effect.sync(() => void (world.revoke = listener)),
-      onBanned: (listener) => Effect.sync(() => void (world.ban = listener)),
       jwks: { keys: [] }
     }),
     Layer.mock(History)({

@@ -6,7 +6,7 @@ import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AdminAccess, BearerOnly, PublicAccess, RateBeside, Ungated } from "./Security.ts"
+import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateBeside, Ungated } from "./Security.ts"
 
 export const LoginBody = Schema.Struct({
   public_key: Schema.String.annotate({
@@ -78,11 +78,13 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
     })
       .middleware(BearerOnly)
       .annotate(Ungated, true)
+      .annotate(EndsItself, true)
       .annotateMerge(
         docs({
           id: "logout",
           summary: "Log out",
-          description: "Refuses the token from now on; its WebSocket connections are closed with 4010.",
+          description:
+            "Ends the token: once this is answered, no request of it has an effect any more. Its WebSocket connections are closed with 4010.",
           access: "bearer",
           response: { revoked: true }
         })

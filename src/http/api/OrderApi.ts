@@ -20,7 +20,7 @@ import {
   CreateOrderBody,
   SwitchBody
 } from "./OrderBodies.ts"
-import { BearerOrApiKey } from "./Security.ts"
+import { BearerOrApiKey, CommandsOnly } from "./Security.ts"
 
 /** One value, the parameter repeated, or a list with commas. */
 const OrderStatusList = Schema.Array(Schema.String)
@@ -101,99 +101,111 @@ export class OrderApi extends HttpApiGroup.make("order")
       payload: CreateOrderBody,
       success: OrderRef,
       error: [NotFound, Conflict, ...bodyErrors]
-    }).annotateMerge(
-      docs({
-        id: "createOrder",
-        summary: "Place an order",
-        description:
-          "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order.",
-        access: "trade",
-        request: createExample,
-        response: ref
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "createOrder",
+          summary: "Place an order",
+          description:
+            "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order.",
+          access: "trade",
+          request: createExample,
+          response: ref
+        })
+      ),
     HttpApiEndpoint.post("amend", "/amend", {
       payload: AmendOrderBody,
       success: OrderRef,
       error: [NotFound, Conflict, ...bodyErrors]
-    }).annotateMerge(
-      docs({
-        id: "amendOrder",
-        summary: "Amend an order",
-        description:
-          "Changes price, total quantity, trigger price or exits. Priority is kept only if the price stays and the quantity falls, or only the exits change. Values equal to the order's change nothing.",
-        access: "trade",
-        request: { sub_account_address: vault, symbol: "BTC-USDC", order_id: orderId, qty: "0.3", order_iv: 1 },
-        response: ref
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "amendOrder",
+          summary: "Amend an order",
+          description:
+            "Changes price, total quantity, trigger price or exits. Priority is kept only if the price stays and the quantity falls, or only the exits change. Values equal to the order's change nothing.",
+          access: "trade",
+          request: { sub_account_address: vault, symbol: "BTC-USDC", order_id: orderId, qty: "0.3", order_iv: 1 },
+          response: ref
+        })
+      ),
     HttpApiEndpoint.post("cancel", "/cancel", {
       payload: CancelOrderBody,
       success: OrderRef,
       error: [NotFound, Conflict, ...bodyErrors]
-    }).annotateMerge(
-      docs({
-        id: "cancelOrder",
-        summary: "Cancel an order",
-        description: "A fill sequenced before the cancel stands; canceling a final order is 409 OrderAlreadyClosed.",
-        access: "trade",
-        request: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" },
-        response: ref
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "cancelOrder",
+          summary: "Cancel an order",
+          description: "A fill sequenced before the cancel stands; canceling a final order is 409 OrderAlreadyClosed.",
+          access: "trade",
+          request: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" },
+          response: ref
+        })
+      ),
     HttpApiEndpoint.post("cancelAll", "/cancel-all", {
       payload: CancelAllBody,
       success: Schema.Struct({ list: Schema.Array(OrderRef) }).annotate({ identifier: "CanceledOrders" }),
       error: [NotFound, ...bodyErrors]
-    }).annotateMerge(
-      docs({
-        id: "cancelAllOrders",
-        summary: "Cancel all orders",
-        description: "Answers the orders taken into cancellation, perhaps none.",
-        access: "trade",
-        request: { sub_account_address: vault, symbol: "BTC-USDC" },
-        response: { list: [ref] }
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "cancelAllOrders",
+          summary: "Cancel all orders",
+          description: "Answers the orders taken into cancellation, perhaps none.",
+          access: "trade",
+          request: { sub_account_address: vault, symbol: "BTC-USDC" },
+          response: { list: [ref] }
+        })
+      ),
     HttpApiEndpoint.post("createBatch", "/create-batch", {
       payload: CreateBatchBody,
       success: BatchResults,
       error: bodyErrors
-    }).annotateMerge(
-      docs({
-        id: "createOrderBatch",
-        summary: "Place up to 20 orders",
-        description:
-          "Each order as by itself, sequenced in this order, not atomically: the answer is 200 though some failed, and tells each. Counts as one request per 5 orders.",
-        access: "trade",
-        request: { orders: [createExample, { ...createExample, qty: "0.0001", order_link_id: "a-2" }] },
-        response: {
-          list: [
-            { code: "OK", message: "", ...ref },
-            {
-              code: "BAD_REQUEST",
-              message: "qty is not a multiple of the step 0.001",
-              order_link_id: "a-2",
-              details: { reason: "NotMultipleOfStep", field: "qty", step: "0.001" }
-            }
-          ]
-        }
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "createOrderBatch",
+          summary: "Place up to 20 orders",
+          description:
+            "Each order as by itself, sequenced in this order, not atomically: the answer is 200 though some failed, and tells each. Counts as one request per 5 orders.",
+          access: "trade",
+          request: { orders: [createExample, { ...createExample, qty: "0.0001", order_link_id: "a-2" }] },
+          response: {
+            list: [
+              { code: "OK", message: "", ...ref },
+              {
+                code: "BAD_REQUEST",
+                message: "qty is not a multiple of the step 0.001",
+                order_link_id: "a-2",
+                details: { reason: "NotMultipleOfStep", field: "qty", step: "0.001" }
+              }
+            ]
+          }
+        })
+      ),
     HttpApiEndpoint.post("cancelBatch", "/cancel-batch", {
       payload: CancelBatchBody,
       success: BatchResults,
       error: bodyErrors
-    }).annotateMerge(
-      docs({
-        id: "cancelOrderBatch",
-        summary: "Cancel up to 20 orders",
-        description: "Each as by itself, sequenced in this order. Counts as one request per 5 orders.",
-        access: "trade",
-        request: { orders: [{ sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" }] },
-        response: { list: [{ code: "OK", message: "", ...ref }] }
-      })
-    ),
+    })
+      .annotate(CommandsOnly, true)
+      .annotateMerge(
+        docs({
+          id: "cancelOrderBatch",
+          summary: "Cancel up to 20 orders",
+          description: "Each as by itself, sequenced in this order. Counts as one request per 5 orders.",
+          access: "trade",
+          request: { orders: [{ sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" }] },
+          response: { list: [{ code: "OK", message: "", ...ref }] }
+        })
+      ),
     HttpApiEndpoint.get("switches", "/disconnect-cancel-all", {
       success: Schema.Struct({ list: Schema.Array(Switch) }).annotate({ identifier: "Switches" })
     }).annotateMerge(

@@ -15,10 +15,10 @@ import {
 } from "../../domain/ApiError.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import type { Bucket } from "../../domain/RateHeaders.ts"
-import type { Caller } from "../../domain/User.ts"
+import { CALLER_KEY, type Caller } from "../../domain/User.ts"
 
 /** Whoever stands behind the request; provided by {@link BearerOrApiKey} and {@link BearerOnly}. */
-export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("gateway/http/CurrentCaller") {}
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(CALLER_KEY) {}
 
 /** Scope that an API key must hold for an endpoint; `undefined` where none is asked. */
 export const RequiredScope = Context.Reference<Scope | undefined>("gateway/http/RequiredScope", {
@@ -32,6 +32,15 @@ export const RateBeside = Context.Reference<Bucket | undefined>("gateway/http/Ra
 
 /** An endpoint that a closed launch leaves open to whoever may log in; those that need `read` are open by themselves. */
 export const Ungated = Context.Reference<boolean>("gateway/http/Ungated", { defaultValue: () => false })
+
+/**
+ * An endpoint that changes nothing but by commands to the sequencer, which hold the grant of the caller themselves. All
+ * other endpoints that change something hold it until they have answered.
+ */
+export const CommandsOnly = Context.Reference<boolean>("gateway/http/CommandsOnly", { defaultValue: () => false })
+
+/** An endpoint that ends the credential of its own caller, and so cannot hold its grant meanwhile. */
+export const EndsItself = Context.Reference<boolean>("gateway/http/EndsItself", { defaultValue: () => false })
 
 /** Whether `null` is a value in the body of an endpoint; anywhere else it means that the field is absent. */
 export const NullCounts = Context.Reference<boolean>("gateway/http/NullCounts", { defaultValue: () => false })

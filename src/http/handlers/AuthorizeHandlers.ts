@@ -31,8 +31,13 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentRequest, (state) =>
           authenticator.login({ ...payload, verifying_key: payload.verifying_key }).pipe(
             Effect.catchTags({
-              AuthRefused: ({ reason, facts }) =>
-                Effect.fail(ofReason(reason, facts, { code: "BAD_REQUEST" }) as never),
+              AuthRefused: ({ reason, facts, text }) =>
+                Effect.fail(
+                  ofReason(reason, facts, {
+                    code: "BAD_REQUEST",
+                    ...(text === undefined ? {} : { message: text })
+                  }) as never
+                ),
               AuthLimited: ({ decision }) => Effect.fail(limited(state, decision) as never),
               AuthUnavailable: (error) =>
                 Effect.andThen(

@@ -6,19 +6,21 @@ import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { HttpApiBuilder, HttpApiSecurity } from "effect/http-api"
+import { HttpApiBuilder, type HttpApiEndpoint, HttpApiSecurity } from "effect/http-api"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { tightest } from "../../domain/RateHeaders.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Admission } from "../../services/Admission.ts"
-import { type AuthError, Authenticator, type SignedRequest } from "../../services/Authenticator.ts"
+import { type AuthError, Authenticator, refusalOfGrant, type SignedRequest } from "../../services/Authenticator.ts"
 import { type Bucket, type Rate, RateLimiter, RateWitness } from "../../services/RateLimiter.ts"
 import {
   AccessModule,
   AdminAccess,
   BearerOnly,
   BearerOrApiKey,
+  CommandsOnly,
   CurrentCaller,
+  EndsItself,
   PublicAccess,
   RateBeside,
   RequiredScope,
@@ -72,6 +74,20 @@ const credentials = HttpApiBuilder.securityDecode(HttpApiSecurity.basic).pipe(
 )
 
 const fail = (error: WireError) => Effect.fail(error)
+
+/** What a request may change: nothing, only what commands change, or anything. */
+type EffectOf = "none" | "commands" | "any"
+
+/** What an endpoint asks of a caller whose credentials are good. */
+interface Terms {
+  readonly gated: boolean
+  readonly effect: EffectOf
+}
+
+const effectOf = ({ annotations, method }: HttpApiEndpoint.Top): EffectOf => {
+  if (Context.get(annotations, CommandsOnly) || Context.get(annotations, EndsItself)) return "commands"
+  return method === "GET" ? "none" : "any"
+}
 
 /** Lets the answer tell what a bucket says of its request; and why that may not pass. */
 export const counted = (rate: Rate | undefined, state: RequestState): WireError | undefined => {
@@ -152,8 +168,30 @@ export const layer = Layer.effectContext(
       return isDoubled(request, "authorization") ? undefined : bearerNow?.(token)
     }
 
-    const goOn = (served: Served, state: RequestState, caller: Caller, gated: boolean) => {
-      const inside = soundQuery(state) ?? Effect.provideService(served, CurrentCaller, caller)
+    /** The request itself, while the credential is in force. */
+    const inForce = (served: Served, state: RequestState, caller: Caller, effect: EffectOf): Served => {
+      const { grant } = caller
+      const ended = () => refusalOf(refusalOfGrant(grant)!, state)
+      switch (effect) {
+        case "commands":
+          return served
+        case "none":
+          // what was read for a credential that ended meanwhile is not shown
+          return Effect.flatMap(served, (response) =>
+            grant.ended === undefined ? Effect.succeed(response) : (fail(ended()) as never)
+          )
+        case "any":
+          return Effect.acquireUseRelease(
+            Effect.suspend(() => (grant.hold() ? Effect.void : (fail(ended()) as never))),
+            () => served,
+            () => Effect.sync(() => grant.release())
+          )
+      }
+    }
+
+    const goOn = (served: Served, state: RequestState, caller: Caller, { effect, gated }: Terms) => {
+      const inside =
+        soundQuery(state) ?? Effect.provideService(inForce(served, state, caller, effect), CurrentCaller, caller)
       return gated ? Effect.andThen(withRefusals(state, admission.gate!(caller.root_address)), inside) : inside
     }
 
@@ -164,14 +202,14 @@ export const layer = Layer.effectContext(
       caller: Caller,
       claimNonce: Effect.Effect<void, AuthError> | undefined,
       refused: WireError | undefined,
-      gated: boolean
+      terms: Terms
     ) =>
       take(caller.via === "token" ? "token" : "api-key", caller.credential, state).pipe(
         Effect.andThen(claimNonce === undefined ? Effect.void : withRefusals(state, claimNonce)),
-        Effect.andThen(refused !== undefined ? fail(refused) : goOn(served, state, caller, gated))
+        Effect.andThen(refused !== undefined ? fail(refused) : goOn(served, state, caller, terms))
       )
 
-    const entrance = (served: Served, refuse: (caller: Caller) => WireError | undefined, gated: boolean) =>
+    const entrance = (served: Served, refuse: (caller: Caller) => WireError | undefined, terms: Terms) =>
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = Context.getUnsafe(fiber.context, CurrentRequest)
@@ -179,10 +217,10 @@ export const layer = Layer.effectContext(
         if (holder !== undefined) {
           // as below, without a step for each
           const stop = counted(takeNow!("token", holder.credential), state) ?? refuse(holder)
-          return stop === undefined ? goOn(served, state, holder, gated) : fail(stop)
+          return stop === undefined ? goOn(served, state, holder, terms) : fail(stop)
         }
         return Effect.flatMap(identify(request, state), ({ caller, claimNonce }) =>
-          pass(served, state, caller, claimNonce, refuse(caller), gated)
+          pass(served, state, caller, claimNonce, refuse(caller), terms)
         )
       })
 
@@ -219,18 +257,18 @@ export const layer = Layer.effectContext(
           const required = Context.get(endpoint.annotations, RequiredScope)
           const refuse = (caller: Caller) =>
             required === undefined || caller.scopes.has(required) ? undefined : insufficient(required)
-          return entrance(served as Served, refuse, admission.gate !== undefined && required !== "read") as Served
+          const gated = admission.gate !== undefined && required !== "read"
+          return entrance(served as Served, refuse, { gated, effect: effectOf(endpoint) }) as Served
         })
       ),
       Context.add(
         BearerOnly,
         BearerOnly.of((served, { endpoint }) => {
           const gated = admission.gate !== undefined && !Context.get(endpoint.annotations, Ungated)
-          return entrance(
-            served as Served,
-            (caller) => (caller.via === "token" ? undefined : bearerOnly),
-            gated
-          ) as Served
+          return entrance(served as Served, (caller) => (caller.via === "token" ? undefined : bearerOnly), {
+            gated,
+            effect: effectOf(endpoint)
+          }) as Served
         })
       ),
       Context.add(

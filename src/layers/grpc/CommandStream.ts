@@ -5,6 +5,8 @@
  * so it was surely not sequenced), or *unknown* (it was written and its stream was lost, or its time ran out). A written
  * command is never written again; one that was not goes to the next stream while its time lasts. Source: contract 8.3.
  *
+ * A command of a credential that ended while it waited is not written.
+ *
  * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
  * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
  * always tried (contract 8.4). When the sequencer falls silent, whoever waits is told at once, and all but cancels are refused.
@@ -17,6 +19,7 @@ import {
   type SubmitStreamRequest,
   type SubmitStreamResponse
 } from "../../proto/gateway/v1/sequencer.ts"
+import type { Grant, GrantEnd } from "../../domain/Grant.ts"
 import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
 
 /** Commands without an outcome, written or not; one more is refused. */
@@ -36,6 +39,8 @@ export type Outcome =
   | CommandResult["outcome"]
   /** Surely not sequenced. */
   | { readonly $case: "unavailable"; readonly cause: unknown }
+  /** Surely not sequenced: the credential that asked for it had ended when it was to be written. */
+  | { readonly $case: "ended"; readonly why: GrantEnd }
   /** May have been sequenced. */
   | { readonly $case: "unknown" }
   /** The sequencer does not accept this gateway's commands at all. */
@@ -48,6 +53,8 @@ interface Pending {
   /** When it was written, by the process's own clock. */
   written_ms: number
   state: "waiting" | "written" | "done"
+  /** The credential that asked for it, held from the writing until the sequencer answers or its stream is lost. */
+  readonly grant: Grant | undefined
   /** The next command that was written under the same command_id; answers come in the order of writing. */
   twin: Pending | undefined
 }
@@ -107,8 +114,11 @@ export class CommandStream {
     return this.call !== undefined
   }
 
-  /** Takes a command; answers a function that withdraws it if it is still unwritten. `done` is called once, later. */
-  submit(command: Command, done: (outcome: Outcome) => void): () => void {
+  /**
+   * Takes a command; answers a function that withdraws it if it is still unwritten. `done` is called once, later. `grant`:
+   * of the caller who asks for it; the gateway's own commands have none.
+   */
+  submit(command: Command, done: (outcome: Outcome) => void, grant?: Grant): () => void {
     if (this.closed || this.pending + this.overdue >= PENDING_COMMANDS_MAX) {
       const cause = this.closed ? "the gateway is stopping" : "too many commands wait for the sequencer"
       done({ $case: "unavailable", cause })
@@ -124,6 +134,7 @@ export class CommandStream {
       due: performance.now() + (this.channel.silence.isSilent() ? SILENT_DEADLINE_MS : DEADLINE_MS),
       written_ms: 0,
       state: "waiting",
+      grant,
       twin: undefined
     }
     if (this.isDoubtful()) this.trial = pending
@@ -227,6 +238,11 @@ export class CommandStream {
       while (next < waiting.length && commands.length < MESSAGE_COMMANDS_MAX) {
         const pending = waiting[next++]!
         if (pending.state !== "waiting") continue
+        // in the turn of the writing: whatever was checked before may have changed
+        if (pending.grant?.hold() === false) {
+          this.finish(pending, { $case: "ended", why: pending.grant.ended! })
+          continue
+        }
         pending.state = "written"
         pending.written_ms = performance.now()
         commands.push(pending.command)
@@ -254,6 +270,7 @@ export class CommandStream {
     if (pending === undefined) return
     if (pending.twin === undefined) this.written.delete(command_id)
     else this.written.set(command_id, pending.twin)
+    pending.grant?.release()
     if (pending.state === "done") this.overdue--
     else this.finish(pending, outcome)
   }
@@ -267,6 +284,7 @@ export class CommandStream {
     this.overdue = 0
     for (const first of written) {
       for (let pending: Pending | undefined = first; pending !== undefined; pending = pending.twin) {
+        pending.grant?.release()
         this.finish(pending, outcome)
       }
     }

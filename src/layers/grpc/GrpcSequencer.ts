@@ -1,8 +1,10 @@
 /** The Sequencer port over gRPC: commands over one stream, reads over unary calls. Source: contract 8.1, 8.3. */
 import { type ServiceError, status } from "@grpc/grpc-js"
-import { Clock, Effect, Exit, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
+import { refusalOf } from "../../domain/Grant.ts"
 import { type CommandStatus, SequencerService } from "../../proto/gateway/v1/sequencer.ts"
+import { CallerInHand } from "../../services/CallerInHand.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
 import {
   type CommandAck,
@@ -86,6 +88,10 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
       return Exit.fail(new SequencerUnavailable({ cause: outcome.cause }))
     case "fault":
       return Exit.fail(new SequencerFault({ cause: outcome.cause }))
+    case "ended": {
+      const { details, message, reason } = refusalOf(outcome.why)
+      return Exit.fail(new CommandRefused({ reason, message: message ?? "", details }))
+    }
     case "unknown":
     case undefined:
       return Exit.fail(new OutcomeUnknown())
@@ -132,11 +138,15 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
         Effect.callback<CommandAck, SubmitError>((resume) => {
           const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
           const done = followed(fiber, command)
-          const withdraw = stream.submit(proto, (outcome) => {
-            const result = resultOf(outcome)
-            done(result)
-            resume(result)
-          })
+          const withdraw = stream.submit(
+            proto,
+            (outcome) => {
+              const result = resultOf(outcome)
+              done(result)
+              resume(result)
+            },
+            Context.get(fiber.context, CallerInHand)?.grant
+          )
           return Effect.sync(withdraw)
         })
       ),

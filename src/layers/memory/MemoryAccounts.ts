@@ -20,6 +20,7 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
   const activations = new Map<string, Activation>()
   const keys = new Map<string, ApiKeyRecord>()
   const keyIds = new Map<string, string>()
+  const keyChanges = new Map<string, number>()
   const labels = new Map<string, Map<string, string>>()
   const revoked = new Map<string, { readonly expires_at_ms: number; readonly revoked_time: number }>()
 
@@ -85,14 +86,19 @@ export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
         keyIds.set(key.public_key, key.api_key_id)
         return Effect.void
       }),
-    updateApiKey: (key) =>
-      Effect.sync(() => {
-        const known = keys.get(key.api_key_id)
-        if (known === undefined) return
-        const { label, scopes, sub_account_addresses, ip_allowlist, expires_time, require_body_hash, revoked } = key
-        const change = { label, scopes, sub_account_addresses, ip_allowlist, expires_time, require_body_hash }
-        keys.set(key.api_key_id, { ...known, ...change, revoked: known.revoked || revoked })
+    changeApiKey: (api_key_id, patch) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        const known = keys.get(api_key_id)
+        if (known === undefined || known.revoked) return undefined
+        const changed = { ...known, ...patch }
+        keys.set(api_key_id, changed)
+        keyChanges.set(api_key_id, now)
+        return changed
       }),
+    changedApiKeys: (since) =>
+      Effect.sync(() =>
+        [...keyChanges].filter(([, changed_time]) => changed_time >= since).map(([api_key_id]) => keys.get(api_key_id)!)
+      ),
     touchApiKey: (api_key_id, at_ms) =>
       Effect.sync(() => {
         const known = keys.get(api_key_id)

@@ -8,6 +8,7 @@ import { referralCodeOf } from "../../domain/Referral.ts"
 import {
   Accounts,
   AccountsUnavailable,
+  type ApiKeyPatch,
   type ApiKeyRecord,
   KeyRegistered,
   TooManyKeys,
@@ -82,6 +83,14 @@ const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
   revoked: Boolean(row.revoked)
 })
 const listOf = (some: ReadonlyArray<string> | undefined) => (some === undefined ? null : JSON.stringify(some))
+
+/** The columns of a patch: those that it names. */
+const columnsOf = ({ ip_allowlist, scopes, sub_account_addresses, ...plain }: ApiKeyPatch) => ({
+  ...plain,
+  ...(scopes === undefined ? {} : { scopes: listOf(scopes) }),
+  ...(sub_account_addresses === undefined ? {} : { sub_account_addresses: listOf(sub_account_addresses) }),
+  ...(ip_allowlist === undefined ? {} : { ip_allowlist: listOf(ip_allowlist) })
+})
 
 const isUnique = (error: SqlError.SqlError) => error.reason._tag === "UniqueViolation"
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
@@ -229,14 +238,24 @@ export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.Sql
               Effect.fail(isUnique(cause) ? new KeyRegistered() : new AccountsUnavailable({ cause }))
             )
           ),
-        updateApiKey: (key) =>
+        changeApiKey: (api_key_id, patch) =>
           orUnavailable(
-            Effect.asVoid(sql`
-              UPDATE api_keys SET label = ${key.label}, scopes = ${listOf(key.scopes)},
-                sub_account_addresses = ${listOf(key.sub_account_addresses)}, ip_allowlist = ${listOf(key.ip_allowlist)},
-                expires_time = ${key.expires_time ?? null}, require_body_hash = ${key.require_body_hash},
-                revoked = ${key.revoked}
-              WHERE api_key_id = ${key.api_key_id} AND (revoked = ${false} OR ${key.revoked})`)
+            Clock.currentTimeMillis.pipe(
+              Effect.flatMap(
+                (now) => sql`
+                  UPDATE api_keys SET ${sql.update({ ...columnsOf(patch), changed_time: now })}
+                  WHERE api_key_id = ${api_key_id} AND revoked = ${false} RETURNING *`
+              ),
+              Effect.flatMap(readApiKeys),
+              Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
+            )
+          ),
+        changedApiKeys: (since) =>
+          orUnavailable(
+            sql`SELECT * FROM api_keys WHERE changed_time >= ${since}`.pipe(
+              Effect.flatMap(readApiKeys),
+              Effect.map((rows) => rows.map(apiKeyOf))
+            )
           ),
         touchApiKey: (api_key_id, at_ms) =>
           orUnavailable(

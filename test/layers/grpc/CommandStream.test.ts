@@ -1,5 +1,6 @@
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Grant } from "../../../src/domain/Grant.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
@@ -198,6 +199,42 @@ describe("CommandStream", () => {
     await withdrawn.reach(1)
     assert.deepStrictEqual(withdrawn.count(), { unavailable: 1 })
     assert.isFalse(journalled().has("regret"))
+  })
+
+  it("Amendment 18: writes no command of a credential that ended while the command waited", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "first")
+    await outcomes.reach(1)
+    const [ends, stays] = [new Grant("key-1", "user"), new Grant("key-2", "user")]
+    stream.submit(deposit(1, "ended"), outcomes.take("ended"), ends)
+    stream.submit(deposit(1, "own"), outcomes.take("own"))
+    stream.submit(deposit(1, "other"), outcomes.take("other"), stays)
+    ends.end("banned")
+    await outcomes.reach(4)
+    assert.deepStrictEqual(outcomes.all.get("ended"), { $case: "ended", why: "banned" })
+    assert.deepStrictEqual(outcomes.count(), { ack: 3, ended: 1 })
+    assert.isFalse(journalled().has("ended"))
+    assert.isFalse(stays.isHeld || ends.isHeld)
+  })
+
+  it("Amendment 18: holds a credential from the writing of its command until the answer, or the loss of the stream", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "first")
+    await outcomes.reach(1)
+    proxy.freeze()
+    const grant = new Grant("key-1", "user")
+    stream.submit(deposit(1, "written"), outcomes.take("written"), grant)
+    assert.isFalse(grant.isHeld)
+    while (!grant.isHeld) await new Promise((resolve) => setImmediate(resolve))
+    // what its caller is answered comes first: the command may still be sequenced
+    await outcomes.reach(2)
+    assert.strictEqual(outcomes.all.get("written")!.$case, "unknown")
+    assert.isTrue(grant.isHeld)
+    const idle = new Promise<void>((resolve) => void grant.whenIdle(resolve))
+    grant.end("revoked")
+    proxy.cut()
+    await idle
+    assert.isFalse(grant.isHeld)
   })
 
   it("leaves nobody without an outcome when it is closed", async () => {

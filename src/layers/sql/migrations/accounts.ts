@@ -57,6 +57,12 @@ const revocations = each(() => [
   `CREATE INDEX revoked_tokens_by_time ON revoked_tokens (revoked_time)`
 ])
 
+// the same of keys that were changed
+const keyChanges = each(() => [
+  `ALTER TABLE api_keys ADD COLUMN changed_time BIGINT NOT NULL DEFAULT 0`,
+  `CREATE INDEX api_keys_by_change ON api_keys (changed_time)`
+])
+
 const nonces = each(({ bytes, clustered }) => [
   // 32 bytes a row, kept for ever: contract 4.2
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
@@ -82,7 +88,7 @@ const switches = each(() => [
 
 /** Brings the tables of accounts up to date; both adapters below run it while they are built. */
 export const migrateAccounts = Migrator.make({})({
-  loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations }),
+  loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations, "3_key_changes": keyChanges }),
   table: "migrations_accounts"
 })
 

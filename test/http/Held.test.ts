@@ -1,0 +1,82 @@
+/** Requests whose credential ends while they are under way. Source: contract amendment 18. */
+import { Deferred, Effect } from "effect"
+import { assert, describe, it } from "vitest"
+import { Grant } from "../../src/domain/Grant.ts"
+import { type Doubles, gateway, tokenCaller } from "./Fixture.ts"
+
+/** A gateway whose store stops at a call, with the grant of its one caller. */
+const world = (stopping: (wait: Effect.Effect<void>) => Doubles) => {
+  const grant = new Grant("jti-1", tokenCaller.user_id)
+  const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
+  const wait = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(go))
+  const caller = { ...tokenCaller, grant }
+  const { dispose, fetch } = gateway({
+    authenticator: { bearer: () => Effect.succeed(caller) },
+    ...stopping(wait)
+  })
+  return {
+    grant,
+    fetch,
+    dispose,
+    reached: Effect.runPromise(Deferred.await(reached)),
+    go: () => Deferred.doneUnsafe(go, Effect.void)
+  }
+}
+const reasonOf = async (response: Response) =>
+  ((await response.json()) as { readonly details?: { readonly reason?: string; readonly cause?: string } }).details
+
+describe("Amendment 18: a request under way", () => {
+  it("holds its credential while it may write, so that a change waits for it", async () => {
+    const { dispose, fetch, go, grant, reached } = world((wait) => ({
+      accounts: { setLabel: () => wait }
+    }))
+    const answer = fetch("POST", "/api/v1/user/sub-accounts", { body: { label: "desk" } })
+    await reached
+    assert.isTrue(grant.isHeld)
+    let idle = false
+    grant.end("revoked")
+    grant.whenIdle(() => (idle = true))
+    assert.isFalse(idle)
+    go()
+    // it had its effect before the change was answered, and says so
+    assert.strictEqual((await answer).status, 201)
+    assert.isTrue(idle)
+    const after = await fetch("POST", "/api/v1/user/sub-accounts", { body: { label: "desk" } })
+    assert.strictEqual(after.status, 401)
+    assert.deepInclude(await reasonOf(after), { reason: "RevokedToken", cause: "revoked" })
+    await dispose()
+  })
+
+  it("shows nothing that it read for a credential which ended meanwhile, and holds up no change", async () => {
+    const { dispose, fetch, go, grant, reached } = world((wait) => ({
+      accounts: { labels: () => Effect.as(wait, new Map()) }
+    }))
+    const answer = fetch("GET", "/api/v1/user/sub-accounts")
+    await reached
+    assert.isFalse(grant.isHeld)
+    grant.end("banned")
+    go()
+    const refused = await answer
+    assert.strictEqual(refused.status, 401)
+    assert.deepInclude(await reasonOf(refused), { reason: "RevokedToken", cause: "banned" })
+    await dispose()
+  })
+
+  it("may end its own credential", async () => {
+    const grant = new Grant("jti-1", tokenCaller.user_id)
+    let heldMeanwhile = true
+    const { dispose, fetch } = gateway({
+      authenticator: {
+        bearer: () => Effect.succeed({ ...tokenCaller, grant }),
+        logout: () =>
+          Effect.sync(() => {
+            grant.end("revoked")
+            heldMeanwhile = grant.isHeld
+          })
+      }
+    })
+    assert.strictEqual((await fetch("POST", "/api/v1/authorize/logout")).status, 200)
+    assert.isFalse(heldMeanwhile)
+    await dispose()
+  })
+})
