@@ -97,7 +97,12 @@ const policies = (settings: Settings) => {
     Admission.layer({ mode: settings.accessMode }),
     RateLimiter.layer({
       mode: settings.rateLimitMode,
-      limits: { public: settings.ratePublic, token: settings.rateToken, "api-key": settings.rateApiKey }
+      limits: {
+        public: settings.ratePublic,
+        token: settings.rateToken,
+        user: settings.rateUser,
+        "api-key": settings.rateApiKey
+      }
     })
   )
   const lanes = Layer.mergeAll(Gate.layer, PriceFollower.layer, Projector.layer({ houseUsers: HOUSE_USERS }))

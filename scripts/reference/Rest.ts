@@ -7,8 +7,10 @@ import {
   AdminAccess,
   BearerOnly,
   BearerOrApiKey,
+  Counts,
   PublicAccess,
   RateBeside,
+  RateInstead,
   RequiredScope
 } from "../../src/http/api/Security.ts"
 import type { Bucket } from "../../src/domain/RateHeaders.ts"
@@ -29,25 +31,27 @@ const accessOf = (endpoint: Endpoint): string => {
 }
 
 const bucketOf = (endpoint: Endpoint): string => {
+  const isCancel = Context.get(endpoint.annotations, Counts) === "cancels"
   if (has(endpoint, AdminAccess)) return "`basic-failures`"
-  if (has(endpoint, BearerOnly)) return "`token`"
-  if (has(endpoint, BearerOrApiKey)) return "`token` or `api-key`"
-  if (!has(endpoint, PublicAccess)) return "nothing"
-  switch (Context.get(endpoint.annotations, RateBeside)) {
-    case "authorize-ip":
-      return "`public`, `authorize-ip`, `authorize-key`"
-    case "activate-ip":
-      return "`public`, `activate-ip`, `activate-root`"
-    default:
-      return "`public`"
+  if (has(endpoint, BearerOnly)) return "`token`, `user`"
+  if (has(endpoint, BearerOrApiKey)) {
+    return isCancel ? "`token-cancels`, `user-cancels`; or `api-key-cancels`" : "`token`, `user`; or `api-key`"
   }
+  if (!has(endpoint, PublicAccess)) return "nothing"
+  if (Context.get(endpoint.annotations, RateInstead) === "authorize-ip") return "`authorize-ip`, `authorize-key`"
+  if (Context.get(endpoint.annotations, RateBeside) === "activate-ip") return "`public`, `activate-ip`, `activate-root`"
+  return "`public`"
 }
 
 /** What each bucket counts. */
 const counted: Readonly<Record<Bucket, string>> = {
   public: "requests without credentials, by address",
-  token: "requests with a token, by token",
+  token: "requests with a token, by token; a batch counts one a 5 orders",
+  user: "requests with a token, by user: all tokens of a user together",
   "api-key": "requests with an API key, by key; a batch counts one a 5 orders",
+  "token-cancels": "cancels and settings of the dead-man's switch with a token, by token; as large as `token`",
+  "user-cancels": "the same by user; as large as `user`",
+  "api-key-cancels": "the same with an API key, by key; as large as `api-key`",
   "authorize-ip": "logins, by address",
   "authorize-key": "logins, by key or party, after a good signature",
   "basic-failures": "failed passwords of the administrator, by address",

@@ -8,7 +8,11 @@
 export type Bucket =
   | "public"
   | "token"
+  | "user"
   | "api-key"
+  | "token-cancels"
+  | "user-cancels"
+  | "api-key-cancels"
   | "authorize-ip"
   | "authorize-key"
   | "basic-failures"

@@ -116,6 +116,7 @@ export const table = {
   ),
   ratePublic: withDefault("RATE_PUBLIC", Config.Int, 60, "public requests a minute and address"),
   rateToken: withDefault("RATE_TOKEN", Config.Int, 30, "private requests a minute and token"),
+  rateUser: withDefault("RATE_USER", Config.Int, 120, "private requests a minute by all tokens of one user together"),
   rateApiKey: withDefault("RATE_API_KEY", Config.Int, 600, "private requests a minute and API key"),
   wsKeepaliveTimeoutMs: withDefault(
     "WS_KEEPALIVE_TIMEOUT_MS",

@@ -26,7 +26,7 @@ export interface Standing {
   readonly passed: boolean
   /** Passes within the window. */
   readonly used: number
-  /** Time to the next free slot, 0 while one is free. */
+  /** Time until as many slots are free as were taken or asked for, 0 while they are. */
   readonly wait_ms: number
 }
 
@@ -37,6 +37,16 @@ export class RateLimitStore extends Context.Service<
     readonly take: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
     /** The same as {@link take}, at once; a store that has to be asked over a wire has it not. */
     readonly takeNow?: (log: Log) => Standing
+    /**
+     * Passes `count` times (default 1) in every log, or in none of them: where one has no room, no other is counted. Answers
+     * a standing for each; `passed`: this log had room.
+     */
+    readonly takeAll: (
+      logs: ReadonlyArray<Log>,
+      count?: number
+    ) => Effect.Effect<ReadonlyArray<Standing>, RateLimitStoreUnavailable>
+    /** The same as {@link takeAll}, at once; a store has it where it has {@link takeNow}. */
+    readonly takeAllNow?: (logs: ReadonlyArray<Log>, count?: number) => ReadonlyArray<Standing>
     /** What {@link take} would say before it counted. */
     readonly peek: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>
   }

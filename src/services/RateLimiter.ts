@@ -4,7 +4,8 @@
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { networkOf } from "../domain/Ip.ts"
-import type { Bucket, Rate } from "../domain/RateHeaders.ts"
+import { type Bucket, type Rate, tightest } from "../domain/RateHeaders.ts"
+import type { Caller } from "../domain/User.ts"
 import { CurrentMeter } from "./Meter.ts"
 import { type Log, RateLimitStore, type RateLimitStoreUnavailable, type Standing } from "./RateLimitStore.ts"
 
@@ -16,13 +17,51 @@ export type Limits = { readonly [B in Bucket]: number }
 export const defaultLimits: Limits = {
   public: 60,
   token: 30,
+  user: 120,
   "api-key": 600,
+  "token-cancels": 30,
+  "user-cancels": 120,
+  "api-key-cancels": 600,
   "authorize-ip": 20,
   "authorize-key": 10,
   "basic-failures": 10,
   "auth-failures": 60,
   "activate-ip": 10,
   "activate-root": 5
+}
+
+/** Cancels pass as often as the other requests of the same credential or user, whatever those use up. */
+const asLargeAs = { "token-cancels": "token", "user-cancels": "user", "api-key-cancels": "api-key" } as const
+
+/** All limits, where some are set. */
+export const limitsOf = (set: Partial<Limits> = {}): Limits => {
+  const limits = { ...defaultLimits, ...set }
+  const cancels = Object.entries(asLargeAs).map(
+    ([bucket, of]) => [bucket, set[bucket as Bucket] ?? limits[of]] as const
+  )
+  return { ...limits, ...Object.fromEntries(cancels) }
+}
+
+/** What a request counts as. */
+export type Counted = "requests" | "cancels"
+
+/** A bucket, and whose. */
+export interface Slot {
+  readonly bucket: Bucket
+  readonly key: string
+}
+
+/**
+ * What a request with a good credential is counted against. All tokens of a user share the bucket of the user; API keys are
+ * counted by themselves. Source: contract 7, contract amendments 20, 21.
+ */
+export const slotsOf = ({ credential, user_id, via }: Caller, counted: Counted): ReadonlyArray<Slot> => {
+  const isCancel = counted === "cancels"
+  if (via === "api-key") return [{ bucket: isCancel ? "api-key-cancels" : "api-key", key: credential }]
+  return [
+    { bucket: isCancel ? "token-cancels" : "token", key: credential },
+    { bucket: isCancel ? "user-cancels" : "user", key: user_id }
+  ]
 }
 
 export interface RateLimiterOptions {
@@ -61,8 +100,10 @@ export class RateLimiter extends Context.Service<
      * answered without a fiber.
      */
     readonly takeNow?: (bucket: Bucket, key: string) => Rate | undefined
-    /** Counts `count` requests at once, or none of them. */
-    readonly takeMany: (bucket: Bucket, key: string, count: number) => Effect.Effect<Rate | undefined>
+    /** Counts `count` requests (default 1) against each of some buckets, or none against any; answers the tightest. */
+    readonly takeAll: (slots: ReadonlyArray<Slot>, count?: number) => Effect.Effect<Rate | undefined>
+    /** The same as {@link takeAll} at once, where {@link takeNow} can. */
+    readonly takeAllNow?: (slots: ReadonlyArray<Slot>) => Rate | undefined
     /** What `take` would say, without counting. */
     readonly peek: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
   }
@@ -72,20 +113,26 @@ export class RateLimiter extends Context.Service<
       RateLimiter,
       Effect.gen(function* () {
         const store = yield* RateLimitStore
-        const limits: Limits = { ...defaultLimits, ...options.limits }
+        const limits = limitsOf(options.limits)
         const meter = yield* CurrentMeter
         const refusals = new Map(
           Object.keys(limits).map((bucket) => [bucket, meter.counter("gateway_rate_limit_refusals_total", { bucket })])
         )
         const off = Effect.undefined
         if (options.mode === "off") {
-          return RateLimiter.of({ take: () => off, takeNow: () => undefined, takeMany: () => off, peek: () => off })
+          return RateLimiter.of({
+            take: () => off,
+            takeNow: () => undefined,
+            takeAll: () => off,
+            takeAllNow: () => undefined,
+            peek: () => off
+          })
         }
         const enforced = options.mode === "enforce"
         const window_ms = Duration.toMillis(options.window ?? "1 minute")
         const window_s = Math.ceil(window_ms / 1000)
 
-        const logOf = (bucket: Bucket, key: string): Log => ({
+        const logOf = ({ bucket, key }: Slot): Log => ({
           bucket,
           key: byAddress.has(bucket) ? networkOf(key) : key,
           limit: limits[bucket],
@@ -105,11 +152,13 @@ export class RateLimiter extends Context.Service<
           if (!standing.passed) refusals.get(bucket)!.add()
           return rateOf(bucket, standing)
         }
+        const uncounted = (error: RateLimitStoreUnavailable) =>
+          Effect.as(Effect.logWarning("rate limit not counted", error), undefined)
         const ask =
           (question: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>, told = rateOf) =>
           (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> =>
-            Effect.matchEffect(question(logOf(bucket, key)), {
-              onFailure: (error) => Effect.as(Effect.logWarning("rate limit not counted", error), undefined),
+            Effect.matchEffect(question(logOf({ bucket, key })), {
+              onFailure: uncounted,
               onSuccess: (standing) => Effect.succeed(told(bucket, standing))
             })
         const take = ask(store.take, counted)
@@ -120,25 +169,24 @@ export class RateLimiter extends Context.Service<
             if (witness === undefined) return taken
             return Effect.tap(taken, (rate) => Effect.sync(() => rate === undefined || witness(rate)))
           })
-        const { takeNow } = store
+        const ratesOf = (slots: ReadonlyArray<Slot>, standings: ReadonlyArray<Standing>) =>
+          tightest(standings.map((standing, i) => counted(slots[i]!.bucket, standing)))
+        const takeAll = (slots: ReadonlyArray<Slot>, count?: number): Effect.Effect<Rate | undefined> =>
+          Effect.matchEffect(store.takeAll(slots.map(logOf), count), {
+            onFailure: uncounted,
+            onSuccess: (standings) => Effect.succeed(ratesOf(slots, standings))
+          })
+        const { takeAllNow, takeNow } = store
         return RateLimiter.of({
           ...(takeNow !== undefined && {
-            takeNow: (bucket, key) => counted(bucket, takeNow(logOf(bucket, key)))
+            takeNow: (bucket, key) => counted(bucket, takeNow(logOf({ bucket, key })))
+          }),
+          ...(takeAllNow !== undefined && {
+            takeAllNow: (slots) => ratesOf(slots, takeAllNow(slots.map(logOf)))
           }),
           take: (bucket, key) => witnessed(take(bucket, key)),
           peek,
-          takeMany: (bucket, key, count) =>
-            witnessed(
-              Effect.gen(function* () {
-                let rate = yield* peek(bucket, key)
-                if (rate !== undefined && enforced && rate.remaining < count) {
-                  refusals.get(bucket)!.add()
-                  return { ...rate, allowed: false }
-                }
-                for (let i = 0; i < count && rate?.allowed === true; i++) rate = yield* take(bucket, key)
-                return rate
-              })
-            )
+          takeAll: (slots, count) => witnessed(takeAll(slots, count))
         })
       })
     )

@@ -37,6 +37,43 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
       })
     )
 
+    it.effect("Amendment 21: counts in all logs or in none, many at once or none of them", () =>
+      Effect.gen(function* () {
+        const { peek, takeAll, takeAllNow } = yield* RateLimitStore
+        const ways = [
+          takeAll,
+          ...(takeAllNow === undefined
+            ? []
+            : [(...of: Parameters<typeof takeAll>) => Effect.sync(() => takeAllNow(...of))])
+        ]
+        for (const [i, take] of ways.entries()) {
+          const [small, large] = [log(`small${i}`, 3), { ...log(`large${i}`, 5), bucket: "user" }]
+          assert.deepStrictEqual(yield* take([small, large]), [
+            { passed: true, used: 1, wait_ms: 0 },
+            { passed: true, used: 1, wait_ms: 0 }
+          ])
+          yield* TestClock.adjust(1000)
+          assert.deepStrictEqual(yield* take([small, large], 3), [
+            { passed: false, used: 1, wait_ms: 59_000 },
+            { passed: true, used: 1, wait_ms: 0 }
+          ])
+          assert.deepStrictEqual(yield* take([small, large], 2), [
+            { passed: true, used: 3, wait_ms: 59_000 },
+            { passed: true, used: 3, wait_ms: 0 }
+          ])
+          for (let n = 0; n < 5; n++) yield* take([small, large])
+          assert.deepStrictEqual(yield* peek(large), { passed: true, used: 3, wait_ms: 0 })
+          // more than a log ever lets through
+          assert.deepStrictEqual(yield* take([large], 6), [{ passed: false, used: 3, wait_ms: 60_000 }])
+          yield* TestClock.adjust(59_000)
+          assert.deepStrictEqual(yield* take([small, large]), [
+            { passed: true, used: 3, wait_ms: 1000 },
+            { passed: true, used: 3, wait_ms: 0 }
+          ])
+        }
+      })
+    )
+
     it.effect("does not count what it refused", () =>
       Effect.gen(function* () {
         const store = yield* RateLimitStore

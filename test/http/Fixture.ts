@@ -393,7 +393,8 @@ export const ports = (doubles: Doubles) =>
       take: () => Effect.undefined,
       // as over a wire, so that a double of `take` is all that a test needs
       takeNow: undefined,
-      takeMany: () => Effect.undefined,
+      takeAllNow: undefined,
+      takeAll: ([slot]) => doubles.limiter?.take?.(slot!.bucket, slot!.key) ?? Effect.undefined,
       peek: () => Effect.undefined,
       ...doubles.limiter
     }),

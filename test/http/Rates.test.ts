@@ -12,9 +12,9 @@ import { Accounts } from "../../src/services/Accounts.ts"
 import { Activation } from "../../src/services/Activation.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
-import { RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
+import { type Limits, RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
 import * as Wallets from "../doubles/Wallets.ts"
-import { type Ask, type Gateway, gateway } from "./Fixture.ts"
+import { type Ask, type Gateway, gateway, v0 } from "./Fixture.ts"
 import { parseList } from "./StructuredFields.ts"
 
 const START = 1_767_225_600_000
@@ -109,11 +109,11 @@ const activation = (now: number, wallet: Wallets.Wallet) => {
   }
   return { code: "NO-CODE", public_key: wallet.hex, signature: wallet.sign(activationMessage(of)), signed_at }
 }
-const signed = (now: number, uri: string) => {
+const signed = (now: number, uri: string, method = "GET") => {
   const nonce = `nonce-${String(nonces++).padStart(6, "0")}`
   return {
     "x-api-key": bot.hex,
-    "x-signature": bot.sign(`SERVICE_API|GET|${uri}|${now}|${nonce}`),
+    "x-signature": bot.sign(`SERVICE_API|${method}|${uri}|${now}|${nonce}`),
     "x-timestamp-ms": String(now),
     "x-nonce": nonce
   }
@@ -165,6 +165,8 @@ interface Case {
   readonly limit: number
   readonly status: number
   readonly ask: (world: World, i: number) => Promise<Response>
+  /** Limits that leave the others of the same request behind; default: those of the contract. */
+  readonly limits?: Partial<Limits>
 }
 const ME = "/api/v1/user/me"
 const WHITELIST = "/api/v1/authorize/whitelist/0x1"
@@ -172,13 +174,40 @@ const WHITELIST = "/api/v1/authorize/whitelist/0x1"
 const far = (i: number) => `198.51.100.${i % 250}`
 const here = "192.0.2.7"
 let held = ""
+/** Tokens of one user. */
+let logins: ReadonlyArray<string> = []
+const CANCEL = "/api/v1/order/cancel"
 
+const cancelWith = (authorization: string) => ({ authorization, raw: "{" })
 const cases: Record<Bucket, Case> = {
   public: { limit: 60, status: 200, ask: ({ fetch }) => fetch("GET", "/api/v1/market/time", { ip: here }) },
   token: {
     limit: 30,
     status: 200,
     ask: ({ fetch }, i) => fetch("GET", ME, { ip: far(i), authorization: `Bearer ${held}` })
+  },
+  user: {
+    limit: 120,
+    status: 200,
+    limits: { token: 1_000 },
+    ask: ({ fetch }, i) => fetch("GET", ME, { ip: far(i), authorization: `Bearer ${logins[i % logins.length]}` })
+  },
+  "token-cancels": {
+    limit: 30,
+    status: 400,
+    ask: ({ fetch }, i) => fetch("POST", CANCEL, { ip: far(i), ...cancelWith(`Bearer ${held}`) })
+  },
+  "user-cancels": {
+    limit: 120,
+    status: 400,
+    limits: { token: 1_000 },
+    ask: ({ fetch }, i) => fetch("POST", CANCEL, { ip: far(i), ...cancelWith(`Bearer ${logins[i % logins.length]}`) })
+  },
+  "api-key-cancels": {
+    limit: 600,
+    status: 403,
+    ask: ({ clock, fetch }, i) =>
+      fetch("POST", CANCEL, { ip: far(i), raw: "{", headers: signed(clock.now, CANCEL, "POST") })
   },
   "api-key": {
     limit: 600,
@@ -222,10 +251,11 @@ const cases: Record<Bucket, Case> = {
 }
 
 describe("a bucket at the door", () => {
-  for (const [bucket, { ask, limit, status }] of Object.entries(cases)) {
+  for (const [bucket, { ask, limit, limits = {}, status }] of Object.entries(cases)) {
     it(`${bucket}: ${limit} in 60 000 ms, refused at 59 999, free at 60 000`, { timeout: 60_000 }, async () => {
-      const here = await world()
+      const here = await world({ mode: "enforce", limits })
       held = await here.token()
+      logins = [held, await here.token(), await here.token(), await here.token()]
       for (let i = 0; i < limit; i++) {
         // the first slot is free before the others
         if (i === 1) here.clock.now += 10
@@ -289,14 +319,25 @@ describe("an answer", () => {
     const { clock, fetch } = await world()
     const enter = () => fetch("POST", "/api/v1/authorize", { ip: here, body: login(clock.now, bot) })
     assert.deepInclude(told(await enter()), { bucket: "authorize-key", remaining: 9 })
-    for (let i = 0; i < 41; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
-    // 60 - 1 - 41 = 18 are left to the address, 19 to its logins, 9 to the key
+    for (let i = 0; i < 8; i++) await enter()
     const bad = await fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
-    assert.deepInclude(told(bad), { bucket: "public", remaining: 17 })
-    for (let i = 0; i < 17; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
+    assert.deepInclude(told(bad), { bucket: "authorize-ip", remaining: 10 })
+    assert.deepInclude(told(await enter()), { bucket: "authorize-key", remaining: 0 })
     const refused = await enter()
     assert.strictEqual(refused.status, 429)
-    assert.deepInclude(told(refused), { bucket: "public", remaining: 0 })
+    assert.deepInclude(told(refused), { bucket: "authorize-key", remaining: 0 })
+    for (let i = 0; i < 52; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
+    // 8 are left to the address, 10 to its activations
+    const asked = fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
+    assert.deepInclude(told(await asked), { bucket: "public", remaining: 7 })
+  })
+
+  it("tells of a token the bucket of its user, where that is the tighter one", async () => {
+    const { fetch, token } = await world({ mode: "enforce", limits: { user: 40 } })
+    const ask = (bearer: string) => fetch("GET", ME, { ip: here, authorization: `Bearer ${bearer}` })
+    const [one, other] = [await token(), await token()]
+    for (let i = 0; i < 29; i++) assert.deepInclude(told(await ask(one)), { bucket: "token", remaining: 29 - i })
+    assert.deepInclude(told(await ask(other)), { bucket: "user", limit: 40, remaining: 10 })
   })
 
   it("of every kind that was counted tells it, and of those that were not nothing", async () => {
@@ -347,5 +388,98 @@ describe("an answer", () => {
       assert.strictEqual(answer.status, 200)
       assert.isNull(answer.headers.get("ratelimit"))
     }
+  })
+})
+
+describe("what is counted apart", () => {
+  it("Amendment 19: who reads as much as the public bucket lets may still log in", async () => {
+    const { clock, fetch } = await world()
+    const read = () => fetch("GET", "/api/v1/market/time", { ip: here })
+    for (let i = 0; i < 60; i++) assert.strictEqual((await read()).status, 200)
+    assert.strictEqual((await read()).status, 429)
+    const entered = await fetch("POST", "/api/v1/authorize", { ip: here, body: login(clock.now, owner) })
+    assert.strictEqual(entered.status, 200)
+    assert.include(["authorize-ip", "authorize-key"], told(entered).bucket)
+    // an activation draws on the public bucket, as before
+    const activate = await fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
+    assert.deepInclude(told(activate), { bucket: "public", remaining: 0 })
+    assert.strictEqual(activate.status, 429)
+  })
+
+  it("Amendment 19: a login takes nothing from the public bucket", async () => {
+    const { fetch } = await world()
+    for (let i = 0; i < 20; i++) await fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
+    assert.deepInclude(told(await fetch("GET", "/api/v1/market/time", { ip: here })), {
+      bucket: "public",
+      remaining: 59
+    })
+  })
+
+  const link = { sub_account_address: v0, symbol: "BTC-USDC", order_link_id: "a-1" }
+  const cancels: Readonly<Record<string, readonly [path: string, body: object]>> = {
+    cancel: ["/api/v1/order/cancel", link],
+    "cancel-all": ["/api/v1/order/cancel-all", { sub_account_address: v0 }],
+    "cancel-batch": ["/api/v1/order/cancel-batch", { orders: [link] }],
+    "the dead-man's switch": [
+      "/api/v1/order/disconnect-cancel-all",
+      { sub_account_address: v0, enabled: true, time_window: 10 }
+    ]
+  }
+  for (const [name, [path, body]] of Object.entries(cancels)) {
+    it(`Amendment 20: ${name} is not refused for what other requests have used up, of the token and of the user`, async () => {
+      const { fetch, token } = await world({ mode: "enforce", limits: { user: 45 } })
+      const [one, other] = [await token(), await token()]
+      const ask = (bearer: string, method: string, at: string, sent?: object) =>
+        fetch(method, at, {
+          ip: here,
+          authorization: `Bearer ${bearer}`,
+          ...(sent === undefined ? {} : { body: sent })
+        })
+      for (let i = 0; i < 30; i++) assert.strictEqual((await ask(one, "GET", ME)).status, 200)
+      for (let i = 0; i < 15; i++) assert.strictEqual((await ask(other, "GET", ME)).status, 200)
+      assert.deepInclude(told(await ask(one, "GET", ME)), { remaining: 0 })
+      assert.strictEqual((await ask(other, "GET", ME)).status, 429)
+      for (let i = 0; i < 30; i++) {
+        const answer = await ask(one, "POST", path, body)
+        assert.notStrictEqual(answer.status, 429, `${name} ${i + 1}`)
+        assert.deepInclude(told(answer), { bucket: "token-cancels", limit: 30, remaining: 29 - i })
+      }
+      assert.strictEqual((await ask(one, "POST", path, body)).status, 429)
+      for (let i = 0; i < 15; i++) assert.notStrictEqual((await ask(other, "POST", path, body)).status, 429)
+      const refused = await ask(other, "POST", path, body)
+      assert.deepInclude(told(refused), { bucket: "user-cancels", limit: 45, remaining: 0 })
+      assert.strictEqual(refused.status, 429)
+    })
+  }
+
+  it("Amendment 21: ten logins of one user pass no more often than RATE_USER, and API keys not less for it", async () => {
+    const { clock, fetch, token } = await world()
+    const tokens: Array<string> = []
+    for (let i = 0; i < 10; i++) tokens.push(await token(far(i)))
+    let passed = 0
+    for (let i = 0; i < 300; i++) {
+      const { status } = await fetch("GET", ME, { ip: far(i), authorization: `Bearer ${tokens[i % 10]}` })
+      assert.include([200, 429], status)
+      if (status === 200) passed++
+    }
+    assert.strictEqual(passed, 120)
+    // what the user's bucket refused was not counted against the token
+    clock.now += 60_000
+    const after = await fetch("GET", ME, { ip: here, authorization: `Bearer ${tokens[0]}` })
+    assert.deepInclude(told(after), { bucket: "token", remaining: 29 })
+    assert.strictEqual((await fetch("GET", ME, { ip: here, headers: signed(clock.now, ME) })).status, 200)
+  })
+
+  it("Amendment 21: a request that one bucket refuses is counted in no other", async () => {
+    const { fetch, token } = await world({ mode: "enforce", limits: { token: 5, user: 12 } })
+    const [one, other] = [await token(), await token()]
+    const ask = (bearer: string) => fetch("GET", ME, { ip: here, authorization: `Bearer ${bearer}` })
+    for (let i = 0; i < 20; i++) await ask(one)
+    assert.deepInclude(told(await ask(other)), { bucket: "token", remaining: 4 })
+    for (let i = 0; i < 4; i++) assert.strictEqual((await ask(other)).status, 200)
+    // 5 and 5 of 12 are gone: the refused ones of both tokens left the user's bucket alone
+    const third = await token()
+    assert.strictEqual((await ask(third)).status, 200)
+    assert.deepInclude(told(await ask(third)), { bucket: "user", remaining: 0 })
   })
 })

@@ -13,7 +13,11 @@ describe("RateLimiter", () => {
   const numbers: Record<Bucket, number> = {
     public: 60,
     token: 30,
+    user: 120,
     "api-key": 600,
+    "token-cancels": 30,
+    "user-cancels": 120,
+    "api-key-cancels": 600,
     "authorize-ip": 20,
     "authorize-key": 10,
     "basic-failures": 10,
@@ -50,22 +54,35 @@ describe("RateLimiter", () => {
 
   it.effect("counts many at once, or none of them", () =>
     Effect.gen(function* () {
-      const { take, takeMany } = yield* RateLimiter
-      assert.deepInclude(yield* takeMany("token", "a", 28), { allowed: true, remaining: 2 })
-      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: false, remaining: 2 })
-      assert.deepInclude(yield* takeMany("token", "a", 2), { allowed: true, remaining: 0 })
+      const { take, takeAll } = yield* RateLimiter
+      const many = (count: number) => takeAll([{ bucket: "token", key: "a" }], count)
+      assert.deepInclude(yield* many(28), { allowed: true, remaining: 2 })
+      yield* TestClock.adjust("10 seconds")
+      // the first slot of those that it takes is free with the first of the 28
+      assert.deepInclude(yield* many(3), { allowed: false, remaining: 2, reset_s: 50 })
+      assert.deepInclude(yield* many(2), { allowed: true, remaining: 0 })
       assert.isFalse((yield* take("token", "a"))?.allowed)
       yield* TestClock.adjust("1 minute")
-      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: true, remaining: 27 })
+      assert.deepInclude(yield* many(3), { allowed: true, remaining: 27 })
     }).pipe(Effect.provide(limiter({ mode: "enforce" })))
   )
 
   it.effect("counts many and refuses none where limits are only reported", () =>
     Effect.gen(function* () {
-      const { takeMany } = yield* RateLimiter
-      assert.deepInclude(yield* takeMany("token", "a", 31), { allowed: true, remaining: 0 })
-      assert.deepInclude(yield* takeMany("token", "a", 3), { allowed: true, remaining: 0 })
+      const { takeAll } = yield* RateLimiter
+      const many = (count: number) => takeAll([{ bucket: "token", key: "a" }], count)
+      assert.deepInclude(yield* many(30), { allowed: true, remaining: 0 })
+      assert.deepInclude(yield* many(3), { allowed: true, remaining: 0 })
     }).pipe(Effect.provide(limiter({ mode: "report" })))
+  )
+
+  it.effect("Amendment 20: a bucket of cancels is as large as that of the credential, whatever this is set to", () =>
+    Effect.gen(function* () {
+      const { take } = yield* RateLimiter
+      assert.strictEqual((yield* take("token-cancels", "t"))!.limit, 7)
+      assert.strictEqual((yield* take("user-cancels", "u"))!.limit, 120)
+      assert.strictEqual((yield* take("api-key-cancels", "k"))!.limit, 9)
+    }).pipe(Effect.provide(limiter({ mode: "enforce", limits: { token: 7, "api-key": 9 } })))
   )
 
   it.effect("counts an IPv6 network as one client, and an IPv4 client the same in both spellings", () =>
@@ -106,6 +123,7 @@ describe("RateLimiter", () => {
         RateLimitStore,
         RateLimitStore.of({
           take: () => Effect.fail(new RateLimitStoreUnavailable({})),
+          takeAll: () => Effect.fail(new RateLimitStoreUnavailable({})),
           peek: () => Effect.fail(new RateLimitStoreUnavailable({}))
         })
       )

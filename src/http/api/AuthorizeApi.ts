@@ -6,7 +6,7 @@ import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./Docs.ts"
 import { bodyErrors } from "./Errors.ts"
-import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateBeside, Ungated } from "./Security.ts"
+import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateInstead, Ungated } from "./Security.ts"
 
 export const LoginBody = Schema.Struct({
   public_key: Schema.String.annotate({
@@ -50,7 +50,7 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
       error: bodyErrors
     })
       .middleware(PublicAccess)
-      .annotate(RateBeside, "authorize-ip")
+      .annotate(RateInstead, "authorize-ip")
       .annotateMerge(
         docs({
           id: "login",

@@ -20,7 +20,7 @@ import {
   CreateOrderBody,
   SwitchBody
 } from "./OrderBodies.ts"
-import { BearerOrApiKey, CommandsOnly } from "./Security.ts"
+import { BearerOrApiKey, CommandsOnly, Counts } from "./Security.ts"
 
 /** One value, the parameter repeated, or a list with commas. */
 const OrderStatusList = Schema.Array(Schema.String)
@@ -137,6 +137,7 @@ export class OrderApi extends HttpApiGroup.make("order")
       error: [NotFound, Conflict, ...bodyErrors]
     })
       .annotate(CommandsOnly, true)
+      .annotate(Counts, "cancels")
       .annotateMerge(
         docs({
           id: "cancelOrder",
@@ -153,6 +154,7 @@ export class OrderApi extends HttpApiGroup.make("order")
       error: [NotFound, ...bodyErrors]
     })
       .annotate(CommandsOnly, true)
+      .annotate(Counts, "cancels")
       .annotateMerge(
         docs({
           id: "cancelAllOrders",
@@ -196,6 +198,7 @@ export class OrderApi extends HttpApiGroup.make("order")
       error: bodyErrors
     })
       .annotate(CommandsOnly, true)
+      .annotate(Counts, "cancels")
       .annotateMerge(
         docs({
           id: "cancelOrderBatch",
@@ -221,17 +224,19 @@ export class OrderApi extends HttpApiGroup.make("order")
       payload: SwitchBody,
       success: Switch,
       error: [NotFound, ...bodyErrors]
-    }).annotateMerge(
-      docs({
-        id: "setDisconnectCancelAll",
-        summary: "Set a dead-man's switch",
-        description:
-          "When your last authenticated connection to /ws/private has been gone for time_window seconds, the sub-account's orders are canceled (CancelByDcp); exits of positions stay. Authenticating again within the window stops it. Connect before you enable it: without a connection the window begins at once.",
-        access: "trade",
-        request: switchExample,
-        response: switchExample
-      })
-    ),
+    })
+      .annotate(Counts, "cancels")
+      .annotateMerge(
+        docs({
+          id: "setDisconnectCancelAll",
+          summary: "Set a dead-man's switch",
+          description:
+            "When your last authenticated connection to /ws/private has been gone for time_window seconds, the sub-account's orders are canceled (CancelByDcp); exits of positions stay. Authenticating again within the window stops it. Connect before you enable it: without a connection the window begins at once.",
+          access: "trade",
+          request: switchExample,
+          response: switchExample
+        })
+      ),
     HttpApiEndpoint.get("realtime", "/realtime", {
       query: realtimeQuery,
       success: OpenOrders,

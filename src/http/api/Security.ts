@@ -30,6 +30,16 @@ export const RateBeside = Context.Reference<Bucket | undefined>("gateway/http/Ra
   defaultValue: () => undefined
 })
 
+/** A bucket of the client's address that an endpoint counts in place of the public one. */
+export const RateInstead = Context.Reference<Bucket | undefined>("gateway/http/RateInstead", {
+  defaultValue: () => undefined
+})
+
+/** What an endpoint counts as, for callers with credentials: cancels have buckets of their own. */
+export const Counts = Context.Reference<"requests" | "cancels">("gateway/http/Counts", {
+  defaultValue: () => "requests"
+})
+
 /** An endpoint that a closed launch leaves open to whoever may log in; those that need `read` are open by themselves. */
 export const Ungated = Context.Reference<boolean>("gateway/http/Ungated", { defaultValue: () => false })
 

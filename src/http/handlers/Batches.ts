@@ -2,7 +2,7 @@
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/User.ts"
 import type { BatchOutcome } from "../../services/Orders.ts"
-import type { RateLimiter } from "../../services/RateLimiter.ts"
+import { type Counted, type RateLimiter, slotsOf } from "../../services/RateLimiter.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import { limited, refusalOf } from "../Refusals.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
@@ -32,6 +32,7 @@ const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: R
 /** Counts the batch beyond the one request that the door has counted, runs it, and tells what became of each order. */
 export const answer = <A extends Named>(
   limiter: typeof RateLimiter.Service,
+  counts: Counted,
   orders: ReadonlyArray<A>,
   run: (caller: Caller, orders: ReadonlyArray<A>) => Effect.Effect<BatchOutcome>
 ) =>
@@ -40,8 +41,7 @@ export const answer = <A extends Named>(
     const state = yield* CurrentRequest
     const more = Math.ceil(orders.length / ORDERS_PER_REQUEST) - 1
     if (more > 0) {
-      const bucket = caller.via === "token" ? "token" : "api-key"
-      const rate = yield* limiter.takeMany(bucket, caller.credential, more)
+      const rate = yield* limiter.takeAll(slotsOf(caller, counts), more)
       if (rate !== undefined) {
         state.rate = rate
         // every operation declares 429

@@ -36,8 +36,8 @@ export const layer = HttpApiBuilder.group(
         Effect.flatMap(CurrentCaller, (caller) => named(orders.cancelAll(caller, payload))).pipe(
           Effect.map((list) => ({ list }))
         ),
-      createBatch: ({ payload }) => Batches.answer(limiter, payload.orders, orders.createBatch),
-      cancelBatch: ({ payload }) => Batches.answer(limiter, payload.orders, orders.cancelBatch),
+      createBatch: ({ payload }) => Batches.answer(limiter, "requests", payload.orders, orders.createBatch),
+      cancelBatch: ({ payload }) => Batches.answer(limiter, "cancels", payload.orders, orders.cancelBatch),
       switches: () =>
         Effect.flatMap(CurrentCaller, (caller) => named(deadMan.list(caller))).pipe(Effect.map((list) => ({ list }))),
       setSwitch: ({ payload }) => Effect.flatMap(CurrentCaller, (caller) => named(deadMan.set(caller, payload))),

@@ -14,7 +14,7 @@ import type { Meter } from "../../services/Meter.ts"
 import type { RateLimiter } from "../../services/RateLimiter.ts"
 import * as Refusal from "../Answer.ts"
 import { Api } from "../api/Api.ts"
-import { Door, PublicAccess, RateBeside } from "../api/Security.ts"
+import { Door, PublicAccess, RateBeside, RateInstead } from "../api/Security.ts"
 import { taggedPaths } from "../api/Tagged.ts"
 import { etagOf } from "../Etag.ts"
 import { reads } from "../handlers/MarketHandlers.ts"
@@ -59,7 +59,8 @@ const isPlain = (request: IncomingMessage): boolean => {
 /** Whether rate and soundness of the query are all that is asked of a request. */
 const isOpen = ({ annotations, middlewares }: ShortWay.ShortWay["endpoint"]): boolean =>
   [...middlewares].every((each) => each.key === PublicAccess.key || each.key === Door.key) &&
-  Context.get(annotations, RateBeside) === undefined
+  Context.get(annotations, RateBeside) === undefined &&
+  Context.get(annotations, RateInstead) === undefined
 
 export interface Services {
   readonly clock: Clock.Clock

@@ -12,17 +12,27 @@ import { tightest } from "../../domain/RateHeaders.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Admission } from "../../services/Admission.ts"
 import { type AuthError, Authenticator, refusalOfGrant, type SignedRequest } from "../../services/Authenticator.ts"
-import { type Bucket, type Rate, RateLimiter, RateWitness } from "../../services/RateLimiter.ts"
+import {
+  type Bucket,
+  type Counted,
+  type Rate,
+  RateLimiter,
+  RateWitness,
+  type Slot,
+  slotsOf
+} from "../../services/RateLimiter.ts"
 import {
   AccessModule,
   AdminAccess,
   BearerOnly,
   BearerOrApiKey,
   CommandsOnly,
+  Counts,
   CurrentCaller,
   EndsItself,
   PublicAccess,
   RateBeside,
+  RateInstead,
   RequiredScope,
   Ungated
 } from "../api/Security.ts"
@@ -82,12 +92,19 @@ type EffectOf = "none" | "commands" | "any"
 interface Terms {
   readonly gated: boolean
   readonly effect: EffectOf
+  readonly counts: Counted
 }
 
 const effectOf = ({ annotations, method }: HttpApiEndpoint.Top): EffectOf => {
   if (Context.get(annotations, CommandsOnly) || Context.get(annotations, EndsItself)) return "commands"
   return method === "GET" ? "none" : "any"
 }
+
+const termsOf = (endpoint: HttpApiEndpoint.Top, gated: boolean): Terms => ({
+  gated,
+  effect: effectOf(endpoint),
+  counts: Context.get(endpoint.annotations, Counts)
+})
 
 /** Lets the answer tell what a bucket says of its request; and why that may not pass. */
 export const counted = (rate: Rate | undefined, state: RequestState): WireError | undefined => {
@@ -104,22 +121,16 @@ export const layer = Layer.effectContext(
     const { bearerNow } = authenticator
 
     /** Counts the request, and fails where it may not pass. */
-    const { takeNow } = limiter
-    const take = (bucket: Bucket, key: string, state: RequestState): Effect.Effect<void, WireError> => {
+    const { takeAllNow } = limiter
+    const take = (slots: ReadonlyArray<Slot>, state: RequestState): Effect.Effect<void, WireError> => {
       const verdict = (rate: Rate | undefined) => {
         const refused = counted(rate, state)
         return refused === undefined ? Effect.void : fail(refused)
       }
-      return takeNow === undefined
-        ? Effect.flatMap(limiter.take(bucket, key), verdict)
-        : Effect.suspend(() => verdict(takeNow(bucket, key)))
+      return takeAllNow === undefined
+        ? Effect.flatMap(limiter.takeAll(slots), verdict)
+        : Effect.suspend(() => verdict(takeAllNow(slots)))
     }
-
-    /** Fails where {@link take} would, so that a request which one bucket refuses is not counted in another. */
-    const passes = (bucket: Bucket, key: string, state: RequestState) =>
-      Effect.flatMap(limiter.peek(bucket, key), (rate) =>
-        rate === undefined || rate.allowed ? Effect.void : fail(limited(state, rate))
-      )
 
     /** Lets the answer to bad credentials tell how many failures are left. */
     const showing =
@@ -204,7 +215,7 @@ export const layer = Layer.effectContext(
       refused: WireError | undefined,
       terms: Terms
     ) =>
-      take(caller.via === "token" ? "token" : "api-key", caller.credential, state).pipe(
+      take(slotsOf(caller, terms.counts), state).pipe(
         Effect.andThen(claimNonce === undefined ? Effect.void : withRefusals(state, claimNonce)),
         Effect.andThen(refused !== undefined ? fail(refused) : goOn(served, state, caller, terms))
       )
@@ -213,10 +224,10 @@ export const layer = Layer.effectContext(
       Effect.withFiber((fiber) => {
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = Context.getUnsafe(fiber.context, CurrentRequest)
-        const holder = takeNow === undefined ? undefined : holderNow(request)
+        const holder = takeAllNow === undefined ? undefined : holderNow(request)
         if (holder !== undefined) {
           // as below, without a step for each
-          const stop = counted(takeNow!("token", holder.credential), state) ?? refuse(holder)
+          const stop = counted(takeAllNow!(slotsOf(holder, terms.counts)), state) ?? refuse(holder)
           return stop === undefined ? goOn(served, state, holder, terms) : fail(stop)
         }
         return Effect.flatMap(identify(request, state), ({ caller, claimNonce }) =>
@@ -233,14 +244,17 @@ export const layer = Layer.effectContext(
         PublicAccess,
         PublicAccess.of((served, { endpoint }) => {
           const beside = Context.get(endpoint.annotations, RateBeside)
+          const instead = Context.get(endpoint.annotations, RateInstead)
+          const buckets = [instead ?? "public", beside].filter((bucket) => bucket !== undefined)
           return Effect.withFiber((fiber) => {
             const state = Context.getUnsafe(fiber.context, CurrentRequest)
             const inside = soundQuery(state) ?? (served as Served)
-            const counted = take("public", state.clientIp, state)
-            if (beside === undefined) return Effect.andThen(counted, inside) as Served
-            return passes(beside, state.clientIp, state).pipe(
-              Effect.andThen(counted),
-              Effect.andThen(take(beside, state.clientIp, state)),
+            const counted = take(
+              buckets.map((bucket) => ({ bucket, key: state.clientIp })),
+              state
+            )
+            if (beside === undefined && instead === undefined) return Effect.andThen(counted, inside) as Served
+            return counted.pipe(
               // what is counted further on stops the caller as well
               Effect.andThen(
                 Effect.provideService(inside, RateWitness, (rate) => {
@@ -258,17 +272,15 @@ export const layer = Layer.effectContext(
           const refuse = (caller: Caller) =>
             required === undefined || caller.scopes.has(required) ? undefined : insufficient(required)
           const gated = admission.gate !== undefined && required !== "read"
-          return entrance(served as Served, refuse, { gated, effect: effectOf(endpoint) }) as Served
+          return entrance(served as Served, refuse, termsOf(endpoint, gated)) as Served
         })
       ),
       Context.add(
         BearerOnly,
         BearerOnly.of((served, { endpoint }) => {
           const gated = admission.gate !== undefined && !Context.get(endpoint.annotations, Ungated)
-          return entrance(served as Served, (caller) => (caller.via === "token" ? undefined : bearerOnly), {
-            gated,
-            effect: effectOf(endpoint)
-          }) as Served
+          const refuse = (caller: Caller) => (caller.via === "token" ? undefined : bearerOnly)
+          return entrance(served as Served, refuse, termsOf(endpoint, gated)) as Served
         })
       ),
       Context.add(

@@ -48,10 +48,13 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       const keysMax = options.keys_max ?? 100_000
       const buckets = new Map<string, Map<string, Passes>>()
 
-      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number): Standing => {
+      /** How a log stands; `next`: slots that are wanted next. */
+      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number, next = 1): Standing => {
         const used = passes?.count ?? 0
+        // so many of the oldest passes have to leave the window
+        const leaving = Math.min(used, used + next - log.limit)
         const wait =
-          used < log.limit ? 0 : used === 0 ? log.window_ms : at(passes!, used - log.limit) + log.window_ms - now
+          used + next <= log.limit ? 0 : leaving <= 0 ? log.window_ms : at(passes!, leaving - 1) + log.window_ms - now
         return { passed, used, wait_ms: wait }
       }
 
@@ -65,7 +68,8 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
         }
       }
 
-      const take = (log: Log, now: number): Standing => {
+      /** The passes of a log within its window, made the last that was asked for. */
+      const current = (log: Log, now: number): Passes => {
         let keys = buckets.get(log.bucket)
         if (keys === undefined) buckets.set(log.bucket, (keys = new Map<string, Passes>()))
         let passes = keys.get(log.key)
@@ -77,9 +81,23 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
           forget(passes, now - log.window_ms)
         }
         keys.set(log.key, passes)
+        return passes
+      }
+      const take = (log: Log, now: number): Standing => {
+        const passes = current(log, now)
         const passed = passes.count < log.limit
         if (passed) remember(passes, now, log.limit)
         return standing(passed, passes, log, now)
+      }
+      const takeAll = (logs: ReadonlyArray<Log>, count: number, now: number): ReadonlyArray<Standing> => {
+        const all = logs.map((log) => current(log, now))
+        const pass = all.map((passes, i) => passes.count + count <= logs[i]!.limit)
+        const isTaken = !pass.includes(false)
+        return all.map((passes, i) => {
+          const log = logs[i]!
+          if (isTaken) for (let n = 0; n < count; n++) remember(passes, now, log.limit)
+          return standing(pass[i]!, passes, log, now, pass[i] === true ? 1 : count)
+        })
       }
 
       const peek = (log: Log, now: number): Standing => {
@@ -90,6 +108,9 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
 
       return RateLimitStore.of({
         takeNow: (log) => take(log, passedMillis(clock)),
+        takeAllNow: (logs, count = 1) => takeAll(logs, count, passedMillis(clock)),
+        takeAll: (logs, count = 1) =>
+          Effect.clockWith((clock) => Effect.sync(() => takeAll(logs, count, passedMillis(clock)))),
         take: (log) => Effect.clockWith((clock) => Effect.sync(() => take(log, passedMillis(clock)))),
         peek: (log) => Effect.clockWith((clock) => Effect.sync(() => peek(log, passedMillis(clock))))
       })

@@ -15,48 +15,64 @@ import {
 import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
 import { NOW } from "./Script.ts"
 
-/** A log is a list of the times of its passes, oldest first. Takes count, peeks do not. */
+/**
+ * A log is a list of the times of its passes, oldest first. `count` passes are taken in each of the logs or in none; 0: none
+ * is taken, and one is asked about.
+ */
 const askScript = Redis.script(
-  ({ bucket, key, limit, window_ms }: Log, counts: boolean) => [
-    `gateway:limit:${bucket}:${key}`,
-    limit,
-    window_ms,
-    counts ? 1 : 0
+  (logs: ReadonlyArray<Log>, count: number) => [
+    ...logs.map(({ bucket, key }) => `gateway:limit:${bucket}:${key}`),
+    count,
+    ...logs.flatMap(({ limit, window_ms }) => [limit, window_ms])
   ],
   {
-    numberOfKeys: 1,
+    numberOfKeys: (logs) => logs.length,
     lua: `${NOW}
-local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local newest = tonumber(redis.call("LINDEX", key, -1))
-if newest and newest > now then
-  -- the clock was set back: nobody waits longer than a window for it, and nobody passes more often
-  local count = redis.call("LLEN", key)
-  redis.call("DEL", key)
-  for i = 1, count do redis.call("RPUSH", key, now) end
-  redis.call("PEXPIRE", key, window)
+local count = tonumber(ARGV[1])
+local wanted = math.max(count, 1)
+local logs, all = {}, true
+for n, key in ipairs(KEYS) do
+  local limit, window = tonumber(ARGV[2 * n]), tonumber(ARGV[2 * n + 1])
+  local newest = tonumber(redis.call("LINDEX", key, -1))
+  if newest and newest > now then
+    -- the clock was set back: nobody waits longer than a window for it, and nobody passes more often
+    local length = redis.call("LLEN", key)
+    redis.call("DEL", key)
+    for i = 1, length do redis.call("RPUSH", key, now) end
+    redis.call("PEXPIRE", key, window)
+  end
+  local oldest = tonumber(redis.call("LINDEX", key, 0))
+  while oldest and oldest <= now - window do
+    redis.call("LPOP", key)
+    oldest = tonumber(redis.call("LINDEX", key, 0))
+  end
+  local used = redis.call("LLEN", key)
+  local passed = used + wanted <= limit
+  logs[n] = { limit = limit, window = window, used = used, passed = passed }
+  all = all and passed
 end
-local oldest = tonumber(redis.call("LINDEX", key, 0))
-while oldest and oldest <= now - window do
-  redis.call("LPOP", key)
-  oldest = tonumber(redis.call("LINDEX", key, 0))
+local answer = {}
+for n, key in ipairs(KEYS) do
+  local log = logs[n]
+  if all then
+    for i = 1, count do redis.call("RPUSH", key, now) end
+    if count > 0 then redis.call("PEXPIRE", key, log.window) end
+    log.used = log.used + count
+  end
+  local next = log.passed and 1 or wanted
+  local wait = 0
+  if log.used + next > log.limit then
+    -- so many of the oldest passes have to leave the window
+    local leaving = math.min(log.used, log.used + next - log.limit)
+    wait = log.window
+    if leaving > 0 then wait = tonumber(redis.call("LINDEX", key, leaving - 1)) + log.window - now end
+  end
+  answer[n] = { log.passed and 1 or 0, log.used, wait }
 end
-local used = redis.call("LLEN", key)
-local passed = used < limit
-if passed and ARGV[3] == "1" then
-  redis.call("RPUSH", key, now)
-  redis.call("PEXPIRE", key, window)
-  used = used + 1
-end
-local wait = 0
-if used == 0 and limit <= 0 then
-  wait = window
-elseif used >= limit then
-  wait = redis.call("LINDEX", key, used - limit) + window - now
-end
-return { passed and 1 or 0, used, wait }
+return answer
 `
   }
-).withReturnType<readonly [passed: number, used: number, wait_ms: number]>()
+).withReturnType<ReadonlyArray<readonly [passed: number, used: number, wait_ms: number]>>()
 
 export const layer: Layer.Layer<RateLimitStore, never, Redis.Redis> = Layer.effect(
   RateLimitStore,
@@ -73,12 +89,32 @@ export const layer: Layer.Layer<RateLimitStore, never, Redis.Redis> = Layer.effe
           ? Effect.logInfo("rate limits are shared again")
           : Effect.logWarning("Redis does not answer: rate limits are counted by this process alone")
       })
-    const ask =
-      (counts: boolean, alone: (log: Log) => Effect.Effect<Standing, RateLimitStoreUnavailable>) => (log: Log) =>
-        Effect.matchEffect(run(log, counts), {
-          onFailure: () => Effect.andThen(tell(false), alone(log)),
-          onSuccess: ([passed, used, wait_ms]) => Effect.as(tell(true), { passed: passed === 1, used, wait_ms })
-        })
-    return RateLimitStore.of({ take: ask(true, own.take), peek: ask(false, own.peek) })
+    const ask = (
+      logs: ReadonlyArray<Log>,
+      count: number,
+      alone: Effect.Effect<ReadonlyArray<Standing>, RateLimitStoreUnavailable>
+    ) =>
+      Effect.matchEffect(run(logs, count), {
+        onFailure: () => Effect.andThen(tell(false), alone),
+        onSuccess: (all) =>
+          Effect.as(
+            tell(true),
+            all.map(([passed, used, wait_ms]): Standing => ({ passed: passed === 1, used, wait_ms }))
+          )
+      })
+    const takeAll = (logs: ReadonlyArray<Log>, count = 1) => ask(logs, count, own.takeAll(logs, count))
+    return RateLimitStore.of({
+      takeAll,
+      take: (log) => Effect.map(takeAll([log]), ([standing]) => standing!),
+      peek: (log) =>
+        Effect.map(
+          ask(
+            [log],
+            0,
+            Effect.map(own.peek(log), (standing) => [standing])
+          ),
+          ([standing]) => standing!
+        )
+    })
   })
 )

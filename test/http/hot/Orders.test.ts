@@ -204,7 +204,7 @@ describe("the short way of orders, where token and rate are known at once", () =
         authenticator: { ...authenticator, bearerNow: (token) => (token === "good" ? tokenCaller : undefined) },
         limiter: {
           ...asked.limiter,
-          takeNow: () => {
+          takeAllNow: () => {
             now++
             return standing
           }
