@@ -6,7 +6,7 @@ const secondsOf = (headers: Headers, name: string): number | undefined => {
   return seconds >= 0 ? seconds : undefined
 }
 
-/** One bucket of the gateway. */
+/** Calls that share buckets of the gateway: the headers tell of the tightest one. */
 export class Pace {
   private readonly now: () => number
   /** When the next request may pass. */

@@ -181,6 +181,15 @@ describe("a wallet", () => {
     assert.strictEqual(token, "Bearer TK3")
   })
 
+  it("that is banned does not log in again", async () => {
+    const world = fast()
+    world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken", cause: "banned" }))
+    const exchange = await world.connect({ wallet: seed })
+    assert.strictEqual((await failureOf(exchange.user.me())).details["cause"], "banned")
+    assert.lengthOf(world.asks("/authorize"), 1)
+    assert.lengthOf(world.asks("/user/me"), 1)
+  })
+
   it("whose every token is refused is told so", async () => {
     const world = fast()
     world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" }))
@@ -202,6 +211,49 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [])
     await exchange.order.history()
     assert.deepStrictEqual(world.slept, [7_000])
+  })
+
+  it("Amendment 20: that other calls have met do not hold up a cancel, nor those of cancels the other calls", async () => {
+    const world = fast()
+    const full = (reset: string, body: object) => ({
+      headers: { "ratelimit-remaining": "0", "ratelimit-reset": reset },
+      body
+    })
+    world.answers.set("/order/history", (_, times) => (times === 1 ? full("50", { list: [] }) : { body: { list: [] } }))
+    for (const path of ["/order/cancel", "/order/cancel-all", "/order/cancel-batch", "/order/disconnect-cancel-all"]) {
+      world.answers.set(path, () => ({ body: { list: [] } }))
+    }
+    const exchange = await world.connect({ key: seed })
+    await exchange.order.history()
+    const sub_account_address = order.sub_account_address
+    await exchange.order.cancel({ ...order, order_id })
+    await exchange.order.cancelAll({ sub_account_address })
+    await exchange.order.cancelBatch({ orders: [{ ...order, order_id }] })
+    await exchange.order.setSwitch({ sub_account_address, enabled: true })
+    assert.deepStrictEqual(world.slept, [])
+    world.now_ms += 50_000
+    world.answers.set("/order/cancel", () => full("40", { order_id }))
+    await exchange.order.cancel({ ...order, order_id })
+    await exchange.order.history()
+    assert.deepStrictEqual(world.slept, [])
+    await exchange.order.cancelAll({ sub_account_address })
+    assert.deepStrictEqual(world.slept, [40_000])
+  })
+
+  it("Amendment 19: that reads have met do not hold up a login", async () => {
+    const world = fast()
+    world.answers.set("/authorize", (_, times) => ({
+      body: { ...login, token: `TK${times}`, expires_at_ms: world.gatewayTime() + 600_000 }
+    }))
+    const full = { headers: { "ratelimit-remaining": "0", "ratelimit-reset": "590" }, body: { list: [] } }
+    world.answers.set("/market/tickers", () => full)
+    world.answers.set("/user/me", () => ({ body: {} }))
+    const exchange = await world.connect({ wallet: seed })
+    world.now_ms += 550_000
+    await exchange.market.tickers()
+    await exchange.user.me()
+    assert.lengthOf(world.asks("/authorize"), 2)
+    assert.deepStrictEqual(world.slept, [])
   })
 
   it("that were met are waited out, whatever is asked", async () => {
