@@ -7,6 +7,8 @@ export interface Asked {
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
+  /** Sends the body without its length. */
+  readonly isChunked?: boolean
 }
 
 export type Outcome =
@@ -17,7 +19,11 @@ export type Outcome =
 /** Time an answer may take, in ms. */
 const ANSWER_MS = 60_000
 
-export const ask = (agent: Agent, url: string, { body, headers, method, path }: Asked): Promise<Outcome> =>
+export const ask = (
+  agent: Agent,
+  url: string,
+  { body, headers, isChunked = false, method, path }: Asked
+): Promise<Outcome> =>
   new Promise((resolve) => {
     const lost = (error: Error & { readonly code?: string }) => resolve({ lost: error.code ?? error.message })
     const sent = request(
@@ -30,7 +36,12 @@ export const ask = (agent: Agent, url: string, { body, headers, method, path }: 
           ...headers,
           ...(body === undefined
             ? {}
-            : { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)) })
+            : {
+                "content-type": "application/json",
+                ...(isChunked
+                  ? { "transfer-encoding": "chunked" }
+                  : { "content-length": String(Buffer.byteLength(body)) })
+              })
         }
       },
       (response) => {

@@ -63,6 +63,8 @@ const startRedis = async () => {
 /** Starts a fleet; `drain_ms`: over which a gateway that stops closes its sockets. `say` is told what gateways warn of. */
 export const start = async (options: {
   readonly drain_ms: number
+  /** More settings of the gateways. */
+  readonly env?: Readonly<Record<string, string>>
   readonly say: (line: string) => void
 }): Promise<Fleet> => {
   const folder = mkdtempSync(join(tmpdir(), "fleet-"))
@@ -88,7 +90,10 @@ export const start = async (options: {
       kept(PostgresServer.start(), (postgres) => postgres.remove()),
       kept(startRedis(), (redis) => redis.remove()),
       kept(NatsServer.start(), (nats) => nats.kill()),
-      kept(startBackend({ dataDir: backendDir, port: backendPort, env: backendEnv }), ({ kill }) => kill())
+      kept(
+        startBackend({ dataDir: backendDir, port: backendPort, env: backendEnv, ready_ms: PATIENCE_MS }),
+        ({ kill }) => kill()
+      )
     ])
     const shared = {
       BACKEND: "grpc",
@@ -113,7 +118,8 @@ export const start = async (options: {
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       DRAIN_MS: String(options.drain_ms),
-      LOG_LEVEL: "warn"
+      LOG_LEVEL: "warn",
+      ...options.env
     }
     const places = await Promise.all(
       Array.from({ length: GATEWAYS }, async (_, i) => {

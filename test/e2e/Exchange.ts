@@ -23,6 +23,8 @@ import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
 import type { FeedLines } from "../../src/services/FeedLines.ts"
 import * as Meter from "../../src/services/Meter.ts"
+import type { NonceStore } from "../../src/services/NonceStore.ts"
+import type { Signatures } from "../../src/services/Signatures.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
@@ -96,6 +98,8 @@ export const startExchange = async (
     readonly env?: Record<string, string>
     readonly clock?: Layer.Layer<never>
     readonly dataDir?: string
+    /** Puts doubles around two of its ports, whose waits a test stops. */
+    readonly around?: Layer.Layer<NonceStore | Signatures, never, NonceStore | Signatures>
     /** `false`: answer as soon as it listens. */
     readonly awaitReady?: false
   } = {}
@@ -120,6 +124,7 @@ export const startExchange = async (
     Layer.unwrap(
       Effect.map(settings, (settings) =>
         Gateway.layer(settings).pipe(
+          Layer.provide(options.around ?? (Layer.empty as never)),
           Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
           Layer.provide(Otlp.layer(settings))
         )
