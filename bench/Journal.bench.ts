@@ -80,6 +80,7 @@ const openJournal = (directory: string): Journal =>
     epoch: "bench",
     rules: "bench",
     config: "{}",
+    ids_key: "0001020304050607",
     created_at_ms: 0
   }))
 

@@ -35,12 +35,14 @@ const fill = (): void => {
     simMaker: false,
     indexSource: "manual" as const,
     faucetDailyLimit: "100000",
+    openOrdersMax: 1_000_000,
     poolBaseEquity: "1000000"
   }
   const journal = Journal.open(path, () => ({
     epoch: "restart",
     rules: machine.rules,
     config: JSON.stringify(config),
+    ids_key: "0001020304050607",
     created_at_ms: START
   }))
   const { state, openLinks } = recover(machine, journal, { limits: defaultLimits, warn: say })

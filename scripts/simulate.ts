@@ -41,7 +41,7 @@ const serve = (): void => {
 const coordinate = async (seeds: number, commands: number, first: number): Promise<void> => {
   const began = performance.now()
   const running = new Set<number>()
-  const sums = { failures: 0, crashes: 0, fills: 0, deleveraged: 0, marked: 0, entries: 0 }
+  const sums = { failures: 0, crashes: 0, fills: 0, deleveraged: 0, marked: 0, fired: 0, late: 0, entries: 0 }
   let next = first
   let done = 0
   const say = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -67,6 +67,8 @@ const coordinate = async (seeds: number, commands: number, first: number): Promi
     sums.fills += outcome.fills
     sums.deleveraged += outcome.deleveraged
     sums.marked += outcome.marked
+    sums.fired += outcome.fired
+    sums.late += outcome.late
     sums.entries += outcome.entries
   }
   const work = (): Promise<void> =>

@@ -1,7 +1,7 @@
 /** Order entry beyond plain limit orders: what is refused, what is rejected, what is amended. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
-import type { Command } from "../../src/proto/gateway/v1/sequencer.ts"
+import { type Command, OrderCause } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
   CancelType,
   OrderFilter,
@@ -14,6 +14,7 @@ import {
 import { type Case, expectEqual } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { changesOf, executionsOf, expectStatuses, lastOf, limit, type Limit, nameOf, place } from "../Orders.ts"
+import { pick } from "../Record.ts"
 import { type Trader, World } from "../World.ts"
 
 const { SIDE_BUY, SIDE_SELL } = Side
@@ -155,7 +156,7 @@ const selfTrade: Case = {
   })
 }
 
-const amendOf = (symbol: string, order_id: string, qty: string, expected_version = 0) =>
+const amendOf = (symbol: string, order_id: string, qty: string | undefined, expected_version = 0) =>
   ({
     $case: "amend_order",
     value: {
@@ -201,6 +202,49 @@ const amend: Case = {
   })
 }
 
+const amendRefused: Case = {
+  name: "amend-refused",
+  level: "full",
+  clause: "2.3 row 18, contract amendment 6",
+  claim:
+    "an amend that its turn refuses leaves the order as it is; its event says why, and the acknowledgement no other",
+  run: Effect.gen(function* () {
+    const { done, rules, symbol, trader } = yield* World
+    const [seller, buyer] = [yield* trader, yield* trader]
+    yield* place(seller, { side: SIDE_SELL, lots: 1, ticks: 1 })
+    const resting = yield* place(buyer, { side: SIDE_BUY, lots: 1, ticks: -1, more: { post_only: true } })
+    const amend = amendOf(symbol, resting.order_id, undefined)
+    const { ack, events } = yield* done(buyer, { ...amend, value: { ...amend.value, price: rules.price(1) } })
+    const [change, ...more] = pick(events, "order_changed").filter(({ order }) => order?.order_id === resting.order_id)
+    yield* expectEqual(
+      "the event (cause, status, price, version, reject_reason) and more of the order",
+      [
+        change?.cause,
+        change?.order?.order_status,
+        change?.order?.price,
+        change?.order?.version,
+        change?.order?.reject_reason,
+        more.length
+      ],
+      [
+        OrderCause.ORDER_CAUSE_AMEND_REFUSED,
+        ORDER_STATUS_NEW,
+        rules.price(-1),
+        1,
+        RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY,
+        0
+      ]
+    )
+    // absent where the backend acknowledges before the turn
+    if (ack.refusal === undefined) return
+    yield* expectEqual(
+      "the refusal of the acknowledgement (code, reason)",
+      [ack.refusal.code, ack.refusal.reason],
+      [status.FAILED_PRECONDITION, "PostOnlyWouldTake"]
+    )
+  })
+}
+
 const cancelAll: Case = {
   name: "cancel-all",
   level: "full",
@@ -232,4 +276,13 @@ const cancelAll: Case = {
   })
 }
 
-export const cases: ReadonlyArray<Case> = [rules, rejections, wholeOrNothing, market, selfTrade, amend, cancelAll]
+export const cases: ReadonlyArray<Case> = [
+  rules,
+  rejections,
+  wholeOrNothing,
+  market,
+  selfTrade,
+  amend,
+  amendRefused,
+  cancelAll
+]

@@ -68,6 +68,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "A number lies beyond a limit: of the market, of the account, or of the parameter.",
     "Stay within `min` and `max` of the answer."
   ),
+  InvalidQty: because(
+    "An amend asks for no more than is filled (`cum_exec_qty`), or for a quantity of an order that closes the whole position.",
+    "Ask for more than is filled; cancel the order to keep what is filled."
+  ),
   InvalidCursor: because(
     "The cursor is altered, of another query, or of another user.",
     "Repeat the query that gave it, with nothing changed but the cursor; or begin without one."
@@ -212,6 +216,14 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "Change its description, or cancel it and make another one; once prizes are granted it stays as it is."
   ),
   AlreadyClaimed: because("The reward is paid.", "Nothing."),
+  PostOnlyWouldTake: because(
+    "An amend moves a post-only order to a price at which it would trade at once. The order stays where it is.",
+    "Take a price farther from the other side, or cancel the order and place one that may take."
+  ),
+  TriggerAlreadyMet: because(
+    "An amend moves a trigger to a price that the reference has reached or passed. The order keeps its trigger.",
+    "Take a price on the other side of the reference, or cancel the order and place one without a trigger."
+  ),
   NotEmpty: because("A sub-account with money, or the first one, cannot be deleted.", "Transfer the balance away."),
   DuplicateRequestId: because(
     "This `transfer_id` or `withdrawal_id` was used with other content.",

@@ -32,7 +32,7 @@ export const rejects: Readonly<Record<RejectReason, Cure | undefined>> = {
     "See `/market/risk-limit`; close or cancel something."
   ),
   EcReachMaxOrderNum: because(
-    "Too many orders are open: of the sub-account in the market (`max_open_orders`, `max_conditional_orders`), or of the exchange.",
+    "Too many orders are open: of the sub-account in the market (`max_open_orders`, `max_conditional_orders`), or of the exchange (`OPEN_ORDERS_MAX`), of which one user has at most 1 % while more than 80 % are taken.",
     "Cancel some."
   ),
   EcInsufficientBalance: because(
@@ -46,8 +46,8 @@ export const rejects: Readonly<Record<RejectReason, Cure | undefined>> = {
     "Close what you have; see `status` of the instrument."
   ),
   EcTriggerAlreadyMet: because(
-    "The reference price was at or beyond the trigger already.",
-    "Send it without a trigger."
+    "The reference price was at or beyond the trigger already; or, of a Market order, at or beyond that of an attached exit, which `reject_message` names.",
+    "Send it without a trigger; set exits on their own sides of the reference."
   ),
   EcInvalidQty: because(
     "An amend asked for no more than is filled, or for a quantity of an order that closes a whole position.",

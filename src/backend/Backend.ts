@@ -138,12 +138,12 @@ export const hostOf = ({ host, secret }: Settings): string => (secret === undefi
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
 ): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
-  const { simMaker, indexSource, faucetDailyLimit, poolBaseEquity, secret } = settings
+  const { simMaker, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity, secret } = settings
   const markets = yield* marketsOf(settings.marketsFile)
   return yield* Serve.serve({
     machine,
     reads,
-    config: { markets, simMaker, indexSource, faucetDailyLimit, poolBaseEquity },
+    config: { markets, simMaker, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity },
     directory: settings.dataDir,
     host: hostOf(settings),
     port: settings.port,

@@ -28,6 +28,7 @@ import * as Amend from "./sequencer/Amend.ts"
 import * as Cancel from "./sequencer/Cancel.ts"
 import * as Course from "./sequencer/Course.ts"
 import * as Place from "./sequencer/Place.ts"
+import * as TradingStop from "./sequencer/TradingStop.ts"
 import type { MarketState, State } from "./State.ts"
 import { acknowledge, begin, Code, emit, hasEvents, invalid, refuse, type Turn } from "./Turn.ts"
 
@@ -35,7 +36,7 @@ export { type EngineConfig, initial, type State } from "./State.ts"
 export { hash } from "./StateHash.ts"
 
 /** Name of these rules. A journal written under others is not replayed. */
-export const RULES = "gateway-engine-4"
+export const RULES = "gateway-engine-5"
 
 /** One entry of the log. */
 export interface Input {
@@ -132,7 +133,7 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
     case "cancel_all":
       return Cancel.cancelAll(turn, command, asked.value)
     case "set_trading_stop":
-      return Exits.setTradingStop(turn, command, asked.value)
+      return TradingStop.setTradingStop(turn, command, asked.value)
     case "set_leverage":
       return Positions.setLeverage(turn, command, asked.value)
     case "set_margin_mode":
@@ -209,9 +210,10 @@ const finish = (turn: Turn): void => {
   assertConserved(state, turn.markets)
 }
 
-/** Fires the orders whose triggers the step before has met, each in a step of its own. */
+/** Fires the orders whose triggers the steps of an input have met, each in a step of its own. */
 const fireAll = (state: State, at: number, events: Array<Event>, silent: boolean | undefined): void => {
   while (true) {
+    Queues.decideMet(state)
     const order = Queues.nextMet(state)
     if (order === undefined) return
     const turn = begin(state, at, undefined, silent)

@@ -98,19 +98,15 @@ export const instruments = (state: State): Array<Instrument> => state.markets.ma
 
 /** All sub-accounts, or a user's, in the order they were opened; without deleted ones. */
 export const subAccounts = (state: State, userId?: string): Array<SubAccount> =>
-  (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? []))
-    .filter((account) => !account.deleted)
-    .map(Records.subAccount)
+  (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? [])).map(Records.subAccount)
 
 const openHoldings = (account: Account) =>
   account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
 
-const living = (account: Account | undefined): account is Account => account !== undefined && !account.deleted
-
 /** Balances and open positions of a sub-account. */
 export const account = (state: State, address: string): GetAccountResponse | undefined => {
   const found = state.accountOf.get(address)
-  if (!living(found)) return undefined
+  if (found === undefined) return undefined
   const totals = Accounts.totalsOf(found)
   return {
     balances: [Records.balance(found, totals)],
@@ -124,7 +120,7 @@ const accountsOf = (
   filter: { user_id?: string | undefined; sub_account_address?: string | undefined }
 ) => {
   const { user_id, sub_account_address } = filter
-  const all = (user_id ? (state.users.get(user_id)?.accounts ?? []) : state.accounts).filter(living)
+  const all = user_id ? (state.users.get(user_id)?.accounts ?? []) : state.accounts
   return sub_account_address === undefined ? all : all.filter(({ address }) => address === sub_account_address)
 }
 
@@ -300,7 +296,7 @@ export const previewMargin = (
 ): PreviewMarginResponse | undefined => {
   const found = state.accountOf.get(address)
   const market = state.marketOf.get(symbol)
-  if (!living(found) || market === undefined) return undefined
+  if (found === undefined || market === undefined) return undefined
   const holding = flatOr(found, market)
   const asked = { ...holding, leverage, figures: undefined }
   const before = Accounts.figuresOf(holding)

@@ -16,6 +16,7 @@ import {
   type Values,
   withDefault
 } from "../domain/Setting.ts"
+import { OPEN_ORDERS_MAX } from "./sequencer/OpenOrders.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
@@ -25,6 +26,9 @@ const amount = (name: string): Config.Config<string> =>
 
 /** A snapshot holds as many, so a start would have no fewer. */
 const EVENTS_KEPT_MIN = 10_000
+
+/** While they are scarce, a user's share of these is still enough to quote four markets. */
+const OPEN_ORDERS_MIN = 10_000
 
 export const table = {
   dataDir: withDefault("DATA_DIR", Config.String, "./data", "journal of the backend, in `backend/`"),
@@ -59,6 +63,12 @@ export const table = {
     integer(EVENTS_KEPT_MIN),
     500_000,
     "newest events that it keeps in memory, some 450 bytes each and 512 MiB at most: a gateway that has missed no more goes on without a snapshot"
+  ),
+  openOrdersMax: withDefault(
+    "OPEN_ORDERS_MAX",
+    integer(OPEN_ORDERS_MIN, OPEN_ORDERS_MAX),
+    OPEN_ORDERS_MAX,
+    "open orders of all users together; while more than 80 % are open, one user may hold at most 1 % of them. A journal keeps the value that it was made with"
   ),
   poolBaseEquity: withDefault("POOL_BASE_EQUITY", amount, "1000000", "seed of each insurance pool"),
   secret: optional("BACKEND_SECRET", redacted, "bearer secret that every call must show"),

@@ -38,6 +38,8 @@ export interface EngineConfig {
   /** USDC a UTC day and user */
   readonly faucetDailyLimit: string
   readonly poolBaseEquity: string
+  /** open orders of all users together, at most {@link OpenOrders.OPEN_ORDERS_MAX} */
+  readonly openOrdersMax: number
   /** identity of the event numbering; also the seed of ids */
   readonly epoch: string
 }
@@ -202,7 +204,7 @@ export interface Account {
   readonly subIndex: number
   readonly createdMs: number
   frozen: boolean
-  /** for ever; its index is not used again */
+  /** for ever: the state holds it no longer, and its index is not used again */
   deleted: boolean
   wallet: Decimal.Scaled
   updatedMs: number
@@ -212,6 +214,7 @@ export interface Account {
 
 export interface User {
   readonly id: string
+  /** those that are not deleted; the first never is */
   readonly accounts: Array<Account>
   nextIndex: number
   /** what the faucet gave on this UTC day */
@@ -240,6 +243,7 @@ export interface State {
   readonly telling: Watch.Watch
   readonly markets: ReadonlyArray<MarketState>
   readonly marketOf: Map<string, MarketState>
+  /** sub-accounts that are not deleted, in the order they were opened */
   readonly accounts: Array<Account>
   readonly accountOf: Map<string, Account>
   readonly users: Map<string, User>
@@ -247,6 +251,8 @@ export interface State {
   readonly orders: OpenOrders.OpenOrders
   /** open GTT orders, the next to end last; derived from the orders */
   readonly expiries: Array<Order>
+  /** orders whose trigger is met, the next to fire last; all fire before the next input */
+  readonly met: Array<Order>
   /** two generations of closed orders, packed; the older is dropped as a whole */
   closed: Map<number, number>
   closedBefore: Map<number, number>
@@ -260,6 +266,8 @@ export interface State {
   second: number
   seq: number
   step: number
+  /** sub-accounts that were ever opened */
+  accountNumber: number
   orderNumber: number
   fillNumber: number
   depositNumber: number
@@ -408,6 +416,7 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
     users: new Map(),
     orders: OpenOrders.make(),
     expiries: [],
+    met: [],
     closed: new Map(),
     closedBefore: new Map(),
     pools: markets.map((market) => poolOf(market, Decimal.parse(config.poolBaseEquity))),
@@ -422,6 +431,7 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
     second: -1,
     seq: 0,
     step: 0,
+    accountNumber: 0,
     orderNumber: 0,
     fillNumber: 0,
     depositNumber: 0,

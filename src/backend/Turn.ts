@@ -4,7 +4,7 @@
  * A handler checks first and changes afterwards, so that a refusal leaves no trace. Events carry their seq from the moment
  * they are made.
  */
-import type { Command, CommandAck, CommandResult, Event } from "../proto/gateway/v1/sequencer.ts"
+import type { Command, CommandAck, CommandResult, CommandStatus, Event } from "../proto/gateway/v1/sequencer.ts"
 import type { OrderRef, Trade } from "../proto/gateway/v1/types.ts"
 import type { Violation } from "../domain/OrderRules.ts"
 import type { Order } from "./sequencer/Order.ts"
@@ -29,7 +29,9 @@ export interface Turn {
   readonly sampled: Array<MarketState>
   /** holdings whose reduce-only orders may exceed the position */
   readonly holdings: Set<Holding>
-  /** orders whose fills want exits, and holdings whose exits changed */
+  /** holdings whose position was closed or changed its side */
+  readonly ended: Set<Holding>
+  /** orders whose fills opened something that exits guard, and holdings whose exits changed */
   readonly attach: Set<Order>
   readonly exits: Set<Holding>
   /** accounts whose margins moved without a fill, with the order that did it where it is one */
@@ -50,6 +52,7 @@ export const begin = (state: State, at: number, command: Command | undefined, si
   moved: new Set(),
   sampled: [],
   holdings: new Set(),
+  ended: new Set(),
   attach: new Set(),
   exits: new Set(),
   margins: new Map(),
@@ -122,7 +125,11 @@ export const acknowledge = (
   turn: Turn,
   command: Command,
   orders: Array<OrderRef>,
-  more?: { readonly version?: number; readonly result?: NonNullable<CommandAck["result"]> }
+  more?: {
+    readonly version?: number
+    readonly refusal?: CommandStatus
+    readonly result?: NonNullable<CommandAck["result"]>
+  }
 ): CommandResult => ({
   outcome: {
     $case: "ack",
@@ -133,6 +140,7 @@ export const acknowledge = (
       orders,
       duplicate: false,
       version: more?.version,
+      refusal: more?.refusal,
       result: more?.result
     }
   }

@@ -104,7 +104,11 @@ const LINK = /^[A-Za-z0-9_-]{1,36}$/u
 const notDecimal = (field: string, text: string): Violation =>
   TOO_LONG.test(text)
     ? { reason: "TooManyDecimals", field, message: `${field} has more than 18 decimal places` }
-    : { reason: "InvalidDecimal", field, message: `${field} is not a decimal string` }
+    : {
+        reason: "InvalidDecimal",
+        field,
+        message: text.startsWith("-") ? `${field} must not be negative` : `${field} is not a decimal string`
+      }
 
 /** Whether a text is a client's order id: 1 to 36 of letters, digits, `_` and `-`. */
 export const isOrderLinkId = (text: string): boolean => LINK.test(text)

@@ -36,6 +36,7 @@ const catalogue = {
   NotMultipleOfStep: ["BAD_REQUEST", "the quantity is not a multiple of the market's qty_step"],
   NotMultipleOfTick: ["BAD_REQUEST", "the price is not a multiple of the market's tick_size"],
   OutOfRange: ["BAD_REQUEST", "the value is out of range"],
+  InvalidQty: ["BAD_REQUEST", "the order's quantity cannot be amended to this"],
   InvalidCursor: ["BAD_REQUEST", "the cursor does not belong to this query"],
   InvalidSignature: ["UNAUTHORIZED", "the signature does not match"],
   InvalidPublicKey: ["UNAUTHORIZED", "the public key is not a valid Ed25519 key"],
@@ -71,6 +72,8 @@ const catalogue = {
   OrderAlreadyClosed: ["CONFLICT", "the order is closed already"],
   OrderVersionMismatch: ["CONFLICT", "the order has another version; read it again"],
   DuplicateOrderLinkId: ["CONFLICT", "this order_link_id was used before"],
+  PostOnlyWouldTake: ["CONFLICT", "the post-only order would take liquidity at this price"],
+  TriggerAlreadyMet: ["CONFLICT", "the reference price has reached this trigger already"],
   PositionExists: ["CONFLICT", "close the position first"],
   OpenOrdersExist: ["CONFLICT", "cancel the open orders first"],
   // never said by the embedded backend, which liquidates within one turn; one behind the boundary may take its time

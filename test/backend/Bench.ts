@@ -74,6 +74,7 @@ export const config = (overrides: Partial<Engine.EngineConfig> = {}): Engine.Eng
   simMaker: false,
   indexSource: "manual",
   faucetDailyLimit: "100000",
+  openOrdersMax: 1_000_000,
   poolBaseEquity: "1000000",
   epoch: "test",
   ...overrides

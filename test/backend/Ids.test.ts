@@ -63,7 +63,7 @@ describe("an order's slot", () => {
     bench.open(alice, "100000")
     const crowded: { orders: OpenOrders.OpenOrders } = bench.state
     const { orders } = crowded
-    crowded.orders = { ...orders, size: () => OpenOrders.OPEN_ORDERS_MAX + 1 }
+    crowded.orders = { ...orders, size: () => bench.state.config.openOrdersMax + 1 }
     const place = (trigger?: string) => {
       const step = bench.place(alice, { side: BUY, qty: "0.01", price: "50000", ...(trigger ? { trigger } : {}) })
       return ordersOf(step).map(({ order_status, reject_reason }) => [order_status, reject_reason])

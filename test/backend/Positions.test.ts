@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../src/backend/Engine.ts"
+import * as Snapshot from "../../src/backend/Snapshot.ts"
 import * as Reads from "../../src/backend/Reads.ts"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import { BalanceReason, MarginMode, type Side, TransferStatus } from "../../src/proto/gateway/v1/types.ts"
@@ -290,6 +291,32 @@ describe("deleting a sub-account", () => {
     assert.strictEqual(statusOf(create(1)).reason, "InvalidField")
     const next = ackOf(create()).result!
     assert.isTrue(next.$case === "sub_account" && next.value.index === 2)
+    replays(bench)
+  })
+  it("leaves nothing in memory, and no other takes its index or its order_link_ids", () => {
+    const bench = new Bench()
+    const [alice, bob] = [trader("alice"), trader("bob")]
+    bench.open(alice, "1000")
+    bench.open(bob, "1000")
+    const { state } = bench
+    const spent = new Set<string>()
+    const sizes = () => [state.accounts.length, state.accountOf.size, state.users.get(alice.user_id)!.accounts.length]
+    const [before, bytes] = [sizes(), Snapshot.dump(state).length]
+    for (let index = 1; index <= 100; index++) {
+      const one = trader("alice", index)
+      bench.open(one, undefined, index)
+      bench.place(one, { side: BUY, qty: "0.001", price: "50000", link: "l" })
+      assert.strictEqual(ackOf(bench.send(one, { $case: "delete_sub_account", value: {} })).orders.length, 0)
+      spent.add(one.address)
+    }
+    assert.strictEqual(spent.size, 100)
+    assert.deepStrictEqual(sizes(), before)
+    // the statuses of its closed orders are kept apart, and bounded
+    assert.isBelow(Snapshot.dump(state).length - bytes, 1000)
+    const again = bench.send(alice, { $case: "create_sub_account", value: { root_address: alice.root, index: 50 } })
+    assert.deepInclude(statusOf(again), { reason: "InvalidField", message: "the sub-account was deleted" })
+    bench.open(trader("alice", 101), undefined, 101)
+    assert.strictEqual(new Set(state.accounts.map(({ index }) => index)).size, 3)
     replays(bench)
   })
 })

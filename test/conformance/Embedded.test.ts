@@ -2,6 +2,7 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cases } from "../../conformance/Suite.ts"
 import {
+  type CommandAck,
   type CommandResult,
   type Event,
   OrderCause,
@@ -23,7 +24,7 @@ const events =
   (frame: StreamEventsResponse): ReadonlyArray<StreamEventsResponse> => [{ ...frame, events: frame.events.map(change) }]
 /** Changes the acknowledgements. */
 const acks =
-  (change: (ack: { seq: number; duplicate: boolean }) => { seq?: number; duplicate?: boolean }) =>
+  (change: (ack: CommandAck) => Partial<CommandAck>) =>
   ({ results }: SubmitStreamResponse): ReadonlyArray<SubmitStreamResponse> => [
     {
       results: results.map(({ outcome }) => ({
@@ -107,6 +108,27 @@ const lies: Readonly<Record<string, Told>> = {
     lie: { answer: acks(({ seq }) => ({ seq: seq - 1 })) },
     cases: ["ack"],
     message: /^the seq of the ack: expected \d+, got \d+$/u
+  },
+  "refuses an amend for another reason than its event tells": {
+    lie: {
+      answer: acks(({ refusal }) => (refusal === undefined ? {} : { refusal: { ...refusal, reason: "InvalidQty" } }))
+    },
+    cases: ["amend-refused"],
+    message: /^the refusal of the acknowledgement \(code, reason\): expected .*PostOnlyWouldTake.*, got .*InvalidQty/u
+  },
+  "amends what its event says it refused": {
+    lie: {
+      frame: events((event) =>
+        event.event?.$case === "order_changed" && event.event.value.cause === OrderCause.ORDER_CAUSE_AMEND_REFUSED
+          ? {
+              ...event,
+              event: { ...event.event, value: { ...event.event.value, cause: OrderCause.ORDER_CAUSE_AMENDED } }
+            }
+          : event
+      )
+    },
+    cases: ["amend-refused"],
+    message: /^the event \(cause, status, price, version, reject_reason\) and more of the order: expected /u
   },
   "does not know a command again": {
     lie: { answer: acks(() => ({ duplicate: false })) },

@@ -172,6 +172,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
         indexSource: "manual",
         simMaker: false,
         eventsKept: 500_000,
+        openOrdersMax: 1_000_000,
         poolBaseEquity: "1000000",
         secret: Redacted.make(SECRET),
         tlsCa: undefined,

@@ -45,6 +45,7 @@ describe("Amendment 25: a gateway whose backend takes no orders", { timeout: 60_
           simMaker: false,
           indexSource: "simulated",
           faucetDailyLimit: "100000",
+          openOrdersMax: 1_000_000,
           poolBaseEquity: "1000000"
         },
         directory,

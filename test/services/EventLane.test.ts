@@ -38,6 +38,7 @@ const backend = (dataDir: string) =>
     indexSource: "simulated",
     simMaker: true,
     eventsKept: 500_000,
+    openOrdersMax: 1_000_000,
     poolBaseEquity: "1000000",
     secret,
     tlsCa: undefined,

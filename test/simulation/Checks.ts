@@ -8,6 +8,7 @@ import { maintenanceMargin } from "../../src/domain/Margin.ts"
 import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
 import { type Holding, units } from "../../src/backend/State.ts"
 import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
+import { Exits } from "./Exits.ts"
 import { Deleveraging } from "./Deleveraging.ts"
 import { ceilDiv, ensure, ONE, scaled } from "./Exact.ts"
 import { MarkEvents } from "./MarkEvents.ts"
@@ -76,6 +77,7 @@ export class Checks {
   private readonly positions = new Map<string, bigint>()
   private deleveraging = new Deleveraging()
   private markEvents = new MarkEvents()
+  private exits = new Exits()
   private seq = 0
 
   /** Fills of deleveraging. */
@@ -88,6 +90,14 @@ export class Checks {
     return this.markEvents.count
   }
 
+  /** Triggers that were met and fired, and those of them whose reference had moved back by then. */
+  get fired(): number {
+    return this.exits.fired
+  }
+  get late(): number {
+    return this.exits.late
+  }
+
   /** The same knowledge, to go on from on its own. */
   copy(): Checks {
     const other = new Checks()
@@ -98,10 +108,12 @@ export class Checks {
     for (const [key, qty] of this.positions) other.positions.set(key, qty)
     other.deleveraging = this.deleveraging.copy()
     other.markEvents = this.markEvents.copy()
+    other.exits = this.exits.copy()
     return other
   }
 
   step(state: State, { events }: Step): void {
+    this.exits.begin(state)
     // an input makes a step of its own and one more for each trigger that it met
     for (let start = 0; start < events.length;) {
       const { step } = events[start]!
@@ -111,8 +123,10 @@ export class Checks {
       this.one(one)
       this.deleveraging.step(one, scaled(state.config.markets[0]!.qty_step))
       this.markEvents.step(one)
+      this.exits.step(one)
       start = end
     }
+    this.exits.end()
     if (events.length === 0) return
     this.recount(state)
     this.standing(state)

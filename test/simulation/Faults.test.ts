@@ -144,6 +144,45 @@ describe("a planted fault is found:", () => {
     assert.match(foundInSource({ module: "/referee/Telling.ts", right, wrong }, FEW), said)
   })
 
+  it.each([
+    ["the trigger accepted last", "/sequencer/Queues.ts", "state.met.at(-1)", "state.met.at(0)", /fired before/],
+    [
+      "no trigger whose price has gone back",
+      "/Engine.ts",
+      "if (order === undefined) return",
+      "if (order === undefined || !Queues.isMet(order.holding.market, order.trigger!)) return",
+      /was met and did not fire/
+    ]
+  ])("firing %s", { timeout: 120_000 }, (_, module, right, wrong, said) => {
+    assert.match(foundInSource({ module, right, wrong }), said)
+  })
+
+  it.each([
+    [
+      "what only reduces",
+      "/sequencer/Matching.ts",
+      "lots - Number(settlement.closedSize)",
+      "lots",
+      /guard \d+e-18, it has opened/
+    ],
+    [
+      "a whole position at its size of before",
+      "/sequencer/Exits.ts",
+      "exit.lots !== sizeOf(holding)",
+      "exit.lots === 0",
+      /exit .* has size .*, its position/
+    ],
+    [
+      "a position that is gone",
+      "/sequencer/Matching.ts",
+      "Math.sign(holding.lots) !== Math.sign(before)",
+      "false",
+      /has outlived its position/
+    ]
+  ])("exits that guard %s", { timeout: 120_000 }, (_, module, right, wrong, said) => {
+    assert.match(foundInSource({ module, right, wrong }), said)
+  })
+
   it("money made from nothing", async () => {
     const message = await found({
       machine: (engine) => ({

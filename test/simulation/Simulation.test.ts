@@ -6,19 +6,23 @@ const COMMANDS = 150
 
 describe("a simulated exchange on a machine that dies", () => {
   it(`loses, invents and repeats nothing (${SEEDS} seeds of ${COMMANDS} commands)`, { timeout: 120_000 }, async () => {
-    let [crashes, fills, deleveraged, marked, entries] = [0, 0, 0, 0, 0]
+    let [crashes, fills, deleveraged, marked, fired, late, entries] = [0, 0, 0, 0, 0, 0, 0]
     for (let seed = 1; seed <= SEEDS; seed++) {
       const outcome = await simulate({ seed, commands: COMMANDS })
       crashes += outcome.crashes
       fills += outcome.fills
       deleveraged += outcome.deleveraged
       marked += outcome.marked
+      fired += outcome.fired
+      late += outcome.late
       entries += outcome.entries
     }
     assert.isAbove(crashes, SEEDS)
     assert.isAbove(fills, 10 * SEEDS)
     assert.isAbove(deleveraged, 0)
     assert.isAbove(marked, SEEDS)
+    assert.isAbove(fired, SEEDS)
+    assert.isAbove(late, 0, "no trigger was met and left before it fired")
     assert.isAbove(entries, 50 * SEEDS)
   })
 

@@ -39,6 +39,9 @@ export interface Outcome {
   readonly deleveraged: number
   /** positions told for their mark alone */
   readonly marked: number
+  /** triggers that fired, and those of them whose reference had moved back by then */
+  readonly fired: number
+  readonly late: number
   readonly entries: number
   readonly state_hash: string
 }
@@ -86,10 +89,17 @@ class Simulation {
       simMaker: next() < 0.3,
       indexSource: next() < 0.5 ? "manual" : "simulated",
       faucetDailyLimit: "100000",
+      openOrdersMax: 1_000_000,
       poolBaseEquity: next() < 0.5 ? "1000000" : "50"
     }
     this.disk = new Disk({
-      origin: { epoch: "simulated", rules: this.machine.rules, config: JSON.stringify(config), created_at_ms: START },
+      origin: {
+        epoch: "simulated",
+        rules: this.machine.rules,
+        config: JSON.stringify(config),
+        ids_key: "0001020304050607",
+        created_at_ms: START
+      },
       torn: () => next() < 0.5,
       keep: faults.keep === undefined ? undefined : (entries) => faults.keep!(entries, dice),
       forgets: faults.forgets === undefined ? undefined : (id) => faults.forgets!(id, dice)
@@ -118,8 +128,8 @@ class Simulation {
     const state_hash = this.restarted()
     this.checks.end(this.state)
     const { entries } = this.disk.durable
-    const { deleveraged, fills, marked } = this.checks
-    return { crashes: this.crashes, fills, deleveraged, marked, entries: entries.length, state_hash }
+    const { deleveraged, fills, fired, late, marked } = this.checks
+    return { crashes: this.crashes, fills, deleveraged, marked, fired, late, entries: entries.length, state_hash }
   }
 
   /** New commands, repetitions of what was not answered and of what was, in any order. */

@@ -10,6 +10,9 @@ import {
   Side,
   SmpType,
   TimeInForce,
+  type Tpsl,
+  type TpslLeg,
+  TpslMode,
   TriggerBy,
   TriggerDirection
 } from "../../src/proto/gateway/v1/types.ts"
@@ -124,7 +127,7 @@ export class Users {
           order,
           price: next() < 0.6 ? this.quote(50) : undefined,
           qty: next() < 0.6 ? this.size(user) : undefined,
-          tpsl: undefined,
+          tpsl: next() < 0.1 ? this.exits(next() < 0.5 ? Side.SIDE_BUY : Side.SIDE_SELL, 200) : undefined,
           expected_version: next() < 0.1 ? 1 : 0
         }
       })
@@ -144,6 +147,7 @@ export class Users {
         }
       })
     if (kind < 0.94) return this.command(user, this.risky())
+    if (kind < 0.96) return this.command(user, this.stop(user))
     // the index walks, and every now and then it falls or jumps
     const { jumps, width } = this.index
     this.price *= next() < jumps ? 1 + (next() - 0.5) * width : 0.999 + next() * 0.002
@@ -193,6 +197,38 @@ export class Users {
     }
   }
 
+  /** Exits that lie on their sides of a price, most of the time; now and then the price has left them already. */
+  private exits(side: Side, far: number): Tpsl {
+    const { next } = this
+    const leg = (above: boolean): TpslLeg | undefined =>
+      next() < 0.2
+        ? undefined
+        : {
+            trigger_by: pick(next, [
+              TriggerBy.TRIGGER_BY_LAST_PRICE,
+              TriggerBy.TRIGGER_BY_MARK_PRICE,
+              TriggerBy.TRIGGER_BY_INDEX_PRICE
+            ]),
+            trigger_price: (Math.round((this.price + (above ? 1 : -1) * (20 + next() * far)) / GRID) * GRID).toFixed(1)
+          }
+    return {
+      mode: pick(next, [TpslMode.TPSL_MODE_FULL, TpslMode.TPSL_MODE_PARTIAL]),
+      take_profit: leg(side === Side.SIDE_BUY),
+      stop_loss: leg(side !== Side.SIDE_BUY)
+    }
+  }
+
+  /** Exits for a position, if there is one. */
+  private stop(user: User): NonNullable<Command["command"]> {
+    const { next } = this
+    const part = next() < 0.5 ? this.size(user) : undefined
+    const tpsl = this.exits(next() < 0.5 ? Side.SIDE_BUY : Side.SIDE_SELL, 300)
+    return {
+      $case: "set_trading_stop",
+      value: { symbol: BTC, tpsl, take_profit_size: part, stop_loss_size: part }
+    }
+  }
+
   private quote(spread: number): string {
     // on a coarse grid, so that orders meet at a price
     return (Math.round((this.price + (this.next() - 0.5) * 2 * spread) / GRID) * GRID).toFixed(1)
@@ -213,19 +249,20 @@ export class Users {
     }
     const postOnly = !market && next() < 0.2
     const trigger =
-      next() < 0.06
+      next() < 0.1
         ? {
             trigger_by: pick(next, [TriggerBy.TRIGGER_BY_LAST_PRICE, TriggerBy.TRIGGER_BY_MARK_PRICE]),
             trigger_direction: TriggerDirection.TRIGGER_DIRECTION_UNSPECIFIED,
             trigger_price: this.quote(100)
           }
         : undefined
+    const side = next() < 0.5 ? Side.SIDE_BUY : Side.SIDE_SELL
     const expires = !market && !postOnly && next() < 0.06
     return this.command(user, {
       $case: "place_order",
       value: {
         symbol: BTC,
-        side: next() < 0.5 ? Side.SIDE_BUY : Side.SIDE_SELL,
+        side,
         order_type: market ? OrderType.ORDER_TYPE_MARKET : OrderType.ORDER_TYPE_LIMIT,
         qty: this.size(user),
         price: market ? undefined : this.quote(60),
@@ -246,7 +283,7 @@ export class Users {
         close_on_trigger: false,
         order_link_id: link,
         trigger,
-        tpsl: undefined,
+        tpsl: next() < 0.2 ? this.exits(side, 150) : undefined,
         smp_type: pick(next, [
           SmpType.SMP_TYPE_CANCEL_TAKER,
           SmpType.SMP_TYPE_CANCEL_MAKER,

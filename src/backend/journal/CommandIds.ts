@@ -6,6 +6,7 @@
  * instead of commands. An answer is a guess by hash: the entry says whether it is the id. A search for an id that was never given
  * looks at one or two words of every portion.
  */
+import { hash, type Key } from "./HalfSipHash.ts"
 
 /** Positions of a portion: two bytes say which of them. */
 export const PORTION = 65_536
@@ -20,15 +21,18 @@ export const PORTIONS_MAX = 2048
 const TAKEN = 0x8000_0000
 const wordOf = (hash: number, offset: number): number => (TAKEN | ((hash >>> 17) << 16) | offset) >>> 0
 
-/** The hash of a command_id, never 0. */
-export const hashOf = (command_id: string): number => {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < command_id.length; i++) {
-    hash = Math.imul(hash ^ command_id.charCodeAt(i), 0x9e3779b1)
-    hash ^= hash >>> 15
-  }
-  hash = Math.imul(hash, 0x85ebca6b)
-  return (hash ^ (hash >>> 13)) >>> 0 || 1
+/** Bytes of an id that its hash depends on: more than an id has. */
+const ID_BYTES = 256
+const encoder = new TextEncoder()
+const scratch = new Uint8Array(ID_BYTES)
+
+/**
+ * The hash of a command_id, never 0. Clients choose what ids are made of, so the hash has a key of the installation: else
+ * one could send ids that all meet in one place of the table, and each command would search through all of them.
+ */
+export const hashOf = (key: Key, command_id: string): number => {
+  const { written } = encoder.encodeInto(command_id, scratch)
+  return hash(key, scratch, written) || 1
 }
 
 export interface Portion {

@@ -30,6 +30,7 @@ import {
   put
 } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
+import { type Key, keyOf } from "./HalfSipHash.ts"
 
 /** The journal cannot be opened, read or trusted. `message` says what the operator can do. */
 export class JournalError extends Schema.TaggedError<JournalError>()("JournalError", {
@@ -44,7 +45,7 @@ export const REPETITION_MS = 24 * 60 * 60 * 1000
 const WAL_PAGES = 4096
 
 /** Layout of the file. A file of another layout is refused. */
-const LAYOUT = "4"
+const LAYOUT = "5"
 
 /** Recent links kept in memory, two generations of so many; the rest is looked up in the file. */
 const RECENT_LINKS_MAX = 50_000
@@ -60,6 +61,8 @@ export interface Origin {
   readonly rules: string
   /** JSON of the engine's configuration. */
   readonly config: string
+  /** Key of the hashes of command ids, 16 hex digits. The hashes are in the file, so it never changes; no state depends on it. */
+  readonly ids_key: string
   readonly created_at_ms: number
 }
 
@@ -145,8 +148,8 @@ const toCheckpoint = (row: Row): Checkpoint => ({
 })
 
 /** The checksum of what a journal was made with. */
-const originChecksum = ({ epoch, rules, config, created_at_ms }: Origin): string =>
-  String(crc32(JSON.stringify([epoch, rules, config, created_at_ms])))
+const originChecksum = ({ epoch, rules, config, ids_key, created_at_ms }: Origin): string =>
+  String(crc32(JSON.stringify([epoch, rules, config, ids_key, created_at_ms])))
 
 const readMeta = (db: DatabaseSync): ReadonlyMap<string, string> => {
   const rows = db.prepare("SELECT key, value FROM meta").all() as ReadonlyArray<Row>
@@ -168,6 +171,7 @@ const readOrigin = (db: DatabaseSync, path: string): Origin | undefined => {
     epoch: meta.get("epoch")!,
     rules: meta.get("rules")!,
     config: meta.get("config")!,
+    ids_key: meta.get("ids_key")!,
     created_at_ms: Number(meta.get("created_at_ms"))
   }
   if (meta.get("checksum") !== originChecksum(origin))
@@ -246,6 +250,7 @@ export class Journal {
   private readonly findTransferStatement: StatementSync
   private readonly insertTransferStatement: StatementSync
   private readonly insertPortionStatement: StatementSync
+  private readonly idsKey: Key
   private readonly recentLinks = new RecentLinks()
   private readonly block = new Block()
   /** Read when it is first asked for: only a writer needs it. */
@@ -259,6 +264,7 @@ export class Journal {
   private constructor(path: string, db: DatabaseSync, origin: Origin, release: () => void) {
     this.path = path
     this.origin = origin
+    this.idsKey = keyOf(origin.ids_key)
     this.db = db
     this.release = release
     this.beginStatement = db.prepare("BEGIN IMMEDIATE")
@@ -438,7 +444,7 @@ export class Journal {
 
   /** The last entry of a command_id of the last 24 h, also one of the open transaction. */
   find(command_id: string): FoundEntry | undefined {
-    for (const position of this.ids().find(hashOf(command_id))) {
+    for (const position of this.ids().find(hashOf(this.idsKey, command_id))) {
       const { at_ms, command, result } = this.entryAt(position)
       if (command !== undefined && Command.decode(command).command_id === command_id)
         return { position, at_ms, command, result }
@@ -512,7 +518,7 @@ export class Journal {
   }
 
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
-    const hash = command_id === null ? 0 : hashOf(command_id)
+    const hash = command_id === null ? 0 : hashOf(this.idsKey, command_id)
     if (this.block.isFullFor(command, result)) this.flush()
     const full = this.ids().add(this.last + 1, at_ms, hash, REPETITION_MS)
     if (full !== undefined) this.writePortion(full)

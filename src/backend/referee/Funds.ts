@@ -44,7 +44,7 @@ export const openAccount = (turn: Turn, userId: string, root: string, subIndex: 
   const { state, at } = turn
   const user = userOf(state, userId)
   const account: Account = {
-    index: state.accounts.length,
+    index: state.accountNumber++,
     address: subAccountAddress(root, subIndex),
     userId,
     root,
@@ -78,15 +78,15 @@ export const createSubAccount = (turn: Turn, command: Command, request: CreateSu
   const next = user?.nextIndex ?? 0
   const index = request.index ?? next
   const existing = state.accountOf.get(subAccountAddress(root, index))
-  if (existing?.deleted === true) return invalidField(command, "index", "the sub-account was deleted")
   if (existing !== undefined)
     return existing.userId === command.user_id
       ? subAccountAck(turn, command, existing)
       : invalidField(command, "root_address", "root_address belongs to another user")
   if (user !== undefined && user.accounts.length > 0 && user.accounts[0]!.root !== root)
     return invalidField(command, "root_address", "the user has another root_address")
+  if (index < next) return invalidField(command, "index", "the sub-account was deleted")
   if (index !== next) return invalidField(command, "index", `the next index is ${next}`)
-  if (user !== undefined && user.accounts.filter(({ deleted }) => !deleted).length >= SUB_ACCOUNTS_MAX)
+  if (user !== undefined && user.accounts.length >= SUB_ACCOUNTS_MAX)
     return refuse(
       command,
       Code.FAILED_PRECONDITION,
@@ -107,6 +107,13 @@ export const setSubAccount = (turn: Turn, command: Command, request: SetSubAccou
   return subAccountAck(turn, command, account)
 }
 
+/** Takes a deleted account out of the state. */
+const forgetAccount = (state: State, account: Account): void => {
+  const lists = [state.accounts, userOf(state, account.userId).accounts]
+  for (const list of lists) list.splice(list.indexOf(account), 1)
+  state.accountOf.delete(account.address)
+}
+
 /** Only an empty one; the first stays. */
 export const deleteSubAccount = (turn: Turn, command: Command): CommandResult => {
   const account = ownAccount(turn.state, command)
@@ -119,6 +126,7 @@ export const deleteSubAccount = (turn: Turn, command: Command): CommandResult =>
     return no("OpenOrdersExist", "cancel the open orders first")
   if (account.wallet !== 0n) return no("NotEmpty", "the sub-account still holds a balance")
   account.deleted = true
+  forgetAccount(turn.state, account)
   announceAccount(turn, account)
   return subAccountAck(turn, command, account)
 }
@@ -205,6 +213,7 @@ const repeated = (
   turn: Turn,
   command: Command,
   first: Transfer,
+  field: string,
   asked: Pick<Transfer, "kind" | "from_sub_account_address" | "to_sub_account_address" | "amount" | "reference">
 ): CommandResult =>
   first.kind === asked.kind &&
@@ -213,7 +222,9 @@ const repeated = (
   first.amount === asked.amount &&
   first.reference === asked.reference
     ? transferAck(turn, command, first)
-    : refuse(command, Code.ALREADY_EXISTS, "DuplicateRequestId", "the id was used with other content")
+    : refuse(command, Code.ALREADY_EXISTS, "DuplicateRequestId", `${field} was used before with other content`, {
+        field
+      })
 
 export const depositFunds = (turn: Turn, command: Command, request: DepositFunds): CommandResult => {
   const { state, at } = turn
@@ -228,7 +239,7 @@ export const depositFunds = (turn: Turn, command: Command, request: DepositFunds
   const user = userOf(state, account.userId)
   const first = findTransfer(state, user, request.deposit_id)
   if (first !== undefined)
-    return repeated(turn, command, first, {
+    return repeated(turn, command, first, "deposit_id", {
       kind: BalanceReason.BALANCE_REASON_DEPOSIT,
       from_sub_account_address: undefined,
       to_sub_account_address: account.address,
@@ -280,7 +291,7 @@ export const withdrawFunds = (turn: Turn, command: Command, request: WithdrawFun
     reference: request.destination
   } as const
   const first = findTransfer(state, user, request.withdrawal_id)
-  if (first !== undefined) return repeated(turn, command, first, content)
+  if (first !== undefined) return repeated(turn, command, first, "withdrawal_id", content)
   const short = beyondFree(command, account, amount)
   if (short !== undefined) return short
   const transfer: Transfer = {
@@ -338,7 +349,7 @@ export const creditReward = (turn: Turn, command: Command, request: CreditReward
     reference: ""
   } as const
   const first = findTransfer(state, user, request.reward_id)
-  if (first !== undefined) return repeated(turn, command, first, content)
+  if (first !== undefined) return repeated(turn, command, first, "reward_id", content)
   const transfer: Transfer = {
     ...content,
     transfer_id: request.reward_id,
@@ -360,7 +371,7 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
   const { state, at } = turn
   const from = ownAccount(state, command)
   const to = state.accountOf.get(request.to_sub_account_address)
-  if (from === undefined || to === undefined || to.userId !== command.user_id || to.deleted) return noAccount(command)
+  if (from === undefined || to === undefined || to.userId !== command.user_id) return noAccount(command)
   if (from === to) return invalidField(command, "to_sub_account_address", "source and target are the same")
   const missing = missingField(command, request, ["transfer_id"])
   if (missing !== undefined) return missing
@@ -375,7 +386,7 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
     reference: ""
   } as const
   const first = findTransfer(state, user, request.transfer_id)
-  if (first !== undefined) return repeated(turn, command, first, content)
+  if (first !== undefined) return repeated(turn, command, first, "transfer_id", content)
   const short = beyondFree(command, from, amount)
   if (short !== undefined) return short
   const transfer: Transfer = {

@@ -1,34 +1,63 @@
 /** What an order is held to at its turn, in the order of the checks. Source: contract 2.1, 2.4, 9.1, 9.4. */
+import * as Grid from "../../domain/Grid.ts"
 import * as Margin from "../../domain/Margin.ts"
 import { OrderType, RejectReason, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
 import * as Accounts from "../referee/Accounts.ts"
-import type { Holding, MarketState, State } from "../State.ts"
+import type { Holding, MarketState, State, User } from "../State.ts"
 import type { Turn } from "../Turn.ts"
+import * as ExitLegs from "./ExitLegs.ts"
 import * as Matching from "./Matching.ts"
-import { OPEN_ORDERS_MAX } from "./OpenOrders.ts"
 import type { Order } from "./Order.ts"
 
 export interface Refused {
   readonly reason: RejectReason
   readonly message: string
+  /** bounds and quantities, for the answer to an amend */
+  readonly facts?: Readonly<Record<string, string>>
 }
 
 /** Price band: a Buy may not pay too far above the mark, a Sell may not take too far below. */
-export const outOfBand = (market: MarketState, side: Side, ticks: number): Refused | undefined =>
-  (side === Side.SIDE_BUY ? ticks <= market.bandBuyTicks : ticks >= market.bandSellTicks)
-    ? undefined
-    : { reason: RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT, message: "the price lies outside the price band" }
+export const outOfBand = (market: MarketState, side: Side, ticks: number): Refused | undefined => {
+  const isBuy = side === Side.SIDE_BUY
+  const bound = isBuy ? market.bandBuyTicks : market.bandSellTicks
+  if (isBuy ? ticks <= bound : ticks >= bound) return undefined
+  return {
+    reason: RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT,
+    message: "the price lies outside the price band",
+    facts: { [isBuy ? "max" : "min"]: Grid.text(market.rules.price, bound) }
+  }
+}
 
 export const crossing: Refused = {
   reason: RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY,
   message: "a post-only order would take liquidity"
 }
 
-export const isFull = ({ orders }: State): boolean => orders.size() > OPEN_ORDERS_MAX
+/** Above this share of the open orders that the exchange takes, in percent, they are scarce. */
+const SCARCE_PERCENT = 80
+/** Share of one user while they are scarce, in percent. */
+const USER_SHARE_PERCENT = 1
 
-export const noRoom: Refused = {
-  reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
-  message: "the exchange holds as many open orders as it can"
+const openOrdersOf = (user: User): number => {
+  let count = 0
+  for (const { holdings } of user.accounts)
+    for (const holding of holdings) if (holding !== undefined) count += holding.orders.size + holding.conditional.size
+  return count
+}
+
+/** Why the exchange has no room for one more open order of a user, which is kept already. Source: contract amendment 7. */
+export const noRoom = (state: State, { account }: Order): Refused | undefined => {
+  const reason = RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM
+  const max = state.config.openOrdersMax
+  const open = state.orders.size() - 1
+  if (open >= max) return { reason, message: `the exchange takes at most ${max} open orders, and holds as many` }
+  if (open * 100 <= max * SCARCE_PERCENT) return undefined
+  const share = Math.max(1, Math.floor((max * USER_SHARE_PERCENT) / 100))
+  if (openOrdersOf(state.users.get(account.userId)!) < share) return undefined
+  return {
+    reason,
+    message: `open orders are scarce: while more than ${SCARCE_PERCENT} % are taken, a user may hold at most ${share} of ${max}`
+  }
 }
 
 export const alreadyMet: Refused = {
@@ -88,6 +117,10 @@ export const admit = (turn: Turn, order: Order): Refused | undefined => {
         message: "the order would add to the position"
       }
   }
+  if (order.type === OrderType.ORDER_TYPE_MARKET && order.tpsl !== undefined) {
+    const message = ExitLegs.metLeg(market, order.tpsl, side)
+    if (message !== undefined) return { reason: RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET, message }
+  }
   if (order.type === OrderType.ORDER_TYPE_LIMIT) {
     const band = outOfBand(market, side, order.ticks)
     if (band !== undefined) return band
@@ -98,7 +131,8 @@ export const admit = (turn: Turn, order: Order): Refused | undefined => {
       reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
       message: `at most ${market.market.max_open_orders} orders may be open`
     }
-  if (mayRest(order) && isFull(turn.state)) return noRoom
+  const crowded = mayRest(order) ? noRoom(turn.state, order) : undefined
+  if (crowded !== undefined) return crowded
   if (order.reduceOnly) return undefined
   return bind(holding, (sign) => Accounts.bindOrder(holding, side, order.ticks, sign * order.leaves))
 }

@@ -1,11 +1,20 @@
 /** The command to amend an order, and which amendments keep its priority. Source: contract 2.3 row 18, 2.4, 9.3. */
+import * as Grid from "../../domain/Grid.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
-import { type AmendOrder, type Command, type CommandResult, OrderCause } from "../../proto/gateway/v1/sequencer.ts"
+import {
+  type AmendOrder,
+  type Command,
+  type CommandResult,
+  type CommandStatus,
+  OrderCause
+} from "../../proto/gateway/v1/sequencer.ts"
 import { OrderStatus, OrderType, RejectReason, StopOrderType } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Matching from "./Matching.ts"
+import * as ExitLegs from "./ExitLegs.ts"
+import * as ExitPairs from "./ExitPairs.ts"
 import * as Exits from "./Exits.ts"
 import type { Order, Tpsl, Trigger } from "./Order.ts"
 import * as Queues from "./Queues.ts"
@@ -13,11 +22,37 @@ import { alreadyMet, bind, crossing, outOfBand, type Refused } from "./Admission
 import { conclude } from "./Course.ts"
 import { find, frozen, noAccount, noSymbol, ownAccount } from "./Named.ts"
 
+/** What the acknowledgement calls a refusal of row 18: code, reason and the field at fault. Source: contract amendment 6. */
+const WORDS: { readonly [R in RejectReason]?: readonly [code: number, reason: string, field?: string] } = {
+  [RejectReason.REJECT_REASON_EC_INVALID_QTY]: [Code.INVALID_ARGUMENT, "InvalidQty", "qty"],
+  [RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT]: [Code.INVALID_ARGUMENT, "OutOfRange", "price"],
+  [RejectReason.REJECT_REASON_EC_REACH_RISK_LIMIT]: [Code.INVALID_ARGUMENT, "OutOfRange", "qty"],
+  [RejectReason.REJECT_REASON_EC_INSUFFICIENT_BALANCE]: [Code.FAILED_PRECONDITION, "InsufficientBalance"],
+  [RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY]: [
+    Code.FAILED_PRECONDITION,
+    "PostOnlyWouldTake",
+    "price"
+  ],
+  [RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET]: [
+    Code.FAILED_PRECONDITION,
+    "TriggerAlreadyMet",
+    "trigger.trigger_price"
+  ]
+}
+
+const refusalOf = ({ command_id }: Command, { facts, message, reason }: Refused): CommandStatus => {
+  const words = WORDS[reason]
+  if (words === undefined) throw new Error(`an amend was refused for reason ${reason}, which has no word`)
+  const [code, word, field] = words
+  return { command_id, code, reason: word, message, metadata: { ...(field === undefined ? {} : { field }), ...facts } }
+}
+
 /** Row 18: the order stays as it is and says why. */
-const refuseAmend = (turn: Turn, order: Order, { reason, message }: Refused): void => {
-  order.rejectReason = reason
-  order.rejectMessage = message
+const refuseAmend = (turn: Turn, order: Order, refused: Refused): Refused => {
+  order.rejectReason = refused.reason
+  order.rejectMessage = refused.message
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMEND_REFUSED)
+  return refused
 }
 
 const accept = (turn: Turn, order: Order): void => {
@@ -27,13 +62,21 @@ const accept = (turn: Turn, order: Order): void => {
   order.updatedMs = turn.at
 }
 
-const amendTo = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tpsl | undefined): void => {
+const amendTo = (
+  turn: Turn,
+  order: Order,
+  ticks: number,
+  lots: number,
+  tpsl: Tpsl | undefined
+): Refused | undefined => {
   const { holding, side } = order
   const { market } = holding
+  const text = (lots: number) => Grid.text(market.rules.qty, lots)
   if (lots <= order.filled)
     return refuseAmend(turn, order, {
       reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
-      message: "qty must exceed what is already filled"
+      message: `qty ${text(lots)} must exceed ${text(order.filled)}, which is filled already`,
+      facts: { cum_exec_qty: text(order.filled) }
     })
   if (ticks !== order.ticks) {
     const band = outOfBand(market, side, ticks)
@@ -50,12 +93,15 @@ const amendTo = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tp
   }
   accept(turn, order)
   if (tpsl !== order.tpsl) Exits.replaceOf(turn, order, tpsl)
-  if (ticks === order.ticks && lots === order.lots)
-    return Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+  if (ticks === order.ticks && lots === order.lots) {
+    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+    return undefined
+  }
   if (ticks === order.ticks && lots < order.lots) {
     Matching.shrink(turn, order, order.lots - lots)
     Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
-    return Matching.touchMargins(turn, order)
+    Matching.touchMargins(turn, order)
+    return undefined
   }
   Matching.lift(turn, order)
   order.ticks = ticks
@@ -66,12 +112,20 @@ const amendTo = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tp
   const ended = Matching.match(turn, order)
   conclude(turn, order, ended)
   if (order.resting && order.filled === before) Matching.touchMargins(turn, order)
+  return undefined
 }
 
-/** Amends an open order to a price, a total quantity and exits; equal ones change nothing. */
-export const amendOrder = (turn: Turn, order: Order, ticks: number, lots: number, tpsl: Tpsl | undefined): void => {
-  if (ticks !== order.ticks || lots !== order.lots || tpsl !== order.tpsl) amendTo(turn, order, ticks, lots, tpsl)
-}
+/** Amends an open order to a price, a total quantity and exits; equal ones change nothing. Returns why it is refused. */
+export const amendOrder = (
+  turn: Turn,
+  order: Order,
+  ticks: number,
+  lots: number,
+  tpsl: Tpsl | undefined
+): Refused | undefined =>
+  ticks !== order.ticks || lots !== order.lots || tpsl !== order.tpsl
+    ? amendTo(turn, order, ticks, lots, tpsl)
+    : undefined
 
 /** Amends an order that waits for its trigger. */
 const amendWaiting = (
@@ -81,17 +135,18 @@ const amendWaiting = (
   lots: number,
   tpsl: Tpsl | undefined,
   triggerTicks: number
-): void => {
+): Refused | undefined => {
   const trigger = order.trigger!
-  if (ticks === order.ticks && lots === order.lots && tpsl === order.tpsl && triggerTicks === trigger.ticks) return
-  if (lots !== order.lots && order.lots === 0)
+  if (ticks === order.ticks && lots === order.lots && tpsl === order.tpsl && triggerTicks === trigger.ticks)
+    return undefined
+  if (lots !== order.lots && (order.lots === 0 || (Exits.isExit(order) && Exits.isFull(order))))
     return refuseAmend(turn, order, {
       reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
       message: "the order closes the whole position"
     })
   const next: Trigger = { ...trigger, ticks: triggerTicks }
   if (Queues.isMet(order.holding.market, next)) return refuseAmend(turn, order, alreadyMet)
-  Queues.leave(order)
+  Queues.leave(turn.state, order)
   order.trigger = next
   Queues.join(order)
   order.ticks = ticks
@@ -101,6 +156,7 @@ const amendWaiting = (
   accept(turn, order)
   Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
   if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) turn.exits.add(order.holding)
+  return undefined
 }
 
 export const amend = (turn: Turn, command: Command, request: AmendOrder): CommandResult => {
@@ -131,23 +187,32 @@ export const amend = (turn: Turn, command: Command, request: AmendOrder): Comman
     const notional = OrderRules.checkNotional(market.rules, isMarket ? market.markTicks : ticks, lots)
     if (notional !== undefined) return invalid(command, notional)
   }
-  const tpsl = request.tpsl === undefined ? order.tpsl : Exits.amended(market, order.tpsl, request.tpsl)
+  const tpsl = request.tpsl === undefined ? order.tpsl : ExitLegs.amended(market, order.tpsl, request.tpsl)
   if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
   if (tpsl !== undefined && tpsl !== order.tpsl && !isMarket) {
-    const wrong = Exits.checkSides(tpsl, order.side, ticks, "the order's price")
+    const wrong = ExitLegs.checkSides(tpsl, order.side, ticks, "the order's price")
     if (wrong !== undefined) return invalid(command, wrong)
   }
+  if (tpsl !== undefined && tpsl !== order.tpsl) {
+    const others = ({ id, parent }: Order) => id !== order.id && parent !== order.id
+    const full = ExitPairs.beyond(command, order.holding, order.side, tpsl.mode, others)
+    if (full !== undefined) return full
+  }
+  let refused: Refused | undefined
   if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) {
     const trigger =
       request.trigger_price === undefined
         ? order.trigger!.ticks
         : OrderRules.checkPrice(market.rules, request.trigger_price, "trigger.trigger_price")
     if (typeof trigger !== "number") return invalid(command, trigger)
-    amendWaiting(turn, order, ticks, lots, tpsl, trigger)
+    refused = amendWaiting(turn, order, ticks, lots, tpsl, trigger)
   } else {
     if (request.trigger_price !== undefined)
       return invalidField(command, "trigger", "the order does not wait for a trigger")
-    amendOrder(turn, order, ticks, lots, tpsl)
+    refused = amendOrder(turn, order, ticks, lots, tpsl)
   }
-  return acknowledge(turn, command, [Records.orderRef(order)], { version: order.version })
+  return acknowledge(turn, command, [Records.orderRef(order)], {
+    version: order.version,
+    ...(refused === undefined ? {} : { refusal: refusalOf(command, refused) })
+  })
 }

@@ -17,7 +17,7 @@ import * as Matching from "./Matching.ts"
 import * as Exits from "./Exits.ts"
 import type { Order, Trigger } from "./Order.ts"
 import * as Queues from "./Queues.ts"
-import { admit, alreadyMet, isFull, mayRest, noRoom, type Refused } from "./Admission.ts"
+import { admit, alreadyMet, mayRest, noRoom, type Refused } from "./Admission.ts"
 
 /** The rest of a matched order: into the book, or to its end. Announces what ended. */
 export const conclude = (turn: Turn, order: Order, ended: Array<Order>): void => {
@@ -92,7 +92,8 @@ export const wait = (turn: Turn, order: Order): void => {
       reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
       message: `at most ${most} conditional orders may wait`
     })
-  if (isFull(turn.state)) return reject(turn, order, noRoom)
+  const crowded = noRoom(turn.state, order)
+  if (crowded !== undefined) return reject(turn, order, crowded)
   if (order.expireMs !== undefined) Queues.awaitExpiry(turn.state, order)
   Exits.wait(turn, order)
 }

@@ -1,11 +1,10 @@
 /**
  * Orders that wait, and the exits among them: take-profit and stop-loss legs, in pairs of which one ends the other.
  *
- * An exit of mode Full closes the whole position, whatever its size then (qty 0 until it triggers), and a position has one
- * pair of them; an exit of mode Partial closes what its order filled. Exits end with their position. Source: contract 2.4.
+ * An exit of mode Full closes the whole position and has its size; a position has one pair of them. An exit of mode Partial
+ * closes what its order opened. Exits end with their position. Source: contract 2.4, contract amendments 3 and 5.
  */
-import * as OrderRules from "../../domain/OrderRules.ts"
-import { type Command, type CommandResult, OrderCause, type SetTradingStop } from "../../proto/gateway/v1/sequencer.ts"
+import { OrderCause } from "../../proto/gateway/v1/sequencer.ts"
 import {
   CancelType,
   CreateType,
@@ -16,27 +15,22 @@ import {
   StopOrderType,
   TimeInForce,
   TpslMode,
-  TriggerDirection,
-  type Tpsl as TpslRequest,
-  type TpslLeg
+  TriggerDirection
 } from "../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { tellPosition } from "../referee/Telling.ts"
-import type { Holding, MarketState } from "../State.ts"
-import { acknowledge, Code, invalid, refuse, type Turn } from "../Turn.ts"
+import type { Holding } from "../State.ts"
+import type { Turn } from "../Turn.ts"
+import { type Kind, KINDS } from "./ExitLegs.ts"
 import * as Matching from "./Matching.ts"
 import { newOrder } from "./NewOrder.ts"
 import type { Leg, Order, Tpsl } from "./Order.ts"
 import * as Queues from "./Queues.ts"
 
 const { TPSL_MODE_FULL: FULL, TPSL_MODE_PARTIAL: PARTIAL } = TpslMode
-const CLEAR = CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR
+export const CLEAR = CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR
 
-type Kind = "takeProfit" | "stopLoss"
-const KINDS: ReadonlyArray<Kind> = ["takeProfit", "stopLoss"]
-
-const stopType = (mode: TpslMode, kind: Kind): StopOrderType =>
+export const stopType = (mode: TpslMode, kind: Kind): StopOrderType =>
   kind === "takeProfit"
     ? mode === PARTIAL
       ? StopOrderType.STOP_ORDER_TYPE_PARTIAL_TAKE_PROFIT
@@ -60,84 +54,6 @@ const isTakeProfit = ({ stopType }: Order): boolean =>
   stopType === StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT ||
   stopType === StopOrderType.STOP_ORDER_TYPE_PARTIAL_TAKE_PROFIT
 
-const readLeg = (
-  market: MarketState,
-  leg: TpslLeg | undefined,
-  field: string
-): Leg | OrderRules.Violation | undefined => {
-  if (leg === undefined) return undefined
-  const ticks = OrderRules.checkPrice(market.rules, leg.trigger_price, field)
-  return typeof ticks === "number" ? { by: Queues.triggerBy(leg.trigger_by), ticks } : ticks
-}
-
-/** What a request calls the price of each exit: those of an order, and those of a position. */
-type Paths = Readonly<Record<Kind, string>>
-const OF_ORDER: Paths = {
-  takeProfit: "tpsl.take_profit.market.trigger_price",
-  stopLoss: "tpsl.stop_loss.market.trigger_price"
-}
-const OF_POSITION: Paths = { takeProfit: "take_profit", stopLoss: "stop_loss" }
-const SIZES: Paths = { takeProfit: "tp_size", stopLoss: "sl_size" }
-
-const modeOf = (mode: TpslMode): TpslMode => (mode === PARTIAL ? PARTIAL : FULL)
-
-/** Reads the exits of a new order. */
-export const read = (market: MarketState, request: TpslRequest): Tpsl | OrderRules.Violation => {
-  const takeProfit = readLeg(market, request.take_profit, OF_ORDER.takeProfit)
-  if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
-  const stopLoss = readLeg(market, request.stop_loss, OF_ORDER.stopLoss)
-  if (stopLoss !== undefined && "reason" in stopLoss) return stopLoss
-  if (takeProfit === undefined && stopLoss === undefined)
-    return { reason: "MissingField", field: "tpsl.take_profit", message: "take_profit or stop_loss must be given" }
-  return { mode: modeOf(request.mode), takeProfit, stopLoss }
-}
-
-const isRemoval = (leg: TpslLeg | undefined): boolean => leg !== undefined && /^0(?:\.0+)?$/u.test(leg.trigger_price)
-
-const sameLeg = (a: Leg | undefined, b: Leg | undefined): boolean => a?.by === b?.by && a?.ticks === b?.ticks
-
-/** What an amend makes of an order's exits: a price of 0 removes a leg, an absent leg stays. The same object: no change. */
-export const amended = (
-  market: MarketState,
-  before: Tpsl | undefined,
-  request: TpslRequest
-): Tpsl | OrderRules.Violation | undefined => {
-  const leg = (asked: TpslLeg | undefined, had: Leg | undefined, field: string) =>
-    asked === undefined ? had : isRemoval(asked) ? undefined : readLeg(market, asked, field)
-  const takeProfit = leg(request.take_profit, before?.takeProfit, OF_ORDER.takeProfit)
-  if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
-  const stopLoss = leg(request.stop_loss, before?.stopLoss, OF_ORDER.stopLoss)
-  if (stopLoss !== undefined && "reason" in stopLoss) return stopLoss
-  const mode = request.mode > 0 || before === undefined ? modeOf(request.mode) : before.mode
-  if (takeProfit === undefined && stopLoss === undefined) return undefined
-  return before !== undefined &&
-    before.mode === mode &&
-    sameLeg(before.takeProfit, takeProfit) &&
-    sameLeg(before.stopLoss, stopLoss)
-    ? before
-    : { mode, takeProfit, stopLoss }
-}
-
-/** Exits of what a side opens lie on their own sides of a price. */
-export const checkSides = (
-  { stopLoss, takeProfit }: Pick<Tpsl, "stopLoss" | "takeProfit">,
-  side: Side,
-  ticks: number,
-  of: string,
-  paths: Paths = OF_ORDER
-): OrderRules.Violation | undefined => {
-  const sign = side === Side.SIDE_BUY ? 1 : -1
-  const wrong = (kind: Kind, word: string): OrderRules.Violation => ({
-    reason: "OutOfRange",
-    field: paths[kind],
-    message: `${OF_POSITION[kind]} must lie ${word} ${of}`
-  })
-  const [gain, loss] = side === Side.SIDE_BUY ? (["above", "below"] as const) : (["below", "above"] as const)
-  if (takeProfit !== undefined && sign * (takeProfit.ticks - ticks) <= 0) return wrong("takeProfit", gain)
-  if (stopLoss !== undefined && sign * (stopLoss.ticks - ticks) >= 0) return wrong("stopLoss", loss)
-  return undefined
-}
-
 /** Lets an order wait for its trigger, and tells of it. */
 export const wait = (turn: Turn, order: Order): void => {
   order.status = OrderStatus.ORDER_STATUS_UNTRIGGERED
@@ -149,7 +65,7 @@ export const wait = (turn: Turn, order: Order): void => {
 
 /** Takes an order out of the queues of those that wait; it stays open. */
 export const stopWaiting = (turn: Turn, order: Order): void => {
-  Queues.leave(order)
+  Queues.leave(turn.state, order)
   order.holding.conditional.delete(order.number)
   if (isExit(order)) turn.exits.add(order.holding)
 }
@@ -182,10 +98,14 @@ export const endSibling = (turn: Turn, order: Order): void => {
 
 const closingSide = (holding: Holding): Side => (holding.lots > 0 ? Side.SIDE_SELL : Side.SIDE_BUY)
 
-const exitsOf = (holding: Holding, chosen: (order: Order) => boolean = () => true): Array<Order> =>
+export const exitsOf = (holding: Holding, chosen: (order: Order) => boolean = () => true): Array<Order> =>
   [...holding.conditional.values()].filter((order) => isExit(order) && chosen(order))
 
-const create = (
+/** Exits of mode Full have the size of their position. */
+const sizeOf = (holding: Holding): number => Math.abs(holding.lots)
+
+/** Makes one exit; the caller lets it wait. */
+export const create = (
   turn: Turn,
   holding: Holding,
   mode: TpslMode,
@@ -203,7 +123,7 @@ const create = (
     type: OrderType.ORDER_TYPE_MARKET,
     timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
     ticks: side === Side.SIDE_BUY ? market.bandBuyTicks : market.bandSellTicks,
-    lots,
+    lots: mode === FULL ? sizeOf(holding) : lots,
     reduceOnly: true,
     closeOnTrigger: true,
     stopType: type,
@@ -216,13 +136,14 @@ const create = (
   })
 }
 
-const pair = (orders: ReadonlyArray<Order>): void => {
+export const pair = (orders: ReadonlyArray<Order>): void => {
   const [one, other] = orders
   if (one !== undefined) one.sibling = other
   if (other !== undefined) other.sibling = one!
 }
 
-const isFull = ({ stopType }: Order): boolean =>
+/** Whether an exit closes the whole position. */
+export const isFull = ({ stopType }: Order): boolean =>
   stopType === StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT || stopType === StopOrderType.STOP_ORDER_TYPE_STOP_LOSS
 
 const createPair = (turn: Turn, holding: Holding, tpsl: Tpsl, lots: number, parent: string | undefined): void => {
@@ -234,14 +155,23 @@ const createPair = (turn: Turn, holding: Holding, tpsl: Tpsl, lots: number, pare
   for (const order of made) wait(turn, order)
 }
 
-/** Takes up the fills of an order that brings exits along. */
+/** Changes the quantity of an exit that waits. */
+const resize = (turn: Turn, exit: Order, lots: number): void => {
+  exit.lots = lots
+  exit.leaves = lots
+  exit.updatedMs = turn.at
+  Matching.emitOrder(turn, exit, OrderCause.ORDER_CAUSE_AMENDED)
+}
+
+/** Attaches an order's exits to what its fills have opened since they were attached last. */
 const attach = (turn: Turn, order: Order): void => {
   const { holding, tpsl } = order
-  const fresh = order.filled - order.attached
+  if (tpsl === undefined) return
+  const fresh = order.opened - order.attached
   const first = order.attached === 0
-  order.attached = order.filled
-  // what only reduces a position has nothing to guard
-  if (tpsl === undefined || fresh === 0 || holding.lots === 0 || closingSide(holding) === order.side) return
+  order.attached = order.opened
+  // what was opened may be closed again by the end of the step
+  if (fresh === 0 || holding.lots === 0 || closingSide(holding) === order.side) return
   if (tpsl.mode === FULL) {
     if (!first) return
     for (const older of exitsOf(holding, isFull)) deactivate(turn, older, CLEAR)
@@ -249,103 +179,48 @@ const attach = (turn: Turn, order: Order): void => {
   }
   const living = exitsOf(holding, ({ parent }) => parent === order.id)
   if (living.length === 0) return createPair(turn, holding, tpsl, fresh, order.id)
-  for (const exit of living) {
-    exit.lots += fresh
-    exit.leaves += fresh
-    exit.updatedMs = turn.at
-    Matching.emitOrder(turn, exit, OrderCause.ORDER_CAUSE_AMENDED)
-  }
+  for (const exit of living) resize(turn, exit, exit.lots + fresh)
 }
 
-/** Gives an order other exits; those that its fills have are replaced. */
+/** Gives an order other exits: those that it has attached are replaced, and what none guarded yet is guarded. */
 export const replaceOf = (turn: Turn, order: Order, tpsl: Tpsl | undefined): void => {
   let guarded = 0
   for (const exit of exitsOf(order.holding, ({ parent }) => parent === order.id)) {
-    guarded = isFull(exit) ? order.filled : exit.lots
+    guarded = isFull(exit) ? order.opened : exit.lots
     deactivate(turn, exit, CLEAR)
   }
+  // exits that ended by themselves are not set again for what they guarded
+  if (order.attached > 0) order.opened = guarded + order.opened - order.attached
+  order.attached = 0
   order.tpsl = tpsl
-  if (guarded === 0 && order.attached > 0) return
-  order.attached = order.filled - guarded
-  if (order.filled > 0) turn.attach.add(order)
+  if (tpsl !== undefined && order.opened > 0) turn.attach.add(order)
 }
 
-/** Ends the exits of positions that are gone, and attaches those of new fills. */
+/** Ends the exits of a position that is gone. Its orders begin anew with what they open next. */
+const endWithPosition = (turn: Turn, holding: Holding): void => {
+  const stays = (opens: Side) => holding.lots !== 0 && opens !== closingSide(holding)
+  if (holding.conditional.size > 0)
+    for (const exit of exitsOf(holding, ({ side }) => !stays(Matching.opposite(side)))) deactivate(turn, exit, CLEAR)
+  for (const order of holding.orders.values())
+    if (!stays(order.side)) {
+      order.opened = 0
+      order.attached = 0
+    }
+}
+
+/** Ends the exits of positions that are gone, attaches those of new fills, and brings whole ones to their position's size. */
 export const settle = (turn: Turn): void => {
-  for (const holding of turn.holdings) {
-    if (holding.conditional.size === 0) continue
-    const gone = exitsOf(holding, ({ side }) => holding.lots === 0 || side !== closingSide(holding))
-    for (const exit of gone) deactivate(turn, exit, CLEAR)
-  }
+  for (const holding of turn.ended) endWithPosition(turn, holding)
+  turn.ended.clear()
   for (const order of turn.attach) attach(turn, order)
   turn.attach.clear()
+  for (const holding of turn.holdings) {
+    if (holding.conditional.size === 0) continue
+    for (const exit of exitsOf(holding, isFull)) if (exit.lots !== sizeOf(holding)) resize(turn, exit, sizeOf(holding))
+  }
 }
 
 /** Tells the positions whose exits changed. */
 export const announce = (turn: Turn): void => {
   for (const holding of turn.exits) tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
-}
-
-/** Sets, replaces or removes the exits of a position. Source: contract 3.6. */
-export const setTradingStop = (turn: Turn, command: Command, request: SetTradingStop): CommandResult => {
-  const market = turn.state.marketOf.get(request.symbol)
-  if (market === undefined) return refuse(command, Code.NOT_FOUND, "SymbolNotFound", `no market ${request.symbol}`)
-  const account = turn.state.accountOf.get(command.sub_account_address)
-  if (account === undefined || account.userId !== command.user_id || account.deleted)
-    return refuse(command, Code.NOT_FOUND, "SubAccountNotFound", "no such sub-account")
-  const asked = request.tpsl
-  const legs = { takeProfit: asked?.take_profit, stopLoss: asked?.stop_loss }
-  if (legs.takeProfit === undefined && legs.stopLoss === undefined)
-    return refuse(command, Code.INVALID_ARGUMENT, "MissingField", "take_profit or stop_loss must be given", {
-      field: "take_profit"
-    })
-  const holding = account.holdings[market.index]
-  if (holding === undefined || holding.lots === 0)
-    return refuse(command, Code.NOT_FOUND, "PositionNotFound", "there is no position")
-  const mode = modeOf(asked!.mode)
-  const wanted: { [K in Kind]?: Leg } = {}
-  for (const kind of KINDS) {
-    if (isRemoval(legs[kind])) continue
-    const leg = readLeg(market, legs[kind], OF_POSITION[kind])
-    if (leg !== undefined && "reason" in leg) return invalid(command, leg)
-    if (leg !== undefined) wanted[kind] = leg
-  }
-  const { stopLoss, takeProfit } = wanted
-  // exits are orders: a frozen sub-account takes no new ones, and lets go of those that it has
-  if (account.frozen && (takeProfit !== undefined || stopLoss !== undefined))
-    return refuse(command, Code.FAILED_PRECONDITION, "SubAccountFrozen", "the sub-account is frozen")
-  const opened = holding.lots > 0 ? Side.SIDE_BUY : Side.SIDE_SELL
-  const wrong = checkSides({ stopLoss, takeProfit }, opened, market.markTicks, "the mark price", OF_POSITION)
-  if (wrong !== undefined) return invalid(command, wrong)
-  const sizes = { takeProfit: request.take_profit_size, stopLoss: request.stop_loss_size }
-  const lots = { takeProfit: 0, stopLoss: 0 }
-  if (mode === PARTIAL)
-    for (const kind of KINDS) {
-      const size = sizes[kind]
-      const held = Math.abs(holding.lots)
-      const counted = size === undefined ? held : OrderRules.checkQty(market.rules, size, false, false, SIZES[kind])
-      if (typeof counted !== "number") return invalid(command, counted)
-      if (counted > held)
-        return invalid(command, {
-          reason: "OutOfRange",
-          field: SIZES[kind],
-          message: "the size is above the position's"
-        })
-      lots[kind] = counted
-    }
-  for (const kind of KINDS) {
-    // a new whole exit replaces the one before; a partial one stands beside others, and 0 removes all of its kind
-    if (legs[kind] === undefined || (mode === PARTIAL && !isRemoval(legs[kind]))) continue
-    const type = stopType(mode, kind)
-    for (const older of exitsOf(holding, ({ stopType }) => stopType === type)) deactivate(turn, older, CLEAR)
-  }
-  const made = KINDS.flatMap((kind) =>
-    wanted[kind] === undefined ? [] : [create(turn, holding, mode, kind, wanted[kind], lots[kind], undefined)]
-  )
-  pair(mode === PARTIAL ? made : [...exitsOf(holding, isFull), ...made])
-  for (const order of made) wait(turn, order)
-  turn.exits.add(holding)
-  return acknowledge(turn, command, [], {
-    result: { $case: "position", value: Records.position(holding, Accounts.totalsOf(account)) }
-  })
 }

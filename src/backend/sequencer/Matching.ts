@@ -188,9 +188,13 @@ const apply = (turn: Turn, order: Order, lots: number, settled: Settled): void =
     if (order.reduceOnly) Accounts.bindReduceOnly(holding, order.side, -lots)
   }
   if (!order.reduceOnly) Accounts.bindOrder(holding, order.side, order.ticks, -lots)
+  const before = holding.lots
   Accounts.book(turn.state, holding, order.side, lots, fee, settlement, turn.at)
   turn.holdings.add(holding)
-  if (order.tpsl !== undefined) turn.attach.add(order)
+  if (before !== 0 && Math.sign(holding.lots) !== Math.sign(before)) turn.ended.add(holding)
+  const opened = lots - Number(settlement.closedSize)
+  order.opened += opened
+  if (opened > 0 && order.tpsl !== undefined) turn.attach.add(order)
   order.leaves -= lots
   order.filled += lots
   order.filledValue += value

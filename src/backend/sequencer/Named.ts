@@ -20,7 +20,7 @@ const FINAL: Readonly<Record<number, string>> = {
 /** The caller's own sub-account; others do not exist for it. */
 export const ownAccount = (state: State, command: Command): Account | undefined => {
   const account = state.accountOf.get(command.sub_account_address)
-  return account !== undefined && account.userId === command.user_id && !account.deleted ? account : undefined
+  return account?.userId === command.user_id ? account : undefined
 }
 
 export const noAccount = (command: Command): CommandResult =>

@@ -68,6 +68,7 @@ export const newOrder = (turn: Turn, holding: Holding, shape: Shape): Order => {
     sibling: undefined,
     trigger: shape.trigger,
     tpsl: shape.tpsl,
+    opened: 0,
     attached: 0,
     ticks: shape.ticks,
     lots: shape.lots,

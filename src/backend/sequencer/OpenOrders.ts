@@ -6,7 +6,7 @@ import type { Handle } from "./Ids.ts"
 import type { Order } from "./Order.ts"
 import * as Slots from "./Slots.ts"
 
-/** Open orders that are accepted at most; the exits that they bring and the engine's own have room beyond. */
+/** Highest limit of open orders that may be set: the exits that they bring and the engine's own have room beyond. */
 export const OPEN_ORDERS_MAX = Slots.SLOTS_MAX / 4
 
 export interface OpenOrders {

@@ -66,7 +66,9 @@ export interface Order {
   sibling: Order | undefined
   trigger: Trigger | undefined
   tpsl: Tpsl | undefined
-  /** lots of its fills that its exits have taken up */
+  /** lots by which its fills opened or increased the position that is there */
+  opened: number
+  /** those of them that its exits guard, or have guarded */
   attached: number
   /** limit price; of a Market order the protective price */
   ticks: number

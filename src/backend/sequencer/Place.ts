@@ -15,7 +15,8 @@ import * as Accounts from "../referee/Accounts.ts"
 import { findLink } from "../Remembered.ts"
 import { holdingOf, type MarketState } from "../State.ts"
 import { acknowledge, Code, invalid, invalidField, refuse, type Turn } from "../Turn.ts"
-import * as Exits from "./Exits.ts"
+import * as ExitLegs from "./ExitLegs.ts"
+import * as ExitPairs from "./ExitPairs.ts"
 import { newOrder } from "./NewOrder.ts"
 import type { Trigger } from "./Order.ts"
 import * as Queues from "./Queues.ts"
@@ -107,13 +108,17 @@ export const place = (turn: Turn, command: Command, request: PlaceOrder): Comman
     })
   const trigger = request.trigger === undefined ? undefined : readTrigger(market, request.trigger)
   if (trigger !== undefined && "reason" in trigger) return invalid(command, trigger)
-  const tpsl = request.tpsl === undefined ? undefined : Exits.read(market, request.tpsl)
+  const tpsl = request.tpsl === undefined ? undefined : ExitLegs.read(market, request.tpsl)
   if (tpsl !== undefined && "reason" in tpsl) return invalid(command, tpsl)
   if (tpsl !== undefined && !isMarket) {
-    const wrong = Exits.checkSides(tpsl, side, counts.ticks, "the order's price")
+    const wrong = ExitLegs.checkSides(tpsl, side, counts.ticks, "the order's price")
     if (wrong !== undefined) return invalid(command, wrong)
   }
   const holding = holdingOf(account, market)
+  if (tpsl !== undefined) {
+    const full = ExitPairs.beyond(command, holding, side, tpsl.mode)
+    if (full !== undefined) return full
+  }
   const order = newOrder(turn, holding, {
     link,
     side,

@@ -62,25 +62,37 @@ export const join = (order: Order): void => {
   queue.splice(place(queue, order, triggerKey), 0, order)
 }
 
-export const leave = (order: Order): void => {
-  const queue = queueOf(order)
-  const index = place(queue, order, triggerKey)
-  if (queue[index] !== order) throw new Error(`order ${order.id} does not wait`)
+/** Takes an order out, if it is in. */
+const remove = (queue: Array<Order>, order: Order, key: (order: Order) => number): boolean => {
+  const index = place(queue, order, key)
+  if (queue[index] !== order) return false
   queue.splice(index, 1)
+  return true
 }
 
-/** Of the orders whose trigger is met, the one accepted first. */
-export const nextMet = (state: State): Order | undefined => {
-  let next: Order | undefined
+const acceptance = ({ number }: Order): number => number
+
+/** Takes an order out that waits for its trigger, or for its firing. */
+export const leave = (state: State, order: Order): void => {
+  if (!remove(queueOf(order), order, triggerKey) && !remove(state.met, order, acceptance))
+    throw new Error(`order ${order.id} does not wait`)
+}
+
+/**
+ * Decides, at the end of a step, which orders it has met: they fire, wherever the references go until their turn.
+ * Source: contract amendment 4.
+ */
+export const decideMet = (state: State): void => {
   for (const market of state.markets)
     for (const queue of market.triggers)
-      for (let i = queue.length - 1; i >= 0; i--) {
-        const order = queue[i]!
-        if (!isMet(market, order.trigger!)) break
-        if (next === undefined || order.number < next.number) next = order
+      while (queue.length > 0 && isMet(market, queue.at(-1)!.trigger!)) {
+        const order = queue.pop()!
+        state.met.splice(place(state.met, order, acceptance), 0, order)
       }
-  return next
 }
+
+/** Of the orders that are met, the one accepted first. */
+export const nextMet = (state: State): Order | undefined => state.met.at(-1)
 
 const expiryKey = ({ expireMs }: Order): number => expireMs!
 
@@ -91,8 +103,7 @@ export const awaitExpiry = (state: State, order: Order): void => {
 
 /** Takes a closed order out, if it was in. */
 export const forgetExpiry = (state: State, order: Order): void => {
-  const index = place(state.expiries, order, expiryKey)
-  if (state.expiries[index] === order) state.expiries.splice(index, 1)
+  remove(state.expiries, order, expiryKey)
 }
 
 /** The next order whose time is over. */

@@ -8,6 +8,7 @@ import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
 import { HealthService } from "../../proto/grpc/health/v1/health.ts"
 import { ServerReflectionService } from "../../proto/grpc/reflection/v1/reflection.ts"
 import type { Prices } from "../../proto/gateway/v1/types.ts"
+import { KEY_BYTES } from "../journal/HalfSipHash.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
@@ -69,11 +70,15 @@ export interface ServeOptions<S, C> {
   readonly secret: string | undefined
   readonly tls: GrpcServer.ServerTls | undefined
   readonly limits?: EventLogLimits
+  /** Key of the hashes of command ids where the journal is created, 16 hex digits; by default random. */
+  readonly idsKey?: () => string
   /** Takes a snapshot of the journal beside the writer; by default in this thread. */
   readonly takeSnapshot?: (journal: string) => Snapshotting
   /** Bytes that the directory's disk has free; by default asked of the system. */
   readonly space?: () => number
 }
+
+const randomIdsKey = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("hex")
 
 /** Free bytes of a path's file system, for this process; where the system does not tell, the journal will. */
 const freeSpace = (path: string): number => {
@@ -137,6 +142,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
           epoch: crypto.randomUUID(),
           rules: machine.rules,
           config,
+          ids_key: (options.idsKey ?? randomIdsKey)(),
           created_at_ms: now()
         })),
       catch: (cause) => cause as JournalError

@@ -107,6 +107,14 @@ const refusal = (
   return CommandResult.encode({ outcome: { $case: "status", value } }).finish()
 }
 
+/** The id of a client that a command_id is made of, where there is one. Source: contract 8. */
+const ID_FIELDS: { readonly [K in NonNullable<Command["command"]>["$case"]]?: string } = {
+  transfer_funds: "transfer_id",
+  withdraw_funds: "withdrawal_id",
+  deposit_funds: "deposit_id",
+  credit_reward: "reward_id"
+}
+
 /** A command's content: everything but the time at which this attempt was issued. */
 const content = (command: Command): Uint8Array => Command.encode({ ...command, issued_at_ms: 0 }).finish()
 
@@ -341,8 +349,9 @@ export class Writer<S, C> implements Submitter {
       const message = `order_link_id ${placed.order_link_id} is taken`
       return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateOrderLinkId", { order_id: placed.order_id })
     }
-    const message = "another command was given under this command_id"
-    return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateRequestId")
+    const field = ID_FIELDS[command.command!.$case] ?? "command_id"
+    const message = `${field} was used before with other content`
+    return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateRequestId", { field })
   }
 
   private checkpoint(): void {

@@ -22,6 +22,7 @@ const fresh = () =>
     simMaker: false,
     indexSource: "simulated",
     faucetDailyLimit: "1000",
+    openOrdersMax: 1_000_000,
     poolBaseEquity: "1000000",
     epoch: "golden"
   })

@@ -23,6 +23,7 @@ const open = (config = { start: 5 }) =>
     epoch: "e-1",
     rules: fakeMachine.rules,
     config: JSON.stringify(config),
+    ids_key: "0001020304050607",
     created_at_ms: 1000
   }))
 

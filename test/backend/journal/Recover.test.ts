@@ -51,6 +51,7 @@ const open = () =>
     epoch: "e",
     rules: machine.rules,
     config: JSON.stringify(plainConfig),
+    ids_key: "0001020304050607",
     created_at_ms: START
   }))
 

@@ -34,6 +34,7 @@ const open = () => {
     epoch: "e",
     rules: machine.rules,
     config: `{"start":0}`,
+    ids_key: "0001020304050607",
     created_at_ms: 0
   }))
   const commit = journal.commit.bind(journal)

@@ -43,8 +43,10 @@ export const origin = {
     simMaker: false,
     indexSource: "manual",
     faucetDailyLimit: "100000",
+    openOrdersMax: 1_000_000,
     poolBaseEquity: "50"
   }),
+  ids_key: "0001020304050607",
   created_at_ms: START
 }
 

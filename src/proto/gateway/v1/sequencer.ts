@@ -237,7 +237,14 @@ export interface CommandAck {
   orders: OrderRef[];
   duplicate: boolean;
   /** version of an amended order */
-  version?: number | undefined;
+  version?:
+    | number
+    | undefined;
+  /**
+   * Of AmendOrder: the amend had its turn and was refused there, with this reason; the order stays as it is, and its event
+   * tells the same (ORDER_CAUSE_AMEND_REFUSED). Absent: the order was amended, or the backend acknowledges before the turn.
+   */
+  refusal?: CommandStatus | undefined;
   result:
     | { $case: "sub_account"; value: SubAccount }
     | { $case: "transfer"; value: Transfer }
@@ -1987,6 +1994,7 @@ function createBaseCommandAck(): CommandAck {
     orders: [],
     duplicate: false,
     version: undefined,
+    refusal: undefined,
     result: undefined,
   };
 }
@@ -2010,6 +2018,9 @@ export const CommandAck: MessageFns<CommandAck> = {
     }
     if (message.version !== undefined) {
       writer.uint32(48).int64(message.version);
+    }
+    if (message.refusal !== undefined) {
+      CommandStatus.encode(message.refusal, writer.uint32(58).fork()).join();
     }
     switch (message.result?.$case) {
       case "sub_account":
@@ -2087,6 +2098,14 @@ export const CommandAck: MessageFns<CommandAck> = {
             }
 
             message.version = longToNumber(reader.int64());
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.refusal = CommandStatus.decode(reader, reader.uint32());
             continue;
           }
           case 10: {
