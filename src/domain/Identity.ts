@@ -25,6 +25,15 @@ export const OrderLinkId = Schema.String.check(
   examples: ["a-1"]
 })
 
+/** The same in an answer: always sent, empty where the order has none. */
+export const OrderLinkIdOrNone = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{0,36}$/u, { message: "expected up to 36 characters of A-Z, a-z, 0-9, - and _" })
+).annotate({
+  identifier: "OrderLinkIdOrNone",
+  description: 'Client-chosen order reference; `""` where the order has none',
+  examples: ["a-1"]
+})
+
 const NONCE = /^[A-Za-z0-9_-]{8,64}$/u
 /** 8 to 64 characters of the Base64URL alphabet, used once. Source: specification, Authentication. */
 export const Nonce = Schema.String.check(Schema.isPattern(NONCE)).annotate({

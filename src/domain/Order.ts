@@ -18,11 +18,11 @@ import {
   TriggerBy,
   TriggerDirection
 } from "./Enumerations.ts"
-import { OrderLinkId, Uuid } from "./Identity.ts"
+import { OrderLinkId, OrderLinkIdOrNone, Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { DigitMillis } from "./Time.ts"
 
-export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: Schema.optionalKey(OrderLinkId) }).annotate({
+export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: OrderLinkIdOrNone }).annotate({
   identifier: "OrderRef"
 })
 export type OrderRef = typeof OrderRef.Type
@@ -126,7 +126,7 @@ export const Order = Schema.Struct({
   order_type: OrderType,
   post_only: Schema.Boolean,
   price: Decimal.annotate({ description: "0 for a market order" }),
-  qty: Decimal,
+  qty: Decimal.annotate({ description: "Total quantity; of an exit over the whole position the position's size" }),
   reduce_only: Schema.Boolean,
   side: Side,
   sub_account_address: Address,

@@ -80,6 +80,40 @@ const valueAt = (input: unknown, path: ReadonlyArray<PropertyKey>): unknown => {
   return value
 }
 
+/** What a value of the caller is, in a word: its text where that is short, since the caller sent it. */
+const GIVEN_CHARS_MAX = 40
+const given = (value: unknown): string => {
+  if (value === null) return "null"
+  if (Array.isArray(value)) return "a list"
+  if (typeof value === "object") return "an object"
+  if (typeof value !== "string") return String(value)
+  return value.length > GIVEN_CHARS_MAX ? `a text of ${value.length} characters` : JSON.stringify(value)
+}
+
+/** What a type accepts, in words. */
+const ACCEPTED: Readonly<Record<string, string>> = {
+  String: "text",
+  Number: "a number",
+  Boolean: "true or false",
+  Arrays: "a list",
+  Objects: "an object"
+}
+const acceptedBy = (ast: SchemaAST.AST): string | undefined =>
+  SchemaAST.resolveIdentifier(ast) === "Millis"
+    ? "Unix time in milliseconds as a number, such as 1767225600000"
+    : ACCEPTED[ast._tag]
+
+const NEGATIVE = /^-(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
+
+/** Why a value is no accepted decimal. */
+const decimalMessage = (field: string, value: unknown): string => {
+  if (typeof value === "string" && TOO_MANY_DECIMALS.test(value)) return `${field} has more than 18 decimal places`
+  if (typeof value === "string" && NEGATIVE.test(value))
+    return `${field} must not be negative: ${given(value)} was given`
+  const what = typeof value === "number" ? `the number ${value}` : given(value)
+  return `${field} must be a decimal number as text, such as "60000.1": ${what} was given`
+}
+
 const leafMessage = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** What a schema refused, in the words of contract 1.2: the reason, the field and its bounds. */
@@ -128,11 +162,12 @@ const ofIssue = (issue: SchemaIssue.Issue, input: unknown): WireError => {
     (node._tag === "InvalidType" && decimals.has(SchemaAST.resolveIdentifier(node.ast)))
   if (isDecimal) {
     const tooMany = typeof value === "string" && TOO_MANY_DECIMALS.test(value)
-    const message = tooMany
-      ? `${field} has more than 18 decimal places`
-      : `${field} must be a decimal number as text, such as "60000.1"`
+    const message = decimalMessage(field, value)
     return ofReason(tooMany ? "TooManyDecimals" : "InvalidDecimal", { field }, { message })
   }
+  const accepted = node._tag === "InvalidType" && choices === undefined ? acceptedBy(node.ast) : undefined
+  if (accepted !== undefined && field !== "")
+    return ofReason("InvalidField", { field }, { message: `${field} must be ${accepted}: ${given(value)} was given` })
   const bounds = check === undefined ? undefined : boundsOf(check)
   return bounds === undefined ? refuse("InvalidField") : refuse("OutOfRange", bounds)
 }

@@ -1,7 +1,8 @@
 /**
  * Policy: the order desk. Refuses what is sure without the sequence, gives each command its id and submits the rest.
  *
- * An acknowledgement says that the order has its place in the sequence; what became of it arrives on the event stream.
+ * An acknowledgement says that the order has its place in the sequence; what became of it arrives on the event stream. One
+ * of an amend also says whether its turn refused it, where the sequencer decides before it acknowledges.
  * The read model may lag, so what it does not know is never refused here but forwarded; where the sequencer does not
  * know an order any more, the history still tells what became of it. Source: contract 2.1, 2.4, 3.4, 8.3, 8.4.
  */
@@ -133,7 +134,7 @@ export class Orders extends Context.Service<
       /** Submits a command on a named order. */
       const onOrder = (caller: Caller, asked: NamedOrder, body: CommandBody): Effect.Effect<OrderRef, OrderFailure> =>
         Effect.flatMap(ids.uuid, (id) => submit(caller, asked.sub_account_address, id, body)).pipe(
-          Effect.map(refOf),
+          Effect.flatMap((ack) => (ack.refusal === undefined ? Effect.succeed(refOf(ack)) : Effect.fail(ack.refusal))),
           Effect.catch(explain(asked))
         )
 

@@ -86,6 +86,8 @@ export interface CommandAck {
   readonly duplicate: boolean
   /** Version of an amended order. */
   readonly version: number | undefined
+  /** Why its turn refused an amend: the order stays as it is, and its event says the same. Source: contract amendment 6. */
+  readonly refusal?: CommandRefused | undefined
   readonly result:
     | { readonly type: "sub_account"; readonly sub_account: SubAccountState }
     | { readonly type: "movement"; readonly movement: Movement }

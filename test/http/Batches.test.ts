@@ -30,7 +30,7 @@ describe("a batch", () => {
       orders: [order, { ...order, qty: "0.0001", order_link_id: "b-2" }, { ...order, symbol: "NO-USDC" }]
     })
     assert.strictEqual(status, 200)
-    assert.deepStrictEqual(answer.list[0], { code: "OK", message: "", order_id: orderId })
+    assert.deepStrictEqual(answer.list[0], { code: "OK", message: "", order_id: orderId, order_link_id: "" })
     assert.deepInclude(answer.list[1], {
       code: "BAD_REQUEST",
       order_link_id: "b-2",
@@ -41,6 +41,17 @@ describe("a batch", () => {
       details: { reason: "SymbolNotFound", field: "symbol" }
     })
     assert.lengthOf(answer.list, 3)
+  })
+
+  it("Amendment 8: each result holds order_link_id, also of an order without one and of a refused one", async () => {
+    const { answer } = await ask(CREATE, {
+      orders: [order, { ...order, symbol: "NO-USDC" }, { ...order, qty: "0.0001", order_link_id: "b-2" }]
+    })
+    const links = (list: ReadonlyArray<{ order_link_id?: string }>) => list.map(({ order_link_id }) => order_link_id)
+    assert.deepStrictEqual(links(answer.list), ["", "", "b-2"])
+    const name = { sub_account_address: v1, symbol: "BTC-USDC" }
+    const canceled = await ask(CANCEL, { orders: [{ ...name, order_id: orderId }, name] })
+    assert.deepStrictEqual(links(canceled.answer.list), ["", ""])
   })
 
   it("tells the first order of a used reference", async () => {

@@ -400,12 +400,12 @@ describe("a refused field", () => {
     assert.deepStrictEqual(await told({ post_only: "true" }), [
       "InvalidField",
       "post_only",
-      "post_only: Expected boolean"
+      'post_only must be true or false: "true" was given'
     ])
     assert.deepStrictEqual(await told({ qty: 1 }), [
       "InvalidDecimal",
       "qty",
-      'qty must be a decimal number as text, such as "60000.1"'
+      'qty must be a decimal number as text, such as "60000.1": the number 1 was given'
     ])
     for (const qty of ["1e3", "+1", ".5", "5.", "007", "-0", "1,000", " 1", "NaN", "1".repeat(21), "-1"]) {
       assert.deepStrictEqual((await told({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)

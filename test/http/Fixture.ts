@@ -433,7 +433,7 @@ export const ports = (doubles: Doubles) =>
         Effect.succeed({
           seq: 1,
           accepted_at_ms: now,
-          orders: [{ order_id: orderId }],
+          orders: [{ order_id: orderId, order_link_id: "" }],
           duplicate: false,
           version: undefined,
           result:

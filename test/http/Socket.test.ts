@@ -28,7 +28,7 @@ const runtime = ManagedRuntime.make(
               return {
                 seq: 1,
                 accepted_at_ms: 1,
-                orders: [{ order_id: "018f3f1e-5d5b-7a00-8000-000000000001" }],
+                orders: [{ order_id: "018f3f1e-5d5b-7a00-8000-000000000001", order_link_id: "" }],
                 duplicate: false,
                 version: undefined,
                 result: undefined

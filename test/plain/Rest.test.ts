@@ -328,10 +328,10 @@ describe("a call that is not answered", () => {
         ? unavailable("BackendUnavailable")
         : times === 2
           ? unavailable("ShuttingDown")
-          : { body: { order_id } }
+          : { body: { order_id, order_link_id: "" } }
     )
     const exchange = await world.connect({ key: seed })
-    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id })
+    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id, order_link_id: "" })
     assert.lengthOf(world.asked, 3)
   })
 })
@@ -370,7 +370,7 @@ describe("a new order", () => {
   it("of a batch is known again after an answer was lost, and the others keep their answers", async () => {
     const world = fast()
     const taken = { code: "CONFLICT", message: "no", details: { reason: "DuplicateOrderLinkId", order_id } }
-    const wrong = { code: "BAD_REQUEST", message: "no", details: { reason: "NotMultipleOfStep" } }
+    const wrong = { code: "BAD_REQUEST", message: "no", order_link_id: "", details: { reason: "NotMultipleOfStep" } }
     world.answers.set("/order/create-batch", (_, times) =>
       times === 1 ? undefined : { body: { list: [taken, wrong] } }
     )

@@ -208,6 +208,19 @@ describe("amending and canceling", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("Amendment 6: an acknowledged amend that its turn refused fails with the reason", () => {
+    const refusal = new CommandRefused({
+      reason: "PostOnlyWouldTake",
+      message: "a post-only order would take liquidity",
+      details: { field: "price" }
+    })
+    const { layer } = desk(() => Effect.succeed(ack({ refusal })))
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      assert.strictEqual(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0.3" })), refusal)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("finds in the history what became of an order that the sequencer has forgotten", () => {
     const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(closed) } })
     return Effect.gen(function* () {

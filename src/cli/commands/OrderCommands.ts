@@ -28,7 +28,7 @@ const optionally = <K extends string, A>(key: K, value: Option.Option<A>) =>
 const printedRef =
   (what: string) =>
   ({ order_id, order_link_id }: OrderRef): string =>
-    `${what} ${order_id}${order_link_id === undefined ? "" : ` (${order_link_id})`}`
+    `${what} ${order_id}${order_link_id === "" ? "" : ` (${order_link_id})`}`
 
 const create = Command.make(
   "create",

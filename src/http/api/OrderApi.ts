@@ -108,7 +108,7 @@ export class OrderApi extends HttpApiGroup.make("order")
           id: "createOrder",
           summary: "Place an order",
           description:
-            "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order.",
+            "200 means that the order has its place in the sequence, not that it succeeded: what became of it arrives as `order` events and in the history. A used order_link_id is 409 with the first `order_id`, so a retry never doubles an order. Exits of a Market order are held against the reference price of each leg at its turn: one that is met already is `Rejected` with `EcTriggerAlreadyMet`.",
           access: "trade",
           request: createExample,
           response: ref
@@ -125,7 +125,7 @@ export class OrderApi extends HttpApiGroup.make("order")
           id: "amendOrder",
           summary: "Amend an order",
           description:
-            "Changes price, total quantity, trigger price or exits. Priority is kept only if the price stays and the quantity falls, or only the exits change. Values equal to the order's change nothing.",
+            "Changes price, total quantity, trigger price or exits. Priority is kept only if the price stays and the quantity falls, or only the exits change. Values equal to the order's change nothing. An amend that is refused at its turn is answered 400 or 409 with its reason; the order stays as it is, and an `order` event says the same.",
           access: "trade",
           request: { sub_account_address: vault, symbol: "BTC-USDC", order_id: orderId, qty: "0.3", order_iv: 1 },
           response: ref

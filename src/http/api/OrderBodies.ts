@@ -10,7 +10,7 @@ import {
   TriggerBy,
   TriggerDirection
 } from "../../domain/Enumerations.ts"
-import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
+import { OrderLinkId, OrderLinkIdOrNone, Uuid } from "../../domain/Identity.ts"
 import { BATCH_ORDERS_MAX } from "../../domain/OrderForm.ts"
 import { SwitchWindow } from "../../domain/Switch.ts"
 import { Millis } from "../../domain/Time.ts"
@@ -55,7 +55,7 @@ const tpslOf = (identifier: string, description: string) =>
   }).annotate({ identifier, description })
 export const TpslAsked = tpslOf(
   "TpslAsked",
-  "Exits that the first fill attaches: Full (by default) closes the whole position, Partial what this order filled"
+  "Exits that the first fill attaches which opens or increases a position in the order's direction: Full (by default) closes the whole position, Partial what this order opened. A position has at most 20 pairs"
 )
 export const TpslAmended = tpslOf("TpslAmended", "Absent legs stay; a trigger_price of 0 removes a leg")
 
@@ -145,7 +145,9 @@ export const BatchResult = Schema.Struct({
   code: Schema.String.annotate({ description: "`OK`, or the code of the error that this order met", examples: ["OK"] }),
   message: Schema.String,
   order_id: Schema.optionalKey(Uuid),
-  order_link_id: Schema.optionalKey(OrderLinkId),
+  order_link_id: OrderLinkIdOrNone.annotate({
+    description: 'Of the order; of a refused one as it was asked for. `""` where there is none'
+  }),
   details: Schema.optionalKey(
     Schema.Record(Schema.String, Schema.Unknown).annotate({ description: "As in an error body" })
   )

@@ -45,13 +45,18 @@ export const ownReasons: Record<string, ReadonlyArray<Reason>> = {
   "GET /market/insurance-pool/history": ["SymbolNotFound"],
   "GET /market/adl-alert": ["SymbolNotFound"],
   "GET /market/adl-alert/history": ["SymbolNotFound"],
-  "POST /order/create": [...names, "DuplicateOrderLinkId", "SubAccountFrozen", ...prices],
+  "POST /order/create": [...names, "DuplicateOrderLinkId", "SubAccountFrozen", "LimitReached", ...prices],
   "POST /order/amend": [
     ...names,
     "OrderNotFound",
     "OrderAlreadyClosed",
     "OrderVersionMismatch",
     "SubAccountFrozen",
+    "InsufficientBalance",
+    "InvalidQty",
+    "LimitReached",
+    "PostOnlyWouldTake",
+    "TriggerAlreadyMet",
     ...prices
   ],
   "POST /order/cancel": [...names, "OrderNotFound", "OrderAlreadyClosed"],
@@ -79,7 +84,7 @@ export const ownReasons: Record<string, ReadonlyArray<Reason>> = {
     "OpenOrdersExist"
   ],
   "POST /position/add-margin": [...names, "OutOfRange", "InsufficientBalance", "PositionNotFound", "NotIsolated"],
-  "POST /position/trading-stop": [...names, ...prices, "SubAccountFrozen", "PositionNotFound"],
+  "POST /position/trading-stop": [...names, ...prices, "LimitReached", "SubAccountFrozen", "PositionNotFound"],
   "GET /position/closed-pnl": [...names, "InvalidCursor"],
   "GET /account/balances": ["SubAccountNotFound"],
   "GET /account/funding": [...names, "InvalidCursor"],

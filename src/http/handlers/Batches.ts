@@ -19,11 +19,11 @@ const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: R
   list: outcome.map((result, i) => {
     if (Result.isSuccess(result)) return { code: "OK", message: "", ...result.success }
     const { code, details, message } = refusalOf(result.failure, state)
-    const { order_link_id } = orders[i]!
+    const { order_link_id = "" } = orders[i]!
     return {
       code,
       message,
-      ...(order_link_id === undefined ? {} : { order_link_id }),
+      order_link_id,
       ...(details === undefined ? {} : { details })
     }
   })

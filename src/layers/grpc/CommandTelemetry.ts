@@ -17,8 +17,10 @@ const WORDS: { readonly [T in SubmitError["_tag"]]: string } = {
 }
 const ACKNOWLEDGED = "acknowledged"
 
-const outcomeOf = (result: Result): string =>
-  Option.match(Exit.findErrorOption(result), { onNone: () => ACKNOWLEDGED, onSome: ({ _tag }) => WORDS[_tag] })
+const outcomeOf = (result: Result): string => {
+  if (Exit.isSuccess(result)) return result.value.refusal === undefined ? ACKNOWLEDGED : WORDS.CommandRefused
+  return Option.match(Exit.findErrorOption(result), { onNone: () => ACKNOWLEDGED, onSome: ({ _tag }) => WORDS[_tag] })
+}
 
 /** Begins to follow a command of a fiber; the returned function is told its outcome. */
 export const make = Effect.gen(function* () {

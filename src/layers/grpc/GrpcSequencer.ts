@@ -78,7 +78,10 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
   switch (outcome?.$case) {
     case "ack":
       try {
-        return Exit.succeed(toAck(outcome.value))
+        const ack = toAck(outcome.value)
+        if (outcome.value.refusal === undefined) return Exit.succeed(ack)
+        const refusal = errorOf(outcome.value.refusal)
+        return refusal instanceof CommandRefused ? Exit.succeed({ ...ack, refusal }) : Exit.fail(refusal)
       } catch (cause) {
         return Exit.fail(new SequencerFault({ cause }))
       }

@@ -57,10 +57,10 @@ const addressOfAsset = remembered(assetAddress)
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
-export const toOrderRef = (ref: Types.OrderRef): OrderRef =>
-  ref.order_link_id === undefined
-    ? { order_id: ref.order_id }
-    : { order_id: ref.order_id, order_link_id: ref.order_link_id }
+export const toOrderRef = ({ order_id, order_link_id }: Types.OrderRef): OrderRef => ({
+  order_id,
+  order_link_id: order_link_id ?? ""
+})
 
 const toLeg = (leg: Types.TpslLeg) => ({
   market: { trigger_by: required(triggerBy, leg.trigger_by), trigger_price: leg.trigger_price }

@@ -242,7 +242,7 @@ describe("the short way of orders, where something below refuses", () => {
           Effect.succeed({
             seq: 1,
             accepted_at_ms: 1,
-            orders: [{ order_id: "x" }],
+            orders: [{ order_id: "x", order_link_id: "" }],
             duplicate: false,
             version: undefined,
             result: undefined
@@ -255,7 +255,7 @@ describe("the short way of orders, where something below refuses", () => {
           Effect.succeed({
             seq: 1,
             accepted_at_ms: 1,
-            orders: [{ order_id: orderId }],
+            orders: [{ order_id: orderId, order_link_id: "" }],
             duplicate: true,
             version: undefined,
             result: undefined
