@@ -12,7 +12,7 @@ import { serve } from "./usage.ts"
 const world = new World()
 let published = 0
 const control = await trigger((events) =>
-  world.market.tell({ trades: Array.from({ length: events }, () => tradeOf(published++)) })
+  world.market.tell({ prints: Array.from({ length: events }, () => [tradeOf(published++)]) })
 )
 Effect.runFork(
   Effect.scoped(

@@ -53,7 +53,7 @@ const liquidations = () =>
     seq: books
   }))
 /** The time is that of the machine's monotonic clock, the same in every process. */
-const tell = () => world.market.tell({ trades: [trade({ seq: ++told, trade_id: String(process.hrtime.bigint()) })] })
+const tell = () => world.market.tell({ prints: [[trade({ seq: ++told, trade_id: String(process.hrtime.bigint()) })]] })
 
 const obey = async (order: Order): Promise<Answer | undefined> => {
   switch (order.do) {

@@ -20,7 +20,7 @@ import * as Maker from "./referee/Maker.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Pools from "./referee/Pools.ts"
 import * as Prices from "./referee/Prices.ts"
-import { tellMarks } from "./referee/Telling.ts"
+import { tellMarks, tellOutdated } from "./referee/Telling.ts"
 import * as Exits from "./sequencer/Exits.ts"
 import * as Queues from "./sequencer/Queues.ts"
 import * as Matching from "./sequencer/Matching.ts"
@@ -99,7 +99,7 @@ const everySecond = (turn: Turn): void => {
   Pools.unwind(turn)
   Maker.act(turn)
   settle(turn)
-  for (const market of turn.state.markets) Adl.rankAll(market)
+  for (const market of turn.state.markets) Adl.rankAll(turn.state, market)
 }
 
 const setIndexPrice = (turn: Turn, command: Command, request: SetIndexPrice): CommandResult => {
@@ -164,14 +164,18 @@ const dispatch = (turn: Turn, command: Command): CommandResult => {
 /** Announces how the book and the tape of each touched market stand after the step. */
 const publish = (turn: Turn): void => {
   for (const { market, trades } of turn.prints)
-    emit(turn, undefined, market, () => ({ $case: "trade_printed", value: { trades } }))
+    emit(turn, undefined, market, () => ({
+      $case: "trade_printed",
+      value: { trades, open_interest: Grid.text(market.rules.qty, market.openLots) }
+    }))
   for (const market of turn.markets) publishBook(turn, market)
 }
 
 const publishBook = (turn: Turn, market: MarketState): void => {
   const changes = market.book.takeChanges()
   if (changes.length === 0 && !turn.prints.some((print) => print.market === market)) return
-  market.bookSeq++
+  const before = market.bookSeq
+  market.bookSeq = ++market.seq
   market.bookMs = turn.at
   const { price, qty } = market.rules
   const sideOf = (side: Side) =>
@@ -183,6 +187,7 @@ const publishBook = (turn: Turn, market: MarketState): void => {
     value: {
       symbol: market.market.symbol,
       book_seq: market.bookSeq,
+      prev_book_seq: before,
       bids: sideOf(Side.SIDE_BUY),
       asks: sideOf(Side.SIDE_SELL)
     }
@@ -201,6 +206,7 @@ const finish = (turn: Turn): void => {
   const { state } = turn
   Exits.announce(turn)
   tellMarks(turn)
+  tellOutdated(turn)
   Matching.emitMargins(turn)
   publish(turn)
   if (!hasEvents(turn)) return

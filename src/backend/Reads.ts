@@ -246,15 +246,15 @@ export const fundingRates = (
   return { rates, next_page_token: found.length > rates.length ? String(rates.at(-1)!.funding_time_ms) : "" }
 }
 
-/** The pool of a market as it stands. */
+/** The pool of a market, as its last event showed it. */
 export const insurancePool = (state: State, symbol: string): GetInsurancePoolResponse | undefined => {
   const market = state.marketOf.get(symbol)
-  return market === undefined ? undefined : { pool: Pools.record(state.pools[market.index]!) }
+  return market === undefined ? undefined : { pool: Pools.lastState(state.pools[market.index]!) }
 }
 
 export const adlAlert = (state: State, symbol: string): GetAdlAlertResponse | undefined => {
   const market = state.marketOf.get(symbol)
-  return market === undefined ? undefined : { alert: Pools.alertRecord(state.pools[market.index]!) }
+  return market === undefined ? undefined : { alert: Pools.lastAlert(state.pools[market.index]!) }
 }
 
 interface HistoryRange {

@@ -165,7 +165,8 @@ export const position = (holding: Holding, totals: AccountTotals): Position => {
     risk_tier: figures.tier + 1,
     break_even_price: breakEven(holding),
     created_time_ms: holding.createdMs,
-    updated_time_ms: holding.updatedMs
+    updated_time_ms: holding.updatedMs,
+    liquidation_fee: format(holding.liquidationFee)
   }
 }
 
@@ -176,9 +177,9 @@ export const balance = (account: Account, totals: AccountTotals): Balance => ({
   wallet_balance: format(account.wallet),
   equity: format(totals.equity),
   available_balance: format(Margin.available(totals)),
-  margin_used: format(totals.initialMargin),
+  margin_used: format(totals.initialMargin + totals.isolatedMargin),
   order_margin: format(totals.orderMargin),
-  maintenance_margin: format(totals.maintenanceMargin),
+  maintenance_margin: format(totals.maintenanceMargin + totals.isolatedMaintenance),
   unrealised_pnl: format(totals.unrealisedPnl),
   isolated_margin: format(totals.isolatedMargin),
   withdrawable: format(Margin.withdrawable(account.wallet, totals)),

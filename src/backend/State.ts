@@ -67,7 +67,9 @@ export interface MarketState {
   readonly defaultLeverage: Decimal.Scaled
   readonly indexBase: Decimal.Scaled
   readonly book: BookChanges.TrackedBook
-  /** one more for each step that changed the book or traded in it */
+  /** market sequence: one more for each fill, each funding record and each step that changed the book or traded in it */
+  seq: number
+  /** that of the last step that changed the book or traded in it */
   bookSeq: number
   /** engine time of that step */
   bookMs: number
@@ -104,6 +106,8 @@ export interface MarketState {
   netLots: number
   /** users' holdings with a position */
   readonly holders: Set<Holding>
+  /** how many of them are long */
+  longHolders: number
   /** conditional orders by reference and direction, the next to be met last; derived from the holdings */
   readonly triggers: ReadonlyArray<Array<Order>>
   /** what the simulated maker quotes here */
@@ -129,6 +133,8 @@ export interface Holding {
   openFee: Decimal.Scaled
   /** of the position that is open, or of the last one: fees in */
   currentRealised: Decimal.Scaled
+  /** of the same position: paid to the insurance pool by its liquidation, negative where the pool paid */
+  liquidationFee: Decimal.Scaled
   realised: Decimal.Scaled
   status: PositionStatus
   /** place in the queue of deleveraging, as last ranked: 5 first, 0 without a position */
@@ -140,8 +146,14 @@ export interface Holding {
   /** the mark that it told of, and how far from it 1 % of the initial margin lies, in ticks */
   toldTicks: number
   toldStep: number
-  /** second of engine time of the last one that the mark alone caused; −1 before the first */
+  /** the risk tier of the exposure, by which the initial margin is */
+  toldTier: number
+  /** second of engine time of the last event that the mark alone caused; −1 before the first */
   toldSecond: number
+  /** its record has changed by what happened elsewhere, and no event has carried the change yet */
+  outdated: boolean
+  /** second of the last event for such a change; −1 before the first */
+  outdatedSecond: number
   /** opening orders: lots, and Σ ticks × lots */
   buyLots: number
   buyUnits: bigint
@@ -247,6 +259,10 @@ export interface State {
   readonly accounts: Array<Account>
   readonly accountOf: Map<string, Account>
   readonly users: Map<string, User>
+  /** positions that became outdated in this step; empty between steps */
+  readonly outdated: Array<Holding>
+  /** outdated positions that had an event for such a change in this second: the next second's first Tick emits theirs */
+  readonly waiting: Set<Holding>
   /** open orders, resting and waiting */
   readonly orders: OpenOrders.OpenOrders
   /** open GTT orders, the next to end last; derived from the orders */
@@ -320,6 +336,7 @@ const marketState = (market: Market, index: number): MarketState => {
     defaultLeverage: Decimal.min(DEFAULT_LEVERAGE, maxLeverage),
     indexBase: base,
     book: BookChanges.track(OrderBook.make()),
+    seq: 0,
     bookSeq: 0,
     bookMs: 0,
     indexPrice: 0n,
@@ -343,6 +360,7 @@ const marketState = (market: Market, index: number): MarketState => {
     openLots: 0,
     netLots: 0,
     holders: new Set(),
+    longHolders: 0,
     triggers: Array.from({ length: Queues.TRIGGER_QUEUES }, () => []),
     quoted: undefined
   }
@@ -414,6 +432,8 @@ export const initial = (config: EngineConfig, links: Links = memoryLinks()): Sta
     accounts: [],
     accountOf: new Map(),
     users: new Map(),
+    outdated: [],
+    waiting: new Set(),
     orders: OpenOrders.make(),
     expiries: [],
     met: [],
@@ -458,6 +478,7 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     entryValue: 0n,
     openFee: 0n,
     currentRealised: 0n,
+    liquidationFee: 0n,
     realised: 0n,
     status: PositionStatus.POSITION_STATUS_NORMAL,
     adlRank: 0,
@@ -466,7 +487,10 @@ export const holdingOf = (account: Account, market: MarketState): Holding => {
     seq: 0,
     toldTicks: 0,
     toldStep: 0,
+    toldTier: 0,
     toldSecond: -1,
+    outdated: false,
+    outdatedSecond: -1,
     buyLots: 0,
     buyUnits: 0n,
     sellLots: 0,

@@ -104,10 +104,12 @@ export const hash = (state: State): string => {
     state.trail.right
   )
   for (const market of state.markets) {
-    const { bookSeq, bookMs, indexPrice, heldIndex, markTicks, lastTicks, basis, openLots, netLots, quoted } = market
+    const { seq, bookSeq, bookMs, indexPrice, heldIndex, markTicks, lastTicks, basis, openLots, netLots, quoted } =
+      market
     line(
       "market",
       market.market.symbol,
+      seq,
       bookSeq,
       bookMs,
       indexPrice,
@@ -119,7 +121,8 @@ export const hash = (state: State): string => {
       market.fundingRate,
       market.fundingIndex,
       openLots,
-      netLots
+      netLots,
+      market.longHolders
     )
     for (const { second, value } of basis) line("basis", second, value)
     if (quoted !== undefined)
@@ -132,6 +135,7 @@ export const hash = (state: State): string => {
     line("inventory", pool.holding.account.wallet, pool.holding.account.updatedMs, holdingLine(pool.holding))
     for (const { minute, value } of pool.peaks) line("peak", minute, value)
   }
+  for (const { account, market } of state.waiting) line("waiting", account.index, market.index)
   for (const { account, transferId, dueMs } of state.withdrawals) line("withdrawal", account.index, transferId, dueMs)
   for (const { minute, value } of state.groupPeaks) line("group", minute, value)
   for (const account of state.accounts) {

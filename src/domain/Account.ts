@@ -20,11 +20,11 @@ const state = {
   wallet_balance: SignedDecimal,
   equity: SignedDecimal,
   available_balance: Decimal,
-  margin_used: Decimal,
+  margin_used: Decimal.annotate({ description: "Initial margin of Cross positions, and isolated_margin" }),
   order_margin: Decimal,
-  maintenance_margin: Decimal,
+  maintenance_margin: Decimal.annotate({ description: "Of all positions, Isolated ones included" }),
   unrealised_pnl: SignedDecimal,
-  isolated_margin: SignedDecimal,
+  isolated_margin: SignedDecimal.annotate({ description: "The part of margin_used that Isolated positions hold" }),
   withdrawable: Decimal,
   updated_time: Millis
 }
@@ -98,6 +98,9 @@ export const Statistics = Schema.Struct({
   taker_volume: Decimal,
   trade_count: Schema.Int.annotate({ description: "Fills" }),
   fees_paid: SignedDecimal.annotate({ description: "Fees of fills; negative: more rebates than fees" }),
+  liquidation_fee: SignedDecimal.annotate({
+    description: "Paid to insurance pools by liquidations, not in fees_paid; negative: the pools paid more"
+  }),
   funding_paid: SignedDecimal.annotate({ description: "Negative: more received than paid" }),
   realised_pnl: SignedDecimal.annotate({ description: "Exit less entry, before fees and funding" }),
   win_count: Schema.Int.annotate({ description: "Closing orders in profit, fees in" }),

@@ -20,6 +20,8 @@ export interface Flows {
   readonly trade_count: number
   /** Positive: paid. */
   readonly fees: Amount
+  /** Paid to insurance pools by liquidations; no fees of fills. */
+  readonly liquidation_fees: Amount
   readonly funding: Amount
   /** Exit less entry, before fees. */
   readonly realised_pnl: Amount
@@ -43,6 +45,7 @@ export const noFlows: Flows = {
   taker_volume: 0n,
   trade_count: 0,
   fees: 0n,
+  liquidation_fees: 0n,
   funding: 0n,
   realised_pnl: 0n,
   win_count: 0,
@@ -60,6 +63,7 @@ export const plus = (a: Flows, b: Flows): Flows => ({
   taker_volume: a.taker_volume + b.taker_volume,
   trade_count: a.trade_count + b.trade_count,
   fees: a.fees + b.fees,
+  liquidation_fees: a.liquidation_fees + b.liquidation_fees,
   funding: a.funding + b.funding,
   realised_pnl: a.realised_pnl + b.realised_pnl,
   win_count: a.win_count + b.win_count,
@@ -267,5 +271,11 @@ const read = (value: unknown): unknown =>
       ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, read(inner)]))
       : value
 
-/** Figures of their JSON text. */
-export const parse = <A extends MarketHour | AccountHour>(text: string): A => read(JSON.parse(text) as Texts<A>) as A
+const parsed = <A extends MarketHour | AccountHour>(text: string): A => read(JSON.parse(text) as Texts<A>) as A
+
+/** Figures of their JSON text. Flows that were written before a figure was introduced hold none of it. */
+export const parseMarket = (text: string): MarketHour => {
+  const figures = parsed<MarketHour>(text)
+  return { ...figures, flows: { ...noFlows, ...figures.flows } }
+}
+export const parseAccount = (text: string): AccountHour => parsed<AccountHour>(text)

@@ -28,6 +28,9 @@ export const ClosedPnl = Schema.Struct({
   }),
   open_fee: SignedDecimal.annotate({ description: "Share of the fees that opening had cost" }),
   close_fee: SignedDecimal.annotate({ description: "Fees of closing; negative for a rebate" }),
+  liquidation_fee: SignedDecimal.annotate({
+    description: "Paid to the insurance pool for this order, not in closed_pnl; negative: the pool paid"
+  }),
   fill_count: Schema.Int,
   leverage: Decimal,
   created_time: Millis.annotate({ description: "First fill that closed" }),
@@ -90,6 +93,7 @@ export const add = (before: ClosedPnl | undefined, execution: Execution, closing
     closed_pnl: format(sum(before?.closed_pnl, fill.pnl)),
     open_fee: format(sum(before?.open_fee, fill.openFee)),
     close_fee: format(sum(before?.close_fee, fill.closeFee)),
+    liquidation_fee: before?.liquidation_fee ?? "0",
     fill_count: (before?.fill_count ?? 0) + 1,
     leverage: Decimals.canonical(closing.leverage),
     created_time: before?.created_time ?? at,

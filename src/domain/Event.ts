@@ -18,11 +18,20 @@ export interface StreamPosition {
 export type EventBody =
   | { readonly type: "order"; readonly order: Order }
   | { readonly type: "execution"; readonly execution: Execution; readonly closing: Closing | undefined }
-  | { readonly type: "trades"; readonly symbol: string; readonly trades: ReadonlyArray<PublicTrade> }
+  | {
+      readonly type: "trades"
+      readonly symbol: string
+      /** Fills of one taker, in order. */
+      readonly trades: ReadonlyArray<PublicTrade>
+      /** Of the market after them; absent: the next sample of prices has it. */
+      readonly open_interest?: string | undefined
+    }
   | {
       readonly type: "book"
       readonly symbol: string
       readonly book_seq: number
+      /** That of the change before; absent: `book_seq` − 1. */
+      readonly prev_book_seq?: number | undefined
       /** Changed levels with their new totals; "0": gone. */
       readonly bids: ReadonlyArray<Level>
       readonly asks: ReadonlyArray<Level>

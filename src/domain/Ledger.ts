@@ -4,7 +4,7 @@
  * Like the {@link Projection} that it is a part of, it is a function of the stream alone, however that is cut.
  * Source: contract 3.6, 3.7, 8.5.
  */
-import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow } from "./Activity.ts"
+import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow, noFlows } from "./Activity.ts"
 import { add, type ClosedPnl } from "./ClosedPnl.ts"
 import * as Decimal from "./Decimal.ts"
 import type { TransactionType } from "./Enumerations.ts"
@@ -44,8 +44,8 @@ export interface LedgerChange {
 
 /** What a ledger goes on from. */
 export interface LedgerStanding {
-  /** Closed PnL of orders that are open: more may come to it. */
-  readonly closings: ReadonlyArray<Pick<ClosedPnlRow, "user_id" | "closed">>
+  /** Closed PnL to which more may come: of orders that are open, or that have ended at the time of the last event. */
+  readonly closings: ReadonlyArray<Pick<ClosedPnlRow, "user_id" | "closed"> & { readonly ended?: boolean }>
   /** The last hour of every sub-account in every market, and of every sub-account. */
   readonly markets: ReadonlyArray<MarketRow>
   readonly accounts: ReadonlyArray<AccountRow>
@@ -65,23 +65,36 @@ const moved: ReadonlySet<TransactionType> = new Set<TransactionType>([
 export class Ledger {
   /** By order. */
   private readonly closings = new Map<string, ClosedPnl>()
+  /** Orders that have ended at {@link endedAt}: the fee of a liquidation comes later in its step. */
+  private ended: Array<string> = []
+  private endedAt: number
   private readonly settled = new Map<string, number>()
   private readonly activity: Activity
   private closedPnls = new Map<string, ClosedPnlRow>()
   private transactions: Array<TransactionRow> = []
   private fundingPayments: Array<FundingPaymentRow> = []
 
-  constructor(standing: LedgerStanding | undefined) {
+  /** `ts_ms` is the engine time of the last event. */
+  constructor(standing: LedgerStanding | undefined, ts_ms = 0) {
     this.activity = new Activity(standing?.markets, standing?.accounts)
-    for (const { closed } of standing?.closings ?? []) this.closings.set(closed.order_id, closed)
+    this.endedAt = ts_ms
+    for (const { closed, ended } of standing?.closings ?? []) {
+      this.closings.set(closed.order_id, closed)
+      if (ended === true) this.ended.push(closed.order_id)
+    }
     for (const { symbol, funding_time_ms } of standing?.settled ?? []) this.settled.set(symbol, funding_time_ms)
   }
 
   funding({ funding }: Body<"funding">): void {
     this.settled.set(funding.symbol, funding.funding_time_ms)
   }
-  order({ order }: Body<"order">): void {
-    if (isFinal(order.order_status)) this.closings.delete(order.order_id)
+  order({ order }: Body<"order">, ts_ms: number): void {
+    if (ts_ms > this.endedAt) {
+      for (const order_id of this.ended) this.closings.delete(order_id)
+      this.ended = []
+      this.endedAt = ts_ms
+    }
+    if (isFinal(order.order_status) && this.closings.has(order.order_id)) this.ended.push(order.order_id)
   }
   execution(
     user_id: string,
@@ -111,6 +124,7 @@ export class Ledger {
     this.activity.fill(user_id, ts_ms, sub_account_address, symbol, flows)
   }
   balance(user_id: string, epoch: string, { seq, ts_ms }: Event, body: Body<"balance">): void {
+    if (body.reason === "liquidation_fee") this.liquidationFee(user_id, { seq, ts_ms }, body)
     const transactions = transactionsOf(`${epoch}-${seq}`, ts_ms, body)
     if (transactions.length === 0) return
     let result = 0n
@@ -119,6 +133,24 @@ export class Ledger {
       if (!moved.has(transaction.type)) result += Decimal.parse(transaction.amount)
     })
     this.activity.balance(user_id, ts_ms, body.balance.sub_account_address, moneyOf(body), result)
+  }
+
+  /** Adds what a liquidation paid to the pool to its closed PnL and its statistics. */
+  private liquidationFee(
+    user_id: string,
+    { seq, ts_ms }: Pick<Event, "seq" | "ts_ms">,
+    { amount, balance, order_id, symbol }: Body<"balance">
+  ): void {
+    const paid = -Decimal.parse(amount)
+    if (symbol !== undefined)
+      this.activity.fill(user_id, ts_ms, balance.sub_account_address, symbol, { ...noFlows, liquidation_fees: paid })
+    const before = order_id === undefined ? undefined : this.closings.get(order_id)
+    if (before === undefined) return
+    const liquidation_fee = Decimal.format(Decimal.parse(before.liquidation_fee) + paid)
+    const closed = { ...before, liquidation_fee, updated_time: ts_ms }
+    this.closings.set(closed.order_id, closed)
+    const first = this.closedPnls.get(closed.order_id)?.seq ?? seq
+    this.closedPnls.set(closed.order_id, { user_id, seq: first, closed })
   }
 
   /** What changed since the last call. */

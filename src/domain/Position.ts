@@ -28,6 +28,10 @@ const state = {
   unrealised_pnl: SignedDecimal,
   cur_realised_pnl: SignedDecimal.annotate({ description: "Of this position, fees and funding included" }),
   cum_realised_pnl: SignedDecimal,
+  liquidation_fee: SignedDecimal.annotate({
+    description:
+      "Paid to the insurance pool by the liquidation of this position, not in cur_realised_pnl; negative: the pool paid"
+  }),
   take_profit: orEmpty('"" without one'),
   stop_loss: orEmpty('"" without one'),
   tpsl_mode: TpslMode,

@@ -148,7 +148,7 @@ export class Projecting {
     this.position = standing.position
     this.houseUsers = houseUsers
     for (const { user_id, seq, topics } of standing.heads) this.heads.set(user_id, { seq, ...topics })
-    this.ledger = new Ledger(standing.ledger)
+    this.ledger = new Ledger(standing.ledger, standing.position?.ts_ms)
     for (const { kind, symbol, last } of standing.candles) {
       this.series.set(keyOf(kind, symbol), { kind, symbol, of: Series.from(last) })
       // mark price and open interest are sampled together
@@ -205,7 +205,7 @@ export class Projecting {
           const { order } = body
           const record = Record.order(order)
           orders.set(order.order_id, { user_id: owner, seq: orders.get(order.order_id)?.seq ?? seq, order, record })
-          this.ledger.order(body)
+          this.ledger.order(body, event.ts_ms)
           tell(event, owner, "order", order.sub_account_address, undefined, () => record)
           break
         }

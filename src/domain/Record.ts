@@ -121,6 +121,7 @@ export const position = (p: PositionState, seq: number): string =>
     unrealised_pnl: decimal(p.unrealised_pnl),
     cur_realised_pnl: decimal(p.cur_realised_pnl),
     cum_realised_pnl: decimal(p.cum_realised_pnl),
+    liquidation_fee: decimal(p.liquidation_fee),
     take_profit: decimal(p.take_profit),
     stop_loss: decimal(p.stop_loss),
     tpsl_mode: p.tpsl_mode,

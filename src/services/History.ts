@@ -95,6 +95,21 @@ export interface OpenState {
   readonly orders: ReadonlyArray<Pick<OrderRow, "user_id" | "order" | "record">>
   readonly subAccounts: ReadonlyArray<SubAccountState>
   readonly instruments: ReadonlyArray<Instrument>
+  /** Balances and open positions, with seq 0. */
+  readonly records: ReadonlyArray<LastRecord>
+}
+
+/** The last record of a position or balance, and the place of its event in the user's stream. */
+export interface LastRecord {
+  readonly user_id: string
+  readonly topic: "position" | "account_balance"
+  readonly sub_account_address: string
+  /** Symbol or asset. */
+  readonly subject: string
+  /** 0: no event of this stream; the record is that of where the stream began. */
+  readonly seq: number
+  /** JSON text. */
+  readonly record: string
 }
 
 /** One event of a user's stream. */
@@ -210,8 +225,11 @@ export class History extends Context.Service<
      * whichever is more: where older ones are gone, the first event's seq is not `after` + 1.
      */
     readonly userEvents: (user_id: string, after: number, limit: number) => Read<ReadonlyArray<UserEvent>>
-    /** User-stream position of the last event of each position (by sub-account and symbol) and balance (and asset). */
-    readonly lastSeqs: (user_id: string, topic: "position" | "account_balance") => Read<ReadonlyMap<string, number>>
+    /**
+     * The last records of a user's positions (by sub-account and symbol) or balances (and asset), flat positions too. What
+     * never had an event in this stream, nor anything where it began, is not among them.
+     */
+    readonly lastRecords: (user_id: string, topic: LastRecord["topic"]) => Read<ReadonlyArray<LastRecord>>
   }
 >()("gateway/services/History") {}
 
@@ -226,7 +244,3 @@ export const UserEventsKept = Context.Reference<{ readonly count: number; readon
   "gateway/services/History/UserEventsKept",
   { defaultValue: () => ({ count: USER_EVENTS_KEPT, ms: USER_EVENTS_KEPT_MS }) }
 )
-
-/** Key of {@link History.lastSeqs}: `<sub_account_address>|<symbol or asset>`. */
-export const lastSeqKey = (sub_account_address: string, symbolOrAsset: string): string =>
-  `${sub_account_address}|${symbolOrAsset}`

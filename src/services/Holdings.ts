@@ -1,8 +1,8 @@
 /**
- * Policy: what a credential holds, as the referee accounts for it: balances, positions, the portfolio.
+ * Policy: what a credential holds: balances, positions, the portfolio, from the records of {@link LastRecords}.
  *
- * Each record tells the user-stream position of its last event, each list the position that it holds, so that a client
- * can join them to the private topics. Source: contract 3.6 to 3.8, 5.8.
+ * Each record names the user-stream position of its last event, each list the position that it holds, so that a client
+ * can join them to the private topics. Source: contract 3.6 to 3.8, 5.8; amendments 10 to 12.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Balance } from "../domain/Account.ts"
@@ -15,9 +15,12 @@ import type { Position } from "../domain/Position.ts"
 import type { Caller } from "../domain/User.ts"
 import { Cursors } from "./Cursors.ts"
 import { Gate } from "./Gate.ts"
-import { History, lastSeqKey } from "./History.ts"
+import type { History } from "./History.ts"
+import * as LastRecords from "./LastRecords.ts"
+import { RecordsBehind } from "./LastRecords.ts"
 import type { ListAsked, Page, StreamMark } from "./Lists.ts"
 import { MarketView } from "./MarketView.ts"
+import { OwnWrites } from "./OwnWrites.ts"
 import { Referee, type RefereeUnavailable } from "./Referee.ts"
 import { Refused } from "./Refused.ts"
 import { type SubAccountFailure, SubAccounts } from "./SubAccounts.ts"
@@ -25,7 +28,7 @@ import { UserStreams } from "./UserStreams.ts"
 
 export type HoldingsFailure = SubAccountFailure | RefereeUnavailable
 
-/** How often, and after which pause, a referee is asked again that lies behind what the gateway has told already. */
+/** How often, and after which pause, a referee is read again that has closed a position of which no event has come. */
 const READS_MAX = 20
 const PAUSE_MS = 50
 
@@ -59,14 +62,15 @@ export class Holdings extends Context.Service<
   static readonly layer: Layer.Layer<
     Holdings,
     never,
-    Cursors | Gate | History | MarketView | Referee | SubAccounts | UserStreams
+    Cursors | Gate | History | MarketView | OwnWrites | Referee | SubAccounts | UserStreams
   > = Layer.effect(
     Holdings,
     Effect.gen(function* () {
       const cursors = yield* Cursors
       const gate = yield* Gate
-      const history = yield* History
       const markets = yield* MarketView
+      const ownWrites = yield* OwnWrites
+      const records = yield* LastRecords.make
       const referee = yield* Referee
       const subAccounts = yield* SubAccounts
       const streams = yield* UserStreams
@@ -77,74 +81,38 @@ export class Holdings extends Context.Service<
         seq: streams.head(caller.user_id)
       })
 
-      /** What the referee says once it is level with the read model, so that no event told before is missing in it. */
-      const level = <A extends { readonly as_of_seq: number }, E>(read: Effect.Effect<A, E>) =>
-        Effect.gen(function* () {
-          for (let reads = 0; reads < READS_MAX; reads++) {
-            const told = (yield* history.position)?.seq ?? 0
-            const answer = yield* read
-            if (answer.as_of_seq >= told) return answer
-            yield* Effect.sleep(PAUSE_MS)
-          }
-          return yield* Effect.fail(behind)
-        })
-
-      const accountsOf = (addresses: ReadonlyArray<string>) =>
-        Effect.forEach(addresses, (address) => level(referee.account(address)), { concurrency: "unbounded" })
+      const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
+        Effect.catchIf(
+          read,
+          (error): error is RecordsBehind => error instanceof RecordsBehind,
+          () => Effect.fail(behind)
+        ) as Effect.Effect<A, Exclude<E, RecordsBehind> | Refused>
 
       const unseen = (caller: Caller): ((address: string) => boolean) =>
         caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
 
-      /** The portfolio of some sub-accounts only, put together from their accounts. */
-      const narrowed = Effect.fnUntraced(function* (caller: Caller, whole: Portfolio) {
-        const isUnseen = unseen(caller)
-        const seen = whole.vault_balances.filter((balance) => !isUnseen(balance.id))
-        // a sub-account that the key names may have been deleted since
-        const addresses = new Set(seen.map((balance) => balance.id))
-        const accounts = yield* accountsOf([...addresses])
-        const balances = accounts.flatMap((account) => account.balances)
-        const positions = accounts.flatMap((account) => account.positions).filter((position) => position.size !== "0")
-        const funding = positions.map((position) => {
-          const rate = markets.ticker(position.symbol)?.funding_rate ?? "0"
-          const value = Decimal.parse(position.position_value)
-          const paid = Decimal.mul(value, Decimal.parse(rate), "toward-zero")
-          return Decimal.format(position.side === "Buy" ? -paid : paid)
-        })
-        const margins = positions.map((position) => position.isolated_margin ?? "0")
-        return {
-          positions: whole.positions.filter((position) => !isUnseen(position.sid)),
-          summary: {
-            collateral_notional: sum(balances.map((balance) => balance.wallet_balance)),
-            maintenance_margin_required: sum(positions.map((position) => position.position_mm)),
-            total_available_balance: sum(balances.map((balance) => balance.available_balance)),
-            total_balance: sum(balances.map((balance) => balance.equity)),
-            total_margin_used: sum([
-              ...balances.flatMap((balance) => [balance.margin_used, balance.order_margin]),
-              ...margins
-            ]),
-            total_positions: positions.length,
-            total_vaults: addresses.size,
-            unrealized_funding_total: sum(funding),
-            unrealized_pnl_total: sum(positions.map((position) => position.unrealised_pnl))
-          },
-          vault_balances: seen
-        } satisfies Portfolio
+      /** What funding has come to in the markets of a user's positions. */
+      const fundingOf = Effect.fnUntraced(function* (caller: Caller, positions: ReadonlyArray<Position>) {
+        for (let reads = 0; reads < READS_MAX; reads++) {
+          const { portfolio } = yield* referee.portfolio(caller.user_id)
+          const found = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
+          if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
+          // it has closed a position whose event is on its way
+          yield* Effect.sleep(PAUSE_MS)
+          const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
+          positions = positions.filter((position) => open.has(keyOf(position)))
+        }
+        return yield* Effect.fail(behind)
       })
 
       return Holdings.of({
         balances: Effect.fnUntraced(function* (caller, sub_account_address) {
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
           yield* gate.referee
+          yield* ownWrites.heldOfAll
           const mark = markOf(caller)
-          const seqs = yield* history.lastSeqs(caller.user_id, "account_balance")
-          const accounts = yield* accountsOf(addresses)
-          const list = accounts.flatMap((account) =>
-            account.balances.map((balance) => ({
-              ...balance,
-              seq: seqs.get(lastSeqKey(balance.sub_account_address, balance.asset)) ?? 0
-            }))
-          )
-          return { list, ...mark }
+          const list = yield* accountRecords(records.balances(caller.user_id, addresses))
+          return { list: inOrderOf(addresses, list), ...mark }
         }),
         positions: Effect.fnUntraced(function* (caller, asked) {
           const { symbol, sub_account_address } = asked
@@ -156,21 +124,17 @@ export class Holdings extends Context.Service<
           ]
           const cursorList = { endpoint: "position/list", filters }
           const after = yield* cursors.read(cursorList, asked.cursor)
-          if (sub_account_address !== undefined) yield* subAccounts.resolve(caller, sub_account_address)
+          const addresses = yield* subAccounts.resolve(caller, sub_account_address)
           if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
           yield* gate.referee
+          yield* ownWrites.heldOfAll
           const mark = markOf(caller)
-          const seqs = yield* history.lastSeqs(caller.user_id, "position")
-          const isUnseen = unseen(caller)
-          const { positions } = yield* level(
-            referee.positions({ user_id: caller.user_id, sub_account_address, symbol })
-          )
+          const wanted = new Set(addresses)
+          const positions = yield* symbol === undefined
+            ? records.open(caller.user_id)
+            : accountRecords(records.positions(caller.user_id, addresses, symbol))
           const rows = positions
-            .filter((position) => !isUnseen(position.sub_account_address))
-            .map((position) => ({
-              ...position,
-              seq: seqs.get(lastSeqKey(position.sub_account_address, position.symbol)) ?? 0
-            }))
+            .filter((position) => wanted.has(position.sub_account_address))
             .map((position) => ({ key: rowKeyOf(position), position }))
             .sort((a, b) => (a.key < b.key ? 1 : -1))
             .filter(({ key }) => after === undefined || key < after)
@@ -189,25 +153,64 @@ export class Holdings extends Context.Service<
           return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)
         }),
         portfolio: Effect.fnUntraced(function* (caller) {
+          const isUnseen = unseen(caller)
+          const addresses = yield* subAccounts.resolve(caller, undefined)
           yield* gate.referee
-          const seqs = yield* history.lastSeqs(caller.user_id, "position")
-          const { portfolio } = yield* level(referee.portfolio(caller.user_id))
-          const symbols = new Map(
-            markets.instruments().map(({ market_addr, symbol }) => [market_addr as string, symbol] as const)
+          yield* ownWrites.heldOfAll
+          const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
+          const open = (yield* records.open(caller.user_id)).filter(
+            (position) => !isUnseen(position.sub_account_address)
           )
-          const whole = {
-            ...portfolio,
-            positions: portfolio.positions.map((position) => ({
-              ...position,
-              seq: seqs.get(lastSeqKey(position.sid, symbols.get(position.market_addr) ?? "")) ?? 0
+          const funding = yield* fundingOf(caller, open)
+          const positions = open.filter(({ symbol }) => funding.has(marketAddress(symbol)))
+          const payments = positions.map((position) => {
+            const rate = markets.ticker(position.symbol)?.funding_rate ?? "0"
+            const paid = Decimal.mul(Decimal.parse(position.position_value), Decimal.parse(rate), "toward-zero")
+            return Decimal.format(position.side === "Buy" ? -paid : paid)
+          })
+          return {
+            positions: positions.map((position) => {
+              const { epoch, funding_index } = funding.get(marketAddress(position.symbol))!
+              return {
+                epoch,
+                funding_index,
+                margin: position.isolated_margin ?? position.position_im,
+                price: position.avg_price,
+                seq: position.seq,
+                size: position.side === "Sell" ? `-${position.size}` : position.size,
+                timestamp: position.updated_time,
+                timestamp_ms: position.updated_time,
+                market_addr: marketAddress(position.symbol),
+                sid: position.sub_account_address
+              }
+            }),
+            summary: {
+              collateral_notional: sum(balances.map((balance) => balance.wallet_balance)),
+              maintenance_margin_required: sum(balances.map((balance) => balance.maintenance_margin)),
+              total_available_balance: sum(balances.map((balance) => balance.available_balance)),
+              total_balance: sum(balances.map((balance) => balance.equity)),
+              total_margin_used: sum(balances.flatMap((balance) => [balance.margin_used, balance.order_margin])),
+              total_positions: positions.length,
+              total_vaults: addresses.length,
+              unrealized_funding_total: sum(payments),
+              unrealized_pnl_total: sum(balances.map((balance) => balance.unrealised_pnl))
+            },
+            vault_balances: balances.map((balance) => ({
+              asset_addr: balance.asset_addr,
+              balance: balance.wallet_balance,
+              id: balance.sub_account_address
             }))
           }
-          return caller.bound_to === undefined ? whole : yield* narrowed(caller, whole)
         })
       })
     })
   )
 }
+
+const keyOf = (position: Position): string => `${position.sub_account_address}|${position.symbol}`
+
+const inOrderOf = (addresses: ReadonlyArray<string>, balances: ReadonlyArray<Balance>): ReadonlyArray<Balance> =>
+  addresses.flatMap((address) => balances.filter(({ sub_account_address }) => sub_account_address === address))
 
 /** Newest first, as text that orders the same way. */
 const rowKeyOf = (position: Position): string =>

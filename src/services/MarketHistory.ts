@@ -112,6 +112,8 @@ export class MarketHistory extends Context.Service<
               return yield* read({ symbol, ...bounds, limit })
             })
           )
+        const shown = <A, E>(record: A | undefined, read: Effect.Effect<A, E>) =>
+          record === undefined ? read : Effect.succeed(record)
         const judged = <A, E>(symbol: string | undefined, read: () => Effect.Effect<A, E>) =>
           aged(symbol, () => Effect.andThen(gate.referee, Effect.suspend(read)))
 
@@ -145,8 +147,9 @@ export class MarketHistory extends Context.Service<
                 tiers.filter((tier) => symbol === undefined || tier.symbol === symbol)
               )
             ),
-          pool: (symbol) => judged(symbol, () => referee.pool(symbol)),
-          adlAlert: (symbol) => judged(symbol, () => referee.adlAlert(symbol))
+          // the record that the topic shows; the referee's is the same, where no event has come since the start
+          pool: (symbol) => judged(symbol, () => shown(view.pool(symbol), referee.pool(symbol))),
+          adlAlert: (symbol) => judged(symbol, () => shown(view.alert(symbol), referee.adlAlert(symbol)))
         })
       })
     )

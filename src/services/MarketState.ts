@@ -34,6 +34,8 @@ export interface BookRead {
 }
 
 interface BookMove {
+  /** `book_seq` of the change before; a book that is elsewhere has missed something. */
+  readonly after: number
   readonly book_seq: number
   readonly mts: number
   readonly bids: ReadonlyArray<Level>
@@ -61,6 +63,8 @@ interface Market {
   candles: ReadonlyArray<IntervalCandle>
   readonly day: DayWindow
   prices: Prices | undefined
+  /** After the last trades, or of the last sample of prices where that is later. */
+  openInterest: string | undefined
   pool: InsurancePool | undefined
   alert: AdlAlert | undefined
   /** The ticker without its time, until something moves it. */
@@ -88,7 +92,7 @@ class Draft {
   moves = 0
   bids: ReadonlyArray<Level> = []
   asks: ReadonlyArray<Level> = []
-  readonly trades: Array<PublicTrade> = []
+  readonly prints: Array<ReadonlyArray<PublicTrade>> = []
   candles: ReadonlyArray<IntervalCandle> = []
   tickerChanged = false
   readonly liquidations: Array<Liquidation> = []
@@ -115,12 +119,12 @@ class Draft {
     this.tickerChanged = true
   }
   change(symbol: string): MarketChange {
-    const { alerts, asks, bids, candles, liquidations, mts, poolChanged, prev_seq, reset, seq, tickerChanged, trades } =
+    const { alerts, asks, bids, candles, liquidations, mts, poolChanged, prev_seq, prints, reset, seq, tickerChanged } =
       this
     return {
       symbol,
       book: this.moves === 0 ? undefined : { prev_seq, seq, mts, bids, asks },
-      trades,
+      prints,
       candles,
       tickerChanged,
       liquidations,
@@ -140,6 +144,18 @@ const lastOfEach = (earlier: ReadonlyArray<Level>, later: ReadonlyArray<Level>):
 
 const levelsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<Level> =>
   levels.map(([price, qty]) => [Record.decimal(price), Record.decimal(qty)])
+
+/** The trades of a batch by the event that printed them. */
+const printsOf = ({ trades }: Projection): ReadonlyArray<ReadonlyArray<PublicTrade>> => {
+  const prints: Array<Array<PublicTrade>> = []
+  let last: number | undefined
+  for (const { seq, trade } of trades) {
+    if (seq === last) prints.at(-1)!.push(trade)
+    else prints.push([trade])
+    last = seq
+  }
+  return prints
+}
 
 type Listener = (changes: ReadonlyArray<MarketChange>) => void
 
@@ -229,8 +245,8 @@ export class MarketState {
       trades.push(trade)
       // cut in portions: the array is moved once in a thousand trades
       if (trades.length >= 2 * TRADES_KEPT) trades.splice(0, trades.length - TRADES_KEPT)
-      draftOf(trade.symbol).trades.push(trade)
     }
+    for (const print of printsOf(projection)) draftOf(print[0]!.symbol).prints.push(print)
     for (const { kind, symbol, closed, last } of projection.candles) {
       if (kind !== "trade") continue
       const market = this.market(symbol)
@@ -247,6 +263,7 @@ export class MarketState {
       if (body.type === "book") {
         const market = this.market(body.symbol)
         this.moveBook(market, draftOf(body.symbol), {
+          after: body.prev_book_seq ?? body.book_seq - 1,
           book_seq: body.book_seq,
           mts: ts_ms,
           bids: levelsOf(body.bids),
@@ -256,9 +273,12 @@ export class MarketState {
         for (const prices of body.prices) {
           const market = this.market(prices.symbol)
           market.prices = prices
+          market.openInterest = prices.open_interest
           market.day.advance(prices.ts_ms)
           draftOf(prices.symbol).tickerChanged = true
         }
+      } else if (body.type === "trades") {
+        if (body.open_interest !== undefined) this.market(body.symbol).openInterest = body.open_interest
       } else if (body.type === "execution") {
         const liquidation = liquidationOf(body.execution)
         if (liquidation !== undefined) draftOf(liquidation.symbol).liquidations.push(liquidation)
@@ -340,6 +360,7 @@ export class MarketState {
         candles: [],
         day: new DayWindow(),
         prices: undefined,
+        openInterest: undefined,
         pool: undefined,
         alert: undefined,
         ticker: undefined
@@ -358,7 +379,7 @@ export class MarketState {
       return
     }
     if (book === undefined || move.book_seq <= book.seq) return
-    if (move.book_seq !== book.seq + 1) {
+    if (move.after !== book.seq) {
       // a change is missing: nobody may see this book any more
       market.book = undefined
       market.ticker = undefined
@@ -379,7 +400,7 @@ export class MarketState {
     const read = joining.read!
     if ((this.position?.seq ?? 0) < read.as_of_seq) return
     const later = joining.changes.filter(({ book_seq }) => book_seq > read.book_seq)
-    const whole = later.every(({ book_seq }, i) => book_seq === read.book_seq + 1 + i)
+    const whole = later.every(({ after }, i) => after === (later[i - 1] ?? read).book_seq)
     if (read.as_of_seq < joining.since || !whole) {
       market.joining = this.unread()
       return
@@ -423,6 +444,7 @@ export class MarketState {
     const bid = book?.bids(1)[0]
     const ask = book?.asks(1)[0]
     const mark = Decimal.parse(prices.mark_price)
+    const open_interest = Record.decimal(market.openInterest ?? prices.open_interest)
     market.ticker = {
       symbol,
       last_price,
@@ -434,8 +456,8 @@ export class MarketState {
       low_price_24h: Decimal.format(low),
       volume_24h: Decimal.format(volume),
       turnover_24h: Decimal.format(turnover),
-      open_interest: Record.decimal(prices.open_interest),
-      open_interest_value: Decimal.format(Decimal.mul(Decimal.parse(prices.open_interest), mark, "toward-zero")),
+      open_interest,
+      open_interest_value: Decimal.format(Decimal.mul(Decimal.parse(open_interest), mark, "toward-zero")),
       funding_rate: Record.decimal(prices.funding_rate),
       next_funding_time: iso(prices.next_funding_time_ms),
       next_funding_time_ms: prices.next_funding_time_ms,

@@ -32,8 +32,8 @@ export interface MarketChange {
         readonly asks: ReadonlyArray<Level>
       }
     | undefined
-  /** Oldest first. */
-  readonly trades: ReadonlyArray<PublicTrade>
+  /** Trades, oldest first, those of one matching event together. */
+  readonly prints: ReadonlyArray<ReadonlyArray<PublicTrade>>
   /** Of trades: those that were closed (`confirm`), then the open ones that changed. */
   readonly candles: ReadonlyArray<IntervalCandle>
   readonly tickerChanged: boolean

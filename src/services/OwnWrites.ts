@@ -19,16 +19,32 @@ export class OwnWrites extends Context.Service<
     readonly noted: (user_id: string, seq: number) => void
     /** Waits until readers see what was noted of the user, no longer than {@link Projector} lets anybody wait. */
     readonly held: (user_id: string) => Effect.Effect<void>
+    /** The same of all users: for records that the orders of others change. */
+    readonly heldOfAll: Effect.Effect<void>
   }
 >()("gateway/services/OwnWrites") {
   static readonly layer: Layer.Layer<OwnWrites, never, Projector> = Layer.effect(
     OwnWrites,
     Effect.map(Projector, (projector) => {
       const last = new Lru<string, number>(USERS_MAX)
+      let newest = 0
       return OwnWrites.of({
         noted: (user_id, seq) => {
+          newest = Math.max(newest, seq)
           if (seq > (last.get(user_id) ?? 0)) last.set(user_id, seq)
         },
+        heldOfAll: Effect.suspend(() => {
+          const seq = newest
+          if ((projector.position()?.seq ?? 0) >= seq) return Effect.void
+          return Effect.andThen(
+            projector.reached(seq),
+            Effect.sync(() => {
+              // a number of before the backend's numbering began anew is never reached
+              const reached = projector.position()?.seq ?? 0
+              if (newest === seq && reached < seq) newest = reached
+            })
+          )
+        }),
         held: (user_id) =>
           Effect.suspend(() => {
             const seq = last.get(user_id)

@@ -215,6 +215,7 @@ export class Performance extends Context.Service<
             taker_volume: format(flows.taker_volume),
             trade_count: flows.trade_count,
             fees_paid: format(flows.fees),
+            liquidation_fee: format(flows.liquidation_fees),
             funding_paid: format(flows.funding),
             realised_pnl: format(flows.realised_pnl),
             win_count: Math.max(0, flows.win_count),

@@ -12,10 +12,12 @@ import * as OrderRules from "../domain/OrderRules.ts"
 import type { Position, PositionState } from "../domain/Position.ts"
 import type { Caller } from "../domain/User.ts"
 import { Gate } from "./Gate.ts"
-import { History, type HistoryUnavailable, lastSeqKey } from "./History.ts"
+import type { History, HistoryUnavailable } from "./History.ts"
 import { Ids } from "./Ids.ts"
 import { rules, violated } from "./InstrumentRules.ts"
+import * as LastRecords from "./LastRecords.ts"
 import { MarketView } from "./MarketView.ts"
+import type { Referee } from "./Referee.ts"
 import { Refused } from "./Refused.ts"
 import { type CommandBody, Sequencer, SequencerFault, type SubmitError } from "./Sequencer.ts"
 
@@ -41,6 +43,7 @@ export type PositionFailure = Refused | SubmitError
 const noSubAccount = new Refused("SubAccountNotFound")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const notLoaded = new Refused("BackendUnavailable")
+const behind = new Refused("BackendLagging")
 const noMargin = new Refused("OutOfRange", { field: "margin" }, "margin must not be 0")
 const noStop = new Refused("MissingField", { field: "take_profit" }, "take_profit or stop_loss is required")
 const notPartial = (field: string) => new Refused("InvalidField", { field }, `${field} needs tpsl_mode Partial`)
@@ -105,86 +108,88 @@ export class Positions extends Context.Service<
     readonly tradingStop: (caller: Caller, asked: TradingStopAsked) => Effect.Effect<PositionState, PositionFailure>
   }
 >()("gateway/services/Positions") {
-  static readonly layer: Layer.Layer<Positions, never, Gate | History | Ids | MarketView | Sequencer> = Layer.effect(
-    Positions,
-    Effect.gen(function* () {
-      const gate = yield* Gate
-      const history = yield* History
-      const ids = yield* Ids
-      const markets = yield* MarketView
-      const sequencer = yield* Sequencer
+  static readonly layer: Layer.Layer<Positions, never, Gate | History | Ids | MarketView | Referee | Sequencer> =
+    Layer.effect(
+      Positions,
+      Effect.gen(function* () {
+        const gate = yield* Gate
+        const records = yield* LastRecords.make
+        const ids = yield* Ids
+        const markets = yield* MarketView
+        const sequencer = yield* Sequencer
 
-      /** Submits a command on a position, unless `wrong` finds a reason against it, and answers how it left it. */
-      const submit = Effect.fnUntraced(function* (
-        caller: Caller,
-        { sub_account_address, symbol }: PositionNamed,
-        body: CommandBody,
-        wrong: (instrument: Instrument) => Refused | undefined
-      ) {
-        if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
-        const instrument = markets.instrument(symbol)
-        if (instrument === undefined) {
-          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
-        }
-        const refused = wrong(instrument)
-        if (refused !== undefined) return yield* Effect.fail(refused)
-        yield* gate.sequencer
-        const { result } = yield* sequencer.submit({
-          command_id: yield* ids.uuid,
-          user_id: caller.user_id,
-          sub_account_address,
-          body
+        /** Submits a command on a position, unless `wrong` finds a reason against it, and answers how it left it. */
+        const submit = Effect.fnUntraced(function* (
+          caller: Caller,
+          { sub_account_address, symbol }: PositionNamed,
+          body: CommandBody,
+          wrong: (instrument: Instrument) => Refused | undefined
+        ) {
+          if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
+          const instrument = markets.instrument(symbol)
+          if (instrument === undefined) {
+            return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
+          }
+          const refused = wrong(instrument)
+          if (refused !== undefined) return yield* Effect.fail(refused)
+          yield* gate.sequencer
+          const { result } = yield* sequencer.submit({
+            command_id: yield* ids.uuid,
+            user_id: caller.user_id,
+            sub_account_address,
+            body
+          })
+          return result?.type === "position"
+            ? result.position
+            : yield* new SequencerFault({ cause: "the answer holds no position" })
         })
-        return result?.type === "position"
-          ? result.position
-          : yield* new SequencerFault({ cause: "the answer holds no position" })
-      })
 
-      return Positions.of({
-        setLeverage: (caller, asked) =>
-          submit(
-            caller,
-            asked,
-            { type: "set_leverage", symbol: asked.symbol, leverage: Decimal.canonical(asked.leverage) },
-            (instrument) => wrongLeverage(instrument, asked.leverage)
-          ),
-        switchMarginMode: (caller, asked) => {
-          const { leverage, margin_mode, symbol } = asked
-          const canonical = leverage === undefined ? undefined : Decimal.canonical(leverage)
-          return submit(
-            caller,
-            asked,
-            { type: "set_margin_mode", symbol, margin_mode, leverage: canonical },
-            (instrument) => (canonical === undefined ? undefined : wrongLeverage(instrument, canonical))
-          )
-        },
-        addMargin: Effect.fnUntraced(function* (caller, asked) {
-          const { margin, symbol } = asked
-          const amount = Decimal.canonical(margin)
-          const position = yield* submit(caller, asked, { type: "add_margin", symbol, margin: amount }, () =>
-            amount === "0" ? noMargin : undefined
-          )
-          const seqs = yield* history.lastSeqs(caller.user_id, "position")
-          return { ...position, seq: seqs.get(lastSeqKey(position.sub_account_address, symbol)) ?? 0 }
-        }),
-        tradingStop: (caller, asked) =>
-          submit(
-            caller,
-            asked,
-            {
-              type: "set_trading_stop",
-              symbol: asked.symbol,
-              tpsl: {
-                mode: asked.tpsl_mode ?? "Full",
-                take_profit: exitOf(asked.take_profit, asked.tp_trigger_by),
-                stop_loss: exitOf(asked.stop_loss, asked.sl_trigger_by)
+        return Positions.of({
+          setLeverage: (caller, asked) =>
+            submit(
+              caller,
+              asked,
+              { type: "set_leverage", symbol: asked.symbol, leverage: Decimal.canonical(asked.leverage) },
+              (instrument) => wrongLeverage(instrument, asked.leverage)
+            ),
+          switchMarginMode: (caller, asked) => {
+            const { leverage, margin_mode, symbol } = asked
+            const canonical = leverage === undefined ? undefined : Decimal.canonical(leverage)
+            return submit(
+              caller,
+              asked,
+              { type: "set_margin_mode", symbol, margin_mode, leverage: canonical },
+              (instrument) => (canonical === undefined ? undefined : wrongLeverage(instrument, canonical))
+            )
+          },
+          addMargin: Effect.fnUntraced(function* (caller, asked) {
+            const { margin, symbol } = asked
+            const amount = Decimal.canonical(margin)
+            const position = yield* submit(caller, asked, { type: "add_margin", symbol, margin: amount }, () =>
+              amount === "0" ? noMargin : undefined
+            )
+            return yield* Effect.catchTag(records.since(caller.user_id, position), "RecordsBehind", () =>
+              Effect.fail(behind)
+            )
+          }),
+          tradingStop: (caller, asked) =>
+            submit(
+              caller,
+              asked,
+              {
+                type: "set_trading_stop",
+                symbol: asked.symbol,
+                tpsl: {
+                  mode: asked.tpsl_mode ?? "Full",
+                  take_profit: exitOf(asked.take_profit, asked.tp_trigger_by),
+                  stop_loss: exitOf(asked.stop_loss, asked.sl_trigger_by)
+                },
+                take_profit_size: asked.tp_size,
+                stop_loss_size: asked.sl_size
               },
-              take_profit_size: asked.tp_size,
-              stop_loss_size: asked.sl_size
-            },
-            (instrument) => wrongStop(instrument, asked)
-          )
+              (instrument) => wrongStop(instrument, asked)
+            )
+        })
       })
-    })
-  )
+    )
 }

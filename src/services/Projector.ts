@@ -13,10 +13,11 @@ import type { Instrument } from "../domain/Market.ts"
 import { type ModelPosition, Projecting, streamIdOf } from "../domain/Projection.ts"
 import * as Record from "../domain/Record.ts"
 import { DAY_MS, MINUTE_MS } from "../domain/Time.ts"
+import type { SubAccountState } from "../domain/User.ts"
 import { BackendHealth } from "./BackendHealth.ts"
 import * as Commits from "./Commits.ts"
 import { Feed, type FeedFrame, type FeedGone } from "./Feed.ts"
-import { History, type ProjectionRefused, TRADES_KEPT } from "./History.ts"
+import { History, type LastRecord, type ProjectionRefused, TRADES_KEPT } from "./History.ts"
 import { MarketState } from "./MarketState.ts"
 import { MarketView } from "./MarketView.ts"
 import { CurrentMeter } from "./Meter.ts"
@@ -46,6 +47,9 @@ const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced
 
 /** Longest wait for the read model: it may lag, and nobody waits for ever. */
 const REACHED_WAIT = Duration.seconds(1)
+
+/** Sub-accounts that are read at once where the read model begins anew. */
+const ACCOUNTS_READ = 8
 
 /** How often a pool is asked for at a start; after that the stream tells it at the latest when it changes. */
 const POOL_TRIES = 5
@@ -342,6 +346,22 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
   )
 
+  /** Balances and open positions of a sub-account as the referee has them, for where numbering begins. */
+  const firstRecords = ({ sub_account_address, user_id }: SubAccountState) =>
+    Effect.map(referee.account(sub_account_address), ({ balances, positions }): ReadonlyArray<LastRecord> => {
+      const of = { user_id, sub_account_address, seq: 0 } as const
+      return [
+        ...balances.map((balance) => {
+          const record = JSON.stringify({ ...balance, seq: 0 })
+          return { ...of, topic: "account_balance" as const, subject: balance.asset, record }
+        }),
+        ...positions.map((position) => {
+          const record = Record.position(position, 0)
+          return { ...of, topic: "position" as const, subject: position.symbol, record }
+        })
+      ]
+    })
+
   /** The position is gone: whoever leads reads what is open and begins anew there, and the others load that. */
   const rebuild = Effect.gen(function* () {
     if ((yield* commits.turn(position, position?.epoch ?? "")) !== undefined) return
@@ -349,6 +369,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const open = yield* sequencer.openOrders
     const subAccounts = yield* sequencer.subAccounts(undefined)
     const instruments = yield* sequencer.instruments
+    const records = yield* Effect.forEach(
+      subAccounts.filter(({ deleted }) => !deleted),
+      firstRecords,
+      { concurrency: ACCOUNTS_READ }
+    )
     const after = yield* sequencer.head
     if (before.epoch !== after.epoch) return yield* new FeedBroken({ message: "the epoch changed while it was read" })
     const anew: ModelPosition = {
@@ -361,7 +386,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
     yield* history.restart(position, anew, {
       orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: Record.order(order) })),
       subAccounts,
-      instruments
+      instruments,
+      records: records.flat()
     })
     yield* Effect.logWarning("the event stream was not kept from where the read model stood: it was built anew").pipe(
       Effect.annotateLogs({ epoch: anew.epoch, seq: anew.seq })

@@ -58,7 +58,8 @@ export class ReferralFees extends Context.Service<
               kind: "referral" as const,
               asset: ASSET,
               source_id,
-              created_time: day,
+              // its first fee: the referrer's account is older than that, but maybe not than the day
+              created_time: at,
               due_time: day + DAY_MS
             }
             sums.set(reward_id, { reward, amount: share })

@@ -12,8 +12,10 @@ import type { RowKey } from "../domain/Page.ts"
 import type { Position } from "../domain/Position.ts"
 import type { PrivateTopic } from "../domain/Topic.ts"
 import { BackendHealth } from "./BackendHealth.ts"
-import { History, type HistoryUnavailable, lastSeqKey, type UserEvent } from "./History.ts"
-import { Referee, type RefereeUnavailable } from "./Referee.ts"
+import { History, type HistoryUnavailable, type UserEvent } from "./History.ts"
+import * as LastRecords from "./LastRecords.ts"
+import type { RecordsBehind } from "./LastRecords.ts"
+import type { RefereeUnavailable } from "./Referee.ts"
 import { UserStreams } from "./UserStreams.ts"
 
 /** What the snapshot needs does not answer, or lies behind what the gateway has told already. */
@@ -30,10 +32,8 @@ export interface Snapshot {
 
 /** Rows read at a time. */
 const PAGE = 500
-/** How often a list is read again to catch it between two events, and a referee that lies behind is asked again. */
+/** How often a list is read again to catch it between two events. */
 const READS_MAX = 3
-const REFEREE_READS_MAX = 20
-const REFEREE_PAUSE_MS = 50
 /** Events that a replay may hold: more are answered by snapshots. */
 export const REPLAY_MAX = 20_000
 
@@ -62,7 +62,7 @@ export class UserSnapshots extends Context.Service<
     UserSnapshots,
     Effect.gen(function* () {
       const history = yield* History
-      const referee = yield* Referee
+      const records = yield* LastRecords.make
       const streams = yield* UserStreams
       const health = yield* BackendHealth
 
@@ -105,62 +105,42 @@ export class UserSnapshots extends Context.Service<
         }
       })
 
-      const positions = (user_id: string) =>
-        referee.positions({ user_id, sub_account_address: undefined, symbol: undefined }).pipe(
-          Effect.map(({ as_of_seq, positions }) => ({
-            as_of_seq,
-            records: positions.map((state) => ({ state, subject: state.symbol }))
-          }))
-        )
+      const positions = records.open
       const balances = Effect.fnUntraced(function* (user_id: string) {
         const owned = (yield* history.subAccounts(user_id)).filter(({ deleted }) => !deleted)
-        const accounts = yield* Effect.forEach(
-          owned,
-          ({ sub_account_address }) => referee.account(sub_account_address),
-          {
-            concurrency: 4
-          }
+        return yield* records.balances(
+          user_id,
+          owned.map(({ sub_account_address }) => sub_account_address)
         )
-        return {
-          as_of_seq: Math.min(...accounts.map(({ as_of_seq }) => as_of_seq)),
-          records: accounts.flatMap(({ balances }) => balances.map((state) => ({ state, subject: state.asset })))
-        }
       })
 
-      /** Records that the referee keeps, not older than what the stream has told. */
+      /** The last records of a topic, which hold every event up to `seq`. */
       const judged = Effect.fnUntraced(function* (
         user_id: string,
         topic: "position" | "account_balance",
         sub_accounts: ReadonlySet<string> | undefined
-      ): Effect.fn.Return<Snapshot, HistoryUnavailable | RefereeUnavailable | SnapshotUnavailable> {
-        for (let reads = 1; reads <= REFEREE_READS_MAX; reads++) {
-          const seq = streams.head(user_id)
-          const stream_id = streams.streamId()
-          const told = (yield* history.position)?.seq ?? 0
-          const { as_of_seq, records } = yield* topic === "position" ? positions(user_id) : balances(user_id)
-          if (as_of_seq < told) {
-            yield* Effect.sleep(REFEREE_PAUSE_MS)
-            continue
-          }
-          const seqs = yield* history.lastSeqs(user_id, topic)
-          const list = records
-            .filter(({ state }) => sub_accounts === undefined || sub_accounts.has(state.sub_account_address))
-            .map(({ state, subject }) => ({
-              ...state,
-              seq: seqs.get(lastSeqKey(state.sub_account_address, subject)) ?? 0
-            }))
-          return { stream_id, seq, list }
-        }
-        return yield* new SnapshotUnavailable({ reason: "BackendLagging" })
+      ): Effect.fn.Return<Snapshot, HistoryUnavailable | RefereeUnavailable | RecordsBehind> {
+        const seq = streams.head(user_id)
+        const stream_id = streams.streamId()
+        const all: ReadonlyArray<Position | Balance> = yield* topic === "position"
+          ? positions(user_id)
+          : balances(user_id)
+        const list = all.filter(
+          ({ sub_account_address }) => sub_accounts === undefined || sub_accounts.has(sub_account_address)
+        )
+        return { stream_id, seq, list }
       })
 
       const unavailable = <A>(
-        read: Effect.Effect<A, HistoryUnavailable | RefereeUnavailable | SnapshotUnavailable>
+        read: Effect.Effect<A, HistoryUnavailable | RefereeUnavailable | RecordsBehind>
       ): Effect.Effect<A, SnapshotUnavailable> =>
-        Effect.mapError(read, (error) =>
-          error._tag === "SnapshotUnavailable"
-            ? error
-            : new SnapshotUnavailable({ reason: "BackendUnavailable", cause: error })
+        Effect.mapError(
+          read,
+          (cause) =>
+            new SnapshotUnavailable({
+              reason: cause._tag === "RecordsBehind" ? "BackendLagging" : "BackendUnavailable",
+              cause
+            })
         )
 
       return UserSnapshots.of({

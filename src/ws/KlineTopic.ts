@@ -1,4 +1,10 @@
-/** The open candle of a market, and each closed one once. Source: contract 5.5. */
+/**
+ * The open candle of a market, and each closed one once, by the time of the engine. Source: contract 5.5, amendment 13.
+ *
+ * Prices are sampled every second whether anybody trades or not, so an interval that has ended is seen within a second:
+ * its candle is confirmed, and the next one begins, flat at the last close.
+ */
+import { bucketEnd, flat } from "../domain/Candles.ts"
 import type { Interval } from "../domain/Enumerations.ts"
 import type { Candle } from "../domain/Market.ts"
 import type { MarketChange } from "../services/MarketView.ts"
@@ -9,11 +15,18 @@ import { PacedTopic, type View } from "./PublicTopic.ts"
 
 /** Least time between two messages of the open candle, in ms. */
 const KLINE_INTERVAL_MS = 250
+/** Candles that are confirmed at once after a pause of the engine; older ones are read over REST. */
+const CONFIRMED_MAX = 100
 
 export class KlineTopic extends PacedTopic<KlineData> {
   override readonly interval_ms = KLINE_INTERVAL_MS
   private readonly interval: Interval
+  /** The open candle, while it waits for its message. */
   private latest: Candle | undefined
+  /** The candle that was shown last, until it is confirmed. */
+  private shown: Candle | undefined
+  /** Start of the newest candle that was begun. */
+  private begun = -1
 
   constructor(name: string, symbol: string, interval: Interval, view: View) {
     super(name, symbol, view)
@@ -24,26 +37,45 @@ export class KlineTopic extends PacedTopic<KlineData> {
   }
   override snapshot(now: number): Frame {
     const open = this.view.openCandle(this.symbol, this.interval)
+    if (open !== undefined && (this.members.size <= 1 || this.shown === undefined)) {
+      this.shown = open
+      this.begun = open.start_time
+    }
     return this.frame(this.data("snapshot", open === undefined ? [] : [open], now), now)
   }
-  /** A closed candle is sent at once, so that it is sent once. */
   override take({ candles }: MarketChange, now: number): Job | undefined {
-    let due = false
     for (const { candle, interval } of candles) {
       if (interval !== this.interval) continue
       if (candle.confirm) {
-        if (this.latest?.start_time === candle.start_time) this.latest = undefined
-        this.send(this.data("update", [candle], now), now)
-      } else {
-        this.latest = candle
-        due = true
-      }
+        this.confirmUntil(candle.start_time, now)
+        this.confirm(candle, now)
+      } else this.latest = candle
     }
-    return due ? this : undefined
+    const open = this.view.openCandle(this.symbol, this.interval)
+    if (open !== undefined && open.start_time > this.begun) {
+      this.confirmUntil(open.start_time, now)
+      this.shown = this.latest = open
+      this.begun = open.start_time
+    }
+    return this.latest === undefined ? undefined : this
+  }
+  /** A candle that has ended is sent at once, and once. */
+  private confirm(candle: Candle, now: number): void {
+    if (this.latest?.start_time === candle.start_time) this.latest = undefined
+    this.shown = flat(this.interval, bucketEnd(this.interval, candle.start_time), candle.close, false)
+    this.send(this.data("update", [candle], now), now)
+  }
+  /** Confirms the shown candle and the flat ones behind it that have ended before `start`. */
+  private confirmUntil(start: number, now: number): void {
+    for (let n = 0; n < CONFIRMED_MAX; n++) {
+      if (this.shown === undefined || this.shown.start_time >= start) return
+      this.confirm({ ...this.shown, confirm: true }, now)
+    }
   }
   override readonly run = (now: number): void => {
     if (this.latest === undefined) return
     this.send(this.data("update", [this.latest], now), now)
+    this.shown = this.latest
     this.latest = undefined
   }
 }

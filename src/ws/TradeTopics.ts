@@ -9,16 +9,16 @@ import { PublicTopic, type View } from "./PublicTopic.ts"
 /** Trades that a new subscriber gets. */
 const TRADES_SHOWN = 50
 
-/** Cuts a list where its seq changes: what one matching event made shares it. */
-const byEvent = <A extends { readonly seq: number }>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
-  const events: Array<ReadonlyArray<A>> = []
+/** Cuts a list where its time changes: the fills of one step share it. */
+const byTime = <A extends { readonly timestamp: number }>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
+  const steps: Array<ReadonlyArray<A>> = []
   let start = 0
   for (let end = 1; end <= list.length; end++) {
-    if (list[end]?.seq === list[start]!.seq) continue
-    events.push(list.slice(start, end))
+    if (list[end]?.timestamp === list[start]!.timestamp) continue
+    steps.push(list.slice(start, end))
     start = end
   }
-  return events
+  return steps
 }
 
 export class TradeTopic extends PublicTopic<TradeData> {
@@ -28,17 +28,21 @@ export class TradeTopic extends PublicTopic<TradeData> {
     const list = this.view.recentTrades(this.symbol, TRADES_SHOWN).toReversed()
     return this.frame({ type: "snapshot", ts: now, symbol: this.symbol, list }, now)
   }
-  override take({ trades }: MarketChange, now: number): undefined {
+  override take({ prints }: MarketChange, now: number): undefined {
     const { symbol } = this
     this.sendAll(
-      byEvent(trades).map((list) => ({ type: "update", ts: now, symbol, list })),
+      prints.map((list) => ({ type: "update", ts: now, symbol, list })),
       now
     )
   }
 }
 
-/** Trades of one matching event, those of one price and side as one, in the order of their first. */
+/**
+ * Trades of one matching event, those of one price and side as one, in the order of their first. Their seq is that of the
+ * event: its first trade's.
+ */
 export const aggregated = (trades: ReadonlyArray<PublicTrade>): ReadonlyArray<AggregatedTrade> => {
+  const seq = trades[0]?.seq ?? 0
   const found = new Map<string, { readonly first: PublicTrade; qty: Decimal.Scaled; count: number }>()
   for (const trade of trades) {
     const sum = found.get(trade.agg_id)
@@ -53,7 +57,7 @@ export const aggregated = (trades: ReadonlyArray<PublicTrade>): ReadonlyArray<Ag
       id,
       {
         count,
-        first: { price, seq, side, timestamp },
+        first: { price, side, timestamp },
         qty
       }
     ]) => ({
@@ -77,10 +81,10 @@ export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
     this.market_addr = market_addr
   }
   override snapshot(): undefined {}
-  override take({ trades }: MarketChange, now: number): undefined {
+  override take({ prints }: MarketChange, now: number): undefined {
     const { market_addr, symbol } = this
     this.sendAll(
-      byEvent(trades).map((event) => ({ type: "update", ts: now, market_addr, symbol, list: aggregated(event) })),
+      prints.map((event) => ({ type: "update", ts: now, market_addr, symbol, list: aggregated(event) })),
       now
     )
   }
@@ -93,7 +97,7 @@ export class LiquidationTopic extends PublicTopic<LiquidationData> {
   override take({ liquidations }: MarketChange, now: number): undefined {
     const { symbol } = this
     this.sendAll(
-      byEvent(liquidations).map((list) => ({ type: "update", ts: now, symbol, list })),
+      byTime(liquidations).map((list) => ({ type: "update", ts: now, symbol, list })),
       now
     )
   }

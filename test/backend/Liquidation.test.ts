@@ -66,6 +66,7 @@ const put = (state: Engine.State, holding: Holding, lots: number, entryValue: bi
   market.openLots += Math.max(0, lots)
   if (holding.account.index < 0) return
   market.holders.add(holding)
+  market.longHolders += Number(lots > 0)
   state.standing.touch(holding)
 }
 

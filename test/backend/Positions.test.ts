@@ -106,7 +106,7 @@ describe("Isolated positions", () => {
       wallet_balance: "6983.5",
       isolated_margin: "3000",
       equity: "9983.5",
-      margin_used: "0",
+      margin_used: "3000",
       available_balance: "6983.5",
       withdrawable: "6983.5"
     })

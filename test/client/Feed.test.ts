@@ -65,7 +65,7 @@ describe("Feed", () => {
       const seen: Array<Exclude<Feed.FeedEvent, { readonly kind: "state" }>> = []
       const topics = [`trade/${MARKET}`, ...["insurance_pool", "adl_alert"].map((name) => `${name}.${SYMBOL}`)]
       yield* client.feed({ topics, onEvent: (each) => each.kind !== "state" && seen.push(each) })
-      world.market.tell({ trades: world.market.trade(3, "60000", "60000") })
+      world.market.tell({ prints: [world.market.trade(3, "60000", "60000")] })
       yield* until(() => seen.length === 3, "three events")
       assert.deepStrictEqual(seen.map(({ kind }) => kind).toSorted(), ["adl_alert", "insurance_pool", "trade/"])
       const trades = seen.find((each) => each.kind === "trade/")!

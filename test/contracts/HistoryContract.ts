@@ -9,7 +9,6 @@ import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import {
   type ExecutionQuery,
   History,
-  lastSeqKey,
   type OrderQuery,
   TRADES_KEPT,
   USER_EVENTS_KEPT
@@ -119,7 +118,8 @@ const everything = Effect.gen(function* () {
     marks: yield* history.candles({ kind: "mark", symbol, interval: "D", start: 0, end: START * 2, limit: 10 }),
     heads: sorted(yield* history.streamHeads),
     events: yield* history.userEvents(alice.user_id, 0, 100),
-    balances: yield* history.lastSeqs(alice.user_id, "account_balance"),
+    balances: yield* history.lastRecords(alice.user_id, "account_balance"),
+    positions: yield* history.lastRecords(alice.user_id, "position"),
     closed: yield* history.closedPnls(ordersOf()),
     transactions: yield* history.transactions({ ...ordersOf(), type: undefined }),
     payments: yield* history.fundingPayments(ordersOf()),
@@ -181,7 +181,13 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
             [7, 4, "order"]
           ]
         )
-        assert.deepStrictEqual([...all.balances], [[lastSeqKey(alice.account(0), "USDC"), 6]])
+        const last = { user_id: alice.user_id, sub_account_address: alice.account(0) }
+        assert.deepStrictEqual(all.balances, [
+          { ...last, topic: "account_balance", subject: "USDC", seq: 6, record: all.events[5]!.record }
+        ])
+        assert.deepStrictEqual(all.positions, [
+          { ...last, topic: "position", subject: symbol, seq: 5, record: all.events[4]!.record }
+        ])
         assert.deepStrictEqual(JSON.parse(all.events[3]!.record), all.orders[0]!.rows[1])
       })
     )
@@ -503,8 +509,10 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         const still = order({ order_id: uuid(1), order_link_id: "a-1", leaves_qty: "0.1" })
         const fresh = order({ order_id: uuid(9), created_time: String(START) })
         const open = [still, fresh].map((each) => ({ user_id: alice.user_id, order: each, record: Record.order(each) }))
+        const of = { user_id: alice.user_id, sub_account_address: alice.account(0) }
+        const records = [{ ...of, topic: "account_balance" as const, subject: "USDC", seq: 0, record: "{}" }]
         const to = { epoch: "e2", seq: 3, began: 3, ts_ms: START + 5_000 }
-        const anew = { orders: open, subAccounts: [], instruments: [instrument({ status: "ReduceOnly" })] }
+        const anew = { orders: open, subAccounts: [], instruments: [instrument({ status: "ReduceOnly" })], records }
         const before = yield* everything
         for (const elsewhere of [undefined, { epoch: EPOCH, seq: 10 }, { epoch: "e0", seq: 11 }]) {
           const refused = yield* Effect.flip(history.restart(elsewhere, to, anew))
@@ -516,7 +524,8 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         assert.deepStrictEqual(yield* history.position, to)
         assert.deepStrictEqual(yield* history.streamHeads, [])
         assert.deepStrictEqual(yield* history.userEvents(alice.user_id, 0, 10), [])
-        assert.strictEqual((yield* history.lastSeqs(alice.user_id, "account_balance")).size, 0)
+        assert.deepStrictEqual(yield* history.lastRecords(alice.user_id, "account_balance"), anew.records)
+        assert.deepStrictEqual(yield* history.lastRecords(alice.user_id, "position"), [])
         assert.deepStrictEqual((yield* history.orders(ordersOf({ user_id: bob.user_id }))).rows, [])
         assert.strictEqual((yield* history.executions(executionsOf())).rows.length, 1)
         assert.strictEqual((yield* history.trades(symbol, 10)).length, 1)

@@ -46,6 +46,33 @@ const trades = (): ReadonlyArray<Event> => [
 
 export const ledgerTests = (test: Test): void => {
   test(
+    "Amendment 14: adds what a liquidation paid to its closed PnL and its hour, after a restart in the middle too",
+    Effect.gen(function* () {
+      const history = yield* History
+      const order = { order_id: uuid(2), side: "Sell", create_type: "CreateByLiq" } as const
+      // each commit begins where the one before ended, as after a restart
+      yield* commit([event(1, body.order(order), at(3))])
+      yield* commit([event(2, body.closing({ ...order, exec_time: String(START + 3) }), at(3))])
+      yield* commit([event(3, body.order({ ...order, order_status: "Filled", leaves_qty: "0" }), at(3))])
+      const fee = (seq: number, amount: string, order_id: string, ms: number) =>
+        event(seq, body.money("liquidation_fee", "17.66", { amount, order_id, symbol }), at(ms))
+      yield* commit([fee(4, "-60.44", uuid(2), 3)])
+      const [closed] = (yield* history.closedPnls(asked())).rows
+      assert.deepInclude(closed, { closed_pnl: "186.69", liquidation_fee: "60.44", fill_count: 1 })
+      // of an order that is not known any more only the hour is
+      yield* commit([fee(5, "10", uuid(9), 3)])
+      assert.lengthOf((yield* history.closedPnls(asked())).rows, 1)
+      const [hour] = yield* history.marketHours({ user_id: alice.user_id, start: 0, end: START + HOUR_MS })
+      assert.strictEqual(hour!.figures.flows.liquidation_fees, 50_440_000_000_000_000_000n)
+      assert.strictEqual(hour!.figures.flows.fees, 6_710_000_000_000_000_000n)
+      // later nothing more can come to it
+      yield* commit([event(6, body.order({ order_id: uuid(3) }), at(4))])
+      const { closings } = yield* history.ledger
+      assert.deepStrictEqual(closings, [])
+    })
+  )
+
+  test(
     "sums the fills of a closing order up, and is right however the stream is cut",
     Effect.gen(function* () {
       const history = yield* History

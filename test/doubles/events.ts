@@ -96,6 +96,7 @@ export const position = (fields: Partial<PositionState> = {}): PositionState => 
   unrealised_pnl: "0",
   cur_realised_pnl: "-6.6",
   cum_realised_pnl: "-6.6",
+  liquidation_fee: "0",
   take_profit: "",
   stop_loss: "",
   tpsl_mode: "Full",
@@ -212,6 +213,7 @@ interface Money {
   readonly fee: string
   readonly realised_pnl: string
   readonly symbol: string
+  readonly order_id: string
   readonly balance: Partial<BalanceState>
 }
 
@@ -274,7 +276,7 @@ export const body = {
     amount: parts.amount ?? "0",
     fee: parts.fee ?? "0",
     realised_pnl: parts.realised_pnl ?? "0",
-    order_id: undefined,
+    order_id: parts.order_id,
     exec_id: undefined,
     transfer_id: undefined,
     symbol: parts.symbol

@@ -154,6 +154,7 @@ describe("a position", () => {
       unrealised_pnl: "300",
       cur_realised_pnl: "-16.5",
       cum_realised_pnl: "-16.5",
+      liquidation_fee: "0",
       take_profit: "",
       stop_loss: "",
       tpsl_mode: "Full",
@@ -236,9 +237,10 @@ describe("balances", () => {
       // 8793.4 + 20 + 1200 − 60
       equity: "9953.4",
       available_balance: "8215.4",
-      margin_used: "598",
+      // the ETH short, and 1200 of the Isolated BTC short
+      margin_used: "1798",
       order_margin: "0",
-      maintenance_margin: "59.8",
+      maintenance_margin: "120.4",
       unrealised_pnl: "-40",
       isolated_margin: "1200",
       withdrawable: "8215.4"

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { AuthRefused } from "../../src/services/Authenticator.ts"
-import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, v1, well } from "./Fixture.ts"
+import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, userId, v1, well } from "./Fixture.ts"
 
 const plain = gateway()
 afterAll(plain.dispose)
@@ -342,32 +342,30 @@ describe("answers", () => {
     assert.deepStrictEqual(ips, ["127.0.0.1", "203.0.113.1", "198.51.100.7", "9.9.9.9"])
   })
   it("write portfolio numbers digit for digit", async () => {
+    const balance = {
+      sub_account_address: v1,
+      asset: "USDC",
+      asset_addr: v1,
+      wallet_balance: "9007199254740993.000000000000000001",
+      equity: "-12.5",
+      available_balance: "0.1",
+      margin_used: "0",
+      order_margin: "0",
+      maintenance_margin: "0",
+      unrealised_pnl: "0",
+      isolated_margin: "0",
+      withdrawable: "0",
+      updated_time: 1,
+      seq: 1
+    }
+    const of = { user_id: userId, sub_account_address: v1, subject: "USDC", seq: 1 }
+    const record = { ...of, topic: "account_balance" as const, record: JSON.stringify(balance) }
     const { fetch, dispose } = gateway({
-      referee: {
-        portfolio: () =>
-          Effect.succeed({
-            as_of_seq: 1,
-            portfolio: {
-              positions: [],
-              summary: {
-                collateral_notional: "9007199254740993.000000000000000001",
-                maintenance_margin_required: "0",
-                total_available_balance: "0.1",
-                total_balance: "-12.5",
-                total_margin_used: "0",
-                total_positions: 0,
-                total_vaults: 1,
-                unrealized_funding_total: "0",
-                unrealized_pnl_total: "0"
-              },
-              vault_balances: [{ asset_addr: v1, balance: "0.000000000000000001", id: v1 }]
-            }
-          })
-      }
+      history: { lastRecords: (_, topic) => Effect.succeed(topic === "position" ? [] : [record]) }
     })
     const text = await (await fetch("GET", "/api/v1/user/portfolio")).text()
     assert.include(text, '"collateral_notional":9007199254740993.000000000000000001,')
-    assert.include(text, '"balance":0.000000000000000001,')
+    assert.include(text, '"balance":9007199254740993.000000000000000001,')
     assert.include(text, '"total_balance":-12.5,')
     assert.doesNotThrow(() => JSON.parse(text) as unknown)
     await dispose()

@@ -221,6 +221,7 @@ export const flat: PositionState = {
   unrealised_pnl: "0",
   cur_realised_pnl: "0",
   cum_realised_pnl: "0",
+  liquidation_fee: "0",
   take_profit: "",
   stop_loss: "",
   tpsl_mode: "Full",
@@ -386,7 +387,19 @@ export const ports = (doubles: Doubles) =>
       marketHours: () => Effect.succeed([]),
       accountHours: () => Effect.succeed([]),
       candles: () => Effect.succeed([]),
-      lastSeqs: () => Effect.succeed(new Map()),
+      lastRecords: (user_id, topic) =>
+        Effect.succeed(
+          topic === "position"
+            ? [v0, v1].map((sub_account_address) => ({
+                user_id,
+                topic,
+                sub_account_address,
+                subject: btc.symbol,
+                seq: 3,
+                record: JSON.stringify({ ...flat, sub_account_address, seq: 3 })
+              }))
+            : []
+        ),
       ...doubles.history
     }),
     mock(RateLimiter)({
@@ -399,6 +412,8 @@ export const ports = (doubles: Doubles) =>
       ...doubles.limiter
     }),
     mock(MarketView)({
+      pool: () => undefined,
+      alert: () => undefined,
       instruments: () => [btc],
       instrument: (symbol) => (symbol === btc.symbol ? btc : undefined),
       book: (symbol, depth) => ({
@@ -419,8 +434,8 @@ export const ports = (doubles: Doubles) =>
       ...doubles.markets
     }),
     mock(Referee)({
-      account: () => Effect.succeed({ balances: [], positions: [], as_of_seq: 1 }),
-      positions: () => Effect.succeed({ positions: [], as_of_seq: 1 }),
+      account: () => Effect.succeed({ balances: [], positions: [], as_of_seq: 0 }),
+      positions: () => Effect.succeed({ positions: [], as_of_seq: 0 }),
       portfolio: () => Effect.succeed({ portfolio: emptyPortfolio, as_of_seq: 1 }),
       riskTiers: Effect.succeed([]),
       feeRates: () => Effect.succeed([]),
@@ -470,7 +485,7 @@ export const ports = (doubles: Doubles) =>
     mock(Ids)({ uuid: Effect.sync(() => crypto.randomUUID()) }),
     Lifecycle.layer,
     Presence.layer,
-    mock(OwnWrites)({ noted: () => {}, held: () => Effect.void, ...doubles.ownWrites }),
+    mock(OwnWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),
     mock(SwitchStore)({
       of: () => Effect.succeed([]),
       set: () => Effect.void,

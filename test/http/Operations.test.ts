@@ -147,7 +147,7 @@ const troubles: Record<string, Doubles> = {
       movements: fail(lost),
       subAccounts: fail(lost),
       candles: fail(lost),
-      lastSeqs: fail(lost)
+      lastRecords: fail(lost)
     }
   },
   "lost accounts": {

@@ -179,7 +179,7 @@ describe("MarketState, books", () => {
       body.trades({ trade_id: "1" })
     )
     assert.strictEqual(told.length, 1)
-    const { book, trades, reset, tickerChanged } = told[0]!
+    const { book, prints, reset, tickerChanged } = told[0]!
     assert.deepStrictEqual(book, {
       prev_seq: 0,
       seq: 3,
@@ -188,11 +188,34 @@ describe("MarketState, books", () => {
       asks: [bid(20, 5)]
     })
     assert.deepStrictEqual(
-      trades.map((each) => each.trade_id),
-      ["1"]
+      prints.map((print) => print.map((each) => each.trade_id)),
+      [["1"]]
     )
     assert.isFalse(reset)
     assert.isTrue(tickerChanged)
+  })
+
+  it("Amendment 9: follows a book whose numbers fills take too, and reads it again where a change is missing", () => {
+    const { apply, read, view } = setting()
+    apply(body.instrument())
+    read({ as_of_seq: 1, book_seq: 4 })
+    const linked = (book_seq: number, prev_book_seq: number, price: number) => ({
+      ...body.book(book_seq, [bid(price)], []),
+      prev_book_seq
+    })
+    apply(linked(7, 4, 10), linked(8, 7, 11))
+    assert.deepStrictEqual([view.book(symbol)!.seq, view.book(symbol)!.bids.length], [8, 2])
+    apply(linked(12, 10, 12))
+    assert.isUndefined(view.book(symbol), "a change is missing")
+  })
+
+  it("shows open interest and volume of the same trades in one ticker", () => {
+    const { apply, view } = setting()
+    apply(body.instrument(), body.prices({ open_interest: "2" }))
+    apply({ ...body.trades({ qty: "0.5" }), open_interest: "2.5" } as Event["body"])
+    assert.deepInclude(view.ticker(symbol), { volume_24h: "0.5", open_interest: "2.5", open_interest_value: "150000" })
+    apply(body.prices({ open_interest: "3" }))
+    assert.strictEqual(view.ticker(symbol)!.open_interest, "3")
   })
 
   it("starts readers from a snapshot after the sequencer was lost and regained", () => {

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Caller } from "../../src/domain/User.ts"
-import { lastSeqKey } from "../../src/services/History.ts"
 import { Positions } from "../../src/services/Positions.ts"
 import type { Command } from "../../src/services/Sequencer.ts"
 import { type Doubles, flat, policies, tokenCaller, v0, v1, well } from "../http/Fixture.ts"
@@ -12,7 +11,19 @@ const named = { sub_account_address: v1, symbol: "BTC-USDC" }
 const desk = (more: Doubles = {}) => {
   const commands: Array<Command> = []
   const layer = policies({
-    history: { lastSeqs: () => Effect.succeed(new Map([[lastSeqKey(v1, "BTC-USDC"), 9]])) },
+    history: {
+      lastRecords: () =>
+        Effect.succeed([
+          {
+            user_id: tokenCaller.user_id,
+            topic: "position",
+            sub_account_address: v1,
+            subject: "BTC-USDC",
+            seq: 9,
+            record: JSON.stringify({ ...flat, isolated_margin: "7", seq: 9 })
+          }
+        ])
+    },
     ...more,
     sequencer: {
       submit: (command) => {
@@ -43,7 +54,9 @@ describe("positions", () => {
       assert.strictEqual((yield* positions.setLeverage(tokenCaller, { ...named, leverage: "12.50" })).leverage, "12.5")
       yield* positions.switchMarginMode(tokenCaller, { ...named, margin_mode: "Isolated" })
       yield* positions.switchMarginMode(tokenCaller, { ...named, margin_mode: "Cross", leverage: "5.0" })
-      assert.strictEqual((yield* positions.addMargin(tokenCaller, { ...named, margin: "-1.50" })).seq, 9)
+      // the record of the private topic, not that of the acknowledgement
+      const { isolated_margin, seq } = yield* positions.addMargin(tokenCaller, { ...named, margin: "-1.50" })
+      assert.deepStrictEqual([isolated_margin, seq], ["7", 9])
       assert.deepStrictEqual(
         commands.map(({ body }) => body),
         [

@@ -230,6 +230,12 @@ describe("referral fees", () => {
       yield* count
       assert.deepStrictEqual((yield* earned)[0], "2026-01-02 0.3 claimable")
       const { list } = yield* (yield* Rewards).list(caller, { status: "claimable", limit: 1 })
+      // begun with its first fee, not with the day: the account may be younger than that
+      const { list: both } = yield* (yield* Rewards).list(caller, {})
+      assert.deepStrictEqual(
+        both.map(({ created_time }) => created_time),
+        [START + DAY_MS, START + 10]
+      )
       assert.strictEqual(yield* claim(v0, list[0]!.reward_id), "claimed")
     })
   )

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
-import { History, type OrderQuery } from "../../src/services/History.ts"
+import { History, type LastRecord, type OrderQuery } from "../../src/services/History.ts"
 import { Referee } from "../../src/services/Referee.ts"
 import { UserSnapshots } from "../../src/services/UserSnapshots.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
@@ -13,7 +13,8 @@ const state = () => ({
   head: 3,
   stream_id: "s1",
   health: well,
-  as_of_seq: 100,
+  as_of_seq: 50,
+  records: [] as ReadonlyArray<LastRecord>,
   told: 50,
   /** Rows of the list of open orders. */
   orders: 1_203,
@@ -52,10 +53,18 @@ const live = (s: State) =>
             const rows = Array.from({ length: end - start }, (_, i) => ({ order_id: String(start + i) }) as never)
             return { rows, next: end === s.orders ? undefined : { time: 0, id: end } }
           }),
-        lastSeqs: () => Effect.succeed(new Map()),
+        subAccounts: () => Effect.succeed([{ sub_account_address: "a", deleted: false } as never]),
+        lastRecords: (_, topic) => Effect.sync(() => s.records.filter((record) => record.topic === topic)),
         userEvents: (_, after, limit) => Effect.succeed(s.events.filter(({ seq }) => seq > after).slice(0, limit))
       }),
-      Layer.mock(Referee)({ positions: () => Effect.sync(() => ({ positions: [], as_of_seq: s.as_of_seq })) })
+      Layer.mock(Referee)({
+        account: (sub_account_address) =>
+          Effect.sync(() => ({
+            balances: [{ sub_account_address } as never],
+            positions: [],
+            as_of_seq: s.as_of_seq
+          }))
+      })
     ])
   )
 
@@ -76,25 +85,57 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
-  it.effect("waits for a referee that lies behind what was told, and gives up", () => {
-    const s = state()
-    s.as_of_seq = 49
-    return Effect.gen(function* () {
-      const snapshots = yield* UserSnapshots
-      const taking = yield* Effect.forkChild(snapshots.take("u", "position", undefined), { startImmediately: true })
-      yield* TestClock.adjust("200 millis")
-      assert.isUndefined(taking.pollUnsafe())
-      s.as_of_seq = 50
-      yield* TestClock.adjust("100 millis")
-      assert.strictEqual((yield* Fiber.join(taking)).seq, 3)
-      s.told = 51
-      const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "position", undefined)), {
-        startImmediately: true
-      })
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
-    }).pipe(Effect.provide(live(s)))
-  })
+  it.effect(
+    "Amendment 10: shows positions and balances as their last events showed them, of open positions only",
+    () => {
+      const s = state()
+      const of = { user_id: "u", sub_account_address: "a" }
+      s.records = [
+        { ...of, topic: "position", subject: "X", seq: 2, record: JSON.stringify({ ...of, size: "1", seq: 2 }) },
+        { ...of, topic: "position", subject: "Y", seq: 1, record: JSON.stringify({ ...of, size: "0", seq: 1 }) },
+        {
+          ...of,
+          topic: "account_balance",
+          subject: "USDC",
+          seq: 3,
+          record: JSON.stringify({ ...of, equity: "5", seq: 3, reason: "trade" })
+        }
+      ]
+      return Effect.gen(function* () {
+        const snapshots = yield* UserSnapshots
+        const positions = yield* snapshots.take("u", "position", undefined)
+        assert.deepStrictEqual(positions, { stream_id: "s1", seq: 3, list: [{ ...of, size: "1", seq: 2 } as never] })
+        const balances = yield* snapshots.take("u", "account_balance", undefined)
+        assert.deepStrictEqual(balances.list, [{ ...of, equity: "5", seq: 3 } as never])
+        assert.deepStrictEqual((yield* snapshots.take("u", "position", new Set(["b"]))).list, [])
+      }).pipe(Effect.provide(live(s)))
+    }
+  )
+
+  it.effect(
+    "Amendment 10: asks the referee for what has had no event, once the read model is as far as its answer",
+    () => {
+      const s = state()
+      s.as_of_seq = 51
+      return Effect.gen(function* () {
+        const snapshots = yield* UserSnapshots
+        const taking = yield* Effect.forkChild(snapshots.take("u", "account_balance", undefined), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("200 millis")
+        assert.isUndefined(taking.pollUnsafe())
+        s.told = 51
+        yield* TestClock.adjust("100 millis")
+        assert.deepStrictEqual((yield* Fiber.join(taking)).list, [{ sub_account_address: "a", seq: 0 } as never])
+        s.as_of_seq = 52
+        const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "account_balance", undefined)), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
+      }).pipe(Effect.provide(live(s)))
+    }
+  )
 
   it.effect("replays what is kept, all of it or nothing", () => {
     const s = state()

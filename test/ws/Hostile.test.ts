@@ -38,7 +38,7 @@ const scene = Effect.fnUntraced(function* (
   yield* bystander.take(2)
   let seq = 0
   const undisturbed = Effect.gen(function* () {
-    world.market.tell({ trades: world.market.trade(++seq, "60000") })
+    world.market.tell({ prints: [world.market.trade(++seq, "60000")] })
     assert.strictEqual((yield* bystander.next).data.list[0].seq, seq)
   })
   return { world, bystander, undisturbed }

@@ -143,7 +143,7 @@ describe("messages", () => {
       yield* peer.take(2)
       const reply = yield* peer.ask({ op: "unsubscribe", args: [`trade.${SYMBOL}`, book, "nonsense"], req_id: 3 })
       assert.deepStrictEqual(reply, { op: "unsubscribed", args: [`trade.${SYMBOL}`], req_id: 3 })
-      world.market.tell({ trades: world.market.trade(1, "60000") })
+      world.market.tell({ prints: [world.market.trade(1, "60000")] })
       assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
     })
   )
@@ -324,7 +324,7 @@ describe("public topics", () => {
       assert.deepStrictEqual([initial[3].data.type, initial[3].data.last_price], ["snapshot", "60000"])
       world.market.book.apply([["60000", "1"]], [], 5)
       world.market.tell({
-        trades: [...world.market.trade(2, "3"), ...world.market.trade(4, "3", "4")],
+        prints: [world.market.trade(2, "3"), world.market.trade(4, "3", "4")],
         book: { prev_seq: 0, seq: 5, mts: 1, bids: [["60000", "1"]], asks: [] },
         tickerChanged: true
       })
@@ -636,7 +636,7 @@ describe("private topics", () => {
       peer.send({ op: "subscribe", args: ["position", "account_balance"] })
       const [, positions, balances] = yield* peer.take(3)
       assert.deepStrictEqual(positions.data.list, [{ ...world.users.positions[0], seq: 3 }])
-      assert.deepStrictEqual(balances.data.list, [{ ...world.users.balances[0], seq: 0 }])
+      assert.deepStrictEqual(balances.data.list, [{ ...world.users.balances[0], seq: 3 }])
     })
   )
 

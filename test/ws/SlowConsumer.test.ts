@@ -60,7 +60,7 @@ describe("a socket that does not read", () => {
       const text = "x".repeat(10_000)
       for (let i = 1; i <= 2_000; i++) {
         world.users.emit("order", { reject_message: text })
-        world.market.tell({ trades: [trade({ seq: i, trade_id: text })] })
+        world.market.tell({ prints: [[trade({ seq: i, trade_id: text })]] })
         if (i % 50 === 0) yield* Effect.sleep(1)
       }
       orders.socket.resume()

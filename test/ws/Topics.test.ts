@@ -2,7 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { aggregatedTradeId } from "../../src/domain/Address.ts"
+import { flat } from "../../src/domain/Candles.ts"
 import type { Liquidation } from "../../src/domain/Liquidation.ts"
+import type { Candle } from "../../src/domain/Market.ts"
+import type { MarketChange } from "../../src/services/MarketView.ts"
+import { KlineTopic } from "../../src/ws/KlineTopic.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
 import { aheadOf } from "../doubles/AheadClock.ts"
@@ -40,10 +44,14 @@ describe("trade/{market_addr}", () => {
       }
       const { peer } = yield* following(world, [aggregated], 0)
       const at = { side: "Buy", timestamp: 1767225600000 } as const
-      const fill = (price: string, seq: number, qty: string) =>
-        trade({ ...at, price, seq, qty, agg_id: aggregatedTradeId({ ...at, market_addr: MARKET, price, seq }) })
-      const first = [fill("60000.1", 1042, "0.1"), fill("60000.1", 1042, "0.25"), fill("60000.5", 1042, "1")]
-      world.market.tell({ trades: [...first, fill("60000.1", 1043, "0.3")] })
+      const fill = (price: string, seq: number, qty: string, event = seq) =>
+        trade({ ...at, price, seq, qty, agg_id: aggregatedTradeId({ ...at, market_addr: MARKET, price, seq: event }) })
+      const first = [
+        fill("60000.1", 1042, "0.1"),
+        fill("60000.1", 1043, "0.25", 1042),
+        fill("60000.5", 1044, "1", 1042)
+      ]
+      world.market.tell({ prints: [first, [fill("60000.1", 1045, "0.3")]] })
       const [one, two] = yield* peer.take(2)
       assert.strictEqual(one.topic, aggregated)
       const { ts, ...data } = one.data
@@ -59,7 +67,7 @@ describe("trade/{market_addr}", () => {
       })
       assert.deepStrictEqual(
         two.data.list.map(({ count, qty, seq }: Message) => [count, qty, seq]),
-        [[1, "0.3", 1043]]
+        [[1, "0.3", 1045]]
       )
     })
   )
@@ -88,6 +96,63 @@ describe("trade/{market_addr}", () => {
   )
 })
 
+describe("kline", () => {
+  it("Amendment 13: confirms each candle once its interval is over and opens the next, flat, though nobody trades", () => {
+    const world = new World()
+    const minute = (start: number, close: string, more: Partial<Candle> = {}): Candle => ({
+      ...flat("1", start * 60_000, close, false),
+      ...more
+    })
+    const shown: Array<readonly [start: number, close: string, confirm: boolean]> = []
+    class Shown extends KlineTopic {
+      protected override send({ list }: { readonly list: ReadonlyArray<Candle> }): void {
+        for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
+      }
+    }
+    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service)
+    const quiet = { symbol: SYMBOL, candles: [] } as unknown as MarketChange
+    const take = (change: MarketChange = quiet) => topic.take(change, 0)?.run(0)
+    const traded = (...candles: ReadonlyArray<Candle>) =>
+      take({ ...quiet, candles: candles.map((candle) => ({ interval: "1", candle })) })
+    world.market.candle = minute(1, "5", { volume: "1" })
+    topic.snapshot(0)
+    take()
+    assert.deepStrictEqual(shown, [], "the interval is not over")
+    // a minute with trades ends: the engine closes its candle
+    world.market.candle = minute(2, "6")
+    traded(minute(1, "6", { volume: "2", confirm: true }))
+    assert.deepStrictEqual(shown.splice(0), [
+      [1, "6", true],
+      [2, "6", false]
+    ])
+    // one without ends
+    world.market.candle = minute(3, "6")
+    take()
+    take()
+    assert.deepStrictEqual(shown.splice(0), [
+      [2, "6", true],
+      [3, "6", false]
+    ])
+    // the engine stood still for a while
+    world.market.candle = minute(6, "6")
+    take()
+    assert.deepStrictEqual(shown.splice(0), [
+      [3, "6", true],
+      [4, "6", true],
+      [5, "6", true],
+      [6, "6", false]
+    ])
+    // and a trade comes after another pause
+    world.market.candle = minute(8, "7", { volume: "1" })
+    traded(minute(8, "7", { volume: "1" }))
+    assert.deepStrictEqual(shown.splice(0), [
+      [6, "6", true],
+      [7, "6", true],
+      [8, "7", false]
+    ])
+  })
+})
+
 describe("all_liquidations", () => {
   it.live("sends the fills of each matching event; no snapshot", () =>
     Effect.gen(function* () {
@@ -106,7 +171,8 @@ describe("all_liquidations", () => {
         seq,
         ...fields
       })
-      const all = [fill(7, {}), fill(7, { price: "40100" }), fill(8, { price: "40033", exec_type: "BustTrade" })]
+      const later = { timestamp: 1767225600100 }
+      const all = [fill(7, {}), fill(8, { price: "40100" }), fill(9, { ...later, exec_type: "BustTrade" })]
       world.market.tell({ liquidations: all })
       const [one, two] = yield* peer.take(2)
       assert.deepStrictEqual([one.data.type, one.data.symbol, one.data.list], ["update", SYMBOL, all.slice(0, 2)])
@@ -233,7 +299,7 @@ describe("the order of topics", () => {
       yield* Effect.sleep(POOL_INTERVAL_MS)
       world.market.book.apply([["60000", "1"]], [], 5)
       world.market.tell({
-        trades: world.market.trade(2, "3"),
+        prints: [world.market.trade(2, "3")],
         liquidations: [
           {
             symbol: SYMBOL,

@@ -108,7 +108,7 @@ export class FakeMarket {
     const whole: MarketChange = {
       symbol: SYMBOL,
       book: undefined,
-      trades: [],
+      prints: [],
       candles: [],
       tickerChanged: false,
       liquidations: [],
@@ -144,7 +144,7 @@ export class FakeUsers {
   meanwhile: (() => void) | undefined
   /** Seq up to which events are kept no more. */
   forgotten = 0
-  as_of_seq = 1_000_000
+  as_of_seq = 1
   private readonly listeners = new Map<string, Set<(events: ReadonlyArray<UserStreamEvent>) => void>>()
   private readonly restarts = new Set<() => void>()
 
@@ -284,7 +284,22 @@ const servicesOf = (world: World) =>
           return { rows, next: undefined }
         }),
       subAccounts: () => Effect.succeed([{ sub_account_address: VAULT, deleted: false } as never]),
-      lastSeqs: () => Effect.succeed(new Map([[`${VAULT}|${SYMBOL}`, 3]])),
+      lastRecords: (user_id, topic) =>
+        Effect.sync(() => {
+          const records = topic === "position" ? world.users.positions : world.users.balances
+          return records.map((state) => {
+            const subject = "symbol" in state ? state.symbol : state.asset
+            const { sub_account_address } = state
+            return {
+              user_id,
+              topic,
+              sub_account_address,
+              subject,
+              seq: 3,
+              record: JSON.stringify({ ...state, seq: 3 })
+            }
+          })
+        }),
       userEvents: (user_id, after, limit) =>
         Effect.succeed(
           world.users.events
@@ -293,9 +308,7 @@ const servicesOf = (world: World) =>
         )
     }),
     Layer.mock(Referee)({
-      positions: () => Effect.sync(() => ({ positions: world.users.positions, as_of_seq: world.users.as_of_seq })),
-      account: () =>
-        Effect.sync(() => ({ balances: world.users.balances, positions: [], as_of_seq: world.users.as_of_seq }))
+      account: () => Effect.sync(() => ({ balances: [], positions: [], as_of_seq: world.users.as_of_seq }))
     })
   )
 

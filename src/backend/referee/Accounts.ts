@@ -195,12 +195,19 @@ export const touch = (state: State, account: Account): void => {
   for (const holding of account.holdings) if (holding !== undefined && !isHouse(holding)) state.standing.touch(holding)
 }
 
-/** Moves money into (or, negative, out of) a wallet. */
-export const credit = (state: State, account: Account, amount: Decimal.Scaled, at: number): void => {
+/** Notes that the record of a position has changed without an act in its market. Its event follows: see `Telling.ts`. */
+export const outdate = (state: State, holding: Holding): void => {
+  if (holding.outdated || holding.lots === 0 || isHouse(holding)) return
+  holding.outdated = true
+  state.outdated.push(holding)
+}
+
+/** Moves money into (or, negative, out of) a wallet. What Cross positions may lose before liquidation changes with it. */
+export const credit = (state: State, account: Account, amount: Decimal.Scaled): void => {
   account.wallet += amount
-  account.updatedMs = at
   state.wallets += amount
   touch(state, account)
+  for (const holding of account.holdings) if (holding !== undefined && !holding.isolated) outdate(state, holding)
 }
 
 /** Moves money into (or, negative, out of) an isolated margin. */
@@ -209,6 +216,17 @@ export const creditIsolated = (state: State, holding: Holding, amount: Decimal.S
   state.wallets += amount
   touch(state, holding.account)
 }
+
+/** Steps of the indicator that shows a position's place in the queue of deleveraging. */
+const RANKS = 5
+
+/** The indicator of a place (0: first in line; −1: last) among so many. Source: contract 9.8. */
+export const adlRank = (positions: number, place: number): number =>
+  RANKS - Math.floor((RANKS * (place < 0 ? positions - 1 : place)) / positions)
+
+/** Positions of users on the side of a market that a holding of so many lots is on. */
+const sideHolders = ({ market }: Holding, lots: number): number =>
+  lots > 0 ? market.longHolders : market.holders.size - market.longHolders
 
 const signedEntry = (lots: number, entryValue: Decimal.Scaled): Decimal.Scaled => (lots < 0 ? -entryValue : entryValue)
 
@@ -229,14 +247,15 @@ export const book = (
   if (BigInt(after) !== entry.position) throw new Error("a fill and its settlement disagree")
   state.entries += signedEntry(after, entry.entryValue) - signedEntry(before, holding.entryValue)
   state.fees += fee
-  credit(state, holding.account, settlement.wallet, at)
+  credit(state, holding.account, settlement.wallet)
   creditIsolated(state, holding, entry.isolatedMargin - holding.isolatedMargin)
   if (!isHouse(holding)) {
     if (after === 0) market.holders.delete(holding)
     else if (before === 0) market.holders.add(holding)
+    market.longHolders += Number(after > 0) - Number(before > 0)
     // last in line until the next ranking
     if (after === 0) holding.adlRank = 0
-    else if (before === 0 || before > 0 !== after > 0) holding.adlRank = 1
+    else if (before === 0 || before > 0 !== after > 0) holding.adlRank = adlRank(sideHolders(holding, after), -1)
   }
   market.netLots += after - before
   market.openLots += Math.max(0, after) - Math.max(0, before)
@@ -244,6 +263,7 @@ export const book = (
   if (settlement.closedSize > 0n) holding.currentRealised += settlement.realised - settlement.closedFee
   if (before === 0 || (after !== 0 && before > 0 !== after > 0)) {
     holding.currentRealised = 0n
+    holding.liquidationFee = 0n
     holding.createdMs = at
   }
   holding.currentRealised -= openedFee
@@ -251,17 +271,15 @@ export const book = (
   holding.lots = after
   holding.entryValue = entry.entryValue
   holding.openFee = entry.openFee
-  holding.updatedMs = at
   holding.figures = undefined
 }
 
 /** Books a funding payment: out of the wallet, or the margin of an Isolated position. */
-export const payFunding = (state: State, holding: Holding, payment: Decimal.Scaled, at: number): void => {
+export const payFunding = (state: State, holding: Holding, payment: Decimal.Scaled): void => {
   if (holding.isolated) creditIsolated(state, holding, -payment)
-  else credit(state, holding.account, -payment, at)
+  else credit(state, holding.account, -payment)
   holding.currentRealised -= payment
   holding.realised -= payment
-  holding.updatedMs = at
 }
 
 /** Accounts and holdings by address, as the risk rules take them. */

@@ -18,13 +18,11 @@ import {
 } from "../../proto/gateway/v1/types.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import { type Holding, type MarketState, type Pool, valueOf } from "../State.ts"
+import { type Holding, type MarketState, type Pool, type State, valueOf } from "../State.ts"
 import type { Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 import * as Liquidation from "./Liquidation.ts"
 
-/** Steps of the indicator that tells a position's place in the queue. */
-const RANKS = 5
 /** Approximations this near one another, relatively, are compared as exact fractions. */
 const NEAR = 1e-9
 
@@ -136,11 +134,16 @@ const queue = (market: MarketState, long: boolean): Array<Counterparty> => {
   return rank(found)
 }
 
-/** Tells each holder of a market its place in the queue. */
-export const rankAll = (market: MarketState): void => {
+/** Ranks the positions of a market; those whose indicator changes become outdated. */
+export const rankAll = (state: State, market: MarketState): void => {
   for (const long of [true, false]) {
     const ranked = queue(market, long)
-    for (const [i, { holding }] of ranked.entries()) holding.adlRank = RANKS - Math.floor((RANKS * i) / ranked.length)
+    for (const [i, { holding }] of ranked.entries()) {
+      const rank = Accounts.adlRank(ranked.length, i)
+      if (rank === holding.adlRank) continue
+      holding.adlRank = rank
+      Accounts.outdate(state, holding)
+    }
   }
 }
 

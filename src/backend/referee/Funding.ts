@@ -15,7 +15,7 @@ import { rememberFunding } from "../Remembered.ts"
 import { type Holding, INTEREST_RATE, type MarketState, type State, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
-import { tellPosition } from "./Telling.ts"
+import { tellBalance, tellPosition } from "./Telling.ts"
 
 const { ONE } = Decimal
 const MINUTE = 60
@@ -110,10 +110,11 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
   const { state, at } = turn
   const { account, market, lots } = holding
   const amount = paymentOf(holding, rate)
-  Accounts.payFunding(state, holding, amount, at)
+  Accounts.payFunding(state, holding, amount)
   const totals = Accounts.lazyTotals(account)
   const figures = Accounts.figuresOf(holding)
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
+  const seq = ++market.seq
   const { format } = Decimal
   emit(turn, account, market, () => ({
     $case: "execution_created",
@@ -139,7 +140,7 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
         fee_rate: format(rate),
         mark_price: market.markText,
         index_price: market.indexText,
-        market_seq: market.bookSeq,
+        market_seq: seq,
         create_type: CreateType.CREATE_TYPE_UNSPECIFIED,
         stop_order_type: StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED,
         leverage: format(Margin.effectiveLeverage(holding.leverage, market.tiers[figures.exposureTier]!))
@@ -147,17 +148,13 @@ const pay = (turn: Turn, holding: Holding, rate: Decimal.Scaled): void => {
     }
   }))
   tellPosition(turn, holding, totals)
-  emit(turn, account, market, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, totals()),
-      reason: BalanceReason.BALANCE_REASON_FUNDING,
-      amount: format(-amount),
-      fee: "0",
-      realised_pnl: "0",
-      exec_id: execId
-    }
-  }))
+  tellBalance(
+    turn,
+    account,
+    market,
+    () => ({ reason: BalanceReason.BALANCE_REASON_FUNDING, amount: format(-amount), exec_id: execId }),
+    totals
+  )
 }
 
 const settle = (turn: Turn, market: MarketState, time: number): void => {
@@ -179,7 +176,7 @@ const settle = (turn: Turn, market: MarketState, time: number): void => {
   emit(turn, undefined, market, () => ({ $case: "funding_settled", value: { funding } }))
   const { holding: inventory } = state.pools[market.index]!
   if (inventory.lots !== 0) {
-    Accounts.payFunding(state, inventory, paymentOf(inventory, rate), turn.at)
+    Accounts.payFunding(state, inventory, paymentOf(inventory, rate))
     state.pools[market.index]!.changed = true
   }
   turn.moved.add(market)

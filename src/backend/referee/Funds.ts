@@ -18,6 +18,7 @@ import { findTransfer, rememberTransfer } from "../Remembered.ts"
 import { type Account, ASSET, type State, SUB_ACCOUNTS_MAX, type User } from "../State.ts"
 import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
+import { tellBalance } from "./Telling.ts"
 
 const DAY_MS = 86_400_000
 /** Time that a withdrawal is on its way. Source: contract 9.9. */
@@ -153,16 +154,10 @@ const announceMove = (
   transfer: Transfer,
   reason: BalanceReason
 ) => {
-  emit(turn, account, undefined, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, Accounts.totalsOf(account)),
-      reason,
-      amount: Decimal.format(amount),
-      fee: "0",
-      realised_pnl: "0",
-      transfer_id: transfer.transfer_id
-    }
+  tellBalance(turn, account, undefined, () => ({
+    reason,
+    amount: Decimal.format(amount),
+    transfer_id: transfer.transfer_id
   }))
 }
 
@@ -186,7 +181,7 @@ export const deposit = (turn: Turn, account: Account, id: string, amount: Decima
     updated_time_ms: at
   }
   rememberTransfer(state, userOf(state, account.userId), transfer)
-  Accounts.credit(state, account, amount, at)
+  Accounts.credit(state, account, amount)
   state.deposits += amount
   announceTransfer(turn, account, transfer)
   announceMove(turn, account, amount, transfer, BalanceReason.BALANCE_REASON_DEPOSIT)
@@ -305,7 +300,7 @@ export const withdrawFunds = (turn: Turn, command: Command, request: WithdrawFun
   }
   rememberTransfer(state, user, transfer)
   state.withdrawals.push({ account, transferId: transfer.transfer_id, dueMs: at + WITHDRAWAL_MS })
-  Accounts.credit(state, account, -amount, at)
+  Accounts.credit(state, account, -amount)
   state.deposits -= amount
   announceTransfer(turn, account, transfer)
   announceMove(turn, account, -amount, transfer, BalanceReason.BALANCE_REASON_WITHDRAWAL)
@@ -361,7 +356,7 @@ export const creditReward = (turn: Turn, command: Command, request: CreditReward
   }
   rememberTransfer(state, user, transfer)
   state.fees -= amount
-  Accounts.credit(state, account, amount, at)
+  Accounts.credit(state, account, amount)
   announceTransfer(turn, account, transfer)
   announceMove(turn, account, amount, transfer, BalanceReason.BALANCE_REASON_REWARD)
   return transferAck(turn, command, transfer)
@@ -399,8 +394,8 @@ export const transferFunds = (turn: Turn, command: Command, request: TransferFun
     updated_time_ms: at
   }
   rememberTransfer(state, user, transfer)
-  Accounts.credit(state, from, -amount, at)
-  Accounts.credit(state, to, amount, at)
+  Accounts.credit(state, from, -amount)
+  Accounts.credit(state, to, amount)
   announceTransfer(turn, from, transfer)
   announceMove(turn, from, -amount, transfer, BalanceReason.BALANCE_REASON_TRANSFER_OUT)
   announceMove(turn, to, amount, transfer, BalanceReason.BALANCE_REASON_TRANSFER_IN)

@@ -18,14 +18,14 @@ import {
   SmpType,
   TimeInForce
 } from "../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import { type Account, type Holding, isHouse, type MarketState } from "../State.ts"
+import type { Order } from "../sequencer/Order.ts"
+import { type Account, type Holding, isHouse } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
 import * as Standing from "./Standing.ts"
-import { tellPosition } from "./Telling.ts"
+import { tellBalance, tellPosition } from "./Telling.ts"
 
 /** Part of the value filled in the book that the pool takes, where the account has it. */
 const FEE_RATE = Decimal.parse("0.005")
@@ -58,27 +58,23 @@ export const bustTicks = (holding: Holding, share: Margin.Fraction): number => {
   return Grid.floor(rules.price, Decimal.max(limits.min, Decimal.min(limits.max, price)))
 }
 
-const announceBalance = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
-  emit(turn, account, market, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, Accounts.totalsOf(account)),
-      reason: BalanceReason.BALANCE_REASON_LIQUIDATION_FEE,
-      amount: Decimal.format(amount),
-      fee: "0",
-      realised_pnl: "0"
-    }
-  }))
-}
-
-/** Moves money from an account to the pool of a market, or (negative) back. */
-const payPool = (turn: Turn, account: Account, market: MarketState, amount: Decimal.Scaled): void => {
+/** Moves money from an account to the pool of a market, or (negative) back, on account of an order of its liquidation. */
+const payPool = (turn: Turn, holding: Holding, order: Order, amount: Decimal.Scaled): void => {
   if (amount === 0n) return
+  const { account, market } = holding
   const pool = turn.state.pools[market.index]!
-  Accounts.credit(turn.state, account, -amount, turn.at)
-  Accounts.credit(turn.state, pool.holding.account, amount, turn.at)
+  Accounts.credit(turn.state, account, -amount)
+  Accounts.credit(turn.state, pool.holding.account, amount)
   pool.changed = true
-  announceBalance(turn, account, market, -amount)
+  holding.liquidationFee += amount
+  const totals = Accounts.lazyTotals(account)
+  tellPosition(turn, holding, totals)
+  const cause = () => ({
+    reason: BalanceReason.BALANCE_REASON_LIQUIDATION_FEE,
+    amount: Decimal.format(-amount),
+    order_id: order.id
+  })
+  tellBalance(turn, account, market, cause, totals)
 }
 
 /** Announces a position that the engine takes hold of. */
@@ -88,8 +84,14 @@ export const announceStatus = (turn: Turn, holding: Holding, status: PositionSta
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
 }
 
-/** Closes a whole position at its bust price or better. Returns the value that the book took. */
-const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Scaled => {
+/** The orders that closed a position: what the book took, and what it left to the pool, if anything. */
+interface Closing {
+  readonly order: Order
+  readonly remainder: Order | undefined
+}
+
+/** Closes a whole position at its bust price or better. */
+const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Closing => {
   const { market, lots } = holding
   const long = lots > 0
   const ticks = bustTicks(holding, share)
@@ -131,8 +133,9 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
     ended.push(order)
   }
   Matching.emitCanceled(turn, ended)
+  let remainder: Order | undefined
   if (rest > 0) {
-    const remainder = newOrder(turn, holding, {
+    remainder = newOrder(turn, holding, {
       ...shape,
       lots: rest,
       createType: CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH
@@ -141,30 +144,29 @@ const close = (turn: Turn, holding: Holding, share: Margin.Fraction): Decimal.Sc
     Matching.passThrough(turn, remainder, rest, ExecType.EXEC_TYPE_BUST_TRADE)
   }
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
-  return order.filledValue
+  return { order, remainder }
 }
 
 /** The fee on what the book took, at most what is left; a rest below 0 is the pool's. */
-const settleWithPool = (
-  turn: Turn,
-  account: Account,
-  market: MarketState,
-  filled: Decimal.Scaled,
-  left: Decimal.Scaled
-): void => {
-  const fee = Decimal.min(Decimal.mul(filled, FEE_RATE, "up"), Decimal.max(0n, left))
-  payPool(turn, account, market, fee)
+const settleWithPool = (turn: Turn, holding: Holding, { order }: Closing, left: Decimal.Scaled): void => {
+  const fee = Decimal.min(Decimal.mul(order.filledValue, FEE_RATE, "up"), Decimal.max(0n, left))
+  payPool(turn, holding, order, fee)
+}
+
+/** The pool pays a rest below 0. */
+const coverRest = (turn: Turn, holding: Holding, { order, remainder }: Closing, rest: Decimal.Scaled): void => {
+  if (rest < 0n) payPool(turn, holding, remainder ?? order, rest)
 }
 
 const liquidateIsolated = (turn: Turn, holding: Holding): void => {
-  const { account, market } = holding
+  const { account } = holding
   cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
   const before = account.wallet
-  const filled = close(turn, holding, Accounts.equityOf(holding, Accounts.totalsOf(account)))
+  const closing = close(turn, holding, Accounts.equityOf(holding, Accounts.totalsOf(account)))
   // flat: its margin has come to the wallet together with the result
   const left = account.wallet - before
-  settleWithPool(turn, account, market, filled, left)
-  if (left < 0n) payPool(turn, account, market, left)
+  settleWithPool(turn, holding, closing, left)
+  coverRest(turn, holding, closing, left)
 }
 
 const liquidateCross = (turn: Turn, account: Account): void => {
@@ -181,9 +183,9 @@ const liquidateCross = (turn: Turn, account: Account): void => {
     for (const holding of positions)
       if (Accounts.figuresOf(holding).maintenanceMargin > Accounts.figuresOf(largest).maintenanceMargin)
         largest = holding
-    const filled = close(turn, largest, Accounts.equityOf(largest, totals))
-    settleWithPool(turn, account, largest.market, filled, Accounts.totalsOf(account).crossEquity)
-    if (positions.length === 1 && account.wallet < 0n) payPool(turn, account, largest.market, account.wallet)
+    const closing = close(turn, largest, Accounts.equityOf(largest, totals))
+    settleWithPool(turn, largest, closing, Accounts.totalsOf(account).crossEquity)
+    if (positions.length === 1) coverRest(turn, largest, closing, account.wallet)
   }
 }
 

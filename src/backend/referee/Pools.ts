@@ -191,11 +191,26 @@ export const record = (pool: Pool): InsurancePool => {
   }
 }
 
-export const alertRecord = (pool: Pool): AdlAlert => {
+/** A pool's deleveraging, as the API shows it. */
+const alertRecord = (pool: Pool): AdlAlert => {
   const { pool_id, pool_group_id, symbol, adl_mode, adl_trigger_reason, latest_pnl_ratio, equity, updated_time_ms } =
     record(pool)
   return { pool_id, pool_group_id, symbol, adl_mode, adl_trigger_reason, latest_pnl_ratio, equity, updated_time_ms }
 }
+
+/** The state of the last event; before the first, the state of now, which is that of the seed. */
+export const lastState = (pool: Pool): InsurancePool => pool.states.at(-1) ?? record(pool)
+
+/** The alert of the last event; before the first, none was ever due. */
+export const lastAlert = (pool: Pool): AdlAlert =>
+  pool.alerts.at(-1) ?? {
+    ...alertRecord(pool),
+    adl_mode: AdlMode.ADL_MODE_INACTIVE,
+    adl_trigger_reason: AdlTriggerReason.ADL_TRIGGER_REASON_NO_TRIGGER,
+    latest_pnl_ratio: "0",
+    equity: Decimal.format(pool.base),
+    updated_time_ms: 0
+  }
 
 /** Judges a pool anew and tells what changed. */
 const evaluate = (turn: Turn, pool: Pool, redistributed: Decimal.Scaled, sampled: boolean): void => {

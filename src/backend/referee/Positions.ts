@@ -5,9 +5,9 @@ import { BalanceReason, MarginMode } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import { noAccount, noSymbol, ownAccount } from "../sequencer/Named.ts"
 import { type Account, type Holding, holdingOf, type MarketState } from "../State.ts"
-import { acknowledge, Code, emit, invalidField, refuse, type Turn } from "../Turn.ts"
+import { acknowledge, Code, invalidField, refuse, type Turn } from "../Turn.ts"
 import * as Accounts from "./Accounts.ts"
-import { tellPosition } from "./Telling.ts"
+import { tellBalance, tellPosition } from "./Telling.ts"
 
 const LEVERAGE = /^(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,2}0{0,16})?$/u
 /** A leverage of 1 or more with at most two decimal places. */
@@ -38,19 +38,15 @@ const isRefusal = (value: object): value is CommandResult => "outcome" in value
 /** Announces position and margins after a change of either, and acknowledges with the position. */
 const announce = (turn: Turn, command: Command, holding: Holding, amount: Decimal.Scaled): CommandResult => {
   const { account } = holding
-  holding.updatedMs = turn.at
   const totals = Accounts.lazyTotals(account)
   tellPosition(turn, holding, totals)
-  emit(turn, account, undefined, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, totals()),
-      reason: BalanceReason.BALANCE_REASON_MARGIN,
-      amount: Decimal.format(amount),
-      fee: "0",
-      realised_pnl: "0"
-    }
-  }))
+  tellBalance(
+    turn,
+    account,
+    undefined,
+    () => ({ reason: BalanceReason.BALANCE_REASON_MARGIN, amount: Decimal.format(amount) }),
+    totals
+  )
   return unchanged(turn, command, holding)
 }
 
@@ -159,7 +155,7 @@ export const addMargin = (turn: Turn, command: Command, request: AddMargin): Com
   if (!holding.isolated) return refuse(command, Code.FAILED_PRECONDITION, "NotIsolated", "the position is not isolated")
   const most = amount > 0n ? Accounts.withdrawableOf(account) : Decimal.max(0n, Accounts.spareOf(holding))
   if (Decimal.abs(amount) > most) return insufficient(command, `only ${Decimal.format(most)} can be moved`, most)
-  Accounts.credit(turn.state, account, -amount, turn.at)
+  Accounts.credit(turn.state, account, -amount)
   Accounts.creditIsolated(turn.state, holding, amount)
   return announce(turn, command, holding, -amount)
 }

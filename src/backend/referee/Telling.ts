@@ -1,12 +1,18 @@
 /**
- * What users are told of their positions, and when a mark alone is reason enough.
+ * The events of positions and balances, and when a change that no act of their own caused is reason enough for one.
  *
- * A position that a step sampled the prices of is told, with its balance, once its unrealised PnL stands 1 % of its
- * initial margin or more away from what was told last, whatever told it; both are those of that last event. By its mark
- * alone it is told once in a second of engine time at most; what is due sooner waits for the next sample. Between two
- * events of a position its size stands still, so what it waits for is two marks. Source: contract 5.8, 6.
+ * - An act (a fill, a payment, a new leverage or exit) emits the records that it changes, at once.
+ * - A mark emits a position, with its balance, once its unrealised PnL is 1 % of its initial margin or more away from
+ *   that of its last event, whatever caused that one. The size of a position is constant between two of its events, so
+ *   this means: outside two marks.
+ * - A position is outdated where its record changes by something else: its place in the queue of deleveraging, the risk
+ *   tier of its orders, or, of a Cross position, the money of the account. It has its event at the end of the step.
+ *
+ * Each of the last two emits a position once in a second of engine time at most; what is due sooner waits for the next
+ * sample. So a position costs its acts, and two events a second besides. Source: contract 5.8, 6; amendments 10 and 11.
  */
 import * as Decimal from "../../domain/Decimal.ts"
+import type { BalanceChanged } from "../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason } from "../../proto/gateway/v1/types.ts"
 import * as Records from "../Records.ts"
 import { type Account, type Holding, type MarketState, valueOf } from "../State.ts"
@@ -24,16 +30,38 @@ const stepOf = (holding: Holding): number => {
   return Number(Decimal.divide(initialMargin, PARTS * valueOf(market, 1, Math.abs(lots)), "up"))
 }
 
-/** Announces a position as it stands. `totals` are those of its account. */
+/** Emits a position. `totals` are those of its account. */
 export const tellPosition = (turn: Turn, holding: Holding, totals: () => Accounts.AccountTotals): void => {
   const { account, market } = holding
+  holding.updatedMs = turn.at
+  holding.outdated = false
   holding.seq = emit(turn, account, market, () => ({
     $case: "position_changed",
     value: { position: Records.position(holding, totals()) }
   }))
   holding.toldTicks = market.markTicks
   holding.toldStep = stepOf(holding)
+  holding.toldTier = Accounts.figuresOf(holding).exposureTier
   turn.state.telling.touch(holding)
+}
+
+/** Why a balance has changed. Absent amounts are 0. */
+export type BalanceCause = Partial<Omit<BalanceChanged, "balance" | "reason">> & Pick<BalanceChanged, "reason">
+
+/** Emits a balance. It shows the margins of now, so that none are left to be announced for the account. */
+export const tellBalance = (
+  turn: Turn,
+  account: Account,
+  market: MarketState | undefined,
+  cause: () => BalanceCause,
+  totals: () => Accounts.AccountTotals = () => Accounts.totalsOf(account)
+): void => {
+  account.updatedMs = turn.at
+  turn.margins.delete(account)
+  emit(turn, account, market, () => ({
+    $case: "balance_changed",
+    value: { amount: "0", fee: "0", realised_pnl: "0", ...cause(), balance: Records.balance(account, totals()) }
+  }))
 }
 
 const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Holding>): void => {
@@ -42,16 +70,7 @@ const tellAccount = (turn: Turn, account: Account, positions: ReadonlyArray<Hold
     tellPosition(turn, holding, totals)
     holding.toldSecond = Math.floor(turn.at / 1000)
   }
-  emit(turn, account, undefined, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, totals()),
-      reason: BalanceReason.BALANCE_REASON_MARK,
-      amount: "0",
-      fee: "0",
-      realised_pnl: "0"
-    }
-  }))
+  tellBalance(turn, account, undefined, () => ({ reason: BalanceReason.BALANCE_REASON_MARK }), totals)
 }
 
 /** Positions of a market that its mark has moved far enough, as long as they may be told; the others are left alone. */
@@ -80,5 +99,29 @@ export const tellMarks = (turn: Turn): void => {
     while (end < due.length && due[end]!.account === account) end++
     tellAccount(turn, account, due.slice(start, end))
     start = end
+  }
+}
+
+/** Emits the positions that are outdated and have had no such event in this second; the others wait for the next. */
+export const tellOutdated = (turn: Turn): void => {
+  const { at, state } = turn
+  const second = Math.floor(at / 1000)
+  const due: Array<Holding> = []
+  const look = (holding: Holding): void => {
+    // its event has come meanwhile
+    if (!holding.outdated) return
+    if (holding.lots === 0) holding.outdated = false
+    else if (holding.outdatedSecond === second) state.waiting.add(holding)
+    else due.push(holding)
+  }
+  if (turn.sampled.length > 0 && state.waiting.size > 0) {
+    const waiting = [...state.waiting]
+    state.waiting.clear()
+    waiting.forEach(look)
+  }
+  state.outdated.splice(0).forEach(look)
+  for (const holding of due.sort(inOrder)) {
+    tellPosition(turn, holding, Accounts.lazyTotals(holding.account))
+    holding.outdatedSecond = second
   }
 }

@@ -23,7 +23,7 @@ import {
 import * as Records from "../Records.ts"
 import * as Accounts from "../referee/Accounts.ts"
 import { feeOf } from "../referee/Fees.ts"
-import { tellPosition } from "../referee/Telling.ts"
+import { tellBalance, tellPosition } from "../referee/Telling.ts"
 import { rememberClosed } from "../Remembered.ts"
 import { type Account, type Holding, isHouse, units, valueOf } from "../State.ts"
 import { emit, type Turn } from "../Turn.ts"
@@ -48,32 +48,26 @@ export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => 
   if (isHouse(order.holding)) return
   rowOf(order.told, cause, order.status)
   order.told = order.status
+  order.updatedMs = turn.at
   emit(turn, order.account, order.holding.market, () => ({
     $case: "order_changed",
     value: { order: Records.order(order), cause }
   }))
 }
 
-/** Announces, at the end of the step, a balance whose wallet stands still: margins moved. */
+/** Emits, at the end of the step, a balance whose wallet is unchanged: margins moved. */
 export const touchMargins = (turn: Turn, order: Order): void => {
-  if (isHouse(order.holding)) return
+  const { holding } = order
+  if (isHouse(holding)) return
+  if (holding.lots !== 0 && Accounts.figuresOf(holding).exposureTier !== holding.toldTier)
+    Accounts.outdate(turn.state, holding)
   turn.margins.set(order.account, turn.margins.has(order.account) ? undefined : order.id)
 }
 
-/** The balances that {@link touchMargins} named, once an account. */
+/** The balances that {@link touchMargins} named and no later event of the step has shown, once an account. */
 export const emitMargins = (turn: Turn): void => {
-  for (const [account, orderId] of turn.margins)
-    emit(turn, account, undefined, () => ({
-      $case: "balance_changed",
-      value: {
-        balance: Records.balance(account, Accounts.totalsOf(account)),
-        reason: BalanceReason.BALANCE_REASON_ORDER,
-        amount: NONE,
-        fee: NONE,
-        realised_pnl: NONE,
-        order_id: orderId
-      }
-    }))
+  for (const [account, order_id] of turn.margins)
+    tellBalance(turn, account, undefined, () => ({ reason: BalanceReason.BALANCE_REASON_ORDER, order_id }))
 }
 
 /** Puts an order into the book and counts it among the account's open ones. */
@@ -216,6 +210,7 @@ const announce = (
   lots: number,
   isMaker: boolean,
   settled: Settled,
+  seq: number,
   execId: string,
   execType: ExecType = ExecType.EXEC_TYPE_TRADE
 ): void => {
@@ -253,8 +248,7 @@ const announce = (
         fee_rate: format(isMaker ? market.makerFee : isSystem(order) ? 0n : market.takerFee),
         mark_price: market.markText,
         index_price: market.indexText,
-        // a fill outside the book leaves its sequence as it is
-        market_seq: execType === ExecType.EXEC_TYPE_TRADE ? market.bookSeq + 1 : market.bookSeq,
+        market_seq: seq,
         create_type: order.createType,
         stop_order_type: order.stopType,
         closed_size: closed ? Grid.text(market.rules.qty, Number(settlement.closedSize)) : undefined,
@@ -268,21 +262,16 @@ const announce = (
   emitOrder(turn, order, OrderCause.ORDER_CAUSE_FILLED)
   const totals = Accounts.lazyTotals(account)
   tellPosition(turn, holding, totals)
-  emit(turn, account, market, () => ({
-    $case: "balance_changed",
-    value: {
-      balance: Records.balance(account, totals()),
-      reason:
-        execType === ExecType.EXEC_TYPE_ADL_TRADE
-          ? BalanceReason.BALANCE_REASON_ADL
-          : BalanceReason.BALANCE_REASON_TRADE,
-      amount: format(settlement.wallet),
-      fee: feeText,
-      realised_pnl: realised ?? NONE,
-      order_id: order.id,
-      exec_id: execId
-    }
-  }))
+  const adl = execType === ExecType.EXEC_TYPE_ADL_TRADE
+  const cause = () => ({
+    reason: adl ? BalanceReason.BALANCE_REASON_ADL : BalanceReason.BALANCE_REASON_TRADE,
+    amount: format(settlement.wallet),
+    fee: feeText,
+    realised_pnl: realised ?? NONE,
+    order_id: order.id,
+    exec_id: execId
+  })
+  tellBalance(turn, account, market, cause, totals)
 }
 
 /**
@@ -366,9 +355,10 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
     apply(turn, maker, lots, made)
     market.lastTicks = ticks
     const fill = ++state.fillNumber
+    const seq = ++market.seq
     const price = Grid.text(market.rules.price, ticks)
-    announce(turn, taker, price, lots, false, taken, Ids.print(state.executionSeed, turn.at, 2 * fill))
-    announce(turn, maker, price, lots, true, made, Ids.print(state.executionSeed, turn.at, 2 * fill + 1))
+    announce(turn, taker, price, lots, false, taken, seq, Ids.print(state.executionSeed, turn.at, 2 * fill))
+    announce(turn, maker, price, lots, true, made, seq, Ids.print(state.executionSeed, turn.at, 2 * fill + 1))
     if (trades === undefined) {
       trades = []
       turn.prints.push({ market, trades })
@@ -379,7 +369,7 @@ export const match = (turn: Turn, taker: Order): Array<Order> => {
       price,
       qty: Grid.text(market.rules.qty, lots),
       side: taker.side,
-      market_seq: market.bookSeq + 1,
+      market_seq: seq,
       timestamp_ms: turn.at,
       is_liquidation: taker.createType === CreateType.CREATE_TYPE_CREATE_BY_LIQ
     })
@@ -400,7 +390,7 @@ export const passThrough = (turn: Turn, order: Order, lots: number, execType: Ex
   pool.changed = true
   apply(turn, order, lots, settled)
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
-  announce(turn, order, Grid.text(market.rules.price, ticks), lots, false, settled, execId, execType)
+  announce(turn, order, Grid.text(market.rules.price, ticks), lots, false, settled, ++market.seq, execId, execType)
 }
 
 interface Stand extends Accounts.Stand {

@@ -142,6 +142,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
           taker_volume: "24200",
           trade_count: 2,
           fees_paid: "13.31",
+          liquidation_fee: "0",
           funding_paid: "0",
           realised_pnl: "200",
           win_count: 1,

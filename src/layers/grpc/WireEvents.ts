@@ -16,7 +16,7 @@ import {
   toPosition,
   toPrices,
   toSubAccount,
-  toTrade
+  toTrades
 } from "./WireRecords.ts"
 
 const toBody = (event: SequencerProto.Event): EventBody => {
@@ -30,14 +30,16 @@ const toBody = (event: SequencerProto.Event): EventBody => {
       return { type: "execution", execution: toExecution(from), closing: toClosing(from) }
     }
     case "trade_printed": {
-      const trades = body.value.trades.map(toTrade)
-      return { type: "trades", symbol: event.symbol ?? present("trades", trades[0]).symbol, trades }
+      const trades = toTrades(body.value.trades)
+      const symbol = event.symbol ?? present("trades", trades[0]).symbol
+      return { type: "trades", symbol, trades, open_interest: body.value.open_interest }
     }
     case "book_changed":
       return {
         type: "book",
         symbol: body.value.symbol,
         book_seq: body.value.book_seq,
+        prev_book_seq: body.value.prev_book_seq,
         bids: toLevels(body.value.bids),
         asks: toLevels(body.value.asks)
       }

@@ -166,7 +166,8 @@ export const toClosing = (from: Types.Execution): Closing | undefined =>
         leverage: from.leverage
       }
 
-export const toTrade = (from: Types.Trade): PublicTrade => {
+/** `event_seq` is the seq of the first fill of the same taker: aggregates of one matching event share it. */
+const toTrade = (from: Types.Trade, event_seq: number): PublicTrade => {
   const taker = required(side, from.side)
   return {
     trade_id: from.trade_id,
@@ -180,12 +181,16 @@ export const toTrade = (from: Types.Trade): PublicTrade => {
       market_addr: addressOfMarket(from.symbol),
       price: from.price,
       side: taker,
-      seq: from.market_seq,
+      seq: event_seq,
       timestamp: from.timestamp_ms
     }),
     is_liquidation: from.is_liquidation
   }
 }
+
+/** The fills of one taker, in order. */
+export const toTrades = (trades: ReadonlyArray<Types.Trade>): ReadonlyArray<PublicTrade> =>
+  trades.map((trade) => toTrade(trade, trades[0]!.market_seq))
 
 const toLevel = (level: Types.PriceLevel): Level => [level.price, level.qty]
 export const toLevels = (levels: ReadonlyArray<Types.PriceLevel>): ReadonlyArray<Level> => levels.map(toLevel)
@@ -210,6 +215,8 @@ export const toPosition = (from: Types.Position): PositionState => {
     unrealised_pnl: from.unrealised_pnl,
     cur_realised_pnl: from.cur_realised_pnl,
     cum_realised_pnl: from.cum_realised_pnl,
+    // backends of before its introduction have none
+    liquidation_fee: from.liquidation_fee === "" ? "0" : from.liquidation_fee,
     take_profit: from.take_profit,
     stop_loss: from.stop_loss,
     tpsl_mode: optional(tpslMode, from.tpsl_mode) ?? "Full",

@@ -11,7 +11,7 @@ import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
 import type { CandleChange, ModelPosition, StreamHead, UserStreamEvent } from "../../domain/Projection.ts"
 import type { SubAccountState } from "../../domain/User.ts"
-import { History, lastSeqKey, ProjectionRefused, TRADES_KEPT, UserEventsKept } from "../../services/History.ts"
+import { History, type LastRecord, ProjectionRefused, TRADES_KEPT, UserEventsKept } from "../../services/History.ts"
 import * as MemoryLedger from "./MemoryLedger.ts"
 import { among, is, list, newest, type Row } from "./MemoryLists.ts"
 
@@ -29,21 +29,22 @@ const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
   const instruments = new Map<string, Instrument>()
   const heads = new Map<string, StreamHead>()
   const userEvents = new Map<string, Array<UserStreamEvent>>()
-  const lastSeqs = new Map<string, Map<string, number>>()
+  const lastRecords = new Map<string, LastRecord>()
 
   const takeOrder = (user_id: string, order: Order, id: number) => {
     const key = orders.get(order.order_id)?.key ?? { time: Number(order.created_time), id }
     orders.set(order.order_id, { user_id, key, value: order })
   }
+  const takeRecord = (last: LastRecord) =>
+    lastRecords.set(`${last.topic}|${last.sub_account_address}|${last.subject}`, last)
   const takeEvent = (event: UserStreamEvent, now: number) => {
     let events = userEvents.get(event.user_id)
     if (events === undefined) userEvents.set(event.user_id, (events = []))
     events.push(event)
     while (events.length > kept.count && events[0]!.mts < now - kept.ms) events.shift()
-    if (event.subject === undefined) return
-    const key = `${event.user_id}|${event.topic}`
-    const seqs = lastSeqs.get(key) ?? new Map<string, number>()
-    lastSeqs.set(key, seqs.set(lastSeqKey(event.sub_account_address, event.subject), event.seq))
+    const { record, seq, sub_account_address, subject, topic, user_id } = event
+    if (subject === undefined || (topic !== "position" && topic !== "account_balance")) return
+    takeRecord({ user_id, topic, sub_account_address, subject, seq, record })
   }
 
   const standsAt = (at: StreamPosition | undefined): boolean =>
@@ -94,7 +95,8 @@ const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
         base = last + open.orders.length - to.seq
         userEvents.clear()
         heads.clear()
-        lastSeqs.clear()
+        lastRecords.clear()
+        open.records.forEach(takeRecord)
         const stillOpen = new Set(open.orders.map(({ order }) => order.order_id))
         for (const [id, { value }] of orders) {
           if (isOpen(value.order_status) && !stillOpen.has(id)) orders.delete(id)
@@ -206,7 +208,8 @@ const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
             record
           }))
       ),
-    lastSeqs: (user_id, topic) => Effect.sync(() => new Map(lastSeqs.get(`${user_id}|${topic}`)))
+    lastRecords: (user_id, topic) =>
+      Effect.sync(() => [...lastRecords.values()].filter((last) => last.user_id === user_id && last.topic === topic))
   })
 }
 

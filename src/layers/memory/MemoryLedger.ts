@@ -42,9 +42,11 @@ export const make = (orderOf: (order_id: string) => Order | undefined) => {
   const alerts: Array<MarketRecord<AdlAlert>> = []
   const marketHours = new Map<string, MarketRow>()
   const accountHours = new Map<string, AccountRow>()
+  let ts_ms = 0
 
   const take = (projection: Projection, base: number): void => {
     const { activity } = projection
+    ts_ms = projection.position.ts_ms
     for (const { user_id, seq, closed } of projection.closedPnls) {
       const key = closedPnls.get(closed.order_id)?.key ?? { time: closed.created_time, id: base + seq }
       closedPnls.set(closed.order_id, { user_id, key, value: closed })
@@ -152,8 +154,12 @@ export const make = (orderOf: (order_id: string) => Order | undefined) => {
       const settled = new Map(rates.map(({ value }) => [value.symbol, value.funding_time_ms]))
       return {
         closings: [...closedPnls.values()]
-          .filter(({ value }) => isOpen(orderOf(value.order_id)?.order_status ?? "Filled"))
-          .map(({ user_id, value }) => ({ user_id, closed: value })),
+          .map(({ user_id, value }) => ({
+            user_id,
+            closed: value,
+            ended: !isOpen(orderOf(value.order_id)?.order_status ?? "Filled")
+          }))
+          .filter(({ closed, ended }) => !ended || closed.updated_time === ts_ms),
         markets: lastOf(marketHours.values(), marketOf),
         accounts: lastOf(accountHours.values(), accountOf),
         settled: [...settled].map(([symbol, funding_time_ms]) => ({ symbol, funding_time_ms }))

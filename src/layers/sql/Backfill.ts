@@ -4,10 +4,12 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { type MarketRow, print } from "../../domain/Activity.ts"
+import { hourOf, type MarketRow, noFlows, parseMarket, plus, print } from "../../domain/Activity.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import * as Decimal from "../../domain/Decimal.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
 import { Ledger } from "../../domain/Ledger.ts"
+import type { Transaction } from "../../domain/Transaction.ts"
 
 /** Executions that are read at once. */
 const PAGE = 10_000
@@ -21,6 +23,41 @@ interface Row {
   readonly record: string
   readonly closing: string | null
 }
+
+/** Closed PnL and statistics of before `liquidation_fee`: what liquidations paid follows from the transactions. */
+export const liquidationFees = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  // what an even older read model was filled in with has it
+  yield* sql`UPDATE closed_pnls SET record = REPLACE(record, ${'"fill_count":'}, ${'"liquidation_fee":"0","fill_count":'})
+    WHERE record NOT LIKE ${'%"liquidation_fee"%'}`
+  const rows = yield* sql<{ readonly record: string }>`
+    SELECT record FROM transactions WHERE type = ${"liquidation_fee"} ORDER BY id`
+  for (const { record } of rows) {
+    const { amount, sub_account_address, symbol, timestamp } = JSON.parse(record) as Transaction
+    if (symbol === undefined) continue
+    const paid = -Decimal.parse(amount)
+    // the order that the fee was of is the last that closed anything there at that time
+    const closed = yield* sql<{ readonly order_id: string; readonly record: string }>`
+      SELECT order_id, record FROM closed_pnls WHERE sub_account_address = ${sub_account_address}
+      AND symbol = ${symbol} AND created_time = ${timestamp} ORDER BY id`
+    const of = paid > 0n ? closed[0] : closed.at(-1)
+    if (of !== undefined) {
+      const known = JSON.parse(of.record) as ClosedPnl
+      const liquidation_fee = Decimal.format(Decimal.parse(known.liquidation_fee) + paid)
+      yield* sql`UPDATE closed_pnls SET record = ${JSON.stringify({ ...known, liquidation_fee })}
+        WHERE order_id = ${of.order_id}`
+    }
+    for (const table of ["market_hours", "last_market_hours"]) {
+      const [hour] = yield* sql<{ readonly record: string }>`SELECT record FROM ${sql(table)}
+        WHERE sub_account_address = ${sub_account_address} AND symbol = ${symbol} AND hour = ${hourOf(timestamp)}`
+      if (hour === undefined) continue
+      const figures = parseMarket(hour.record)
+      const flows = plus(figures.flows, { ...noFlows, liquidation_fees: paid })
+      yield* sql`UPDATE ${sql(table)} SET record = ${print({ ...figures, flows })}
+        WHERE sub_account_address = ${sub_account_address} AND symbol = ${symbol} AND hour = ${hourOf(timestamp)}`
+    }
+  }
+})
 
 export const backfill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -18,7 +18,7 @@ import type { SubAccountState } from "../../domain/User.ts"
 import {
   History,
   HistoryUnavailable,
-  lastSeqKey,
+  type LastRecord,
   ProjectionRefused,
   TRADES_KEPT,
   UserEventsKept,
@@ -117,10 +117,10 @@ const make = Effect.gen(function* () {
     ["user_id", "seq", "order_seq", "execution_seq", "position_seq", "balance_seq"],
     replace("user_id", ["seq", "order_seq", "execution_seq", "position_seq", "balance_seq"])
   )
-  const writeLastSeqs = writer(
+  const writeLastRecords = writer(
     "last_seqs",
-    ["user_id", "topic", "sub_account_address", "subject", "seq"],
-    replace("user_id, topic, sub_account_address, subject", ["seq"])
+    ["user_id", "topic", "sub_account_address", "subject", "seq", "record"],
+    replace("user_id, topic, sub_account_address, subject", ["seq", "record"])
   )
 
   const begin = statement(
@@ -272,7 +272,7 @@ const make = Effect.gen(function* () {
       const last = new Map<string, Row>()
       const lines = new Map<string, Array<string>>()
       for (const event of userEvents) {
-        const { user_id, topic, sub_account_address, subject, seq } = event
+        const { user_id, topic, sub_account_address, subject, seq, record } = event
         const own = lines.get(user_id)
         if (own === undefined) lines.set(user_id, [lineOf(event)])
         else own.push(lineOf(event))
@@ -282,7 +282,8 @@ const make = Effect.gen(function* () {
           topic,
           sub_account_address,
           subject,
-          seq
+          seq,
+          record
         ])
       }
       yield* writeUserEvents(
@@ -300,7 +301,7 @@ const make = Effect.gen(function* () {
           topics.account_balance
         ])
       )
-      yield* writeLastSeqs(connection, [...last.values()])
+      yield* writeLastRecords(connection, [...last.values()])
       for (const { user_id, seq } of heads) {
         if (seq <= kept.count || seq % pruneEvery >= lines.get(user_id)!.length) continue
         yield* connection.executeRaw(pruneEvents, [
@@ -361,6 +362,17 @@ const make = Effect.gen(function* () {
           yield* connection.executeRaw("DELETE FROM orders WHERE is_open = 2", [])
           yield* writeSubAccounts(connection, open.subAccounts.map(subAccountRow))
           yield* writeInstruments(connection, instrumentRows(open.instruments))
+          yield* writeLastRecords(
+            connection,
+            open.records.map((row) => [
+              row.user_id,
+              row.topic,
+              row.sub_account_address,
+              row.subject,
+              row.seq,
+              row.record
+            ])
+          )
         })
       )
     )
@@ -512,13 +524,14 @@ const make = Effect.gen(function* () {
       }
       return events
     }),
-    lastSeqs: (user_id, topic) =>
+    lastRecords: (user_id, topic) =>
       Effect.map(
-        query<{ readonly sub_account_address: string; readonly subject: string; readonly seq: number | string }>(
-          "SELECT sub_account_address, subject, seq FROM last_seqs WHERE user_id = ? AND topic = ?",
+        query<Omit<LastRecord, "seq"> & { readonly seq: number | string }>(
+          `SELECT user_id, topic, sub_account_address, subject, seq, record FROM last_seqs
+           WHERE user_id = ? AND topic = ? AND record IS NOT NULL`,
           [user_id, topic]
         ),
-        (rows) => new Map(rows.map((row) => [lastSeqKey(row.sub_account_address, row.subject), Number(row.seq)]))
+        (rows) => rows.map((row) => ({ ...row, seq: Number(row.seq) }))
       )
   })
 })

@@ -6,12 +6,11 @@
 import { Effect } from "effect"
 import type { SqlConnection, SqlError } from "effect/sql"
 import {
-  type AccountHour,
   type AccountRow,
   type HourOf,
-  type MarketHour,
   type MarketRow,
-  parse,
+  parseAccount,
+  parseMarket,
   print
 } from "../../domain/Activity.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
@@ -57,12 +56,15 @@ const hourOf = (row: HourRow): HourOf => ({
 const marketRow = (row: HourRow): MarketRow => ({
   ...hourOf(row),
   symbol: row.symbol,
-  figures: parse<MarketHour>(row.record)
+  figures: parseMarket(row.record)
 })
-const accountRow = (row: HourRow): AccountRow => ({ ...hourOf(row), figures: parse<AccountHour>(row.record) })
+const accountRow = (row: HourRow): AccountRow => ({ ...hourOf(row), figures: parseAccount(row.record) })
 
 const MARKET = "user_id, sub_account_address, symbol, hour, record"
 const ACCOUNT = "user_id, sub_account_address, hour, record"
+
+/** Events that one step of the engine makes at most, as far as a restart in the middle of its commit looks back. */
+const STEP_EVENTS = 65_536
 
 const decode = <A>(row: { readonly record: string }): A => JSON.parse(row.record) as A
 
@@ -283,17 +285,34 @@ export const make = ({ list, owned, query, replace, writer }: Tables) => {
           }))
       ),
     ledger: Effect.gen(function* () {
-      const closings = yield* query<{ readonly user_id: string; readonly record: string }>(
+      interface ClosingRow {
+        readonly user_id: string
+        readonly record: string
+      }
+      const open = yield* query<ClosingRow>(
         `SELECT closed_pnls.user_id AS user_id, closed_pnls.record AS record
          FROM orders JOIN closed_pnls ON closed_pnls.order_id = orders.order_id WHERE orders.is_open = 1`
       )
+      const [last] = yield* query<{ readonly ts_ms: number | string }>(
+        "SELECT ts_ms FROM history_position WHERE one = 1"
+      )
+      const ts_ms = Number(last?.ts_ms ?? 0)
+      const ended = yield* query<ClosingRow>(
+        `SELECT closed_pnls.user_id AS user_id, closed_pnls.record AS record
+         FROM orders JOIN closed_pnls ON closed_pnls.order_id = orders.order_id
+         WHERE orders.is_open = 0 AND orders.order_id IN (
+           SELECT order_id FROM executions
+           WHERE id > (SELECT MAX(id) FROM executions) - ? AND exec_time = ? AND closing IS NOT NULL)`,
+        [STEP_EVENTS, ts_ms]
+      )
+      const closingOf = (row: ClosingRow) => ({ user_id: row.user_id, closed: decode<ClosedPnl>(row) })
       const markets = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours`)
       const accounts = yield* query<HourRow>(`SELECT ${ACCOUNT} FROM last_account_hours`)
       const settled = yield* query<{ readonly symbol: string; readonly funding_time_ms: number | string }>(
         "SELECT symbol, MAX(funding_time) AS funding_time_ms FROM funding_rates GROUP BY symbol"
       )
       return {
-        closings: closings.map((row) => ({ user_id: row.user_id, closed: decode<ClosedPnl>(row) })),
+        closings: [...open.map(closingOf), ...ended.map((row) => ({ ...closingOf(row), ended: true }))],
         markets: markets.map(marketRow),
         accounts: accounts.map(accountRow),
         settled: settled.map((row) => ({ symbol: row.symbol, funding_time_ms: Number(row.funding_time_ms) }))

@@ -171,6 +171,7 @@ describe("SqlHistory on a database of an earlier version", () => {
       assert.strictEqual(tables.all(JSON.stringify(ledgers)).length, ledgers.length)
       for (const table of ledgers) database.exec(`DROP TABLE ${table}`)
       database.exec("DROP INDEX movements_kind")
+      database.exec("ALTER TABLE last_seqs DROP COLUMN record")
       database.exec("DELETE FROM history_migrations WHERE migration_id > 1")
       database.close()
 
@@ -180,6 +181,58 @@ describe("SqlHistory on a database of an earlier version", () => {
       assert.deepStrictEqual(after, before)
       const went = yield* run(write([event(6, half, { ts_ms: later + 60 })]))
       assert.strictEqual(went.closed[0]!.fill_count, 2, "what was half closed goes on")
+    })
+  )
+})
+
+describe("SqlHistory of before liquidation_fee", () => {
+  it.effect("Amendment 14: takes what liquidations paid from the transactions", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      )
+      const filename = join(folder, "history.sqlite")
+      const own = {
+        user_id: userOf(1).user_id,
+        sub_accounts: undefined,
+        symbol: undefined,
+        start_time: undefined,
+        end_time: undefined,
+        limit: 50,
+        after: undefined
+      }
+      const known = Effect.gen(function* () {
+        const history = yield* History
+        return {
+          closed: (yield* history.closedPnls(own)).rows,
+          hours: yield* history.marketHours({ user_id: own.user_id, start: 0, end: START + DAY_MS })
+        }
+      })
+      const run = <A, E>(body: Effect.Effect<A, E, History>) => body.pipe(Effect.provide(Layer.fresh(on(filename))))
+      const at = { ts_ms: START }
+      const fee = body.money("liquidation_fee", "17.66", { amount: "-60.44", order_id: uuid(2), symbol: "BTC-USDC" })
+      const before = yield* run(
+        Effect.gen(function* () {
+          const history = yield* History
+          const events = [
+            event(1, body.closing({ order_id: uuid(2), exec_time: String(START), create_type: "CreateByLiq" }), at),
+            event(2, fee, at)
+          ]
+          yield* history.commit(new Projecting({ position: undefined, heads: [], candles: [] }).next("e1", events))
+          return yield* known
+        })
+      )
+      assert.strictEqual(before.closed[0]!.liquidation_fee, "60.44")
+      const database = new DatabaseSync(filename)
+      for (const [table, key] of [
+        ["closed_pnls", "$.liquidation_fee"],
+        ["last_market_hours", "$.flows.liquidation_fees"]
+      ] as const)
+        database.prepare(`UPDATE ${table} SET record = json_remove(record, ?)`).run(key)
+      database.exec("DELETE FROM history_migrations WHERE migration_id = 5")
+      database.close()
+      assert.deepStrictEqual(yield* run(known), before)
     })
   )
 })

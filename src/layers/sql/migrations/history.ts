@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
 import { dialect } from "../Dialect.ts"
-import { backfill } from "../Backfill.ts"
+import { backfill, liquidationFees } from "../Backfill.ts"
 
 const tables = [
   `CREATE TABLE history_position (
@@ -113,10 +113,15 @@ const ledger = [
   `CREATE INDEX last_account_hours_all ON last_account_hours (hour)`
 ]
 
+/** The record of the event beside its seq: what REST lists, equal to what the sockets showed. */
+const lastRecords = [`ALTER TABLE last_seqs ADD COLUMN record TEXT`]
+
 export const history = Migrator.fromRecord({
   "0001_read_model": Effect.flatMap(dialect, ({ define }) => define(tables)),
   "0002_ledger": Effect.andThen(
     Effect.flatMap(dialect, ({ define }) => define(ledger)),
     backfill
-  )
+  ),
+  "0004_last_records": Effect.flatMap(dialect, ({ define }) => define(lastRecords)),
+  "0005_liquidation_fees": liquidationFees
 })

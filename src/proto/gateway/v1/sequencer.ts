@@ -311,17 +311,24 @@ export interface ExecutionCreated {
   execution: Execution | undefined;
 }
 
-/** The fills of one taker execution, in order. */
+/**
+ * The fills of one taker execution, in order.
+ * The fills of one taker.
+ */
 export interface TradePrinted {
   trades: Trade[];
+  /** of the market after the step */
+  open_interest?: string | undefined;
 }
 
 export interface BookChanged {
   symbol: string;
-  /** gapless, one more per change */
+  /** rises with each change; where it shares its numbers with market_seq of fills, prev_book_seq links the changes */
   book_seq: number;
   bids: PriceLevel[];
   asks: PriceLevel[];
+  /** book_seq of the change before; absent: book_seq - 1 */
+  prev_book_seq?: number | undefined;
 }
 
 export interface PositionChanged {
@@ -2753,13 +2760,16 @@ export const ExecutionCreated: MessageFns<ExecutionCreated> = {
 };
 
 function createBaseTradePrinted(): TradePrinted {
-  return { trades: [] };
+  return { trades: [], open_interest: undefined };
 }
 
 export const TradePrinted: MessageFns<TradePrinted> = {
   encode(message: TradePrinted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.trades) {
       Trade.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.open_interest !== undefined) {
+      writer.uint32(18).string(message.open_interest);
     }
     return writer;
   },
@@ -2785,6 +2795,14 @@ export const TradePrinted: MessageFns<TradePrinted> = {
             message.trades.push(Trade.decode(reader, reader.uint32()));
             continue;
           }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.open_interest = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2799,7 +2817,7 @@ export const TradePrinted: MessageFns<TradePrinted> = {
 };
 
 function createBaseBookChanged(): BookChanged {
-  return { symbol: "", book_seq: 0, bids: [], asks: [] };
+  return { symbol: "", book_seq: 0, bids: [], asks: [], prev_book_seq: undefined };
 }
 
 export const BookChanged: MessageFns<BookChanged> = {
@@ -2815,6 +2833,9 @@ export const BookChanged: MessageFns<BookChanged> = {
     }
     for (const v of message.asks) {
       PriceLevel.encode(v!, writer.uint32(34).fork()).join();
+    }
+    if (message.prev_book_seq !== undefined) {
+      writer.uint32(40).uint64(message.prev_book_seq);
     }
     return writer;
   },
@@ -2862,6 +2883,14 @@ export const BookChanged: MessageFns<BookChanged> = {
             }
 
             message.asks.push(PriceLevel.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.prev_book_seq = longToNumber(reader.uint64());
             continue;
           }
         }

@@ -626,7 +626,7 @@ export interface Execution {
   fee_rate: string;
   mark_price: string;
   index_price: string;
-  /** market sequence of the matching event; both sides of a fill share it */
+  /** rises with each fill and funding record of the market; both sides of a fill share it */
   market_seq: number;
   create_type: CreateType;
   stop_order_type: StopOrderType;
@@ -648,6 +648,7 @@ export interface Trade {
   qty: string;
   /** of the taker */
   side: Side;
+  /** that of both executions */
   market_seq: number;
   timestamp_ms: number;
   is_liquidation: boolean;
@@ -693,7 +694,10 @@ export interface Position {
   risk_tier: number;
   break_even_price: string;
   created_time_ms: number;
+  /** time of the event that carries the record; in a read, of its last event */
   updated_time_ms: number;
+  /** paid to the insurance pool by the liquidation of this position; negative: the pool paid. "": 0 */
+  liquidation_fee: string;
 }
 
 export interface Balance {
@@ -703,8 +707,10 @@ export interface Balance {
   wallet_balance: string;
   equity: string;
   available_balance: string;
+  /** initial margin of Cross positions and isolated_margin */
   margin_used: string;
   order_margin: string;
+  /** of all positions */
   maintenance_margin: string;
   unrealised_pnl: string;
   isolated_margin: string;
@@ -2168,6 +2174,7 @@ function createBasePosition(): Position {
     break_even_price: "",
     created_time_ms: 0,
     updated_time_ms: 0,
+    liquidation_fee: "",
   };
 }
 
@@ -2259,6 +2266,9 @@ export const Position: MessageFns<Position> = {
     }
     if (message.updated_time_ms !== 0) {
       writer.uint32(232).int64(message.updated_time_ms);
+    }
+    if (message.liquidation_fee !== "") {
+      writer.uint32(242).string(message.liquidation_fee);
     }
     return writer;
   },
@@ -2506,6 +2516,14 @@ export const Position: MessageFns<Position> = {
             }
 
             message.updated_time_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.liquidation_fee = reader.string();
             continue;
           }
         }

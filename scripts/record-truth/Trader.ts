@@ -1,0 +1,113 @@
+/** A user over plain HTTP and one private socket, which keeps every record that the topics showed. */
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
+
+// oxlint-disable-next-line typescript/no-explicit-any
+export type Json = any
+
+const TOPICS = ["order", "execution", "position", "account_balance"] as const
+export type Topic = (typeof TOPICS)[number]
+
+/** An event of a private topic: its place, its time, and its one record. */
+export interface Shown {
+  readonly topic: Topic
+  readonly seq: number
+  readonly mts: number
+  readonly record: Json
+}
+
+const credentials = (): { readonly key: KeyObject; readonly hex: string } => {
+  const { privateKey, publicKey } = generateKeyPairSync("ed25519")
+  const hex = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex")
+  return { key: privateKey, hex }
+}
+
+export class Trader {
+  readonly shown: Array<Shown> = []
+  /** Position of the last event. */
+  head = 0
+  vaults: ReadonlyArray<string> = []
+  private token = ""
+  private socket: WebSocket | undefined
+  private readonly url: string
+
+  private constructor(url: string) {
+    this.url = url
+  }
+
+  /** Logs a new wallet in, with so many sub-accounts, and follows all its private topics. */
+  static async open(url: string, accounts: number): Promise<Trader> {
+    const trader = new Trader(url)
+    const { hex, key } = credentials()
+    const timestamp_ms = Date.now()
+    const nonce = randomBytes(16).toString("base64url")
+    const message = Buffer.from(`SERVICE_AUTH|LOGIN|${hex}|${timestamp_ms}|${nonce}`)
+    const signature = sign(null, message, key).toString("hex")
+    const login = await trader.call("POST", "/authorize", { public_key: hex, signature, timestamp_ms, nonce })
+    trader.token = login.body.token
+    for (let i = 1; i < accounts; i++) await trader.call("POST", "/user/sub-accounts", {})
+    const { body } = await trader.call("GET", "/user/sub-accounts")
+    trader.vaults = body.list.map(({ sub_account_address }: Json) => sub_account_address)
+    await trader.follow()
+    return trader
+  }
+
+  async call(method: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: Json }> {
+    const response = await fetch(`${this.url}/api/v1${path}`, {
+      method,
+      headers: {
+        ...(this.token === "" ? {} : { authorization: `Bearer ${this.token}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" })
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    return { status: response.status, body: await response.json() }
+  }
+
+  /** Every record of a list, page after page, and the position of the first page. */
+  async list(path: string): Promise<{ readonly records: ReadonlyArray<Json>; readonly seq: number }> {
+    const records: Array<Json> = []
+    let seq = 0
+    for (let cursor = ""; ;) {
+      const page = `${path}${path.includes("?") ? "&" : "?"}limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
+      const { body, status } = await this.call("GET", page)
+      if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
+      if (cursor === "") seq = body.seq ?? 0
+      records.push(...body.list)
+      cursor = body.next_page_cursor ?? ""
+      if (cursor === "") return { records, seq }
+    }
+  }
+
+  private follow(): Promise<void> {
+    const socket = new WebSocket(`${this.url.replace("http", "ws")}/ws/private`)
+    this.socket = socket
+    return new Promise((resolve, reject) => {
+      socket.addEventListener("error", () => reject(new Error("the private socket failed")))
+      socket.addEventListener("open", () => socket.send(JSON.stringify({ op: "auth", bearer: this.token })))
+      socket.addEventListener("message", ({ data }) => {
+        const frame = JSON.parse(String(data)) as Json
+        if (frame.op === "auth") socket.send(JSON.stringify({ op: "subscribe", args: TOPICS }))
+        else if (frame.op === "subscribed") resolve()
+        else if (frame.op === "event") this.take(frame.topic, frame.data)
+      })
+    })
+  }
+
+  private take(topic: Topic, { list, mts, seq, type }: Json): void {
+    this.head = Math.max(this.head, seq)
+    if (type !== "update") return
+    for (const record of list) this.shown.push({ topic, seq, mts, record })
+  }
+
+  /** Waits until the socket has shown the stream up to a position. */
+  async reached(seq: number): Promise<void> {
+    for (const deadline = Date.now() + 20_000; this.head < seq;) {
+      if (Date.now() > deadline) throw new Error(`the socket stays at ${this.head}, the list is at ${seq}`)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  close(): void {
+    this.socket?.close()
+  }
+}
