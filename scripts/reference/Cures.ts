@@ -43,6 +43,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "A key of the body has an upper-case letter.",
     "Write it in snake_case: `reduce_only`, not `reduceOnly`. `field` names it, `nearest` the known name."
   ),
+  UnknownParameter: because(
+    "The endpoint has no query parameter of this name.",
+    "`field` names the parameter, `known` all that the endpoint takes, `nearest` the one that a misspelt name is close to."
+  ),
   MissingField: because("A required field is absent, empty or null.", "Send the field that `field` names."),
   InvalidField: because(
     "A field has a value outside its type, form or list of values, or does not go with another one.",

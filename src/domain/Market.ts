@@ -8,7 +8,7 @@ import { Millis } from "./Time.ts"
 /** Market symbol `<base>-<quote>`. */
 export const MarketSymbol = Schema.String.check(
   Schema.isPattern(/^[A-Z0-9]{2,12}-[A-Z0-9]{2,12}$/u, { message: "expected a market symbol such as BTC-USDC" })
-).annotate({ identifier: "Symbol", description: "Market symbol, <base>-<quote>", examples: ["BTC-USDC"] })
+).annotate({ identifier: "Symbol", description: "Market symbol, `<base>-<quote>`", examples: ["BTC-USDC"] })
 
 export const Instrument = Schema.Struct({
   symbol: MarketSymbol,

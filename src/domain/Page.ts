@@ -10,7 +10,8 @@ export const MARKET_LIMIT_MAX = 1000
 
 /** Opaque position in a list; `""` on the last page. */
 export const NextPageCursor = Schema.String.annotate({
-  description: 'Send it as `cursor` to read the next page; "" on the last page',
+  description:
+    'Send it as `cursor` to read the next page; "" on the last page only: a page that a filter leaves short or empty goes on here',
   examples: [""]
 })
 

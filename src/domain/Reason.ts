@@ -29,6 +29,7 @@ const catalogue = {
   HeadersTooLarge: ["BAD_REQUEST", "request line and headers are too large", 431],
   MalformedJson: ["BAD_REQUEST", "the body is not one JSON object without duplicate keys"],
   UnknownField: ["BAD_REQUEST", "unknown field; field names are snake_case"],
+  UnknownParameter: ["BAD_REQUEST", "unknown query parameter"],
   MissingField: ["BAD_REQUEST", "a required field is missing"],
   InvalidField: ["BAD_REQUEST", "a field has an invalid value"],
   InvalidDecimal: ["BAD_REQUEST", "expected a decimal number as text"],

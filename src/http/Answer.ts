@@ -32,8 +32,8 @@ const headersOf = (state: RequestState, status: number): Record<string, string> 
 }
 
 /** A body or query that could not be read. */
-export const badShape = ({ field, reason }: BadJson): WireError =>
-  ofReason(reason, field === undefined ? {} : { field })
+export const badShape = ({ facts, field, message, reason }: BadJson): WireError =>
+  ofReason(reason, field === undefined ? facts : { field, ...facts }, message === undefined ? {} : { message })
 
 /** A body that could not be read, of an endpoint that knows these fields. */
 export const badBody = (problem: BadJson, fields: () => ReadonlySet<string>): WireError => {

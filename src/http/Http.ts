@@ -223,6 +223,7 @@ export const layer = (options: HttpOptions) => {
         Layer.provide(Door.layer)
       ),
       HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
+      HttpRouter.add("GET", `${SWAGGER_PATH}/`, HttpServerResponse.redirect(SWAGGER_PATH, { status: 308 })),
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
       MetricsRoute.layer({ metricsPublic: false, ...options }),
       Page.layer(options.page ?? []),

@@ -1,4 +1,11 @@
-/** Query strings as this API takes them: no parameter twice, percent-encoding sound. Source: contract 1.1. */
+/**
+ * Query strings as this API takes them: no unknown parameter, none twice, percent-encoding sound.
+ *
+ * Source: contract 1.1, contract amendment 15.
+ */
+import type { Schema } from "effect"
+import { quoted, shown } from "../domain/Shown.ts"
+import { fieldsOf, nearest } from "./NearestName.ts"
 import { BadJson } from "./StrictJson.ts"
 
 type Parameters = { readonly [name: string]: string | ReadonlyArray<string> }
@@ -10,10 +17,37 @@ const REPEATABLE = "order_status"
 
 const decode = (text: string): string => decodeURIComponent(text.replaceAll("+", " "))
 
-/** Reads the query of a request target; an empty value means that the parameter is absent. */
-export const parse = (url: string): Parameters | BadJson => {
+const NO_NAMES: ReadonlySet<string> = new Set()
+const names = new WeakMap<Schema.Top, ReadonlySet<string>>()
+/** The parameters that an endpoint knows. */
+const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
+  if (query === undefined) return NO_NAMES
+  let found = names.get(query)
+  if (found === undefined) names.set(query, (found = fieldsOf([query])))
+  return found
+}
+
+/** The refusal of a parameter that an endpoint does not know. */
+const unknown = (name: string, known: ReadonlySet<string>): BadJson => {
+  const near = nearest(name, known)
+  const accepted = known.size === 0 ? "this endpoint takes no query parameters" : `expected ${[...known].join(", ")}`
+  const meant = near === undefined ? "" : `; did you mean ${near}?`
+  return new BadJson(
+    "UnknownParameter",
+    shown(name),
+    `unknown query parameter ${JSON.stringify(shown(name))}${meant}; ${accepted}`,
+    { known: [...known], ...(near === undefined ? {} : { nearest: [near] }) }
+  )
+}
+
+/**
+ * Reads the query of a request target; an empty value means that the parameter is absent. `query` is the schema of the
+ * endpoint's parameters.
+ */
+export const parse = (url: string, query?: Schema.Top): Parameters | BadJson => {
   const at = url.indexOf("?")
   if (at === -1 || at === url.length - 1) return NONE
+  const known = namesOf(query)
   const found: Record<string, string | Array<string>> = Object.create(null)
   for (const pair of url.slice(at + 1).split("&")) {
     if (pair === "") continue
@@ -24,15 +58,22 @@ export const parse = (url: string): Parameters | BadJson => {
       name = decode(equals === -1 ? pair : pair.slice(0, equals))
       value = equals === -1 ? "" : decode(pair.slice(equals + 1))
     } catch {
-      return new BadJson("InvalidField", equals === -1 ? pair : pair.slice(0, equals))
+      const field = shown(equals === -1 ? pair : pair.slice(0, equals))
+      return new BadJson(
+        "InvalidField",
+        field,
+        `${field}: expected sound percent-encoding of UTF-8, got ${quoted(pair)}`
+      )
     }
+    if (!known.has(name)) return unknown(name, known)
     const before = found[name]
     if (before === undefined) found[name] = value
-    else if (name !== REPEATABLE) return new BadJson("InvalidField", name)
-    else if (Array.isArray(before)) before.push(value)
+    else if (name !== REPEATABLE) {
+      return new BadJson("InvalidField", name, `${name}: expected once, given again as ${quoted(value)}`)
+    } else if (Array.isArray(before)) before.push(value)
     else found[name] = [before, value]
   }
   const present: Record<string, string | Array<string>> = {}
-  for (const [name, value] of Object.entries(found)) if (value !== "" && name !== "__proto__") present[name] = value
+  for (const [name, value] of Object.entries(found)) if (value !== "") present[name] = value
   return present
 }

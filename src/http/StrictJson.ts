@@ -4,15 +4,20 @@
  * `null` and `""` in an optional field mean that it is absent, so both are taken out here, before a schema looks.
  * Source: contract 1.1.
  */
-import type { Reason } from "../domain/Reason.ts"
+import type { Details, Reason } from "../domain/Reason.ts"
 
-/** A body that is refused. */
+/** A body or query that is refused. */
 export class BadJson {
   readonly reason: Reason
   readonly field: string | undefined
-  constructor(reason: Reason, field?: string) {
+  /** In place of the text of the catalogue. */
+  readonly message: string | undefined
+  readonly facts: Details
+  constructor(reason: Reason, field?: string, message?: string, facts: Details = {}) {
     this.reason = reason
     this.field = field
+    this.message = message
+    this.facts = facts
   }
 }
 

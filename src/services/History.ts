@@ -3,14 +3,22 @@
  *
  * Guarantee: a projection and its stream position are committed in one transaction, so that after any crash the model
  * holds exactly the events up to {@link position}; a projection that is not the next one is refused. Lists are ordered
- * newest first by (time, id), and rows that arrive later never shift, repeat or drop a row of a walk.
+ * newest first by (time, id), and rows that arrive later never shift, repeat or drop a row of a walk. Only a page without
+ * `next` is the last: one that a filter leaves short is not.
  * Source: contract 1.7, 8, 8.5.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
 import type { AccountRow, MarketRow } from "../domain/Activity.ts"
 import type { ClosedPnl } from "../domain/ClosedPnl.ts"
-import type { ExecType, Interval, OpenInterestInterval, OrderStatus, TransactionType } from "../domain/Enumerations.ts"
+import type {
+  ExecType,
+  Interval,
+  OpenInterestInterval,
+  OrderStatus,
+  Side,
+  TransactionType
+} from "../domain/Enumerations.ts"
 import type { Closing, Execution } from "../domain/Execution.ts"
 import type { FundingPayment, FundingRate } from "../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
@@ -57,11 +65,14 @@ export interface OrderQuery extends ListQuery {
   readonly order_link_id: string | undefined
   /** `undefined`: any status. */
   readonly statuses: ReadonlyArray<OrderStatus> | undefined
+  readonly side?: Side | undefined
 }
 
 export interface ExecutionQuery extends ListQuery {
   readonly order_id: string | undefined
   readonly exec_type: ExecType | undefined
+  readonly order_link_id?: string | undefined
+  readonly side?: Side | undefined
 }
 
 /** An execution as its row stands in the stream. */
@@ -149,6 +160,7 @@ export class History extends Context.Service<
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>
     /** One order of a sub-account, by id or by the client's reference. */
     readonly order: (query: {
+      readonly user_id: string
       readonly sub_account_address: string
       readonly order_id: string | undefined
       readonly order_link_id: string | undefined
@@ -158,12 +170,15 @@ export class History extends Context.Service<
     readonly executionsAfter: (id: number, limit: number) => Read<ReadonlyArray<PastExecution>>
     /** Id of the newest execution; 0 before the first. */
     readonly lastExecution: Read<number>
-    /** Executions newest first behind the first `offset`, and how many there are. */
+    /**
+     * Executions newest first behind the first `offset`, and how many there are. They are read from the newest
+     * {@link OFFSET_MAX} of the user only: `rows` ends there, `total` counts all.
+     */
     readonly executionsAt: (
       query: Pick<ListQuery, "user_id" | "sub_accounts" | "symbol" | "limit"> & { readonly offset: number }
     ) => Read<{ readonly rows: ReadonlyArray<Execution>; readonly total: number }>
     /** By the first fill that closed. */
-    readonly closedPnls: (query: ListQuery) => Read<Rows<ClosedPnl>>
+    readonly closedPnls: (query: ListQuery & { readonly order_id?: string | undefined }) => Read<Rows<ClosedPnl>>
     readonly transactions: (
       query: ListQuery & { readonly type: TransactionType | undefined }
     ) => Read<Rows<Transaction>>
@@ -233,6 +248,14 @@ export class History extends Context.Service<
   }
 >()("gateway/services/History") {}
 
+/**
+ * Rows of a user that one page reads to find those that a filter takes. A page of a filtered list may therefore hold fewer
+ * rows than its limit, even none, while `next` leads on: the work of a page is bounded, and each row costs one index entry
+ * however many filters there are.
+ */
+export const SCAN_MAX = 3_000
+/** How deep the list by offset can be read: each page walks over all rows before it. */
+export const OFFSET_MAX = 5_000
 /** Trades that are kept of each market: what /market/recent-trade can ask for. */
 export const TRADES_KEPT = 1_000
 /** Events that are kept of each user at least, and for how long all are; contract 5.8. */

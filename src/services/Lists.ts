@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Transfer, Withdrawal } from "../domain/Account.ts"
 import type { ClosedPnl } from "../domain/ClosedPnl.ts"
-import { type ExecType, OrderStatus, type TransactionType } from "../domain/Enumerations.ts"
+import { type ExecType, OrderStatus, type Side, type TransactionType } from "../domain/Enumerations.ts"
 import type { Execution } from "../domain/Execution.ts"
 import type { FundingPayment } from "../domain/Funding.ts"
 import { isOpen, type Order } from "../domain/Order.ts"
@@ -16,16 +16,15 @@ import type { Transaction } from "../domain/Transaction.ts"
 import type { Caller } from "../domain/User.ts"
 import { Cursors, type List, parseRowKey, printRowKey } from "./Cursors.ts"
 import { Gate } from "./Gate.ts"
-import { History, type HistoryUnavailable, type ListQuery } from "./History.ts"
+import { History, type HistoryUnavailable, type ListQuery, OFFSET_MAX } from "./History.ts"
 import { MarketView } from "./MarketView.ts"
 import { OwnWrites } from "./OwnWrites.ts"
 import { Refused } from "./Refused.ts"
 import { type SubAccountFailure, SubAccounts } from "./SubAccounts.ts"
 import { UserStreams } from "./UserStreams.ts"
 
-/** Span of a history query that names only one bound, and the longest one. */
+/** Span of a history query that names only its end. */
 export const SPAN_DEFAULT_MS = 7 * DAY_MS
-export const SPAN_MAX_MS = 90 * DAY_MS
 
 export interface ListAsked {
   readonly sub_account_address?: string
@@ -40,13 +39,19 @@ export interface SpanAsked {
 export interface OpenOrdersAsked extends ListAsked {
   readonly order_id?: string
   readonly order_link_id?: string
+  readonly side?: Side
 }
 export interface OrdersAsked extends OpenOrdersAsked, SpanAsked {
   readonly order_status?: ReadonlyArray<OrderStatus>
 }
 export interface ExecutionsAsked extends ListAsked, SpanAsked {
   readonly order_id?: string
+  readonly order_link_id?: string
+  readonly side?: Side
   readonly exec_type?: ExecType
+}
+export interface ClosedPnlsAsked extends ListAsked, SpanAsked {
+  readonly order_id?: string
 }
 
 export interface TransactionsAsked extends ListAsked, SpanAsked {
@@ -59,9 +64,8 @@ export interface OffsetAsked {
   readonly per_page?: number
 }
 
-/** Rows a page of the one list by offset, and how deep it can be read: each page walks over all before it. */
+/** Rows a page of the one list by offset. */
 const PER_PAGE_DEFAULT = 20
-export const OFFSET_MAX = 100_000
 
 /** A page of the one list by offset. */
 export interface OffsetPage<A> {
@@ -88,18 +92,20 @@ export interface StreamMark {
 type Listed<A> = Effect.Effect<Page<A>, SubAccountFailure>
 
 /**
- * The bounds of a history query. Without either it is unbounded, so that plain paging reaches the first record; with
- * one, the other is 7 days away or now.
+ * The bounds of a history query. Without either it is unbounded, so that plain paging reaches the first record. The end is
+ * now by default; the start, where only the end is given, 7 days before it. A span has no maximum: the cursor bounds the work.
+ * Source: contract 1.4, contract amendment 16.
  */
 export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number; readonly end?: number } | Refused => {
   if (asked.start_time === undefined && asked.end_time === undefined) return {}
   const end = asked.end_time ?? now
   const start = asked.start_time ?? Math.max(0, end - SPAN_DEFAULT_MS)
   if (start > end) {
-    return new Refused("OutOfRange", { field: "start_time", max: end }, "start_time lies after end_time")
-  }
-  if (end - start > SPAN_MAX_MS) {
-    return new Refused("OutOfRange", { field: "start_time", min: end - SPAN_MAX_MS }, "a span is at most 90 days")
+    return new Refused(
+      "OutOfRange",
+      { field: "start_time", max: end },
+      `start_time ${start} is after the end of the span, ${end}; expected at most the end`
+    )
   }
   return { start, end }
 }
@@ -107,7 +113,7 @@ export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number
 const tooDeep = new Refused(
   "OutOfRange",
   { field: "page" },
-  `at most the newest ${OFFSET_MAX} are listed here; /execution/list lists all`
+  `the page lies beyond the newest ${OFFSET_MAX} executions of the account; /execution/list lists all`
 )
 
 const transferOf = (movement: Movement): Transfer => ({
@@ -158,7 +164,7 @@ export class Lists extends Context.Service<
       caller: Caller,
       asked: OffsetAsked
     ) => Effect.Effect<OffsetPage<Execution>, SubAccountFailure>
-    readonly closedPnls: (caller: Caller, asked: ListAsked & SpanAsked) => Listed<ClosedPnl>
+    readonly closedPnls: (caller: Caller, asked: ClosedPnlsAsked) => Listed<ClosedPnl>
     readonly fundingPayments: (caller: Caller, asked: ListAsked & SpanAsked) => Listed<FundingPayment>
     readonly transactions: (caller: Caller, asked: TransactionsAsked) => Listed<Transaction>
     readonly transfers: (caller: Caller, asked: ListAsked) => Listed<Transfer>
@@ -274,7 +280,7 @@ export class Lists extends Context.Service<
 
       return Lists.of({
         openOrders: Effect.fnUntraced(function* (caller, asked) {
-          const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id)
+          const list = listOf(caller, "order/realtime", asked, asked.order_id, asked.order_link_id, asked.side)
           const query = yield* queryOf(caller, asked, list)
           yield* gate.sequencer
           yield* ownWrites.held(caller.user_id)
@@ -284,6 +290,7 @@ export class Lists extends Context.Service<
             ...query,
             order_id: asked.order_id,
             order_link_id: asked.order_link_id,
+            side: asked.side,
             statuses: openStatuses
           })
           return Object.assign(keptPageOf(list, rows), mark)
@@ -296,7 +303,8 @@ export class Lists extends Context.Service<
             asked,
             asked.order_id,
             asked.order_link_id,
-            statuses?.toSorted().join()
+            statuses?.toSorted().join(),
+            asked.side
           )
           const query = yield* queryOf(caller, asked, list)
           yield* gate.sequencer
@@ -305,15 +313,17 @@ export class Lists extends Context.Service<
             ...query,
             order_id: asked.order_id,
             order_link_id: asked.order_link_id,
+            side: asked.side,
             statuses
           })
           return keptPageOf(list, rows)
         }),
         executions: Effect.fnUntraced(function* (caller, asked) {
-          const list = listOf(caller, "execution/list", asked, asked.order_id, asked.exec_type)
+          const { exec_type, order_id, order_link_id, side } = asked
+          const list = listOf(caller, "execution/list", asked, order_id, exec_type, order_link_id, side)
           const query = yield* queryOf(caller, asked, list)
           yield* gate.sequencer
-          const rows = yield* history.executions({ ...query, order_id: asked.order_id, exec_type: asked.exec_type })
+          const rows = yield* history.executions({ ...query, order_id, exec_type, order_link_id, side })
           return keptPageOf(list, rows)
         }),
         executionsAt: Effect.fnUntraced(function* (caller, asked) {
@@ -325,9 +335,13 @@ export class Lists extends Context.Service<
           yield* gate.sequencer
           const query = { user_id: caller.user_id, sub_accounts, symbol, limit: per_page, offset }
           const { rows, total } = yield* history.executionsAt(query)
+          if (rows.length < Math.min(per_page, total - offset)) return yield* Effect.fail(tooDeep)
           return { list: rows, page, per_page, total, total_pages: Math.ceil(total / per_page) }
         }),
-        closedPnls: (caller, asked) => read(caller, "position/closed-pnl", asked, undefined, history.closedPnls),
+        closedPnls: (caller, asked) =>
+          read(caller, "position/closed-pnl", asked, asked.order_id, (query) =>
+            history.closedPnls({ ...query, order_id: asked.order_id })
+          ),
         fundingPayments: (caller, asked) => read(caller, "account/funding", asked, undefined, history.fundingPayments),
         transactions: (caller, asked) =>
           read(caller, "account/transactions", asked, asked.type, (query) =>

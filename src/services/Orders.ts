@@ -114,10 +114,11 @@ export class Orders extends Context.Service<
       })
 
       /** An order that the sequencer has forgotten is still in the history, and final. */
-      const explain = (asked: NamedOrder) => (refusal: SubmitError) =>
+      const explain = (caller: Caller, asked: NamedOrder) => (refusal: SubmitError) =>
         refusal instanceof CommandRefused && refusal.reason === "OrderNotFound"
           ? Effect.flatMap(
               history.order({
+                user_id: caller.user_id,
                 sub_account_address: asked.sub_account_address,
                 order_id: asked.order_id,
                 order_link_id: asked.order_id === undefined ? asked.order_link_id : undefined
@@ -135,7 +136,7 @@ export class Orders extends Context.Service<
       const onOrder = (caller: Caller, asked: NamedOrder, body: CommandBody): Effect.Effect<OrderRef, OrderFailure> =>
         Effect.flatMap(ids.uuid, (id) => submit(caller, asked.sub_account_address, id, body)).pipe(
           Effect.flatMap((ack) => (ack.refusal === undefined ? Effect.succeed(refOf(ack)) : Effect.fail(ack.refusal))),
-          Effect.catch(explain(asked))
+          Effect.catch(explain(caller, asked))
         )
 
       /** What is wrong with the naming of an order, before anything is asked of it. */

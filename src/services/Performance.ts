@@ -9,7 +9,9 @@ import type { Statistics } from "../domain/Account.ts"
 import { type Flows, flowsOf, hourOf, join, noFlows, noPath, type Path, plus } from "../domain/Activity.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { Period } from "../domain/Enumerations.ts"
+import type { RowKey, Rows } from "../domain/Page.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../domain/Time.ts"
+import type { Transaction } from "../domain/Transaction.ts"
 import type { Caller } from "../domain/User.ts"
 import { Gate } from "./Gate.ts"
 import { History, type HistoryUnavailable } from "./History.ts"
@@ -85,6 +87,32 @@ export class Performance extends Context.Service<
           ([candle]) => candle && Decimal.parse(candle.close)
         )
 
+      /** The last transaction of a sub-account in [start, end). */
+      const lastTransaction = Effect.fnUntraced(function* (
+        user_id: string,
+        sub_account_address: string,
+        start: number,
+        end: number
+      ): Effect.fn.Return<Transaction | undefined, HistoryUnavailable> {
+        let after: RowKey | undefined = undefined
+        do {
+          const page: Rows<Transaction> = yield* history.transactions({
+            user_id,
+            sub_accounts: [sub_account_address],
+            symbol: undefined,
+            start_time: start,
+            end_time: end,
+            limit: 1,
+            after,
+            type: undefined
+          })
+          if (page.rows[0] !== undefined) return page.rows[0]
+          // the other sub-accounts of the user may fill a page
+          after = page.next
+        } while (after !== undefined)
+        return undefined
+      })
+
       /** Equity of the sub-accounts of a user at a moment; one that had nothing is left out. */
       const equityAt = Effect.fnUntraced(function* (user_id: string, at: number) {
         const hour = hourOf(at)
@@ -104,17 +132,8 @@ export class Performance extends Context.Service<
             held.set(key, { size: before.size + size, cost: before.cost + cost })
           }
           for (const { sub_account_address } of yield* history.subAccounts(user_id)) {
-            const { rows } = yield* history.transactions({
-              user_id,
-              sub_accounts: [sub_account_address],
-              symbol: undefined,
-              start_time: hour,
-              end_time: at,
-              limit: 1,
-              after: undefined,
-              type: undefined
-            })
-            if (rows[0] !== undefined) money.set(sub_account_address, Decimal.parse(rows[0].balance_after))
+            const last = yield* lastTransaction(user_id, sub_account_address, hour, at)
+            if (last !== undefined) money.set(sub_account_address, Decimal.parse(last.balance_after))
           }
         }
         const equity = new Map(money)

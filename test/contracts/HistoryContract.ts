@@ -260,6 +260,66 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     )
 
     test(
+      "Amendment 16: filters orders and executions by side and by the client's reference",
+      Effect.gen(function* () {
+        const history = yield* History
+        const at = (n: number) => String(START + n)
+        const link = "a-1"
+        const other = { sub_account_address: alice.account(1) }
+        const fill = { exec_qty: "0.1", order_link_id: link }
+        const elsewhere = { order_link_id: link, sub_account_address: bob.account(0) }
+        yield* commit([
+          event(1, body.order({ order_id: uuid(1), created_time: at(1), order_link_id: link })),
+          event(2, body.order({ order_id: uuid(2), created_time: at(2), side: "Sell" })),
+          // the same reference in another sub-account, and of another user
+          event(3, body.order({ order_id: uuid(3), created_time: at(3), side: "Sell", order_link_id: link, ...other })),
+          event(4, body.order({ order_id: uuid(4), ...elsewhere }), { user_id: bob.user_id }),
+          event(5, body.execution({ ...fill, order_id: uuid(1), exec_id: uuid(101), exec_time: at(5) })),
+          event(6, body.execution({ order_id: uuid(2), exec_id: uuid(102), exec_time: at(6), side: "Sell" })),
+          event(
+            7,
+            body.execution({
+              ...fill,
+              ...other,
+              order_id: uuid(3),
+              exec_id: uuid(103),
+              exec_time: at(7),
+              side: "Sell"
+            })
+          ),
+          event(8, body.execution({ ...fill, order_id: uuid(1), exec_id: uuid(104), exec_time: at(8) })),
+          event(9, body.execution({ ...elsewhere, order_id: uuid(4), exec_id: uuid(105) }), { user_id: bob.user_id })
+        ])
+        const orders = (fields: Partial<OrderQuery>) =>
+          Effect.map(history.orders(ordersOf(fields)), ({ rows }) => rows.map((row) => Number(row.order_id.at(-1))))
+        assert.deepStrictEqual(yield* orders({ side: "Sell" }), [3, 2])
+        assert.deepStrictEqual(yield* orders({ side: "Buy", statuses: ["New"] }), [1])
+        assert.deepStrictEqual(yield* orders({ side: "Sell", order_link_id: link }), [3])
+        assert.deepStrictEqual(yield* orders({ side: "Sell", sub_accounts: [alice.account(0)] }), [2])
+        const executions = (fields: Partial<ExecutionQuery>) =>
+          Effect.map(history.executions(executionsOf(fields)), ({ rows }) =>
+            rows.map((row) => Number(row.exec_id.at(-1)))
+          )
+        assert.deepStrictEqual(yield* executions({ side: "Sell" }), [3, 2])
+        assert.deepStrictEqual(yield* executions({ order_link_id: link }), [4, 3, 1])
+        assert.deepStrictEqual(yield* executions({ order_link_id: link, side: "Sell" }), [3])
+        assert.deepStrictEqual(yield* executions({ order_link_id: link, sub_accounts: [alice.account(0)] }), [4, 1])
+        assert.deepStrictEqual(yield* executions({ order_link_id: link, order_id: uuid(1) }), [4, 1])
+        assert.deepStrictEqual(yield* executions({ order_link_id: link, order_id: uuid(2) }), [])
+        assert.deepStrictEqual(yield* executions({ order_link_id: "a-2" }), [])
+        // page by page over the orders of a reference
+        const walked: Array<string> = []
+        let after: RowKey | undefined
+        do {
+          const page = yield* history.executions(executionsOf({ order_link_id: link, limit: 1, after }))
+          walked.push(...page.rows.map((row) => row.exec_id))
+          after = page.next
+        } while (after !== undefined)
+        assert.deepStrictEqual(walked, [uuid(104), uuid(103), uuid(101)])
+      })
+    )
+
+    test(
       "filters orders by status, reference, symbol, sub-account and time",
       Effect.gen(function* () {
         const history = yield* History
@@ -295,7 +355,12 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         assert.deepStrictEqual(yield* ids({ user_id: bob.user_id }), [])
         const find = (order_id: string | undefined, order_link_id: string | undefined, index = 0) =>
           Effect.map(
-            history.order({ sub_account_address: alice.account(index), order_id, order_link_id }),
+            history.order({
+              user_id: alice.user_id,
+              sub_account_address: alice.account(index),
+              order_id,
+              order_link_id
+            }),
             (found) => found?.order_id
           )
         assert.strictEqual(yield* find(undefined, "a-1"), uuid(1))

@@ -167,6 +167,31 @@ export const ledgerTests = (test: Test): void => {
   )
 
   test(
+    "Amendment 16: filters transactions by market and closed results by the closing order",
+    Effect.gen(function* () {
+      const history = yield* History
+      yield* commit([
+        ...trades(),
+        event(9, body.money("trade", "10180", { fee: "6.69", symbol: "ETH-USDC" }), at(9)),
+        event(10, body.closing({ order_id: uuid(3), exec_id: uuid(1_002), exec_time: String(START + 10) }), at(10))
+      ])
+      const amounts = (fields: Partial<ListQuery>, type?: "fee") =>
+        Effect.map(history.transactions({ ...asked(fields), type }), ({ rows }) => rows.map(({ amount }) => amount))
+      assert.deepStrictEqual(yield* amounts({ symbol: "ETH-USDC" }), ["-6.69"])
+      assert.deepStrictEqual(yield* amounts({ symbol }), ["-6.71", "200", "-6.6"])
+      assert.deepStrictEqual(yield* amounts({ symbol }, "fee"), ["-6.71", "-6.6"])
+      assert.deepStrictEqual(yield* amounts({ symbol: "SOL-USDC" }), [])
+      const closed = (order_id: string, fields: Partial<ListQuery> = {}) =>
+        Effect.map(history.closedPnls({ ...asked(fields), order_id }), ({ rows }) => rows.map((row) => row.order_id))
+      assert.deepStrictEqual(yield* closed(uuid(2)), [uuid(2)])
+      assert.deepStrictEqual(yield* closed(uuid(3), { symbol }), [uuid(3)])
+      assert.deepStrictEqual(yield* closed(uuid(3), { symbol: "ETH-USDC" }), [])
+      assert.deepStrictEqual(yield* closed(uuid(3), { user_id: bob.user_id }), [])
+      assert.deepStrictEqual(yield* closed(uuid(4)), [])
+    })
+  )
+
+  test(
     "keeps funding payments under the time of their settlement, and rates of each market",
     Effect.gen(function* () {
       const history = yield* History

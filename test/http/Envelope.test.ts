@@ -373,6 +373,12 @@ describe("answers", () => {
 })
 
 describe("the explorer", () => {
+  it("leads from /swagger-ui/ to the explorer", async () => {
+    const response = await plain.fetch("GET", "/swagger-ui/", { authorization: null })
+    assert.strictEqual(response.status, 308)
+    assert.strictEqual(response.headers.get("location"), "/swagger-ui")
+  })
+
   it("is one page that needs nothing from elsewhere", async () => {
     const response = await plain.fetch("GET", "/swagger-ui", { authorization: null })
     assert.strictEqual(response.status, 200)

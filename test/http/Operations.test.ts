@@ -1,9 +1,9 @@
 /** What holds of every operation: its document, its examples, and that it answers only what it declares. */
 import { Context, Effect, Result, Schema } from "effect"
-import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { afterAll, assert, describe, it } from "vitest"
 import { isCurrent } from "../../scripts/generate-openapi.ts"
-import { Api } from "../../src/http/api/Api.ts"
+
 import { AdminAccess, BearerOnly, BearerOrApiKey, PublicAccess, RequiredScope } from "../../src/http/api/Security.ts"
 import { CodeExists } from "../../src/services/AccessCodes.ts"
 import { AccountsUnavailable } from "../../src/services/Accounts.ts"
@@ -13,56 +13,8 @@ import { Refused } from "../../src/services/Refused.ts"
 import { CommandRefused, OutcomeUnknown, SequencerFault, SequencerUnavailable } from "../../src/services/Sequencer.ts"
 import { AuthUnavailable } from "../../src/services/Authenticator.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
-import { ADMIN, type Doubles, gateway, orderId, rate, v1, well } from "./Fixture.ts"
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
-const document: Json = OpenApi.fromApi(Api)
-
-interface Operation {
-  readonly id: string
-  readonly method: string
-  readonly path: string
-  readonly op: Json
-  readonly endpoint: HttpApiEndpoint.Top
-}
-const operations: Array<Operation> = []
-HttpApi.reflect(Api, {
-  onGroup: () => {},
-  onEndpoint: ({ endpoint }) => {
-    const path = endpoint.path.replaceAll(/:([a-z_]+)/gu, "{$1}").replace(/(?<=.)\/$/u, "")
-    const op = document.paths[path][endpoint.method.toLowerCase()]
-    operations.push({ id: op.operationId, method: endpoint.method, path, op, endpoint })
-  }
-})
-
-/** A request that an operation takes: its example body, the required parameters. */
-const asked = ({ method, path, op, endpoint }: Operation) => {
-  const filled = path
-    .replace("{root_address}", v1)
-    .replace("{sub_account_address}", v1)
-    .replace("{api_key_id}", orderId)
-    .replace("{reward_id}", orderId)
-    .replace("{competition_id}", orderId)
-    .replace("{code_id}", orderId)
-  const query = (op.parameters as ReadonlyArray<Json>)
-    .filter((parameter) => parameter.in === "query" && parameter.required)
-    .map((parameter) => `${parameter.name}=${parameter.name === "symbol" ? "BTC-USDC" : "1"}`)
-    .join("&")
-  const written = op.requestBody?.content["application/json"].example
-  // the fixture's user has sub-accounts of its own
-  const example = written?.sub_account_address === undefined ? written : { ...written, sub_account_address: v1 }
-  const authorization = endpoint.middlewares.has(AdminAccess as never)
-    ? ADMIN
-    : endpoint.middlewares.has(PublicAccess as never)
-      ? null
-      : "Bearer good"
-  return {
-    method,
-    target: query === "" ? filled : `${filled}?${query}`,
-    ask: { authorization, ...(example === undefined ? {} : { body: example }) }
-  }
-}
+import { asked, document, type Json, operations } from "./Asked.ts"
+import { type Doubles, gateway, rate, well } from "./Fixture.ts"
 
 const kinds = { BearerOrApiKey, BearerOnly, AdminAccess, PublicAccess } as const
 const kindOf = (endpoint: HttpApiEndpoint.Top) =>

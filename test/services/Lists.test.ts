@@ -2,11 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import * as Cursor from "../../src/domain/Cursor.ts"
+import type { Execution } from "../../src/domain/Execution.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import { DAY_MS } from "../../src/domain/Time.ts"
 import type { Caller } from "../../src/domain/User.ts"
-import type { ListQuery, OrderQuery } from "../../src/services/History.ts"
-import { type ListAsked, Lists, OFFSET_MAX, type Page, type SpanAsked, spanOf } from "../../src/services/Lists.ts"
+import { type ListQuery, OFFSET_MAX, type OrderQuery } from "../../src/services/History.ts"
+import { type ListAsked, Lists, type Page, type SpanAsked, spanOf } from "../../src/services/Lists.ts"
 import { Refused } from "../../src/services/Refused.ts"
 import type { SubAccountFailure } from "../../src/services/SubAccounts.ts"
 import { foreign, policies, tokenCaller, v0, v1 } from "../http/Fixture.ts"
@@ -20,12 +21,18 @@ describe("a span", () => {
     assert.deepStrictEqual(spanOf({ end_time: now }, now + 9), { start: now - 7 * DAY_MS, end: now })
     assert.deepStrictEqual(spanOf({ end_time: 5 }, now), { start: 0, end: 5 })
   })
-  it("is at most 90 days, and not backwards", () => {
-    const reasonOf = (span: unknown) => (span instanceof Refused ? span.reason : "taken")
-    assert.strictEqual(reasonOf(spanOf({ start_time: now - 90 * DAY_MS, end_time: now }, now)), "taken")
-    assert.strictEqual(reasonOf(spanOf({ start_time: now - 90 * DAY_MS - 1, end_time: now }, now)), "OutOfRange")
-    assert.strictEqual(reasonOf(spanOf({ start_time: 0 }, now)), "OutOfRange")
-    assert.strictEqual(reasonOf(spanOf({ start_time: 2, end_time: 1 }, now)), "OutOfRange")
+  it("Amendment 16: begins at 0 and has no maximum", () => {
+    assert.deepStrictEqual(spanOf({ start_time: 0 }, now), { start: 0, end: now })
+    assert.deepStrictEqual(spanOf({ start_time: 0, end_time: now }, now), { start: 0, end: now })
+    assert.deepStrictEqual(spanOf({ start_time: now - 91 * DAY_MS, end_time: now }, now), {
+      start: now - 91 * DAY_MS,
+      end: now
+    })
+  })
+  it("is not backwards", () => {
+    const refused = spanOf({ start_time: 2, end_time: 1 }, now)
+    assert.instanceOf(refused, Refused)
+    assert.deepInclude(refused, { reason: "OutOfRange", facts: { field: "start_time", max: 1 } })
   })
 })
 
@@ -172,8 +179,10 @@ describe("the lists", () => {
       }
       assert.strictEqual(cursors.size, all.length, "a cursor belongs to its endpoint")
       for (const list of all.slice(0, 3)) {
-        const long = yield* Effect.flip(list(tokenCaller, { start_time: now - 91 * DAY_MS }))
-        assert.deepInclude(long, { reason: "OutOfRange" })
+        yield* list(tokenCaller, { start_time: 0 })
+        assert.deepInclude(asked.at(-1)!, { start_time: 0, end_time: now })
+        const backwards = yield* Effect.flip(list(tokenCaller, { start_time: 2, end_time: 1 }))
+        assert.deepInclude(backwards, { reason: "OutOfRange" })
       }
       const first = yield* lists.transactions(tokenCaller, { type: "fee" })
       const typed = yield* Effect.flip(lists.transactions(tokenCaller, { cursor: first.next_page_cursor }))
@@ -183,13 +192,40 @@ describe("the lists", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("Amendment 16: a cursor holds for its side, reference and closing order only", () => {
+    const next = { rows: [], next: { time: 9, id: 4 } }
+    const read = () => Effect.succeed(next)
+    const layer = policies({ history: { orders: read, executions: read, closedPnls: read, transactions: read } })
+    return Effect.gen(function* () {
+      const lists = yield* Lists
+      const held = Effect.fnUntraced(function* <const A extends object>(
+        list: (caller: Caller, asked: A & ListAsked) => Effect.Effect<Page<unknown>, SubAccountFailure>,
+        one: A,
+        other: A
+      ) {
+        const { next_page_cursor } = yield* list(tokenCaller, one)
+        yield* list(tokenCaller, { ...one, cursor: next_page_cursor })
+        const refused = yield* Effect.flip(list(tokenCaller, { ...other, cursor: next_page_cursor }))
+        assert.deepInclude(refused, { reason: "InvalidCursor" })
+      })
+      yield* held(lists.openOrders, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.orders, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.executions, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.executions, { order_link_id: "a-1" }, { order_link_id: "a-2" })
+      yield* held(lists.closedPnls, { order_id: "1" }, { order_id: "2" })
+      yield* held(lists.transactions, { symbol: "BTC-USDC" }, {})
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("page the executions by offset, as deep as they may be read", () => {
     const asked: Array<number> = []
     const layer = policies({
       history: {
-        executionsAt: ({ offset }) => {
+        executionsAt: ({ limit, offset }) => {
           asked.push(offset)
-          return Effect.succeed({ rows: [], total: 41 })
+          // the scan ends after 35 of them
+          const left = Math.max(0, Math.min(limit, 35 - offset))
+          return Effect.succeed({ rows: Array.from({ length: left }, () => ({}) as Execution), total: 41 })
         }
       }
     })
@@ -201,11 +237,12 @@ describe("the lists", () => {
         total: 41,
         total_pages: 3
       })
-      yield* lists.executionsAt(tokenCaller, { page: 3, per_page: 10 })
+      const beyond = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: 4, per_page: 10 }))
+      assert.deepInclude(beyond, { reason: "OutOfRange", facts: { field: "page" } })
       yield* lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100, per_page: 100 })
       const deep = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100 + 1, per_page: 100 }))
       assert.deepInclude(deep, { reason: "OutOfRange" })
-      assert.deepStrictEqual(asked, [0, 20, OFFSET_MAX - 100])
+      assert.deepStrictEqual(asked, [0, 30, OFFSET_MAX - 100])
     }).pipe(Effect.provide(layer))
   })
 })

@@ -246,6 +246,7 @@ describe("Projector", () => {
       assert.strictEqual(streams.head(alice), 1)
       assert.strictEqual(restarts, 1)
       const found = yield* history.order({
+        user_id: alice,
         sub_account_address: userOf(1).account(0),
         order_id: uuid(7),
         order_link_id: undefined

@@ -2,6 +2,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { Decimal } from "../../domain/Decimal.ts"
+import type { Side } from "../../domain/Enumerations.ts"
 import { isUuid, OrderLinkId } from "../../domain/Identity.ts"
 import type { Order, OrderRef } from "../../domain/Order.ts"
 import * as Gateway from "../Gateway.ts"
@@ -21,6 +22,8 @@ const price = Flag.String("price").pipe(
 /** An order by the id that the gateway gave it, or by the one that you gave it. */
 const order = Argument.String("order").pipe(Argument.withDescription("order_id, or your order_link_id"))
 const nameOf = (text: string) => (isUuid(text) ? { order_id: text } : { order_link_id: text })
+
+const sideOf = (side: "buy" | "sell"): Side => (side === "buy" ? "Buy" : "Sell")
 
 const optionally = <K extends string, A>(key: K, value: Option.Option<A>) =>
   Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]: A }) : {}
@@ -57,7 +60,7 @@ const create = Command.make(
         payload: {
           sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
           symbol: asked.symbol,
-          side: asked.side === "buy" ? "Buy" : "Sell",
+          side: sideOf(asked.side),
           order_type: Option.isSome(asked.price) ? "Limit" : "Market",
           qty: asked.qty,
           ...optionally("price", asked.price),
@@ -147,6 +150,9 @@ const columns: ReadonlyArray<Column<Order>> = [
   { title: "CREATED", of: ({ created_time }) => time(Number(created_time)) }
 ]
 
+/** Pages that one call reads at most: each is a request of the rate. */
+const PAGES_MAX = 10
+
 const limit = Flag.Int("limit").pipe(
   Flag.withDescription("Rows, 1 to 200"),
   Flag.filter(
@@ -160,14 +166,28 @@ const list = Command.make(
   "list",
   {
     symbol: oneMarket,
+    side: Flag.Literals("side", ["buy", "sell"]).pipe(Flag.withDescription("One side only"), Flag.optional),
     history: Flag.Boolean("history").pipe(Flag.withDescription("Final ones too"), Flag.withDefault(false)),
     limit
   },
   (asked) =>
     Effect.gen(function* () {
       const { client } = yield* Gateway.trader
-      const query = { limit: asked.limit, ...optionally("symbol", asked.symbol) }
-      const { list } = yield* asked.history ? client.order.history({ query }) : client.order.realtime({ query })
+      const list: Array<Order> = []
+      let cursor = ""
+      let pages = 0
+      // a filter may leave a page short though more follow
+      do {
+        const query = {
+          limit: asked.limit - list.length,
+          ...optionally("symbol", asked.symbol),
+          ...optionally("side", Option.map(asked.side, sideOf)),
+          ...(cursor === "" ? {} : { cursor })
+        }
+        const page = yield* asked.history ? client.order.history({ query }) : client.order.realtime({ query })
+        list.push(...page.list)
+        cursor = page.next_page_cursor
+      } while (cursor !== "" && list.length < asked.limit && ++pages < PAGES_MAX)
       yield* show(list, (orders, paint) =>
         table(orders, columns, paint, asked.history ? "no orders" : "no open orders")
       )

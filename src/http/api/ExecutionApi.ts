@@ -2,9 +2,9 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound } from "../../domain/ApiError.ts"
-import { ExecType } from "../../domain/Enumerations.ts"
+import { ExecType, Side } from "../../domain/Enumerations.ts"
 import { Execution } from "../../domain/Execution.ts"
-import { Uuid } from "../../domain/Identity.ts"
+import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./Docs.ts"
 import { AnyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
@@ -14,6 +14,8 @@ const query = {
   sub_account_address: Schema.optionalKey(AnyAddress),
   symbol: Schema.optionalKey(AnySymbol),
   order_id: Schema.optionalKey(Uuid),
+  order_link_id: Schema.optionalKey(OrderLinkId),
+  side: Schema.optionalKey(Side),
   exec_type: Schema.optionalKey(ExecType),
   ...span,
   ...paging
@@ -96,7 +98,7 @@ export class TradeApi extends HttpApiGroup.make("trade")
         id: "getExecutionsByOffset",
         summary: "Executions by offset",
         description:
-          "Deprecated, as the header `Deprecation: @1767225600` tells: use /execution/list. Pages shift when new executions arrive; at most the newest 100000 are listed.",
+          "Deprecated, as the header `Deprecation: @1767225600` tells: use /execution/list. Pages shift when new executions arrive; only the newest 5000 of the user are looked through.",
         access: "read",
         query: offsetQuery,
         response: { list: [execution], page: 1, per_page: 20, total: 1, total_pages: 1 }

@@ -2,7 +2,7 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"
-import { OrderStatus } from "../../domain/Enumerations.ts"
+import { OrderStatus, Side } from "../../domain/Enumerations.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { Order, OrderRef } from "../../domain/Order.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
@@ -41,6 +41,7 @@ const realtimeQuery = {
   symbol: Schema.optionalKey(AnySymbol),
   order_id: Schema.optionalKey(Uuid),
   order_link_id: Schema.optionalKey(OrderLinkId),
+  side: Schema.optionalKey(Side),
   ...paging
 }
 const historyQuery = { ...realtimeQuery, order_status: Schema.optionalKey(OrderStatusList), ...span }

@@ -5,6 +5,7 @@ import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Decimal, SignedDecimal } from "../../domain/Decimal.ts"
 import { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
 import { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import { Uuid } from "../../domain/Identity.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { MarketSymbol } from "../../domain/Market.ts"
 import { Position } from "../../domain/Position.ts"
@@ -21,6 +22,7 @@ const query = {
 const closedQuery = {
   sub_account_address: Schema.optionalKey(AnyAddress),
   symbol: Schema.optionalKey(AnySymbol),
+  order_id: Schema.optionalKey(Uuid.annotate({ description: "The closing order" })),
   ...span,
   ...paging
 }

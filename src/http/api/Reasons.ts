@@ -155,6 +155,7 @@ const standing = (asked: Asked): ReadonlyArray<Reason> => {
   const { access, method, takesBody, takesParameters } = asked
   return [
     "MalformedRequest",
+    "UnknownParameter",
     ...(takesParameters || takesBody
       ? (["MissingField", "InvalidField", "OutOfRange"] as const)
       : (["InvalidField"] as const)),

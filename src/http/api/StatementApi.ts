@@ -18,6 +18,7 @@ const symbol = Schema.optionalKey(AnySymbol)
 const fundingQuery = { sub_account_address, symbol, ...span, ...paging }
 const transactionsQuery = {
   sub_account_address,
+  symbol,
   type: Schema.optionalKey(TransactionType),
   ...span,
   ...paging

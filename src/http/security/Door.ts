@@ -87,10 +87,12 @@ export const layer = Layer.succeed(
   Door.of((endpoint, options) => {
     const takesBody = options.endpoint.payload.size > 0
     const keepNull = Context.get(options.endpoint.annotations, NullCounts)
+    // the checks of who may call come first, and look at the query at their end
+    const isChecked = options.endpoint.middlewares.size > 1
     return Effect.withFiber((fiber) => {
       const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
       const state = Context.getUnsafe(fiber.context, CurrentRequest)
-      const query = Query.parse(request.url)
+      const query = Query.parse(request.url, options.endpoint.query)
       state.query = query
       let served: typeof endpoint = endpoint
       // as few additions to the context as can be: each is paid by every request
@@ -105,7 +107,8 @@ export const layer = Layer.succeed(
       else state.input = query
       const reading = readBody(request, state)
       // whatever fails is answered here, so that it is no error of the endpoint any more
-      const whole = reading === undefined ? served : Effect.andThen(reading as Effect.Effect<void>, served)
+      const checked = isChecked ? served : ((soundQuery(state) as typeof served | undefined) ?? served)
+      const whole = reading === undefined ? checked : Effect.andThen(reading as Effect.Effect<void>, checked)
       return Effect.catchCause(whole, (cause) => Answer.ofCause(cause, state))
     })
   })

@@ -133,13 +133,15 @@ const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
           is(query.symbol, order.symbol) &&
           is(query.order_id, order.order_id) &&
           is(query.order_link_id, order.order_link_id) &&
+          is(query.side, order.side) &&
           among(query.statuses, order.order_status)
       ),
-    order: ({ sub_account_address, order_id, order_link_id }) =>
+    order: ({ user_id, sub_account_address, order_id, order_link_id }) =>
       Effect.sync(
         () =>
           [...orders.values()].find(
-            ({ value }) =>
+            ({ user_id: owner, value }) =>
+              owner === user_id &&
               value.sub_account_address === sub_account_address &&
               is(order_id, value.order_id) &&
               is(order_link_id, value.order_link_id)
@@ -153,6 +155,8 @@ const make = (kept: (typeof UserEventsKept)["Service"]): History["Service"] => {
           among(query.sub_accounts, execution.sub_account_address) &&
           is(query.symbol, execution.symbol) &&
           is(query.order_id, execution.order_id) &&
+          is(query.order_link_id, execution.order_link_id) &&
+          is(query.side, execution.side) &&
           is(query.exec_type, execution.exec_type)
       ),
     executionsAfter: (id, limit) =>

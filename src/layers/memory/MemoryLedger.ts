@@ -112,13 +112,19 @@ export const make = (orderOf: (order_id: string) => Order | undefined) => {
       list(
         closedPnls.values(),
         query,
-        (closed) => among(query.sub_accounts, closed.sub_account_address) && is(query.symbol, closed.symbol)
+        (closed) =>
+          among(query.sub_accounts, closed.sub_account_address) &&
+          is(query.symbol, closed.symbol) &&
+          is(query.order_id, closed.order_id)
       ),
     transactions: (query) =>
       list(
         transactions,
         query,
-        (transaction) => among(query.sub_accounts, transaction.sub_account_address) && is(query.type, transaction.type)
+        (transaction) =>
+          among(query.sub_accounts, transaction.sub_account_address) &&
+          is(query.symbol, transaction.symbol) &&
+          is(query.type, transaction.type)
       ),
     fundingPayments: (query) =>
       list(

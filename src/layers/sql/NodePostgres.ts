@@ -13,6 +13,7 @@ import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Effect, Layer, type Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import { TakesLong } from "./Dialect.ts"
 import { type Silence, within } from "../../services/Patience.ts"
 import * as PostgresPulse from "./PostgresPulse.ts"
 import { lost, unanswered } from "./Unanswered.ts"
@@ -77,7 +78,9 @@ class Bounded implements SqlConnection.Connection {
       this.isLost = true
       return unanswered()
     }
-    return Effect.suspend(() => (this.isLost ? Effect.fail(late()) : within(ANSWER_MS, effect, late, this.silence)))
+    return Effect.flatMap(TakesLong, (takesLong) =>
+      this.isLost ? Effect.fail(late()) : within(takesLong ? Infinity : ANSWER_MS, effect, late, this.silence)
+    )
   }
   readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
     this.ask(this.inner.execute(sql, params, transform))

@@ -9,6 +9,7 @@ import { Effect, Layer } from "effect"
 import { Migrator, SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import type { Movement } from "../../domain/Account.ts"
 import type { IntervalCandle } from "../../domain/Candles.ts"
+import { OrderStatus } from "../../domain/Enumerations.ts"
 import type { Execution } from "../../domain/Execution.ts"
 import type { Candle, Instrument, PublicTrade } from "../../domain/Market.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
@@ -16,9 +17,11 @@ import type { CandleKind, ModelPosition, OrderRow, Projection } from "../../doma
 import type { PrivateTopic } from "../../domain/Topic.ts"
 import type { SubAccountState } from "../../domain/User.ts"
 import {
+  type ExecutionQuery,
   History,
   HistoryUnavailable,
   type LastRecord,
+  type OrderQuery,
   ProjectionRefused,
   TRADES_KEPT,
   UserEventsKept,
@@ -27,11 +30,13 @@ import {
 import { dialect } from "./Dialect.ts"
 import * as SqlLedger from "./SqlLedger.ts"
 import * as Tables from "./Tables.ts"
-import { type RecordRow, type Row, Where } from "./Tables.ts"
+import { type Ranged, type RecordRow, type Row, Where } from "./Tables.ts"
 import { history as migrations } from "./migrations/history.ts"
 
 /** Old rows of a user or market are looked for once in so many new ones. */
 const PRUNE_EVERY = 1_024
+/** In how many statuses an order is open. */
+const OPEN_STATUSES = OrderStatus.literals.filter(isOpen).length
 /** Batches of a user's events that are read at once. */
 const BATCHES_READ = 256
 
@@ -68,7 +73,7 @@ const make = Effect.gen(function* () {
   const pruneEvery = Math.min(PRUNE_EVERY, kept.count)
   const { moment, statement } = yield* dialect
   const tables = yield* Tables.make
-  const { list, owned, query, replace, writer } = tables
+  const { list, merged, query, replace, writer } = tables
 
   const ledger = SqlLedger.make(tables)
 
@@ -84,13 +89,25 @@ const make = Effect.gen(function* () {
       "status",
       "is_open",
       "created_time",
-      "record"
+      "record",
+      "side"
     ],
     replace("order_id", ["status", "is_open", "record"])
   )
   const writeExecutions = writer(
     "executions",
-    ["id", "user_id", "sub_account_address", "symbol", "order_id", "exec_type", "exec_time", "record", "closing"],
+    [
+      "id",
+      "user_id",
+      "sub_account_address",
+      "symbol",
+      "order_id",
+      "exec_type",
+      "exec_time",
+      "record",
+      "closing",
+      "side"
+    ],
     ""
   )
   const writeTrades = writer("trades", ["symbol", "id", "n", "record"], "")
@@ -153,7 +170,8 @@ const make = Effect.gen(function* () {
     order.order_status,
     isOpen(order.order_status) ? 1 : 0,
     Number(order.created_time),
-    record
+    record,
+    order.side
   ]
   const subAccountRow = (account: SubAccountState): Row => [
     account.sub_account_address,
@@ -222,7 +240,8 @@ const make = Effect.gen(function* () {
           execution.exec_type,
           Number(execution.exec_time),
           record,
-          closing === undefined ? null : JSON.stringify(closing)
+          closing === undefined ? null : JSON.stringify(closing),
+          execution.side
         ])
       )
     }
@@ -377,6 +396,66 @@ const make = Effect.gen(function* () {
       )
     )
 
+  const orderRange = (asked: OrderQuery): Ranged => {
+    const { order_id, order_link_id, side, statuses, sub_accounts, symbol, user_id } = asked
+    const on = { table: "orders", time: "created_time" }
+    const filter = new Where()
+      .among("sub_account_address", sub_accounts)
+      .when(symbol, "symbol = ?")
+      .when(side, "side = ?")
+    const own = new Where().and("user_id = ?", user_id)
+    // of one user and reference there are as many orders as there are sub-accounts
+    if (order_id !== undefined || order_link_id !== undefined) {
+      const range = own.when(order_id, "order_id = ?").when(order_link_id, "order_link_id = ?")
+      return { ...on, range: range.with(filter.among("status", statuses)) }
+    }
+    if (statuses?.length === 1 && filter.isEmpty && !isOpen(statuses[0]!)) {
+      return { ...on, index: "orders_final", range: own.and("status = ? AND is_open = 0", statuses[0]!) }
+    }
+    if (statuses !== undefined && statuses.length > 0 && statuses.every(isOpen)) {
+      if (statuses.length < OPEN_STATUSES) filter.among("status", statuses)
+      return { ...on, index: "orders_open", range: own.and("is_open = 1"), filter }
+    }
+    return { ...on, index: "orders_list", range: own, filter: filter.among("status", statuses) }
+  }
+  const executionRange = (asked: Omit<ExecutionQuery, "order_link_id">): Ranged => {
+    const { exec_type, order_id, side, sub_accounts, symbol, user_id } = asked
+    const filter = new Where()
+      .among("sub_account_address", sub_accounts)
+      .when(symbol, "symbol = ?")
+      .when(exec_type, "exec_type = ?")
+      .when(side, "side = ?")
+    const on = { table: "executions", time: "exec_time", filter }
+    const own = new Where().and("user_id = ?", user_id)
+    return order_id === undefined
+      ? { ...on, index: "executions_list", range: own }
+      : { ...on, index: "executions_order", range: own.and("order_id = ?", order_id), covers: false }
+  }
+  const movementRange = (asked: Parameters<History["Service"]["movements"]>[0]): Ranged => {
+    const { kind, sub_accounts, user_id, within } = asked
+    const filter = new Where().among("from_address", within).among("to_address", within)
+    if (sub_accounts !== undefined) {
+      const either = ["from_address", "to_address"].map((column) => new Where().among(column, sub_accounts))
+      filter.and(`(${either.join(" OR ")})`, ...either.flatMap(({ values }) => values))
+    }
+    const own = new Where().and("user_id = ?", user_id)
+    const on = { table: "movements", time: "created_time", filter }
+    return kind === undefined
+      ? { ...on, index: "movements_list", range: own, covers: false }
+      : { ...on, index: "movements_kind", range: own.and("kind = ?", kind) }
+  }
+  /** Ids of the orders that a user gave this reference. */
+  const ordersNamed = (asked: ExecutionQuery & { readonly order_link_id: string }) => {
+    const where = new Where()
+      .and("user_id = ? AND order_link_id = ?", asked.user_id, asked.order_link_id)
+      .when(asked.order_id, "order_id = ?")
+      .among("sub_account_address", asked.sub_accounts)
+    return Effect.map(
+      query<{ readonly order_id: string }>(`SELECT order_id FROM orders WHERE ${where}`, where.values),
+      (rows) => rows.map(({ order_id }) => order_id)
+    )
+  }
+
   return History.of({
     position,
     moment: (reads) =>
@@ -386,20 +465,9 @@ const make = Effect.gen(function* () {
     commit,
     restart,
     ...ledger.reads,
-    orders: (asked) => {
-      const narrow = asked.order_id !== undefined || asked.order_link_id !== undefined
-      const where = owned("created_time", asked, narrow)
-        .among("sub_account_address", asked.sub_accounts)
-        .when(asked.symbol, "symbol = ?")
-        .when(asked.order_id, "order_id = ?")
-        .when(asked.order_link_id, "order_link_id = ?")
-        .among("status", asked.statuses)
-      // lets the index of open orders serve
-      if (asked.statuses?.every(isOpen) === true) where.and("is_open = 1")
-      return list<Order>("orders", "created_time", where, asked)
-    },
-    order: ({ sub_account_address, order_id, order_link_id }) => {
-      const where = new Where().and("sub_account_address = ?", sub_account_address)
+    orders: (asked) => list<Order>(orderRange(asked), asked),
+    order: ({ user_id, sub_account_address, order_id, order_link_id }) => {
+      const where = new Where().and("user_id = ? AND sub_account_address = ?", user_id, sub_account_address)
       if (order_id !== undefined) where.and("order_id = ?", order_id)
       if (order_link_id !== undefined) where.and("order_link_id = ?", order_link_id)
       return Effect.map(
@@ -407,17 +475,15 @@ const make = Effect.gen(function* () {
         ([row]) => row && decode<Order>(row)
       )
     },
-    executions: (asked) =>
-      list<Execution>(
-        "executions",
-        "exec_time",
-        owned("exec_time", asked, asked.order_id !== undefined)
-          .among("sub_account_address", asked.sub_accounts)
-          .when(asked.symbol, "symbol = ?")
-          .when(asked.order_id, "order_id = ?")
-          .when(asked.exec_type, "exec_type = ?"),
+    executions: Effect.fnUntraced(function* (asked) {
+      if (asked.order_link_id === undefined) return yield* list<Execution>(executionRange(asked), asked)
+      // the reference is unique in a sub-account: it names as many orders as there are sub-accounts at most
+      const orders = yield* ordersNamed({ ...asked, order_link_id: asked.order_link_id })
+      return yield* merged<Execution>(
+        orders.map((order_id) => executionRange({ ...asked, order_id })),
         asked
-      ),
+      )
+    }),
     executionsAfter: (id, limit) =>
       Effect.map(
         query<RecordRow & { readonly id: number | string; readonly user_id: string }>(
@@ -430,22 +496,7 @@ const make = Effect.gen(function* () {
       query<{ readonly id: number | string | null }>("SELECT MAX(id) AS id FROM executions"),
       ([row]) => Number(row?.id ?? 0)
     ),
-    movements: (asked) => {
-      const where = owned("created_time", asked)
-        .when(asked.kind, "kind = ?")
-        .among("from_address", asked.within)
-        .among("to_address", asked.within)
-      if (asked.sub_accounts?.length === 0) where.and("1 = 0")
-      else if (asked.sub_accounts !== undefined) {
-        const marks = asked.sub_accounts.map(() => "?").join(", ")
-        where.and(
-          `(from_address IN (${marks}) OR to_address IN (${marks}))`,
-          ...asked.sub_accounts,
-          ...asked.sub_accounts
-        )
-      }
-      return list<Movement>("movements", "created_time", where, asked)
-    },
+    movements: (asked) => list<Movement>(movementRange(asked), asked),
     subAccounts: (user_id) =>
       Effect.map(
         query<RecordRow>("SELECT record FROM known_sub_accounts WHERE user_id = ? ORDER BY place", [user_id]),

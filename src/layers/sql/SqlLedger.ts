@@ -21,8 +21,8 @@ import type { LedgerStanding } from "../../domain/Ledger.ts"
 import type { OpenInterest } from "../../domain/Market.ts"
 import type { Projection } from "../../domain/Projection.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
-import type { History, HoursQuery, ListQuery, MarketQuery, MarketsQuery } from "../../services/History.ts"
-import { type Tables, Where } from "./Tables.ts"
+import { type History, type HoursQuery, type ListQuery, type MarketsQuery, OFFSET_MAX } from "../../services/History.ts"
+import { type Ranged, type Tables, Where } from "./Tables.ts"
 
 type Reads = Pick<
   History["Service"],
@@ -68,7 +68,7 @@ const STEP_EVENTS = 65_536
 
 const decode = <A>(row: { readonly record: string }): A => JSON.parse(row.record) as A
 
-export const make = ({ list, owned, query, replace, writer }: Tables) => {
+export const make = ({ keyAt, list, query, replace, writer }: Tables) => {
   const writeClosedPnls = writer(
     "closed_pnls",
     ["order_id", "id", "user_id", "sub_account_address", "symbol", "created_time", "record"],
@@ -76,7 +76,7 @@ export const make = ({ list, owned, query, replace, writer }: Tables) => {
   )
   const writeTransactions = writer(
     "transactions",
-    ["id", "user_id", "sub_account_address", "type", "time", "record"],
+    ["id", "user_id", "sub_account_address", "type", "time", "record", "symbol"],
     ""
   )
   const writeFundingPayments = writer(
@@ -153,7 +153,8 @@ export const make = ({ list, owned, query, replace, writer }: Tables) => {
         transaction.sub_account_address,
         transaction.type,
         transaction.timestamp,
-        JSON.stringify(transaction)
+        JSON.stringify(transaction),
+        transaction.symbol ?? null
       ])
     )
     yield* writeFundingPayments(
@@ -189,13 +190,23 @@ export const make = ({ list, owned, query, replace, writer }: Tables) => {
     yield* writeLastAccountHours(connection, activity.accounts.map(ofAccount))
   })
 
-  const ownedIn = (time: string, asked: ListQuery): Where =>
-    owned(time, asked).among("sub_account_address", asked.sub_accounts)
-  const inMarket = (time: string, { symbol, start_time, end_time }: Omit<MarketQuery, "symbol"> & MarketsQuery) =>
-    new Where().when(symbol, "symbol = ?").when(start_time, `${time} >= ?`).when(end_time, `${time} < ?`)
+  const own = ({ user_id }: Pick<ListQuery, "user_id">) => new Where().and("user_id = ?", user_id)
+  const inMarket = ({ sub_accounts, symbol }: Pick<ListQuery, "sub_accounts" | "symbol">) =>
+    new Where().among("sub_account_address", sub_accounts).when(symbol, "symbol = ?")
+  /** Rows of a market, in the table's primary key. */
+  const ofOne = (table: string, time: string, symbol: string): Ranged => ({
+    table,
+    time,
+    range: new Where().and("symbol = ?", symbol)
+  })
   const newest = <A>(table: string, asked: MarketsQuery) =>
     Effect.map(
-      list<A>(table, "time", inMarket("time", { ...asked, after: undefined }), { ...asked, after: undefined }),
+      list<A>(
+        asked.symbol === undefined
+          ? { table, time: "time", index: `${table}_all`, range: new Where() }
+          : ofOne(table, "time", asked.symbol),
+        { ...asked, after: undefined }
+      ),
       ({ rows }) => rows
     )
   /** Hours that are over and the running ones. */
@@ -220,37 +231,57 @@ export const make = ({ list, owned, query, replace, writer }: Tables) => {
 
   const reads: Reads = {
     executionsAt: Effect.fnUntraced(function* ({ user_id, sub_accounts, symbol, limit, offset }) {
-      const of = () =>
-        new Where().and("user_id = ?", user_id).among("sub_account_address", sub_accounts).when(symbol, "symbol = ?")
-      const counted = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours WHERE ${of()}`, of().values)
+      const filter = inMarket({ sub_accounts, symbol })
+      const range = own({ user_id })
+      const total = range.with(filter)
+      const counted = yield* query<HourRow>(`SELECT ${MARKET} FROM last_market_hours WHERE ${total}`, total.values)
+      const end = yield* keyAt({ table: "executions", time: "exec_time", index: "executions_list", range }, OFFSET_MAX)
+      const where = range.with(filter)
+      if (end !== undefined) where.and("(exec_time, id) >= (?, ?)", end.time, end.id)
       const rows = yield* query<{ readonly record: string }>(
-        `SELECT record FROM executions WHERE ${of()} ORDER BY exec_time DESC, id DESC LIMIT ? OFFSET ?`,
-        [...of().values, limit, offset]
+        `SELECT record FROM executions WHERE ${where} ORDER BY exec_time DESC, id DESC LIMIT ? OFFSET ?`,
+        [...where.values, limit, offset]
       )
       return {
         rows: rows.map(decode<Execution>),
         total: counted.reduce((sum, row) => sum + marketRow(row).figures.executions, 0)
       }
     }),
-    closedPnls: (asked) =>
-      list<ClosedPnl>(
-        "closed_pnls",
-        "created_time",
-        ownedIn("created_time", asked).when(asked.symbol, "symbol = ?"),
+    closedPnls: (asked) => {
+      const on = { table: "closed_pnls", time: "created_time" }
+      return list<ClosedPnl>(
+        asked.order_id === undefined
+          ? { ...on, index: "closed_pnls_list", range: own(asked), filter: inMarket(asked) }
+          : { ...on, range: own(asked).and("order_id = ?", asked.order_id).with(inMarket(asked)) },
         asked
-      ),
-    transactions: (asked) =>
-      list<Transaction>("transactions", "time", ownedIn("time", asked).when(asked.type, "type = ?"), asked),
+      )
+    },
+    transactions: (asked) => {
+      const on = { table: "transactions", time: "time" }
+      const filter = inMarket(asked)
+      return list<Transaction>(
+        asked.type !== undefined && filter.isEmpty
+          ? { ...on, index: "transactions_type", range: own(asked).and("type = ?", asked.type) }
+          : { ...on, index: "transactions_list", range: own(asked), filter: filter.when(asked.type, "type = ?") },
+        asked
+      )
+    },
     fundingPayments: (asked) =>
       list<FundingPayment>(
-        "funding_payments",
-        "funding_time",
-        ownedIn("funding_time", asked).when(asked.symbol, "symbol = ?"),
+        {
+          table: "funding_payments",
+          time: "funding_time",
+          index: "funding_payments_list",
+          range: own(asked),
+          filter: inMarket(asked)
+        },
         asked
       ),
-    fundingRates: (asked) => list<FundingRate>("funding_rates", "funding_time", inMarket("funding_time", asked), asked),
-    openInterest: (asked) =>
-      list<OpenInterest>("open_interest", "time", inMarket("time", asked).and("span = ?", asked.interval), asked),
+    fundingRates: (asked) => list<FundingRate>(ofOne("funding_rates", "funding_time", asked.symbol), asked),
+    openInterest: (asked) => {
+      const of = ofOne("open_interest", "time", asked.symbol)
+      return list<OpenInterest>({ ...of, range: of.range.and("span = ?", asked.interval) }, asked)
+    },
     pools: (asked) => newest<InsurancePool>("insurance_pools", asked),
     adlAlerts: (asked) => newest<AdlAlert>("adl_alerts", asked),
     marketHours: (asked) => Effect.map(hours("market_hours", MARKET, asked), (rows) => rows.map(marketRow)),

@@ -1,12 +1,16 @@
 /** What the parts of the read model write and read tables with: many-row statements whose texts are made once, and lists. */
 import { Effect } from "effect"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
-import { type Rows, TextRows } from "../../domain/Page.ts"
-import { HistoryUnavailable, type ListQuery } from "../../services/History.ts"
+import { type RowKey, type Rows, TextRows } from "../../domain/Page.ts"
+import { HistoryUnavailable, type ListQuery, SCAN_MAX } from "../../services/History.ts"
 import { dialect } from "./Dialect.ts"
 
 /** Rows of one statement: few shapes, so that their texts stay prepared. */
 const CHUNKS = [64, 8, 1] as const
+/** Index entries that the steps of a filtered page read: most pages are full after the first. */
+const SCAN_STEPS = [1_000, SCAN_MAX - 1_000] as const
+/** The same where each entry costs a row of the table too. */
+const SCAN_STEPS_OF_ROWS = [1_000] as const
 export type Value = string | number | null
 export type Row = ReadonlyArray<Value>
 export type Write = Effect.Effect<void, SqlError.SqlError>
@@ -33,6 +37,16 @@ export class Where {
     if (values.length === 1) return this.and(`${column} = ?`, values[0]!)
     return this.and(`${column} IN (${values.map(() => "?").join(", ")})`, ...values)
   }
+  get isEmpty(): boolean {
+    return this.terms.length === 0
+  }
+  /** These conditions and others. */
+  with(other: Where): Where {
+    const all = new Where()
+    all.terms.push(...this.terms, ...other.terms)
+    all.values.push(...this.values, ...other.values)
+    return all
+  }
   toString(): string {
     return this.terms.length === 0 ? "1 = 1" : this.terms.join(" AND ")
   }
@@ -46,6 +60,24 @@ interface ListRow extends RecordRow {
   readonly time: number | string
   readonly id: number | string
 }
+const keyOf = (row: Omit<ListRow, "record">): RowKey => ({ time: Number(row.time), id: Number(row.id) })
+
+/**
+ * A list as one range of one index. Columns after `id` in the index serve the filter; `covers` says whether the index has
+ * every column that the filter reads.
+ */
+export interface Ranged {
+  readonly table: string
+  readonly time: string
+  /** Without one the range names few rows, which the planner finds by an index of their own. */
+  readonly index?: string
+  /** Equalities on the columns before `time`. */
+  readonly range: Where
+  /** Conditions that each row of the range is checked for. */
+  readonly filter?: Where
+  readonly covers?: boolean
+}
+type Span = Pick<ListQuery, "after" | "limit"> & Partial<Pick<ListQuery, "start_time" | "end_time">>
 
 /** Every statement here is a `?` statement, translated to the database's dialect. */
 export interface Tables {
@@ -58,23 +90,20 @@ export interface Tables {
   readonly writer: (table: string, columns: ReadonlyArray<string>, conflict: string) => Writer
   /** The conflict clause by which the new row takes the place of the old. */
   readonly replace: (key: string, columns: ReadonlyArray<string>) => string
-  /** One page of a list, newest first, looked ahead by one row. */
-  readonly list: <A>(
-    table: string,
-    time: string,
-    where: Where,
-    page: Pick<ListQuery, "after" | "limit">
-  ) => Effect.Effect<Rows<A>, HistoryUnavailable>
   /**
-   * Rows of a user in a span of time. `narrow`: another condition leaves few rows, whose index is better than that of the
-   * user's list; an expression keeps the planner from the latter.
+   * One page of a list, newest first, looked ahead by one row. With a filter it reads at most {@link SCAN_MAX} entries of the
+   * index: the page then may hold fewer rows than its limit, and `next` is the last entry that was read.
    */
-  readonly owned: (time: string, query: ListQuery, narrow?: boolean) => Where
+  readonly list: <A>(of: Ranged, span: Span) => Effect.Effect<Rows<A>, HistoryUnavailable>
+  /** The same over several ranges, newest first over all of them. */
+  readonly merged: <A>(of: ReadonlyArray<Ranged>, span: Span) => Effect.Effect<Rows<A>, HistoryUnavailable>
+  /** The key of the newest but `reach` - 1 entry of a range; `undefined`: it is the last one, or there is none. */
+  readonly keyAt: (of: Ranged, reach: number) => Effect.Effect<RowKey | undefined, HistoryUnavailable>
 }
 
 export const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { statement } = yield* dialect
+  const { indexed, statement } = yield* dialect
 
   const query = <A extends object>(text: string, values: ReadonlyArray<Value> = []) =>
     Effect.mapError(sql.unsafe<A>(statement(text), values), (cause) => new HistoryUnavailable({ cause }))
@@ -99,26 +128,61 @@ export const make = Effect.gen(function* () {
   const replace = (key: string, columns: ReadonlyArray<string>): string =>
     `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`
 
-  const list = <A>(table: string, time: string, where: Where, { after, limit }: Pick<ListQuery, "after" | "limit">) => {
+  const within = ({ time }: Ranged, { after, start_time, end_time }: Omit<Span, "limit">, edge?: RowKey): Where => {
+    const where = new Where()
+    // one bound on either side: of two, SQLite would take either, and the other would not end its scan
     if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
+    else where.when(end_time, `${time} < ?`)
+    if (edge !== undefined) where.and(`(${time}, id) >= (?, ?)`, edge.time, edge.id)
+    else where.when(start_time, `${time} >= ?`)
+    return where
+  }
+  const ordered = ({ index, table, time }: Ranged, columns: string, where: Where): string =>
+    `SELECT ${columns} FROM ${table}${index === undefined ? "" : indexed(index)} WHERE ${where} ORDER BY ${time} DESC, id DESC`
+
+  const rowsOf = (of: Ranged, span: Omit<Span, "limit">, count: number, edge?: RowKey) => {
+    const where = of.range.with(within(of, span, edge)).with(of.filter ?? new Where())
+    return query<ListRow>(`${ordered(of, `${of.time} AS time, id, record`, where)} LIMIT ?`, [...where.values, count])
+  }
+  /** The key of the row that is `reach` rows after the beginning; `undefined`: no row follows it. */
+  const edgeOf = (of: Ranged, span: Omit<Span, "limit">, reach: number) => {
+    const where = of.range.with(within(of, span))
     return Effect.map(
-      query<ListRow>(
-        `SELECT ${time} AS time, id, record FROM ${table} WHERE ${where} ORDER BY ${time} DESC, id DESC LIMIT ?`,
-        [...where.values, limit + 1]
-      ),
-      (rows): Rows<A> => {
-        const last = rows.length > limit ? rows[limit - 1] : undefined
-        const texts = rows.slice(0, limit).map(({ record }) => record)
-        return new TextRows<A>(texts, last && { time: Number(last.time), id: Number(last.id) })
+      query<ListRow>(`${ordered(of, `${of.time} AS time, id`, where)} LIMIT 2 OFFSET ?`, [...where.values, reach - 1]),
+      ([row, next]) => (next === undefined ? undefined : keyOf(row!))
+    )
+  }
+  const pageOf = <A>(rows: ReadonlyArray<ListRow>, limit: number, edge?: RowKey): Rows<A> => {
+    const next = rows.length > limit ? keyOf(rows[limit - 1]!) : edge
+    const texts = rows.slice(0, limit).map(({ record }) => record)
+    return new TextRows<A>(texts, next)
+  }
+
+  const list = Effect.fnUntraced(function* <A>(of: Ranged, span: Span): Effect.fn.Return<Rows<A>, HistoryUnavailable> {
+    const { limit } = span
+    if (of.filter?.isEmpty !== false) return pageOf<A>(yield* rowsOf(of, span, limit + 1), limit)
+    const rows: Array<ListRow> = []
+    let { after } = span
+    for (const reach of of.covers === false ? SCAN_STEPS_OF_ROWS : SCAN_STEPS) {
+      const edge = yield* edgeOf(of, { ...span, after }, reach)
+      rows.push(...(yield* rowsOf(of, { ...span, after }, limit + 1 - rows.length, edge)))
+      if (rows.length > limit || edge === undefined) return pageOf<A>(rows, limit)
+      after = edge
+    }
+    return pageOf<A>(rows, limit, after)
+  })
+  const merged: Tables["merged"] = <A>(of: ReadonlyArray<Ranged>, span: Span) => {
+    if (of.length === 1) return list<A>(of[0]!, span)
+    return Effect.map(
+      Effect.forEach(of, (one) => rowsOf(one, span, span.limit + 1)),
+      (found) => {
+        const rows = found.flat().sort((a, b) => Number(b.time) - Number(a.time) || Number(b.id) - Number(a.id))
+        return pageOf<A>(rows, span.limit)
       }
     )
   }
-  const owned = (time: string, { user_id, start_time, end_time }: ListQuery, narrow = false): Where =>
-    new Where()
-      .and(narrow ? "user_id || '' = ?" : "user_id = ?", user_id)
-      .when(start_time, `${time} >= ?`)
-      .when(end_time, `${time} < ?`)
+  const keyAt: Tables["keyAt"] = (of, reach) => edgeOf(of, { after: undefined }, reach)
 
-  const tables: Tables = { query, writer, replace, list, owned }
+  const tables: Tables = { query, writer, replace, list, merged, keyAt }
   return tables
 })

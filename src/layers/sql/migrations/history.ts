@@ -5,7 +5,7 @@
  * row grows with the stream and, with the row's time, is its place in a list.
  */
 import { Effect } from "effect"
-import { Migrator } from "effect/sql"
+import { Migrator, SqlClient } from "effect/sql"
 import { dialect } from "../Dialect.ts"
 import { backfill, liquidationFees } from "../Backfill.ts"
 
@@ -116,12 +116,59 @@ const ledger = [
 /** The record of the event beside its seq: what REST lists, equal to what the sockets showed. */
 const lastRecords = [`ALTER TABLE last_seqs ADD COLUMN record TEXT`]
 
+/**
+ * Filters of lists. Each list is one index, in its order, and the columns behind the order serve the filters: so a filter
+ * costs no index of its own, which every row would have to be written to. An order enters `orders_final` once.
+ */
+const lists = [
+  `DROP INDEX orders_list`,
+  `DROP INDEX orders_open`,
+  `DROP INDEX orders_status`,
+  `DROP INDEX orders_link`,
+  `CREATE INDEX orders_list ON orders (user_id, created_time, id, sub_account_address, symbol, side, status)`,
+  `CREATE INDEX orders_open ON orders (user_id, created_time, id, sub_account_address, symbol, side, status) WHERE is_open = 1`,
+  `CREATE INDEX orders_final ON orders (user_id, status, created_time, id) WHERE is_open = 0`,
+  `CREATE INDEX orders_link ON orders (user_id, order_link_id, created_time, id) WHERE order_link_id IS NOT NULL`,
+  `DROP INDEX executions_list`,
+  `DROP INDEX executions_order`,
+  `CREATE INDEX executions_list ON executions (user_id, exec_time, id, sub_account_address, symbol, exec_type, side)`,
+  `CREATE INDEX executions_order ON executions (user_id, order_id, exec_time, id)`,
+  `DROP INDEX closed_pnls_list`,
+  `CREATE INDEX closed_pnls_list ON closed_pnls (user_id, created_time, id, sub_account_address, symbol)`,
+  `DROP INDEX transactions_list`,
+  `CREATE INDEX transactions_list ON transactions (user_id, time, id, sub_account_address, symbol, type)`,
+  `DROP INDEX funding_payments_list`,
+  `CREATE INDEX funding_payments_list ON funding_payments (user_id, funding_time, id, sub_account_address, symbol)`,
+  `DROP INDEX movements_kind`,
+  `CREATE INDEX movements_kind ON movements (user_id, kind, created_time, id, from_address, to_address)`
+]
+/** Columns that filters read, taken from the records of the rows that are there. */
+const filtered = [
+  ["orders", "side"],
+  ["executions", "side"],
+  ["transactions", "symbol"]
+] as const
+
+const addLists = Effect.flatMap(dialect, ({ define, member, unlimited }) =>
+  unlimited(
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const [table, column] of filtered) {
+        yield* define([`ALTER TABLE ${table} ADD COLUMN ${column} TEXT`])
+        yield* sql.unsafe(`UPDATE ${table} SET ${column} = ${member("record", column)}`)
+      }
+      yield* define(lists)
+    })
+  )
+)
+
 export const history = Migrator.fromRecord({
   "0001_read_model": Effect.flatMap(dialect, ({ define }) => define(tables)),
   "0002_ledger": Effect.andThen(
     Effect.flatMap(dialect, ({ define }) => define(ledger)),
     backfill
   ),
+  "0003_lists": addLists,
   "0004_last_records": Effect.flatMap(dialect, ({ define }) => define(lastRecords)),
   "0005_liquidation_fees": liquidationFees
 })

@@ -39,7 +39,8 @@ export const migrateRewards = migrate("migrations_rewards", {
     `CREATE INDEX rewards_due ON rewards (due_time) WHERE status = 'pending'`,
     // up to where the history is counted for rewards that grow
     `CREATE TABLE reward_sources (source TEXT NOT NULL PRIMARY KEY, counted_to BIGINT NOT NULL, through BIGINT NOT NULL)`
-  )
+  ),
+  "2_status": each(`CREATE INDEX rewards_status ON rewards (user_id, status, created_time, reward_id)`)
 })
 
 export const migrateCompetitions = migrate("migrations_competitions", {
