@@ -10,6 +10,7 @@ import { CurrentMeter } from "../services/Meter.ts"
 import * as Backends from "./Backends.ts"
 import type { Endpoint } from "./grpc/Channel.ts"
 import * as NodePorts from "./node/NodePorts.ts"
+import * as PrivateFiles from "./node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
@@ -32,7 +33,10 @@ const embeddedBackend = (settings: Settings) =>
 
 const dataDir = (path: string) =>
   Effect.try({
-    try: () => mkdirSync(path, { recursive: true, mode: 0o700 }),
+    try: () => {
+      mkdirSync(path, { recursive: true, mode: 0o700 })
+      PrivateFiles.directory(path)
+    },
     catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot create ${path}`, cause })
   })
 

@@ -13,10 +13,10 @@ export const sync = (directory: string): void => {
   }
 }
 
-/** Makes a directory, and those above it that are missing, for good. */
+/** Makes a directory, and those above it that are missing, for good, and for their owner alone. */
 export const make = (directory: string): void => {
   const last = resolve(directory)
-  const first = mkdirSync(last, { recursive: true })
+  const first = mkdirSync(last, { recursive: true, mode: 0o700 })
   // what a start before this one made may not be synced yet either
   for (let made = last; ; made = dirname(made)) {
     sync(dirname(made))

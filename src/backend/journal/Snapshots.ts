@@ -20,6 +20,7 @@ import {
 import { dirname, join } from "node:path"
 import type { EventTail } from "../server/EventLog.ts"
 import * as Directory from "./Directory.ts"
+import * as Private from "./Private.ts"
 
 /** Snapshots kept: one is enough until it turns out to be damaged. */
 export const SNAPSHOTS_KEPT = 2
@@ -94,7 +95,7 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
   const name = nameOf(head.position)
   const aside = join(directory, `${name}.${process.pid}.tmp`)
   try {
-    const file = openSync(aside, "w")
+    const file = openSync(aside, "w", 0o600)
     try {
       for (const part of [...parts, digest.digest()])
         for (let at = 0; at < part.length;) at += writeSync(file, part, at)
@@ -111,10 +112,12 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
   for (const old of list(directory).slice(SNAPSHOTS_KEPT)) remove(directory, old)
 }
 
-/** Removes what was being written when its process died. Only for the journal's writer, before it takes snapshots. */
+/** Removes what was being written when its process died, and closes the rest to other users. Only for the journal's writer, before it takes snapshots. */
 export const clean = (directory: string): void => {
   if (!existsSync(directory)) return
+  Private.directory(directory)
   for (const name of readdirSync(directory)) if (name.endsWith(".tmp")) rmSync(join(directory, name), { force: true })
+  Private.files(list(directory).map((position) => join(directory, nameOf(position))))
 }
 
 export const remove = (directory: string, position: number): void =>

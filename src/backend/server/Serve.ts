@@ -11,6 +11,7 @@ import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { KEY_BYTES } from "../journal/HalfSipHash.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
+import * as Private from "../journal/Private.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import type { Machine } from "../Machine.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
@@ -137,14 +138,16 @@ export const serve = Effect.fnUntraced(function* <S, C>(
 
   const journal = yield* Effect.acquireRelease(
     Effect.try({
-      try: () =>
-        Journal.open(path, () => ({
+      try: () => {
+        Private.directory(options.directory)
+        return Journal.open(path, () => ({
           epoch: crypto.randomUUID(),
           rules: machine.rules,
           config,
           ids_key: (options.idsKey ?? randomIdsKey)(),
           created_at_ms: now()
-        })),
+        }))
+      },
       catch: (cause) => cause as JournalError
     }),
     (journal) => Effect.sync(() => journal.close())

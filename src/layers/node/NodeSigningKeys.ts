@@ -11,6 +11,7 @@ import { join } from "node:path"
 import { isPublicKey } from "../../domain/Ed25519.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
 import { SigningKeys, type VerifyKey } from "../../services/SigningKeys.ts"
+import * as PrivateFiles from "./PrivateFiles.ts"
 
 /** A key of the settings, or the key file, cannot be used; the gateway must not start. */
 export class SigningKeyInvalid extends Schema.TaggedError<SigningKeyInvalid>()("SigningKeyInvalid", {
@@ -63,7 +64,7 @@ const readSeed = (path: string): string | undefined => {
 
 /** Makes a seed and keeps it; whoever was first wins, so that two processes at one start end with one key. */
 const makeSeed = (directory: string, path: string): string => {
-  mkdirSync(directory, { recursive: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomBytes(8).toString("hex")}`
   const file = openSync(draft, "wx", 0o600)
   try {
@@ -85,6 +86,7 @@ const makeSeed = (directory: string, path: string): string => {
 const make = (options: Options) => {
   const path = join(options.dataDir, FILE)
   const kept = readSeed(path)
+  if (kept !== undefined) PrivateFiles.file(path)
   const given = options.seed === undefined ? undefined : Redacted.value(options.seed)
   if (given !== undefined && !SEED.test(given)) throw new Error("JWT_SIGNING_KEY must be 64 hex digits")
   const seed = given ?? kept ?? makeSeed(options.dataDir, path)

@@ -9,6 +9,7 @@ import { Effect, Layer, Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
+import * as PrivateFiles from "../node/PrivateFiles.ts"
 
 /** Prepared statements kept by a connection; the oldest makes room. */
 const STATEMENTS_MAX = 256
@@ -82,7 +83,10 @@ class Connection implements SqlConnection.Connection {
 const make = Effect.fnUntraced(function* (options: Options) {
   const scope = yield* Effect.scope
   const database = yield* Effect.try({
-    try: () => new DatabaseSync(options.filename, { timeout: BUSY_TIMEOUT_MS }),
+    try: () => {
+      if (options.filename !== ":memory:") PrivateFiles.database(options.filename)
+      return new DatabaseSync(options.filename, { timeout: BUSY_TIMEOUT_MS })
+    },
     catch: (cause) => failure(cause, "connect")
   })
   yield* Scope.addFinalizer(
