@@ -59,6 +59,7 @@ import { SubAccounts } from "./services/SubAccounts.ts"
 import { Tokens } from "./services/Tokens.ts"
 import { CurrentTracer } from "./services/Tracing.ts"
 import { UserSnapshots } from "./services/UserSnapshots.ts"
+import { WithdrawalAddresses } from "./services/WithdrawalAddresses.ts"
 import * as AsyncApi from "./ws/api/AsyncApi.ts"
 import { Hub } from "./ws/Hub.ts"
 import { defaults as wsDefaults, Limits } from "./ws/Limits.ts"
@@ -119,7 +120,9 @@ const policies = (settings: Settings) => {
     Orders.layer,
     Positions.layer,
     SubAccounts.layer,
-    Funds.layer({ faucet: settings.environment !== "production" }),
+    Funds.layer({ faucet: settings.environment !== "production" }).pipe(
+      Layer.provideMerge(WithdrawalAddresses.layer({ delay: Duration.millis(settings.withdrawalAddressDelayMs) }))
+    ),
     IndexPrices.layer({ embedded: settings.backend === "embedded" }),
     Metrics.layer.pipe(Layer.provideMerge(Readiness.layer)),
     UserSnapshots.layer,

@@ -142,6 +142,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "The launch is closed and the wallet is not admitted.",
     "Activate an access code, or ask the operator. Reading works."
   ),
+  DestinationNotListed: because(
+    "You closed withdrawals to listed destinations, and this one is not listed or not effective yet.",
+    "Add it with `POST /account/withdrawal-addresses` and wait for its `effective_time`."
+  ),
   SubAccountFrozen: because(
     "The sub-account is frozen.",
     "Unfreeze it with `PATCH /user/sub-accounts/{sub_account_address}`; cancels work."
@@ -165,6 +169,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   CompetitionNotFound: because("There is no such competition.", "Take the id from `/user/competitions`."),
   ReferralCodeNotFound: because("Nobody has this referral code.", "Look at the code again."),
+  DestinationNotFound: because(
+    "The destination is not among your withdrawal addresses.",
+    "Take it from `GET /account/withdrawal-addresses`."
+  ),
   RewardNotFound: because("No reward of yours has this id.", "Take the id from `/user/rewards`."),
   PositionNotFound: because(
     "There is no open position in this market.",

@@ -24,6 +24,7 @@ import * as PositionHandlers from "./handlers/PositionHandlers.ts"
 import * as RewardHandlers from "./handlers/RewardHandlers.ts"
 import * as ServiceHandlers from "./handlers/ServiceHandlers.ts"
 import * as StatementHandlers from "./handlers/StatementHandlers.ts"
+import * as WithdrawalAddressHandlers from "./handlers/WithdrawalAddressHandlers.ts"
 import * as UserHandlers from "./handlers/UserHandlers.ts"
 import * as Documents from "./Documents.ts"
 import { etagOf, isKnown } from "./Etag.ts"
@@ -171,6 +172,7 @@ const handlers = Layer.mergeAll(
   PositionHandlers.layer,
   AccountHandlers.layer,
   StatementHandlers.layer,
+  WithdrawalAddressHandlers.layer,
   UserHandlers.layer,
   RewardHandlers.layer,
   CompetitionHandlers.layer,

@@ -5,7 +5,7 @@
  * embedded backend has a table of its own. Source: contract 13; docs/reference/settings.md is made of both.
  */
 import { Config, Schema } from "effect"
-import { all, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
+import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
 import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyDoor.ts"
 
 /** A setting names something that cannot be used. */
@@ -96,6 +96,12 @@ export const table = {
   adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
   loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
   apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
+  withdrawalAddressDelayMs: withDefault(
+    "WITHDRAWAL_ADDRESS_DELAY_MS",
+    integer(0),
+    86_400_000,
+    "time after which a new withdrawal address, or the end of `only_listed`, takes effect, ms"
+  ),
   accessMode: withDefault(
     "ACCESS_MODE",
     oneOf("off", "open", "closed"),

@@ -66,6 +66,12 @@ export const operations = {
     transfers: "GET /account/transfer",
     withdraw: "POST /account/withdrawals"
   },
+  withdrawal_address: {
+    addresses: "GET /account/withdrawal-addresses",
+    add: "POST /account/withdrawal-addresses",
+    restrict: "PUT /account/withdrawal-addresses",
+    remove: "DELETE /account/withdrawal-addresses/:destination"
+  },
   statement: {
     funding: "GET /account/funding",
     transactions: "GET /account/transactions",

@@ -1,20 +1,21 @@
 /** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: contract 3.7. */
 import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Withdrawal } from "../domain/Account.ts"
-import { FULL_ADDRESS, parseFullAddress } from "../domain/Address.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { TransferStatus } from "../domain/Enumerations.ts"
-import { parseParty, PARTY_ID } from "../domain/Identity.ts"
 import type { Caller } from "../domain/User.ts"
+import type { AccountsUnavailable } from "./Accounts.ts"
+import { destinationOf } from "./Destinations.ts"
 import { Gate } from "./Gate.ts"
 import { commandIdOf, Ids } from "./Ids.ts"
-import { invalidField, Refused } from "./Refused.ts"
+import { Refused } from "./Refused.ts"
 import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "./Sequencer.ts"
+import { WithdrawalAddresses } from "./WithdrawalAddresses.ts"
 
 /** The collateral that is shipped. */
 const ASSET = "USDC"
 
-export type FundsFailure = Refused | SubmitError
+export type FundsFailure = Refused | SubmitError | AccountsUnavailable
 
 const notFound = new Refused("SubAccountNotFound")
 const disabled = new Refused("ModuleDisabled")
@@ -23,14 +24,6 @@ const sameAccount = new Refused(
   { field: "to_sub_account_address" },
   "source and target are the same sub-account"
 )
-
-/** A destination of the user's own rail in its canonical form. Short forms are refused. Source: contract amendment 1. */
-export const destinationOf = (caller: Caller, text: string): Effect.Effect<string, Refused> => {
-  const destination = caller.rail === "party" ? parseParty(text)?.id : parseFullAddress(text)
-  if (destination !== undefined) return Effect.succeed(destination)
-  const accepted = caller.rail === "party" ? PARTY_ID : `an address in full: ${FULL_ADDRESS}`
-  return Effect.fail(invalidField("destination", text, accepted))
-}
 
 const wrongAmount = (asset: string, amount: string): Refused | undefined => {
   if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `the only asset is ${ASSET}`)
@@ -79,13 +72,14 @@ export class Funds extends Context.Service<
   static readonly layer = (options: {
     /** Off in production. */
     readonly faucet: boolean
-  }): Layer.Layer<Funds, never, Gate | Ids | Sequencer> =>
+  }): Layer.Layer<Funds, never, Gate | Ids | Sequencer | WithdrawalAddresses> =>
     Layer.effect(
       Funds,
       Effect.gen(function* () {
         const gate = yield* Gate
         const ids = yield* Ids
         const sequencer = yield* Sequencer
+        const addresses = yield* WithdrawalAddresses
         const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
 
         return Funds.of({
@@ -142,12 +136,18 @@ export class Funds extends Context.Service<
             const destination = yield* destinationOf(caller, body.destination)
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* gate.sequencer
-            const ack = yield* sequencer.submit({
+            const submitted = sequencer.submit({
               command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),
               user_id: caller.user_id,
               sub_account_address,
               body: { type: "withdraw", withdrawal_id, asset, amount: Decimal.canonical(amount), destination }
             })
+            const ack = yield* addresses.guarded(
+              caller.user_id,
+              destination,
+              submitted,
+              ({ _tag }) => _tag === "OutcomeUnknown"
+            )
             const movement = yield* movementOf(ack)
             return {
               withdrawal_id,

@@ -32,6 +32,7 @@ export const asked = ({ method, path, op, endpoint }: Operation) => {
     .replace("{sub_account_address}", v1)
     .replace("{api_key_id}", orderId)
     .replace("{reward_id}", orderId)
+    .replace("{destination}", "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be")
     .replace("{competition_id}", orderId)
     .replace("{code_id}", orderId)
   const query = (op.parameters as ReadonlyArray<Json>)

@@ -12,6 +12,7 @@ import type { Portfolio } from "../../src/domain/Portfolio.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
 import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
+import * as MemoryWithdrawalAddressStore from "../../src/layers/memory/MemoryWithdrawalAddressStore.ts"
 import type { PageFile } from "../../src/http/Page.ts"
 import { AccessCodeIssuer } from "../../src/services/AccessCodeIssuer.ts"
 import { AccessCodes } from "../../src/services/AccessCodes.ts"
@@ -59,6 +60,7 @@ import { SigningKeys } from "../../src/services/SigningKeys.ts"
 import { SubAccounts } from "../../src/services/SubAccounts.ts"
 import { SwitchStore } from "../../src/services/SwitchStore.ts"
 import { UserStreams } from "../../src/services/UserStreams.ts"
+import { WithdrawalAddresses } from "../../src/services/WithdrawalAddresses.ts"
 
 export const root = rootOfKey(new Uint8Array(32).fill(7))
 export const v0 = subAccountAddress(root, 0)
@@ -483,6 +485,7 @@ export const ports = (doubles: Doubles) =>
     mock(UserStreams)({ streamId: () => "s1", head: () => 7 }),
     mock(SigningKeys)({ cursorKey: Redacted.make(new Uint8Array(32).fill(1)) }),
     mock(Ids)({ uuid: Effect.sync(() => crypto.randomUUID()) }),
+    MemoryWithdrawalAddressStore.layer,
     Lifecycle.layer,
     Presence.layer,
     mock(OwnWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),
@@ -506,7 +509,9 @@ export const policies = (doubles: Doubles) =>
     MarketHistory.layer,
     Performance.layer,
     Metrics.layer.pipe(Layer.provideMerge(Readiness.layer)),
-    Funds.layer({ faucet: doubles.faucet ?? true }),
+    Funds.layer({ faucet: doubles.faucet ?? true }).pipe(
+      Layer.provideMerge(WithdrawalAddresses.layer({ delay: "1 day" }))
+    ),
     Referrals.layer,
     Rewards.layer,
     Competitions.layer,

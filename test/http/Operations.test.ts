@@ -226,7 +226,11 @@ describe("an answer", () => {
         ? "read"
         : /Order|TradingStop|Disconnect/u.test(id)
           ? "trade"
-          : ({ transferFunds: "transfer", withdrawFunds: "withdraw" }[id] ?? "account")
+          : id === "transferFunds"
+            ? "transfer"
+            : /ithdraw/u.test(id)
+              ? "withdraw"
+              : "account"
       assert.strictEqual(scope, expected, id)
     }
   })

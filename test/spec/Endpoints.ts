@@ -288,6 +288,23 @@ export const rows: Record<string, Row> = {
     ]
   },
   "GET /account/withdrawals": read(own),
+  "GET /account/withdrawal-addresses": read(),
+  "POST /account/withdrawal-addresses": {
+    access: "withdraw",
+    status: 201,
+    ok: () => ({ body: { destination: wallet().path!["root_address"]!, label: "cold wallet" } })
+  },
+  // loosening an open account changes nothing, so that the other rows may withdraw
+  "PUT /account/withdrawal-addresses": { access: "withdraw", ok: () => ({ body: { only_listed: false } }) },
+  "DELETE /account/withdrawal-addresses/{destination}": {
+    access: "withdraw",
+    ok: async (world) => {
+      const destination = wallet().path!["root_address"]!
+      await world.ask(world.alice, "POST", "/account/withdrawal-addresses", { destination })
+      return { path: { destination } }
+    },
+    refuses: [refuses(404, "DestinationNotFound", () => ({ path: { destination: wallet().path!["root_address"]! } }))]
+  },
   "GET /account/statistics": read(own),
   "GET /account/fee-rate": read(() => ({ symbol }), noSymbol()),
 
@@ -386,6 +403,8 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   "POST /position/trading-stop": { SubAccountFrozen: "test/e2e/Holdings.test.ts" },
   "POST /account/faucet": { ModuleDisabled: "test/services/Money.test.ts" },
   "PUT /admin/index-price": { ModuleDisabled: "test/http/handlers/Admin.test.ts" },
+  "POST /account/withdrawals": { DestinationNotListed: "test/services/WithdrawalAddresses.test.ts" },
+  "POST /account/withdrawal-addresses": { LimitReached: "test/services/WithdrawalAddresses.test.ts" },
   "POST /user/sub-accounts": { LimitReached: "test/backend/Funds.test.ts" },
   "POST /user/api-keys": { LimitReached: "test/services/ApiKeys.test.ts" }
 }

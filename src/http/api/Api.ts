@@ -21,13 +21,14 @@ import { Door } from "./Security.ts"
 import { ServiceApi } from "./ServiceApi.ts"
 import { StatementApi } from "./StatementApi.ts"
 import { UserApi } from "./UserApi.ts"
+import { WithdrawalAddressApi } from "./WithdrawalAddressApi.ts"
 
 /** Version of the description. Source: specification, Versioning 3. */
 export const VERSION = "0.1.1"
 
 export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
-  .add(PositionApi, AccountApi, StatementApi, UserApi, RewardApi, CompetitionApi)
+  .add(PositionApi, AccountApi, WithdrawalAddressApi, StatementApi, UserApi, RewardApi, CompetitionApi)
   .add(AdminApi, AccessCodesApi, ServiceApi)
   .middleware(Door)
   .annotateMerge(

@@ -10,6 +10,7 @@ import * as SqlHistory from "./SqlHistory.ts"
 import * as SqlReferralStore from "./SqlReferralStore.ts"
 import * as SqlRewardStore from "./SqlRewardStore.ts"
 import * as SqlSwitchStore from "./SqlSwitchStore.ts"
+import * as SqlWithdrawalAddressStore from "./SqlWithdrawalAddressStore.ts"
 
 /** The gateway's own data. One client, so that one transaction uses a code and admits a wallet. */
 export const layer = Layer.mergeAll(
@@ -18,7 +19,8 @@ export const layer = Layer.mergeAll(
   SqlCompetitionStore.layer,
   SqlReferralStore.layer,
   SqlRewardStore.layer,
-  SqlSwitchStore.layer
+  SqlSwitchStore.layer,
+  SqlWithdrawalAddressStore.layer
 ).pipe(Layer.provideMerge(SqlAccounts.layer))
 
 /** The read model. */

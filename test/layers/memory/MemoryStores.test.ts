@@ -7,6 +7,7 @@ import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import * as MemoryCompetitionStore from "../../../src/layers/memory/MemoryCompetitionStore.ts"
 import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
 import * as MemorySwitchStore from "../../../src/layers/memory/MemorySwitchStore.ts"
+import * as MemoryWithdrawalAddressStore from "../../../src/layers/memory/MemoryWithdrawalAddressStore.ts"
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as MemoryReferralStore from "../../../src/layers/memory/MemoryReferralStore.ts"
 import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
@@ -22,11 +23,13 @@ import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.
 import * as ReferralStoreContract from "../../contracts/ReferralStoreContract.ts"
 import * as RewardStoreContract from "../../contracts/RewardStoreContract.ts"
 import * as SwitchStoreContract from "../../contracts/SwitchStoreContract.ts"
+import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddressStoreContract.ts"
 
 AccountsContract.suite("memory", MemoryAccounts.layer)
 AccessCodesContract.suite("memory", MemoryAccessCodes.layer.pipe(Layer.provideMerge(MemoryAccounts.layer)))
 NonceStoreContract.suite("memory", MemoryNonceStore.layer())
 SwitchStoreContract.suite("memory", MemorySwitchStore.layer)
+WithdrawalAddressStoreContract.suite("memory", MemoryWithdrawalAddressStore.layer)
 RateLimitStoreContract.suite("memory", MemoryRateLimitStore.layer())
 BanStoreContract.suite("memory", MemoryBanStore.layer)
 CompetitionStoreContract.suite("memory", MemoryCompetitionStore.layer)

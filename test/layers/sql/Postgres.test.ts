@@ -13,6 +13,7 @@ import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
 import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
 import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
+import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
@@ -22,6 +23,7 @@ import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as ReferralStoreContract from "../../contracts/ReferralStoreContract.ts"
 import * as RewardStoreContract from "../../contracts/RewardStoreContract.ts"
 import * as SwitchStoreContract from "../../contracts/SwitchStoreContract.ts"
+import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddressStoreContract.ts"
 import { History } from "../../../src/services/History.ts"
 import { body, event } from "../../doubles/events.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
@@ -40,6 +42,7 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
     SqlAccessCodes.layer.pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(postgres))
   )
   SwitchStoreContract.suite("PostgreSQL", Layer.provide(SqlSwitchStore.layer, postgres))
+  WithdrawalAddressStoreContract.suite("PostgreSQL", Layer.provide(SqlWithdrawalAddressStore.layer, postgres))
   NonceStoreContract.suite("PostgreSQL", Layer.provide(SqlNonceStore.layer(), postgres))
 
   it.effect("orders texts by their bytes, in every table, whatever language the database speaks", () =>

@@ -13,6 +13,7 @@ import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
+import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
@@ -28,6 +29,7 @@ import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as ReferralStoreContract from "../../contracts/ReferralStoreContract.ts"
 import * as RewardStoreContract from "../../contracts/RewardStoreContract.ts"
 import * as SwitchStoreContract from "../../contracts/SwitchStoreContract.ts"
+import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddressStoreContract.ts"
 
 const memory = NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })
 
@@ -41,6 +43,7 @@ AccessCodesContract.suite(
   SqlAccessCodes.layer.pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(Layer.fresh(memory)))
 )
 SwitchStoreContract.suite("SQLite", Layer.provide(SqlSwitchStore.layer, memory))
+WithdrawalAddressStoreContract.suite("SQLite", Layer.provide(SqlWithdrawalAddressStore.layer, memory))
 NonceStoreContract.suite("SQLite", Layer.provide(SqlNonceStore.layer(), memory))
 NonceStoreContract.suite(
   "SQLite, by space",

@@ -1,0 +1,38 @@
+/** Destinations to which a user may close his withdrawals. Source: contract 3.7, contract amendment 1. */
+import { Schema } from "effect"
+import { Millis } from "./Time.ts"
+
+export const WithdrawalAddress = Schema.Struct({
+  destination: Schema.String.annotate({ description: "Address or party id, as the user's rail has it" }),
+  label: Schema.String,
+  created_time: Millis,
+  effective_time: Millis.annotate({ description: "From then on withdrawals may go there" })
+}).annotate({ identifier: "WithdrawalAddress" })
+export type WithdrawalAddress = typeof WithdrawalAddress.Type
+
+/** What a user allows. */
+export interface WithdrawalRules {
+  /** Whether withdrawals go to listed destinations only. */
+  readonly only_listed: boolean
+  /** When `only_listed` ends, Unix ms; `undefined`: it stays as it is. */
+  readonly loosens_time: number | undefined
+  readonly list: ReadonlyArray<WithdrawalAddress>
+}
+
+/** The rules of a user who never set any. */
+export const openRules: WithdrawalRules = { only_listed: false, loosens_time: undefined, list: [] }
+
+export const isRestricted = ({ loosens_time, only_listed }: WithdrawalRules, now: number): boolean =>
+  only_listed && (loosens_time === undefined || now < loosens_time)
+
+/** Whether a withdrawal may go to a destination; `effective_time` of a listed one that must wait. */
+export const verdictOf = (
+  rules: WithdrawalRules,
+  destination: string,
+  now: number
+): { readonly allowed: boolean; readonly effective_time?: number } => {
+  if (!isRestricted(rules, now)) return { allowed: true }
+  const listed = rules.list.find((address) => address.destination === destination)
+  if (listed === undefined) return { allowed: false }
+  return { allowed: listed.effective_time <= now, effective_time: listed.effective_time }
+}
