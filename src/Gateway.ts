@@ -12,6 +12,7 @@ import { VERSION } from "./http/api/Api.ts"
 import { Hot } from "./http/hot/Hot.ts"
 import * as Http from "./http/Http.ts"
 import * as Page from "./http/Page.ts"
+import * as AdminUsers from "./layers/AdminUsers.ts"
 import { BACKLOG } from "./layers/node/EarlyDoor.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, Limits as DoorBounds, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
@@ -21,8 +22,10 @@ import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
 import { AccessCodeIssuer } from "./services/AccessCodeIssuer.ts"
 import { Activation } from "./services/Activation.ts"
+import { Administrators } from "./services/Administrators.ts"
 import { Admission } from "./services/Admission.ts"
 import { ApiKeys } from "./services/ApiKeys.ts"
+import { AuditTrail } from "./services/AuditTrail.ts"
 import { Authenticator } from "./services/Authenticator.ts"
 import { BackendHealth } from "./services/BackendHealth.ts"
 import { BanList } from "./services/BanList.ts"
@@ -111,9 +114,17 @@ const policies = (settings: Settings) => {
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
-      explainSignatures,
-      admin: username === undefined || password === undefined ? undefined : { username, password }
+      explainSignatures
     }),
+    Layer.unwrap(
+      Effect.map(AdminUsers.read(settings), (users) =>
+        Administrators.layer({
+          admin: username === undefined || password === undefined ? undefined : { username, password },
+          users
+        })
+      )
+    ),
+    AuditTrail.layer,
     Activation.layer({ window: Duration.seconds(settings.activationWindowS), explainSignatures }),
     AccessCodeIssuer.layer,
     Klines.layer,

@@ -97,8 +97,10 @@ const ofCommandLine = new Set([
   "src/Teardown.ts",
   "src/backend/Program.ts",
   "src/backend/Settings.ts",
+  "src/layers/AdminUsers.ts",
   "src/layers/Backends.ts",
   "src/layers/Settings.ts",
+  "src/layers/node/NodePasswordHashes.ts",
   "src/layers/node/NodeSignatures.ts",
   "src/services/Signatures.ts"
 ])

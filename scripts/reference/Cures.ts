@@ -134,6 +134,10 @@ export const cures: Readonly<Record<Reason, Cure>> = {
     "The key lacks the scope that `required` names.",
     "Give it the scope with `PATCH /user/api-keys/{api_key_id}`."
   ),
+  InsufficientRole: because(
+    "The administrator's `role` is below the one that `required` names.",
+    "Ask an administrator who holds it; roles are in ADMIN_USERS_FILE."
+  ),
   IpNotAllowed: because(
     "The key may be used from other addresses only.",
     "Send from one of its `ip_allowlist`; behind proxies the operator sets `TRUSTED_PROXIES`."

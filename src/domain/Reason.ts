@@ -54,6 +54,7 @@ const catalogue = {
   ExpiredApiKey: ["UNAUTHORIZED", "the API key has expired"],
   BadCredentials: ["UNAUTHORIZED", "wrong username or password"],
   InsufficientScope: ["FORBIDDEN", "the API key does not hold the required scope"],
+  InsufficientRole: ["FORBIDDEN", "the administrator does not hold the required role"],
   IpNotAllowed: ["FORBIDDEN", "the API key may not be used from this address"],
   NotWhitelisted: ["FORBIDDEN", "this wallet is not admitted yet"],
   SubAccountFrozen: ["FORBIDDEN", "the sub-account is frozen: orders may be canceled, not placed or amended"],

@@ -14,6 +14,7 @@ import * as AccessCodesHandlers from "./handlers/AccessCodesHandlers.ts"
 import * as AccessHandlers from "./handlers/AccessHandlers.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
 import * as AdminHandlers from "./handlers/AdminHandlers.ts"
+import * as AuditHandlers from "./handlers/AuditHandlers.ts"
 import * as AuthorizeHandlers from "./handlers/AuthorizeHandlers.ts"
 import * as CompetitionHandlers from "./handlers/CompetitionHandlers.ts"
 import * as ExecutionHandlers from "./handlers/ExecutionHandlers.ts"
@@ -178,6 +179,7 @@ const handlers = Layer.mergeAll(
   CompetitionHandlers.layer,
   AdminHandlers.layer,
   AccessCodesHandlers.layer,
+  AuditHandlers.layer,
   ServiceHandlers.layer
 )
 

@@ -92,8 +92,17 @@ export const table = {
     "Ed25519 seed, 64 hex digits; default: made once, kept in DATA_DIR"
   ),
   jwtVerifyKeys: optional("JWT_VERIFY_KEYS", Config.String, "older public keys, hex, comma-separated: still accepted"),
-  adminUsername: optional("ADMIN_USERNAME", Config.String, "admin of the Basic endpoints; unset: they are closed"),
+  adminUsername: optional(
+    "ADMIN_USERNAME",
+    Config.String,
+    "administrator with the role admin; unset here and in ADMIN_USERS_FILE: the Basic endpoints are closed"
+  ),
   adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
+  adminUsersFile: optional(
+    "ADMIN_USERS_FILE",
+    Config.String,
+    "file of more administrators with roles: lines of JSON, as `gateway admin hash` prints them"
+  ),
   loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
   apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
   withdrawalAddressDelayMs: withDefault(

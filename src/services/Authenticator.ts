@@ -2,7 +2,7 @@
  * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of contract 3.2,
  * 4.4 and 4.8.
  */
-import { Clock, Context, Duration, Effect, identity, Layer, Redacted, Schema } from "effect"
+import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
@@ -11,7 +11,6 @@ import { networkOf } from "../domain/Ip.ts"
 import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../domain/Identity.ts"
 import type { Details } from "../domain/Reason.ts"
 import { Reason } from "../domain/Reason.ts"
-import { sameSecret } from "../domain/Secrets.ts"
 import type { Caller } from "../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
@@ -73,8 +72,6 @@ export interface AuthenticatorOptions {
   readonly apiKeyWindow?: Duration.Input
   /** Tell callers whose signature is refused what was verified. Default `false`: in production they are not told. */
   readonly explainSignatures?: boolean
-  /** Who may call the admin endpoints; `undefined`: nobody. */
-  readonly admin: { readonly username: string; readonly password: Redacted.Redacted<string> } | undefined
 }
 
 const utf8 = new TextEncoder()
@@ -134,7 +131,7 @@ export class Authenticator extends Context.Service<
     >
     /** Ends the caller's token. */
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
-    /** Whoever holds the token. Failures count against the client's address, as those of `signed` and `basic` do. */
+    /** Whoever holds the token. Failures count against the client's address, as those of `signed` do. */
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
     /** The same at once, for a token that was verified before and stands; `undefined`: ask {@link bearer}. */
     readonly bearerNow?: (token: string) => Caller | undefined
@@ -152,8 +149,6 @@ export class Authenticator extends Context.Service<
       readonly nonce: string
       readonly client_ip: string
     }) => Effect.Effect<Caller, AuthError>
-    /** Admins. */
-    readonly basic: (username: string, password: string, client_ip: string) => Effect.Effect<void, AuthError>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -414,16 +409,6 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return key.caller
   })
 
-  const checkAdmin = (username: string, password: string) =>
-    Effect.suspend(() => {
-      const { admin } = options
-      if (admin === undefined) return Effect.fail(refuse("BadCredentials"))
-      // both are compared, whatever the first says
-      const name = sameSecret(username, admin.username)
-      const word = sameSecret(password, Redacted.value(admin.password))
-      return name && word ? Effect.void : Effect.fail(refuse("BadCredentials"))
-    })
-
   return Authenticator.of({
     login: (body) => counted(login(body)),
     logout: (caller) =>
@@ -442,8 +427,6 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         ({ caller, claimNonce }) => ({ caller, claimNonce: counted(claimNonce) })
       ),
     signedSocket: (frame) => counted(signedSocket(frame)),
-    basic: (username, password, client_ip) =>
-      counted(guarded("basic-failures", client_ip)(checkAdmin(username, password))),
     jwks: tokens.jwks
   })
 })

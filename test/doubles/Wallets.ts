@@ -8,8 +8,10 @@ import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
 import * as MemoryBanStore from "../../src/layers/memory/MemoryBanStore.ts"
 import * as MemoryNonceStore from "../../src/layers/memory/MemoryNonceStore.ts"
 import * as MemoryRateLimitStore from "../../src/layers/memory/MemoryRateLimitStore.ts"
+import * as NodePasswordHashes from "../../src/layers/node/NodePasswordHashes.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
 import { ApiKeys, type ApiKeysOptions } from "../../src/services/ApiKeys.ts"
+import { Administrators } from "../../src/services/Administrators.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
 import { BanList } from "../../src/services/BanList.ts"
 import { Grants } from "../../src/services/Grants.ts"
@@ -124,7 +126,13 @@ export interface Options {
 }
 
 export const layer = (options: Options = {}) =>
-  Authenticator.layer({ admin: { username: "admin", password: Redacted.make("correct horse battery") } }).pipe(
+  Layer.mergeAll(
+    Authenticator.layer({}),
+    Administrators.layer({
+      admin: { username: "admin", password: Redacted.make("correct horse battery") },
+      users: []
+    })
+  ).pipe(
     Layer.provideMerge(Tokens.layer({ environment: "testnet" })),
     Layer.provideMerge(ApiKeys.layer(options.apiKeys)),
     Layer.provideMerge(BanList.layer),
@@ -137,6 +145,7 @@ export const layer = (options: Options = {}) =>
         signingKeys(1),
         Ids.layer,
         NodeSignatures.layer(),
+        NodePasswordHashes.layer,
         MemoryNonceStore.layer(),
         MemoryAccounts.layer,
         MemoryBanStore.layer,

@@ -18,8 +18,11 @@ import { AccessCodeIssuer } from "../../src/services/AccessCodeIssuer.ts"
 import { AccessCodes } from "../../src/services/AccessCodes.ts"
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Activation } from "../../src/services/Activation.ts"
+import { Administrators } from "../../src/services/Administrators.ts"
 import { type AccessMode, Admission } from "../../src/services/Admission.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
+import { AuditStore } from "../../src/services/AuditStore.ts"
+import { AuditTrail } from "../../src/services/AuditTrail.ts"
 import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
 import { BanList } from "../../src/services/BanList.ts"
@@ -118,6 +121,8 @@ export interface Doubles {
   readonly accessMode?: AccessMode
   readonly activation?: Partial<Activation["Service"]>
   readonly accounts?: Partial<Accounts["Service"]>
+  readonly administrators?: Partial<Administrators["Service"]>
+  readonly audit?: Partial<AuditStore["Service"]>
   readonly apiKeys?: Partial<ApiKeys["Service"]>
   readonly authenticator?: Partial<Authenticator["Service"]>
   readonly competitions?: Partial<CompetitionStore["Service"]>
@@ -328,14 +333,20 @@ export const ports = (doubles: Doubles) =>
           ? Effect.succeed(tokenCaller)
           : Effect.fail(new AuthRefused({ reason: token === "" ? "MissingToken" : "InvalidToken", details: {} })),
       signed: () => Effect.fail(new AuthRefused({ reason: "UnknownApiKey", details: {} })),
-      basic: (username) =>
-        username === "admin" ? Effect.void : Effect.fail(new AuthRefused({ reason: "BadCredentials", details: {} })),
       login: () => Effect.succeed({ token: "good", user_id: userId, expires_at_ms: now, root_address: root }),
       logout: () => Effect.void,
       jwks: { keys: [] },
       ...doubles.authenticator
     }),
     Grants.layer,
+    mock(Administrators)({
+      login: (username) =>
+        username === "admin" || username === "operator" || username === "reader"
+          ? Effect.succeed({ username, role: username })
+          : Effect.fail(new AuthRefused({ reason: "BadCredentials", details: {} })),
+      ...doubles.administrators
+    }),
+    mock(AuditStore)({ append: () => Effect.void, list: () => Effect.succeed([]), ...doubles.audit }),
     mock(BanList)({ of: () => undefined, put: () => Effect.void }),
     mock(CompetitionStore)({
       create: () => Effect.void,
@@ -516,6 +527,7 @@ export const policies = (doubles: Doubles) =>
     Rewards.layer,
     Competitions.layer,
     Bans.layer,
+    AuditTrail.layer,
     IndexPrices.layer({ embedded: doubles.embedded ?? true })
   ).pipe(
     Layer.provideMerge(Layer.mergeAll(SubAccounts.layer, Klines.layer)),

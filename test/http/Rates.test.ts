@@ -11,6 +11,7 @@ import * as MemoryAccessCodes from "../../src/layers/memory/MemoryAccessCodes.ts
 import { Accounts } from "../../src/services/Accounts.ts"
 import { Activation } from "../../src/services/Activation.ts"
 import { ApiKeys } from "../../src/services/ApiKeys.ts"
+import { Administrators } from "../../src/services/Administrators.ts"
 import { Authenticator } from "../../src/services/Authenticator.ts"
 import { type Limits, RateLimiter, type RateLimiterOptions } from "../../src/services/RateLimiter.ts"
 import * as Wallets from "../doubles/Wallets.ts"
@@ -73,6 +74,7 @@ const world = async (rate: RateLimiterOptions = { mode: "enforce" }): Promise<Wo
       return {
         accounts,
         activation: yield* Activation,
+        administrators: yield* Administrators,
         authenticator: yield* Authenticator,
         limiter: yield* RateLimiter
       }

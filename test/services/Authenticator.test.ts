@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Ref } from "effect"
+import { Effect, Layer, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
 import { fingerprintOfKey, rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
@@ -424,7 +424,7 @@ describe("a signed request", () => {
     Effect.gen(function* () {
       const down = Layer.succeed(NonceStore, NonceStore.of({ claim: () => Effect.fail(new NonceStoreUnavailable({})) }))
       const broken = yield* Authenticator.pipe(
-        Effect.provide(Layer.fresh(Authenticator.layer({ admin: undefined })).pipe(Layer.provide(down)))
+        Effect.provide(Layer.fresh(Authenticator.layer({})).pipe(Layer.provide(down)))
       )
       yield* withKey()
       const { claimNonce } = yield* broken.signed(request())
@@ -456,42 +456,6 @@ describe("a signed socket", () => {
       yield* withKey({ scopes: ["trade"] })
       const error = yield* Effect.flip(auth.signedSocket(frame()))
       assert.deepInclude(error, { reason: "InsufficientScope", details: { required: "read" } })
-    }))
-})
-
-describe("an admin", () => {
-  test("is known by name and password, and not by either alone", () =>
-    Effect.gen(function* () {
-      const auth = yield* Authenticator
-      const basic = (name: string, word: string) => outcome(auth.basic(name, word, IP))
-      assert.strictEqual(yield* basic("admin", "correct horse battery"), "ok")
-      assert.strictEqual(yield* basic("admin", "correct horse batterx"), "BadCredentials")
-      assert.strictEqual(yield* basic("Admin", "correct horse battery"), "BadCredentials")
-      assert.strictEqual(yield* basic("", ""), "BadCredentials")
-    }))
-
-  test(
-    "is locked out of an address after ten failures a minute; success is not counted",
-    () =>
-      Effect.gen(function* () {
-        const auth = yield* Authenticator
-        const basic = (word: string, ip = IP) => outcome(auth.basic("admin", word, ip))
-        for (let i = 0; i < 30; i++) assert.strictEqual(yield* basic("correct horse battery"), "ok")
-        for (let i = 0; i < 10; i++) assert.strictEqual(yield* basic("guess"), "BadCredentials")
-        assert.strictEqual(yield* basic("correct horse battery"), "limited basic-failures")
-        assert.strictEqual(yield* basic("correct horse battery", "192.0.2.2"), "ok")
-        yield* TestClock.adjust(59_999)
-        assert.strictEqual(yield* basic("correct horse battery"), "limited basic-failures")
-        yield* TestClock.adjust(1)
-        assert.strictEqual(yield* basic("correct horse battery"), "ok")
-      }),
-    { rate: { mode: "enforce" } }
-  )
-
-  test("is nobody where none is set", () =>
-    Effect.gen(function* () {
-      const auth = yield* Authenticator.pipe(Effect.provide(Layer.fresh(Authenticator.layer({ admin: undefined }))))
-      assert.strictEqual(yield* outcome(auth.basic("admin", "correct horse battery", IP)), "BadCredentials")
     }))
 })
 
@@ -647,11 +611,4 @@ describe.skipIf(data === undefined)("vectors", () => {
       }).pipe(atServerTime)
     )
   }
-})
-
-describe("secrets", () => {
-  it("are not shown by the options that hold them", () => {
-    const options = { admin: { username: "admin", password: Redacted.make("correct horse battery") } }
-    assert.notInclude(JSON.stringify(options), "horse")
-  })
 })

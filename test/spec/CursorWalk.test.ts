@@ -105,6 +105,7 @@ const short: ReadonlySet<string> = new Set(["/api/v1/market/instruments-info", "
 /** Cursored lists of stores other than the history: they are walked in StoreWalk.test.ts. */
 const kept = [
   "/api/v1/admin/access-codes",
+  "/api/v1/admin/audit",
   "/api/v1/user/rewards",
   "/api/v1/user/competitions",
   "/api/v1/user/competitions/{competition_id}/leaderboard"

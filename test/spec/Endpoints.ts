@@ -375,6 +375,7 @@ export const rows: Record<string, Row> = {
   },
   "GET /user/referral": read(),
 
+  "GET /admin/audit": { access: "basic", ok: () => ({ query: { action: "banWallet" } }) },
   "PUT /admin/index-price": {
     access: "basic",
     ok: () => ({ body: { symbol, price: "60000" } }),

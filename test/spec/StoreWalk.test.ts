@@ -7,16 +7,20 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { hashOfCode } from "../../src/domain/AccessCode.ts"
 import * as MemoryAccessCodes from "../../src/layers/memory/MemoryAccessCodes.ts"
 import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryAuditStore from "../../src/layers/memory/MemoryAuditStore.ts"
 import * as MemoryCompetitionStore from "../../src/layers/memory/MemoryCompetitionStore.ts"
 import * as MemoryRewardStore from "../../src/layers/memory/MemoryRewardStore.ts"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlAccessCodes from "../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../src/layers/sql/SqlAccounts.ts"
+import * as SqlAuditStore from "../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlCompetitionStore from "../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlRewardStore from "../../src/layers/sql/SqlRewardStore.ts"
 import { AccessCodes } from "../../src/services/AccessCodes.ts"
+import { AuditStore } from "../../src/services/AuditStore.ts"
 import { CompetitionStore } from "../../src/services/CompetitionStore.ts"
 import { RewardStore } from "../../src/services/RewardStore.ts"
+import { entry as auditEntry } from "../contracts/AuditStoreContract.ts"
 import { START, uuid } from "../doubles/events.ts"
 import { ADMIN, draft, type Gateway, gateway, tokenCaller, userId } from "../http/Fixture.ts"
 
@@ -26,7 +30,7 @@ const ARRIVING = 1_000
 const PER_MS = 7
 const time = (n: number): number => START + Math.floor(n / PER_MS)
 
-type Stores = AccessCodes | CompetitionStore | RewardStore
+type Stores = AccessCodes | AuditStore | CompetitionStore | RewardStore
 
 interface Walk {
   readonly path: string
@@ -71,6 +75,19 @@ const accessCodes: Walk = {
   id: "code_id",
   known: uuid,
   foreign: [{ filter: "&label=walk" }]
+}
+const trail: Walk = {
+  path: "/api/v1/admin/audit",
+  limit: 200,
+  authorization: ADMIN,
+  put: (numbers) =>
+    AuditStore.use((store) =>
+      Effect.forEach(numbers, (n) => store.append(auditEntry(n, { audit_id: uuid(n), time: time(n) })))
+    ),
+  rows: "list",
+  id: "audit_id",
+  known: uuid,
+  foreign: [{ filter: "&actor=alice" }, { filter: "&action=banWallet" }, { filter: "&start_time=0" }]
 }
 const rewards: Walk = {
   path: "/api/v1/user/rewards",
@@ -153,7 +170,7 @@ const ranks: Walk = {
 }
 
 const suite = <E>(name: string, layer: Layer.Layer<Stores, E>) =>
-  describe.each([accessCodes, rewards, competitions, ranks])(`a walk of $path on ${name}`, (walk) => {
+  describe.each([accessCodes, trail, rewards, competitions, ranks])(`a walk of $path on ${name}`, (walk) => {
     const runtime = ManagedRuntime.make(layer)
     let gate: Gateway
     let made = 0
@@ -165,6 +182,7 @@ const suite = <E>(name: string, layer: Layer.Layer<Stores, E>) =>
       const stores = await runtime.context()
       gate = gateway({
         accessCodes: Context.get(stores, AccessCodes),
+        audit: Context.get(stores, AuditStore),
         competitions: Context.get(stores, CompetitionStore),
         rewards: Context.get(stores, RewardStore),
         authenticator: {
@@ -222,13 +240,16 @@ const suite = <E>(name: string, layer: Layer.Layer<Stores, E>) =>
 
 suite(
   "memory",
-  Layer.mergeAll(MemoryAccessCodes.layer, MemoryCompetitionStore.layer, MemoryRewardStore.layer).pipe(
-    Layer.provide(MemoryAccounts.layer)
-  )
+  Layer.mergeAll(
+    MemoryAccessCodes.layer,
+    MemoryAuditStore.layer,
+    MemoryCompetitionStore.layer,
+    MemoryRewardStore.layer
+  ).pipe(Layer.provide(MemoryAccounts.layer))
 )
 suite(
   "SQLite",
-  Layer.mergeAll(SqlAccessCodes.layer, SqlCompetitionStore.layer, SqlRewardStore.layer).pipe(
+  Layer.mergeAll(SqlAccessCodes.layer, SqlAuditStore.layer, SqlCompetitionStore.layer, SqlRewardStore.layer).pipe(
     Layer.provide(SqlAccounts.layer),
     Layer.provide(Layer.fresh(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))
   )

@@ -1,6 +1,7 @@
 /** `admin`: access codes and competitions, for the administrator. */
-import { Effect, FileSystem, Option, Schema } from "effect"
+import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { parseAdminUser, printPasswordHash, roles } from "../../domain/Administrator.ts"
 import type { AccessCode } from "../../domain/AccessCode.ts"
 import type { Competition } from "../../domain/Competition.ts"
 import { ChangeCompetitionBody, CreateCompetitionBody } from "../../http/api/AdminApi.ts"
@@ -153,7 +154,65 @@ const competitions = Command.make("competitions").pipe(
   ])
 )
 
+const optionalFlag = (name: string, about: string) => Flag.String(name).pipe(Flag.withDescription(about), Flag.optional)
+
+const audit = Command.make(
+  "audit",
+  { actor: optionalFlag("actor", "Username, exactly"), action: optionalFlag("action", "operationId, exactly") },
+  ({ action, actor }) =>
+    Effect.gen(function* () {
+      const client = yield* Gateway.admin
+      const query = {
+        ...(Option.isSome(actor) && { actor: actor.value }),
+        ...(Option.isSome(action) && { action: action.value })
+      }
+      const { list } = yield* client.audit.list({ query })
+      yield* show(list, (entries, paint) =>
+        table(
+          entries,
+          [
+            { title: "TIME", of: (entry) => time(entry.time) },
+            { title: "ACTOR", of: (entry) => entry.actor },
+            { title: "ACTION", of: (entry) => entry.action },
+            { title: "PHASE", of: (entry) => entry.phase },
+            { title: "TARGET", of: ({ target }) => target },
+            { title: "REQUEST", of: (entry) => entry.request_id }
+          ],
+          paint,
+          "no entries"
+        )
+      )
+    })
+).pipe(Command.withDescription("List what administrators did, the latest first"))
+
+/** As ADMIN_PASSWORD asks for. */
+const PASSWORD_CHARS_MIN = 12
+
+const hash = Command.make(
+  "hash",
+  {
+    username: Flag.String("username").pipe(Flag.withDescription("1 to 64 characters of A-Z, a-z, 0-9, ., _, @ and -")),
+    role: Flag.Literals("role", roles).pipe(Flag.withDescription("What the administrator may do"))
+  },
+  ({ role, username }) =>
+    Effect.gen(function* () {
+      const password = yield* Config.option(Config.Redacted("NEW_ADMIN_PASSWORD"))
+      if (Option.isNone(password) || Redacted.value(password.value).length < PASSWORD_CHARS_MIN) {
+        return yield* new Refused({
+          code: "USAGE",
+          message: `NEW_ADMIN_PASSWORD must hold a password of at least ${PASSWORD_CHARS_MIN} characters`,
+          hint: "read -rs NEW_ADMIN_PASSWORD && export NEW_ADMIN_PASSWORD"
+        })
+      }
+      const { make } = yield* Effect.promise(() => import("../../layers/node/NodePasswordHashes.ts"))
+      const password_hash = printPasswordHash(yield* make(Redacted.value(password.value)))
+      const user = parseAdminUser(JSON.stringify({ username, role, password_hash }))
+      if (typeof user === "string") return yield* new Refused({ code: "USAGE", message: user })
+      yield* show(user, (line) => JSON.stringify(line))
+    })
+).pipe(Command.withDescription("Print a line for ADMIN_USERS_FILE; the password is read from NEW_ADMIN_PASSWORD"))
+
 export const admin = Command.make("admin").pipe(
   Command.withDescription("For the administrator, whose name and password stand in the environment"),
-  Command.withSubcommands([codes, competitions])
+  Command.withSubcommands([codes, competitions, audit, hash])
 )

@@ -3,7 +3,7 @@ import { Effect, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
 import type { Setting } from "../../domain/Setting.ts"
-import { settings, SettingUnusable, table } from "../../layers/Settings.ts"
+import { settings, table } from "../../layers/Settings.ts"
 import { AllTold } from "../Refused.ts"
 import { show, table as rows } from "../Show.ts"
 
@@ -94,8 +94,8 @@ const findings = Effect.gen(function* () {
         const all = yield* settings
         const { endpointsOf } = yield* Effect.promise(() => import("../../layers/Backends.ts"))
         if (all.backend === "grpc") yield* endpointsOf(all)
-        if ((all.adminUsername === undefined) !== (all.adminPassword === undefined))
-          return yield* new SettingUnusable({ message: "ADMIN_USERNAME and ADMIN_PASSWORD belong together" })
+        const { read: readAdminUsers } = yield* Effect.promise(() => import("../../layers/AdminUsers.ts"))
+        yield* readAdminUsers(all)
       })
     )
   }

@@ -8,6 +8,7 @@ import { AccessApi } from "./AccessApi.ts"
 import { AccessCodesApi } from "./AccessCodesApi.ts"
 import { AccountApi } from "./AccountApi.ts"
 import { AdminApi } from "./AdminApi.ts"
+import { AuditApi } from "./AuditApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
 import { CompetitionApi } from "./CompetitionApi.ts"
 import { finish } from "./Document.ts"
@@ -29,7 +30,7 @@ export const VERSION = "0.1.1"
 export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
   .add(PositionApi, AccountApi, WithdrawalAddressApi, StatementApi, UserApi, RewardApi, CompetitionApi)
-  .add(AdminApi, AccessCodesApi, ServiceApi)
+  .add(AdminApi, AccessCodesApi, AuditApi, ServiceApi)
   .middleware(Door)
   .annotateMerge(
     OpenApi.annotations({

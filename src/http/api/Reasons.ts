@@ -126,6 +126,7 @@ export const ownReasons: Record<string, ReadonlyArray<Reason>> = {
   ],
   "PUT /admin/bans/{root_address}": ["WalletNotFound"],
   "DELETE /admin/bans/{root_address}": ["WalletNotFound"],
+  "GET /admin/audit": ["InvalidCursor"],
   "PUT /admin/index-price": ["SymbolNotFound", "ModuleDisabled", "OutOfRange"]
 }
 
@@ -171,7 +172,7 @@ const standing = (asked: Asked): ReadonlyArray<Reason> => {
           "WrongMediaType"
         ] as const)
       : []),
-    ...(access === "basic" ? (["BadCredentials"] as const) : []),
+    ...(access === "basic" ? (["BadCredentials", "InsufficientRole"] as const) : []),
     ...(access === "bearer" || access === "scope" ? (["AmbiguousAuth", ...credentials, "IpNotAllowed"] as const) : []),
     ...(access === "bearer" ? (["BearerOnly"] as const) : []),
     ...(access === "scope" ? (["InsufficientScope"] as const) : []),

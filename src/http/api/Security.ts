@@ -13,6 +13,7 @@ import {
   TooManyRequests,
   Unauthorized
 } from "../../domain/ApiError.ts"
+import type { Administrator } from "../../domain/Administrator.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import type { Bucket } from "../../domain/RateHeaders.ts"
 import { CALLER_KEY, type Caller } from "../../domain/User.ts"
@@ -77,11 +78,16 @@ export class BearerOnly extends HttpApiMiddleware.Service<BearerOnly, { provides
   { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
 ) {}
 
-/** Column A: the administrator, by HTTP Basic. */
-export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess>()("gateway/http/AdminAccess", {
-  error: [Unauthorized, TooManyRequests, ServiceUnavailable],
-  requiredForClient: true
-}) {}
+/** The administrator behind the request; provided by {@link AdminAccess}. */
+export class CurrentAdministrator extends Context.Service<CurrentAdministrator, Administrator>()(
+  "gateway/http/CurrentAdministrator"
+) {}
+
+/** Column A: an administrator, by HTTP Basic, whose role the endpoint admits (`AdminRoles`). */
+export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess, { provides: CurrentAdministrator }>()(
+  "gateway/http/AdminAccess",
+  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+) {}
 
 /**
  * The outermost check of every endpoint: takes the body in, within its limits, and turns each failure, declared or not,

@@ -1,37 +1,80 @@
 /** Handlers of /admin. Source: contract 3.8. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { userIdOf } from "../../domain/Address.ts"
+import { BanList } from "../../services/BanList.ts"
 import { Bans } from "../../services/Bans.ts"
 import { Competitions } from "../../services/Competitions.ts"
 import { IndexPrices } from "../../services/IndexPrices.ts"
+import { MarketView } from "../../services/MarketView.ts"
 import { Api } from "../api/Api.ts"
 import { named } from "../Refusals.ts"
+import { auditing } from "./Audited.ts"
 import { fullRootOf } from "./Wallet.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "admin",
   Effect.fnUntraced(function* (handlers) {
+    const audited = yield* auditing
+    const banList = yield* BanList
     const bans = yield* Bans
     const competitions = yield* Competitions
     const indexPrices = yield* IndexPrices
+    const markets = yield* MarketView
+
+    /** Whether a wallet is banned, and why, as the trail shows it. */
+    const banOf = (root_address: string) =>
+      Effect.sync(() => {
+        const { banned = false, reason = "" } = banList.of(userIdOf(root_address)) ?? {}
+        return banned ? { banned, reason } : { banned }
+      })
+
     return handlers.handleAll({
       indexPrice: ({ payload: { symbol, price } }) =>
-        named(indexPrices.set(symbol, price ?? undefined)).pipe(
-          Effect.map((held) => ({ symbol, price: held ?? null }))
+        named(
+          audited("setIndexPrice", symbol, { price })({
+            before: Effect.sync(() => ({ index_price: markets.ticker(symbol)?.index_price ?? null })),
+            effect: indexPrices.set(symbol, price ?? undefined),
+            after: (held) => ({ price: held ?? null })
+          }).pipe(Effect.map((held) => ({ symbol, price: held ?? null })))
         ),
-      createCompetition: ({ payload }) => named(competitions.create({ description_md: "", ...payload })),
-      changeCompetition: ({ params, payload }) => named(competitions.change(params.competition_id, payload)),
-      ban: ({ params, payload }) =>
+      createCompetition: ({ payload }) =>
+        named(
+          audited("createCompetition", payload.slug, { ...payload })({
+            effect: competitions.create({ description_md: "", ...payload }),
+            after: (competition) => ({ ...competition })
+          })
+        ),
+      changeCompetition: ({ params: { competition_id }, payload }) =>
+        named(
+          audited("changeCompetition", competition_id, { ...payload })({
+            before: Effect.map(competitions.get(competition_id), (competition) => ({ ...competition })),
+            effect: competitions.change(competition_id, payload),
+            after: (competition) => ({ ...competition })
+          })
+        ),
+      ban: ({ params, payload: { reason = "" } }) =>
         named(
           Effect.flatMap(fullRootOf(params.root_address), (root_address) =>
-            Effect.as(bans.ban(root_address, payload.reason ?? ""), { root_address, banned: true })
+            audited("banWallet", root_address, { reason })({
+              before: banOf(root_address),
+              effect: Effect.as(bans.ban(root_address, reason), { root_address, banned: true }),
+              after: () => ({ banned: true, reason })
+            })
           )
         ),
       unban: ({ params }) =>
         named(
           Effect.flatMap(fullRootOf(params.root_address), (root_address) =>
-            Effect.as(bans.lift(root_address), { root_address, banned: false })
+            audited(
+              "unbanWallet",
+              root_address
+            )({
+              before: banOf(root_address),
+              effect: Effect.as(bans.lift(root_address), { root_address, banned: false }),
+              after: () => ({ banned: false })
+            })
           )
         )
     })

@@ -8,6 +8,7 @@ import { CurrentCaller } from "../api/Security.ts"
 import { limited, named } from "../Refusals.ts"
 import { CurrentRequest } from "../RequestState.ts"
 import { internal, ofReason } from "../WireError.ts"
+import { auditing } from "./Audited.ts"
 import { rootOf } from "./Wallet.ts"
 
 export const layer = HttpApiBuilder.group(
@@ -15,15 +16,24 @@ export const layer = HttpApiBuilder.group(
   "authorize",
   Effect.fnUntraced(function* (handlers) {
     const admission = yield* Admission
+    const audited = yield* auditing
     const authenticator = yield* Authenticator
 
-    const whitelisting = (text: string, write: (root: string) => ReturnType<typeof admission.setWhitelisted>) =>
-      Effect.flatMap(rootOf(text), (root_address) =>
-        Effect.andThen(
-          write(root_address),
-          Effect.map(admission.isWhitelisted(root_address), (whitelisted) => ({ root_address, whitelisted }))
-        )
-      )
+    const whitelistedOf = (root_address: string) =>
+      Effect.map(admission.isWhitelisted(root_address), (whitelisted) => ({ root_address, whitelisted }))
+    const whitelist = (action: string, text: string, whitelisted: boolean) =>
+      Effect.flatMap(rootOf(text), (root_address) => {
+        const before = Effect.map(admission.isWhitelisted(root_address), (was) => ({ whitelisted: was }))
+        const effect = Effect.andThen(admission.setWhitelisted(root_address, whitelisted), whitelistedOf(root_address))
+        return audited(
+          action,
+          root_address
+        )({
+          before,
+          effect,
+          after: (now) => ({ whitelisted: now.whitelisted })
+        })
+      })
 
     return handlers.handleAll({
       // authorize knows 200, 400, 429 and 500 only: a failed check is 400, a lost store or backend 500
@@ -52,11 +62,9 @@ export const layer = HttpApiBuilder.group(
           Effect.as({ revoked: true as const }),
           named
         ),
-      whitelist: ({ params }) =>
-        named(whitelisting(params.root_address, (root) => admission.setWhitelisted(root, true))),
-      whitelisting: ({ params }) => named(whitelisting(params.root_address, () => Effect.void)),
-      unwhitelist: ({ params }) =>
-        named(whitelisting(params.root_address, (root) => admission.setWhitelisted(root, false)))
+      whitelist: ({ params }) => named(whitelist("whitelistWallet", params.root_address, true)),
+      whitelisting: ({ params }) => named(Effect.flatMap(rootOf(params.root_address), whitelistedOf)),
+      unwhitelist: ({ params }) => named(whitelist("unwhitelistWallet", params.root_address, false))
     })
   })
 )

@@ -7,9 +7,11 @@ import { bytesToHex } from "@noble/hashes/utils.js"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, type HttpApiEndpoint, HttpApiSecurity } from "effect/http-api"
+import { type Administrator, holds } from "../../domain/Administrator.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { tightest } from "../../domain/RateHeaders.ts"
 import type { Caller } from "../../domain/User.ts"
+import { Administrators } from "../../services/Administrators.ts"
 import { Admission } from "../../services/Admission.ts"
 import { type AuthError, Authenticator, refusalOfGrant, type SignedRequest } from "../../services/Authenticator.ts"
 import {
@@ -21,6 +23,7 @@ import {
   type Slot,
   slotsOf
 } from "../../services/RateLimiter.ts"
+import { roleFor } from "../api/AdminRoles.ts"
 import {
   AccessModule,
   AdminAccess,
@@ -28,6 +31,7 @@ import {
   BearerOrApiKey,
   CommandsOnly,
   Counts,
+  CurrentAdministrator,
   CurrentCaller,
   EndsItself,
   PublicAccess,
@@ -116,6 +120,7 @@ export const counted = (rate: Rate | undefined, state: RequestState): WireError 
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
     const authenticator = yield* Authenticator
+    const administrators = yield* Administrators
     const admission = yield* Admission
     const limiter = yield* RateLimiter
     const { bearerNow } = authenticator
@@ -285,8 +290,13 @@ export const layer = Layer.effectContext(
       ),
       Context.add(
         AdminAccess,
-        AdminAccess.of((served) =>
-          Effect.withFiber((fiber) => {
+        AdminAccess.of((served, { endpoint }) => {
+          const required = roleFor(endpoint)
+          const within = (administrator: Administrator, state: RequestState) =>
+            holds(administrator.role, required)
+              ? (soundQuery(state) ?? (Effect.provideService(served, CurrentAdministrator, administrator) as Served))
+              : fail(ofReason("InsufficientRole", { required, role: administrator.role }))
+          return Effect.withFiber((fiber) => {
             const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
             const state = Context.getUnsafe(fiber.context, CurrentRequest)
             state.challenge = 'Basic realm="gateway"'
@@ -294,13 +304,13 @@ export const layer = Layer.effectContext(
               showing(
                 "basic-failures",
                 state
-              )(withRefusals(state, authenticator.basic(username, Redacted.value(password), state.clientIp)))
+              )(withRefusals(state, administrators.login(username, Redacted.value(password), state.clientIp)))
             ).pipe(
               Effect.provideService(HttpServerRequest.HttpServerRequest, request),
-              Effect.andThen(soundQuery(state) ?? (served as Served))
+              Effect.flatMap((administrator) => within(administrator, state))
             ) as Served
           })
-        )
+        })
       )
     )
   })

@@ -4,6 +4,7 @@ import { UserEventsKept } from "../../services/History.ts"
 import type { Settings } from "../Settings.ts"
 import * as SqlAccessCodes from "./SqlAccessCodes.ts"
 import * as SqlAccounts from "./SqlAccounts.ts"
+import * as SqlAuditStore from "./SqlAuditStore.ts"
 import * as SqlBanStore from "./SqlBanStore.ts"
 import * as SqlCompetitionStore from "./SqlCompetitionStore.ts"
 import * as SqlHistory from "./SqlHistory.ts"
@@ -15,6 +16,7 @@ import * as SqlWithdrawalAddressStore from "./SqlWithdrawalAddressStore.ts"
 /** The gateway's own data. One client, so that one transaction uses a code and admits a wallet. */
 export const layer = Layer.mergeAll(
   SqlAccessCodes.layer,
+  SqlAuditStore.layer,
   SqlBanStore.layer,
   SqlCompetitionStore.layer,
   SqlReferralStore.layer,

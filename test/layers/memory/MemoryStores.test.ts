@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as MemoryAccessCodes from "../../../src/layers/memory/MemoryAccessCodes.ts"
 import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryAuditStore from "../../../src/layers/memory/MemoryAuditStore.ts"
 import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import * as MemoryCompetitionStore from "../../../src/layers/memory/MemoryCompetitionStore.ts"
 import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
@@ -16,6 +17,7 @@ import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
+import * as AuditStoreContract from "../../contracts/AuditStoreContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
 import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
@@ -32,6 +34,7 @@ SwitchStoreContract.suite("memory", MemorySwitchStore.layer)
 WithdrawalAddressStoreContract.suite("memory", MemoryWithdrawalAddressStore.layer)
 RateLimitStoreContract.suite("memory", MemoryRateLimitStore.layer())
 BanStoreContract.suite("memory", MemoryBanStore.layer)
+AuditStoreContract.suite("memory", MemoryAuditStore.layer)
 CompetitionStoreContract.suite("memory", MemoryCompetitionStore.layer)
 ReferralStoreContract.suite("memory", MemoryReferralStore.layer)
 RewardStoreContract.suite("memory", MemoryRewardStore.layer)

@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import * as SqlAccessCodes from "../../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
+import * as SqlAuditStore from "../../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
@@ -16,6 +17,7 @@ import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
+import * as AuditStoreContract from "../../contracts/AuditStoreContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
 import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as HistoryContract from "../../contracts/HistoryContract.ts"
@@ -33,6 +35,7 @@ const { client, fresh: postgres } = Postgres.throwaway()
 describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
   HistoryContract.suite("PostgreSQL", Layer.provide(SqlHistory.layer, postgres))
   AccountsContract.suite("PostgreSQL", Layer.provide(SqlAccounts.layer, postgres))
+  AuditStoreContract.suite("PostgreSQL", Layer.provide(SqlAuditStore.layer, postgres))
   BanStoreContract.suite("PostgreSQL", Layer.provide(SqlBanStore.layer, postgres))
   CompetitionStoreContract.suite("PostgreSQL", Layer.provide(SqlCompetitionStore.layer, postgres))
   ReferralStoreContract.suite("PostgreSQL", Layer.provide(SqlReferralStore.layer, postgres))

@@ -10,6 +10,7 @@ import { join } from "node:path"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqlAccessCodes from "../../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
+import * as SqlAuditStore from "../../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
@@ -23,6 +24,7 @@ import { NonceStore } from "../../../src/services/NonceStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
+import * as AuditStoreContract from "../../contracts/AuditStoreContract.ts"
 import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
 import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
@@ -34,6 +36,7 @@ import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddre
 const memory = NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })
 
 AccountsContract.suite("SQLite", Layer.provide(SqlAccounts.layer, memory))
+AuditStoreContract.suite("SQLite", Layer.provide(SqlAuditStore.layer, memory))
 BanStoreContract.suite("SQLite", Layer.provide(SqlBanStore.layer, memory))
 CompetitionStoreContract.suite("SQLite", Layer.provide(SqlCompetitionStore.layer, memory))
 ReferralStoreContract.suite("SQLite", Layer.provide(SqlReferralStore.layer, memory))

@@ -1,0 +1,15 @@
+/** Handlers of /admin/audit. Source: contract 3.8. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { AuditTrail } from "../../services/AuditTrail.ts"
+import { Api } from "../api/Api.ts"
+import { named } from "../Refusals.ts"
+
+export const layer = HttpApiBuilder.group(
+  Api,
+  "audit",
+  Effect.fnUntraced(function* (handlers) {
+    const trail = yield* AuditTrail
+    return handlers.handleAll({ list: ({ query }) => named(trail.list(query)) })
+  })
+)
