@@ -7,6 +7,7 @@ import { Context, Effect } from "effect"
 import type { AccountsUnavailable } from "../services/Accounts.ts"
 import type { ApiKeyRefused } from "../services/ApiKeys.ts"
 import type { AuthError } from "../services/Authenticator.ts"
+import { READ_UNAVAILABLE } from "../services/Gate.ts"
 import type { HistoryUnavailable } from "../services/History.ts"
 import type { Rate } from "../services/RateLimiter.ts"
 import type { RefereeUnavailable } from "../services/Referee.ts"
@@ -31,6 +32,8 @@ const tooMany = ofReason("RateLimitExceeded")
 const databaseLost = ofReason("DatabaseUnavailable")
 const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
 const backendLost = ofReason("BackendUnavailable")
+/** Only reads go to the referee. */
+const refereeLost = ofReason("BackendUnavailable", {}, { message: READ_UNAVAILABLE })
 
 /** A bucket is full; its headers tell when to come back. */
 export const limited = (state: RequestState, rate: Rate): WireError => {
@@ -56,8 +59,9 @@ export const refusalOf = (failure: Failure, state: RequestState): WireError => {
     case "AuthLimited":
       return limited(state, failure.decision)
     case "SequencerUnavailable":
-    case "RefereeUnavailable":
       return backendLost
+    case "RefereeUnavailable":
+      return refereeLost
     case "OutcomeUnknown":
       return unknownOutcome
     case "Outpaced":

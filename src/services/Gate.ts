@@ -7,6 +7,9 @@ import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { Refused } from "./Refused.ts"
 
+/** What a read says where the backend does not answer. */
+export const READ_UNAVAILABLE = "the trading backend does not answer"
+
 /** Market reads answer the last state for so long. */
 export const MARKET_DATA_AGE_MAX_MS = 60_000
 
@@ -14,8 +17,9 @@ const refusalOf = (link: LinkState): Refused =>
   link.connected
     ? new Refused("BackendLagging", { lag_events: link.lag_events, lag_ms: link.lag_ms })
     : new Refused("BackendUnavailable")
-
-const check = (link: LinkState): Effect.Effect<void, Refused> => (link.ill ? Effect.fail(refusalOf(link)) : Effect.void)
+/** The same of a read, which sequences nothing anyway. */
+const readRefusalOf = (link: LinkState): Refused =>
+  link.connected ? refusalOf(link) : new Refused("BackendUnavailable", {}, READ_UNAVAILABLE)
 
 export class Gate extends Context.Service<
   Gate,
@@ -32,12 +36,18 @@ export class Gate extends Context.Service<
     Gate,
     Effect.map(BackendHealth, (health) =>
       Gate.of({
-        sequencer: Effect.suspend(() => check(health.sequencer())),
-        referee: Effect.suspend(() => check(health.referee())),
+        sequencer: Effect.suspend(() => {
+          const link = health.sequencer()
+          return link.ill ? Effect.fail(refusalOf(link)) : Effect.void
+        }),
+        referee: Effect.suspend(() => {
+          const link = health.referee()
+          return link.ill ? Effect.fail(readRefusalOf(link)) : Effect.void
+        }),
         marketData: Effect.suspend(() => {
           const link = health.sequencer()
           if (!link.ill) return Effect.undefined
-          return link.age_ms <= MARKET_DATA_AGE_MAX_MS ? Effect.succeed(link.age_ms) : Effect.fail(refusalOf(link))
+          return link.age_ms <= MARKET_DATA_AGE_MAX_MS ? Effect.succeed(link.age_ms) : Effect.fail(readRefusalOf(link))
         })
       })
     )

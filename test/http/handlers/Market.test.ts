@@ -1,0 +1,31 @@
+/** What a read is told while the backend is away. */
+import { Effect } from "effect"
+import { assert, it } from "vitest"
+import { RefereeUnavailable } from "../../../src/services/Referee.ts"
+import { gateway, well } from "../Fixture.ts"
+
+it("a read says that the backend does not answer, and nothing about sequencing; a command says both", async () => {
+  const away = { ...well, connected: false, ill: true, ill_for_ms: 90_000, age_ms: 90_000 }
+  const { dispose, fetch } = gateway({
+    health: { sequencer: () => away, referee: () => well },
+    referee: { pool: () => Effect.fail(new RefereeUnavailable({})) }
+  })
+  const asked = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(method, path, body === undefined ? {} : { body })
+    const { details, message } = (await response.json()) as { message: string; details: { reason: string } }
+    return [response.status, details.reason, message]
+  }
+  const read = [503, "BackendUnavailable", "the trading backend does not answer"]
+  assert.deepStrictEqual(await asked("GET", "/api/v1/market/tickers?symbol=BTC-USDC"), read)
+  assert.deepStrictEqual(await asked("GET", "/api/v1/market/insurance-pool?symbol=BTC-USDC"), read)
+  const transfer = {
+    transfer_id: "018f3f1e-5d5b-7a00-8000-000000000001",
+    from_sub_account_address: "1",
+    to_sub_account_address: "2",
+    asset: "USDC",
+    amount: "1"
+  }
+  const [, , told] = await asked("POST", "/api/v1/account/transfer", transfer)
+  assert.strictEqual(told, "the trading backend does not answer; nothing was sequenced")
+  await dispose()
+})
