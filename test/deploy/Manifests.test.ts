@@ -123,11 +123,43 @@ describe("the manifests", () => {
     for (const object of servers()) {
       const { ports } = object.spec.template.spec.containers[0]
       assert.lengthOf(probesOf(object), 3)
-      for (const { grpc, httpGet } of probesOf(object)) {
-        if (httpGet !== undefined) assert.isTrue(ports.some(({ name }: Value) => name === httpGet.port))
-        else assert.isTrue(ports.some(({ containerPort }: Value) => containerPort === grpc.port))
-      }
+      for (const { httpGet, tcpSocket } of probesOf(object))
+        assert.isTrue(ports.some(({ name }: Value) => name === (httpGet ?? tcpSocket).port))
     }
+  })
+
+  it("encrypt what goes between gateways and backend, and each side shows a certificate", () => {
+    for (const { metadata, spec } of workloads()) {
+      const { containers, volumes } = spec.template.spec
+      const env = Object.fromEntries(containers[0].env.map(({ name, value }: Value) => [name, value]))
+      const files = ["ca.crt", "tls.crt", "tls.key"].map((name) => `/tls/${name}`)
+      const given = [env.BACKEND_TLS_CA, env.BACKEND_TLS_CERT, env.BACKEND_TLS_KEY]
+      assert.deepStrictEqual(given, files, metadata.name)
+      const mount = containers[0].volumeMounts.find(({ mountPath }: Value) => mountPath === "/tls")
+      assert.isTrue(mount.readOnly, metadata.name)
+      const { secret } = volumes.find(({ name }: Value) => name === mount.name)
+      assert.include(text("deploy/kubernetes/settings.yml"), `\`${secret.secretName}\``)
+    }
+  })
+
+  it("let only gateways and relays reach the backend", () => {
+    const policies = kinds("NetworkPolicy")
+    assert.sameMembers(
+      policies.map(({ spec }) => JSON.stringify(spec.podSelector.matchLabels)),
+      workloads().map(({ spec }) => JSON.stringify(spec.selector.matchLabels))
+    )
+    const { spec } = policies.find(({ metadata }) => metadata.name === "trading-backend")!
+    const reaching = (port: string): ReadonlyArray<Value> =>
+      spec.ingress
+        .filter((rule: Value) => rule.ports.some((each: Value) => each.port === port))
+        .flatMap((rule: Value) => rule.from)
+    assert.deepStrictEqual(
+      reaching("grpc").map(({ podSelector }) => podSelector.matchLabels.app),
+      ["trading-gateway", "trading-relay"]
+    )
+    assert.isTrue(reaching("metrics").every(({ namespaceSelector }) => namespaceSelector !== undefined))
+    assert.deepStrictEqual(spec.egress, [])
+    for (const rule of policies.flatMap((policy) => policy.spec.ingress)) assert.isAbove(rule.ports.length, 0)
   })
 
   it("name the secrets that an operator is told to make", () => {
