@@ -30,6 +30,7 @@ import { Authenticator } from "./services/Authenticator.ts"
 import { BackendHealth } from "./services/BackendHealth.ts"
 import { BanList } from "./services/BanList.ts"
 import { Bans } from "./services/Bans.ts"
+import * as CommandAdmission from "./services/CommandAdmission.ts"
 import { Competitions } from "./services/Competitions.ts"
 import { Cursors } from "./services/Cursors.ts"
 import { DeadMansSwitch } from "./services/DeadMansSwitch.ts"
@@ -155,6 +156,8 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(readers),
     Layer.provideMerge(desks),
     Layer.provideMerge(SettledSequencer.layer),
+    Layer.provideMerge(CommandAdmission.sequencer),
+    Layer.provideMerge(CommandAdmission.CommandAdmission.layer()),
     Layer.provideMerge(OwnWrites.layer),
     Layer.provideMerge(lanes),
     Layer.provideMerge(ground),

@@ -270,8 +270,12 @@ export const cures: Readonly<Record<Reason, Cure>> = {
   ),
   BackendUnavailable: because("The sequencer or the referee is away. Nothing was sequenced.", "Repeat with back-off."),
   BackendLagging: because(
-    "The gateway is behind the backend's events, by `lag_events` and `lag_ms`. Nothing was sequenced.",
+    "The backend is connected and silent, or the gateway catches up after it was lost, by `lag_events` and `lag_ms`. Nothing was sequenced.",
     "Repeat with back-off; cancels go through."
+  ),
+  Overloaded: because(
+    "The gateway has as many commands in flight as it can show in time. Nothing was sequenced; the backend is well.",
+    "Repeat after `Retry-After` seconds, with back-off; the same `order_link_id` is safe. Cancels are not refused."
   ),
   DeadlineExceeded: because(
     'There was no answer in time. With `outcome: "unknown"` the command may have been sequenced.',

@@ -107,6 +107,7 @@ const catalogue = {
   DatabaseUnavailable: ["SERVICE_UNAVAILABLE", "the database does not answer"],
   BackendUnavailable: ["SERVICE_UNAVAILABLE", "the trading backend does not answer; nothing was sequenced"],
   BackendLagging: ["SERVICE_UNAVAILABLE", "the trading backend is lagging"],
+  Overloaded: ["SERVICE_UNAVAILABLE", "the gateway is busy; nothing was sequenced; repeat after Retry-After"],
   DeadlineExceeded: ["SERVICE_UNAVAILABLE", "the trading backend did not answer in time"],
   ShuttingDown: ["SERVICE_UNAVAILABLE", "the gateway is shutting down"]
 } as const satisfies Record<string, readonly [code: Code, text: string, status?: number]>

@@ -34,6 +34,7 @@ const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
 const backendLost = ofReason("BackendUnavailable")
 /** Only reads go to the referee. */
 const refereeLost = ofReason("BackendUnavailable", {}, { message: READ_UNAVAILABLE })
+const tooBusy = ofReason("Overloaded")
 
 /** A bucket is full; its headers tell when to come back. */
 export const limited = (state: RequestState, rate: Rate): WireError => {
@@ -62,6 +63,8 @@ export const refusalOf = (failure: Failure, state: RequestState): WireError => {
       return backendLost
     case "RefereeUnavailable":
       return refereeLost
+    case "Overloaded":
+      return tooBusy
     case "OutcomeUnknown":
       return unknownOutcome
     case "Outpaced":

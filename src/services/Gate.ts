@@ -13,10 +13,12 @@ export const READ_UNAVAILABLE = "the trading backend does not answer"
 /** Market reads answer the last state for so long. */
 export const MARKET_DATA_AGE_MAX_MS = 60_000
 
-const refusalOf = (link: LinkState): Refused =>
-  link.connected
-    ? new Refused("BackendLagging", { lag_events: link.lag_events, lag_ms: link.lag_ms })
-    : new Refused("BackendUnavailable")
+const refusalOf = ({ connected, illness, lag_events, lag_ms }: LinkState): Refused => {
+  if (!connected) return new Refused("BackendUnavailable")
+  // events wait here since the history takes none: that is no fault of the backend
+  if (illness === "stalled") return new Refused("DatabaseUnavailable")
+  return new Refused("BackendLagging", { lag_events, lag_ms })
+}
 /** The same of a read, which sequences nothing anyway. */
 const readRefusalOf = (link: LinkState): Refused =>
   link.connected ? refusalOf(link) : new Refused("BackendUnavailable", {}, READ_UNAVAILABLE)

@@ -58,12 +58,17 @@ export const catalogue = {
   gateway_leads: gauge("1: this gateway writes the read model; of those that share a database one does"),
   // commands and backends
   gateway_commands_total: counter(
-    "commands to the sequencer; `outcome`: acknowledged, refused, unavailable, unknown, fault",
+    "commands to the sequencer; `outcome`: acknowledged, refused, unavailable, overloaded, unknown, fault",
     "command",
     "outcome"
   ),
   gateway_command_duration_seconds: histogram("from a command's hand-over to its outcome"),
   gateway_commands_pending: gauge("commands without an outcome"),
+  gateway_commands_limit: gauge("commands that may be in flight; follows the delay until they are shown"),
+  gateway_commands_in_flight: gauge("commands that were admitted and are not shown yet"),
+  gateway_commands_waiting: gauge("commands that wait for a slot"),
+  gateway_command_shown_seconds: histogram("from a command's admission until this gateway shows what it caused"),
+  gateway_command_refusals_total: counter("commands that were refused as `Overloaded`"),
   gateway_breaker_open: gauge("1: calls of this kind are refused at once, because the last ones failed", "breaker"),
   gateway_ready: gauge("1: `/ready` answers 200"),
   gateway_dependency_up: gauge(
@@ -71,7 +76,7 @@ export const catalogue = {
     "dependency"
   ),
   gateway_database_up: gauge("1: the database answers within a second"),
-  gateway_backend_up: gauge("1: connected and not lagging; `backend`: sequencer or referee", "backend"),
+  gateway_backend_up: gauge("1: connected and not silent; `backend`: sequencer or referee", "backend"),
   gateway_backend_lag_events: gauge("events of the stream that are not applied yet", "backend"),
   gateway_backend_lag_seconds: gauge("age of the oldest of them", "backend"),
   // telemetry

@@ -10,13 +10,12 @@ export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer
   Effect.gen(function* () {
     const feed = yield* PriceFeed
     const health = yield* BackendHealth
-    let applied_seq = 0
+    let isKnown = false
     const take = (frame: PriceFrame): void => {
       if (frame.type === "interrupted") return health.lostReferee()
-      if (frame.type === "heartbeat") applied_seq = frame.applied_seq
-      // prices tell nothing of how far it is, only that it is there
-      else if (applied_seq === 0) return
-      health.sawReferee({ applied_seq })
+      isKnown ||= frame.type === "heartbeat"
+      // prices do not report how far it is, only that it is there
+      if (isKnown) health.sawReferee({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
     }
     yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(
       Effect.sandbox,

@@ -66,6 +66,8 @@ export class Projector extends Context.Service<
     readonly loaded: () => boolean
     /** Waits until readers see the stream up to `seq`, at most {@link REACHED_WAIT}. */
     readonly reached: (seq: number) => Effect.Effect<void>
+    /** Calls back, synchronously, after every move of the position; the returned function ends it. */
+    readonly onMoved: (listener: (position: ModelPosition) => void) => () => void
   }
 >()("gateway/services/Projector") {
   static readonly layer = (
@@ -215,6 +217,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
     yield* readBooks
   })
 
+  const followers = new Set<(position: ModelPosition) => void>()
+  const onMoved = (listener: (position: ModelPosition) => void) => {
+    followers.add(listener)
+    return () => void followers.delete(listener)
+  }
+
   /** Tells how far the lane is; `waiting` is the engine time of the oldest event that is not committed. */
   const waiting = new Set<{ readonly seq: number; readonly resume: () => void }>()
   const wake = () => {
@@ -236,7 +244,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     health.sawSequencer({
       head_seq: headSeq,
       applied_seq: position?.seq ?? 0,
-      oldest_unapplied_ms: waiting === undefined || ahead === undefined ? undefined : waiting + ahead
+      oldest_unapplied_ms: waiting === undefined ? undefined : waiting + (ahead ?? 0)
     })
 
   const lost = () => {
@@ -275,6 +283,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     streams.publish(streamIdOf(position), projection.userEvents)
     report(undefined)
     if (waiting.size > 0) wake()
+    for (const listener of followers) listener(position)
     yield* readBooks
   })
 
@@ -428,6 +437,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   return Context.make(
     Projector,
-    Projector.of({ position: () => position, loaded: () => projecting !== undefined, reached })
+    Projector.of({ position: () => position, loaded: () => projecting !== undefined, reached, onMoved })
   ).pipe(Context.add(MarketView, markets.view), Context.add(UserStreams, streams.view))
 })

@@ -18,8 +18,11 @@ const names = {
   referee: { lost: "RefereeUnavailable", lagging: "RefereeLagging" }
 } as const
 
-const reasonsOf = (link: LinkState, { lagging, lost }: (typeof names)[keyof typeof names]): ReadonlyArray<string> =>
-  link.ill_for_ms <= ILL_MAX_MS ? [] : [link.connected ? lagging : lost]
+const reasonsOf = (link: LinkState, { lagging, lost }: (typeof names)[keyof typeof names]): ReadonlyArray<string> => {
+  if (link.ill_for_ms <= ILL_MAX_MS) return []
+  if (!link.connected) return [lost]
+  return [link.illness === "stalled" ? "DatabaseUnavailable" : lagging]
+}
 
 export class Readiness extends Context.Service<
   Readiness,
@@ -50,7 +53,7 @@ export class Readiness extends Context.Service<
         check: Effect.map(database, (connected) => {
           const sequencer = health.sequencer()
           const referee = health.referee()
-          const reasons = [
+          const found = new Set([
             ...(lifecycle.isStopping() ? ["Stopping"] : []),
             // before the first frames there is nothing to serve from
             ...(health.started() && markets.instruments().length > 0 ? [] : ["Starting"]),
@@ -58,10 +61,10 @@ export class Readiness extends Context.Service<
             ...reasonsOf(sequencer, names.sequencer),
             ...reasonsOf(referee, names.referee),
             ...health.refusing()
-          ]
+          ])
           return {
-            ready: reasons.length === 0,
-            reasons,
+            ready: found.size === 0,
+            reasons: [...found],
             sequencer: linkOf(sequencer),
             referee: linkOf(referee),
             database: { connected }

@@ -117,7 +117,13 @@ export class SequencerFault extends Schema.TaggedError<SequencerFault>()("Sequen
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-export type SubmitError = CommandRefused | SequencerUnavailable | OutcomeUnknown | SequencerFault
+/** Nothing was sequenced: this gateway has as many commands in flight as it can show in time. Frequent, so it has no stack. */
+export class Overloaded {
+  readonly _tag = "Overloaded"
+}
+export const overloaded = new Overloaded()
+
+export type SubmitError = CommandRefused | SequencerUnavailable | Overloaded | OutcomeUnknown | SequencerFault
 export type ReadError = SequencerUnavailable | SequencerFault
 
 export class Sequencer extends Context.Service<

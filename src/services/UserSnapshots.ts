@@ -149,7 +149,8 @@ export class UserSnapshots extends Context.Service<
             const judges = topic === "position" || topic === "account_balance"
             const link = judges ? health.referee() : health.sequencer()
             if (link.ill) {
-              return new SnapshotUnavailable({ reason: link.connected ? "BackendLagging" : "BackendUnavailable" })
+              const isLate = link.connected && link.illness !== "stalled"
+              return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
             }
             if (topic === "execution") {
               return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })

@@ -87,7 +87,7 @@ const sequencer = Layer.effect(
       submit: (command) =>
         Effect.gen(function* () {
           const failure = yield* Ref.get(submitted.failure)
-          if (failure !== undefined) return yield* failure
+          if (failure !== undefined) return yield* Effect.fail(failure)
           yield* Ref.update(submitted.commands, (all) => [...all, command])
           return { seq: 1, accepted_at_ms: 0, orders: [], duplicate: false, version: undefined, result: undefined }
         }),

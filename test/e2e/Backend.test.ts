@@ -246,8 +246,13 @@ describe("a backend of its own", () => {
     assert.include([200, 503], reading.status)
     assert.isBelow(reading.took_ms, ANSWERED_MS)
 
-    // silence is an illness after five seconds, and a minute later market data is no data any more
-    clock.skip(65_001)
+    // silence is an illness after five seconds of this process's own time, and a minute later market data is no data any more
+    await eventually(
+      "the age of market data",
+      () => call(exchange, "GET", "/api/v1/market/orderbook?symbol=BTC-USDC"),
+      ({ headers }) => headers.has("x-data-age-ms")
+    )
+    clock.skip(60_001)
     assert.strictEqual((await book.closing()).code, 1013)
     const stale = await call(exchange, "GET", "/api/v1/market/orderbook?symbol=BTC-USDC")
     assert.deepStrictEqual([stale.status, stale.body.code], [503, "SERVICE_UNAVAILABLE"])

@@ -27,6 +27,7 @@ import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
 import { BanList } from "../../src/services/BanList.ts"
 import { Bans } from "../../src/services/Bans.ts"
+import type { CommandAdmission } from "../../src/services/CommandAdmission.ts"
 import { Competitions } from "../../src/services/Competitions.ts"
 import { type CompetitionRecord, CompetitionStore } from "../../src/services/CompetitionStore.ts"
 import { Cursors } from "../../src/services/Cursors.ts"
@@ -126,6 +127,8 @@ export interface Doubles {
   readonly apiKeys?: Partial<ApiKeys["Service"]>
   readonly authenticator?: Partial<Authenticator["Service"]>
   readonly competitions?: Partial<CompetitionStore["Service"]>
+  /** Of the short way of orders: how busy the gateway is. */
+  readonly commandAdmission?: Partial<CommandAdmission["Service"]>
   readonly health?: Partial<BackendHealth["Service"]>
   readonly history?: Partial<History["Service"]>
   readonly limiter?: Partial<RateLimiter["Service"]>

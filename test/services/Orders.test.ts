@@ -161,6 +161,16 @@ describe("placing an order", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("Amendment 30: refuses for the database where that takes no event, not for the backend", () => {
+    const { commands, layer } = accepting({
+      health: { sequencer: () => ({ ...well, ill: true, illness: "stalled" as const, lag_ms: 9_000 }) }
+    })
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* refusedCreate({}))[0], "DatabaseUnavailable")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("says that the markets are not known yet rather than that there is none", () => {
     const { layer } = accepting({ markets: { instruments: () => [], instrument: () => undefined } })
     return Effect.gen(function* () {

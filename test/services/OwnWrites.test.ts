@@ -13,7 +13,8 @@ const world = () => {
   const projector = Layer.mock(Projector)({
     position: () => ({ epoch: "e", seq: 5, began: 0, ts_ms: 0 }),
     loaded: () => true,
-    reached: (seq) => Effect.sync(() => void waited.push(seq))
+    reached: (seq) => Effect.sync(() => void waited.push(seq)),
+    onMoved: () => () => {}
   })
   const sequencer = Layer.mock(Sequencer)({
     submit: ({ command_id }) =>

@@ -182,7 +182,7 @@ const standing = (asked: Asked): ReadonlyArray<Reason> => {
     "BackendUnavailable",
     "BackendLagging",
     "DatabaseUnavailable",
-    ...(method === "GET" ? [] : (["DeadlineExceeded"] as const))
+    ...(method === "GET" ? [] : (["Overloaded", "DeadlineExceeded"] as const))
   ]
 }
 

@@ -1,10 +1,18 @@
-/** Orders: create, amend and cancel, by the short way. Source: contract 3.4. */
+/**
+ * Orders: create, amend and cancel, by the short way. While the gateway admits no more commands, all but cancels are refused
+ * before their bodies are read. Source: contract 3.4; contract amendment 30.
+ */
 import type { Context } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Authenticator } from "../../services/Authenticator.ts"
+import type { CommandAdmission } from "../../services/CommandAdmission.ts"
 import type { Orders } from "../../services/Orders.ts"
 import { Api } from "../api/Api.ts"
 import { commands } from "../handlers/OrderHandlers.ts"
+import { RequestState } from "../RequestState.ts"
 import { BODY_BYTES_MAX } from "../security/Door.ts"
+import { ofReason } from "../WireError.ts"
+import { asServerRequest, HotRequest } from "./HotRequest.ts"
 import * as ShortWay from "./ShortWay.ts"
 
 /** Whether a command is as plain as nearly all are: one body of a told length. */
@@ -22,17 +30,50 @@ const isPlain = (request: IncomingMessage): boolean => {
   )
 }
 
-export const make = (orders: Orders["Service"], context: Context.Context<never>, trustedProxies: number) => {
+export interface Services {
+  readonly admission: CommandAdmission["Service"]
+  readonly authenticator: Authenticator["Service"]
+  readonly orders: Orders["Service"]
+}
+
+/** Endpoints that are served however busy the gateway is. */
+const always: ReadonlySet<string> = new Set(["cancel"])
+const BEARER = "Bearer "
+
+/** The body of the refusal up to the request's id, which is all that differs. */
+const refusal = (() => {
+  const { code, details, message, status } = ofReason("Overloaded")
+  const head = `${JSON.stringify({ code, message, details }).slice(0, -1)},"request_id":"`
+  return { status, head, retryAfter: "1" }
+})()
+
+export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
+  const { admission, authenticator, orders } = services
   const around = ShortWay.surroundings(context, trustedProxies)
   const ways = new Map(
     Object.entries(commands(orders)).map(([endpoint, handler]) => {
       const way = ShortWay.make(Api, { group: "order", endpoint }, handler, context)
-      return [way.path, way.guarded(way.handled)]
+      return [way.path, { served: way.guarded(way.handled), isAlways: always.has(endpoint) }]
     })
   )
+  /** The user of a token that was verified before. */
+  const userOf = ({ headers }: IncomingMessage): string | undefined => {
+    const { authorization } = headers
+    if (authorization?.startsWith(BEARER) !== true) return undefined
+    return authenticator.bearerNow?.(authorization.slice(BEARER.length).trim())?.user_id
+  }
+  const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+    const state = new RequestState(asServerRequest(new HotRequest(request)), trustedProxies)
+    ShortWay.refuse(response, state, refusal)
+  }
   return (request: IncomingMessage, response: ServerResponse): boolean => {
-    const served = ways.get(request.url!)
-    if (served === undefined || !isPlain(request)) return false
+    const way = ways.get(request.url!)
+    if (way === undefined || !isPlain(request)) return false
+    const { isAlways, served } = way
+    if (!isAlways && admission.isBusy() && admission.refusesNow(userOf(request))) {
+      refuse(request, response)
+      return true
+    }
     let body: Buffer | undefined
     request.on("data", (chunk: Buffer) => {
       body = body === undefined ? chunk : Buffer.concat([body, chunk])

@@ -4,7 +4,9 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { Authenticator } from "../../services/Authenticator.ts"
 import { BackendHealth } from "../../services/BackendHealth.ts"
+import { CommandAdmission } from "../../services/CommandAdmission.ts"
 import { Markets } from "../../services/Markets.ts"
 import { MarketView } from "../../services/MarketView.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
@@ -30,7 +32,11 @@ export class Hot extends Context.Service<
       Effect.gen(function* () {
         // what the checks find in the context of a request: their middlewares, the clock, the loggers
         const context = (yield* Effect.context<BearerOrApiKey | PublicAccess | DoorTag>()) as Context.Context<never>
-        const takesCommand = Commands.make(yield* Orders, context, trustedProxies)
+        const takesCommand = Commands.make(
+          { admission: yield* CommandAdmission, authenticator: yield* Authenticator, orders: yield* Orders },
+          context,
+          trustedProxies
+        )
         const limiter = yield* RateLimiter
         const clock = yield* Clock.Clock
         const services = {

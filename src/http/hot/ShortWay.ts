@@ -138,6 +138,20 @@ export const write = (response: ServerResponse, state: RequestState, answer: Ans
   })
 }
 
+/** A refusal whose body is ready up to the request's id. */
+export interface Ready {
+  readonly status: number
+  readonly head: string
+  readonly retryAfter: string
+}
+
+/** Writes a refusal that was ready before the request came. */
+export const refuse = (response: ServerResponse, state: RequestState, { head, retryAfter, status }: Ready): void => {
+  const fields = fieldsOf(state, status)
+  fields.push("retry-after", retryAfter)
+  end(response, status, fields, `${head}${state.id}"}`)
+}
+
 /** Whether the wish for a coding is simple enough to be judged here. */
 export const isCodingPlain = (request: IncomingMessage): boolean =>
   request.headers["accept-encoding"]?.toString().includes(";") !== true

@@ -57,6 +57,8 @@ export const RECONNECT_MS_MIN = 100
 export const RECONNECT_MS_MAX = 250
 /** A stream whose heartbeat is this late is given up. Source: contract 8.4. */
 export const SILENCE_MS_MAX = 5000
+/** Steps in which that time is counted. */
+const SILENCE_STEPS = 5
 /** A message holds a whole step at least; a liquidation may be large. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 /** Reads of one kind that fail one after the other before the next ones are refused at once. */
@@ -273,14 +275,15 @@ const connection = <Frame, A, E>(
 ): Effect.Effect<ServiceError> =>
   Effect.gen(function* () {
     const call = yield* opened(open)
-    let heard = performance.now()
-    // While the reader holds the stream back, silence says nothing about the backend.
+    // Counted in steps, at most one per turn of the event loop: a stall of this process is no silence of the backend, nor is time
+    // for which the reader holds the stream back.
+    let silentSteps = 0
     let held = false
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         setInterval(() => {
-          if (!held && performance.now() - heard > SILENCE_MS_MAX) call.cancel()
-        }, SILENCE_MS_MAX / 5)
+          if (!held && ++silentSteps > SILENCE_STEPS) call.cancel()
+        }, SILENCE_MS_MAX / SILENCE_STEPS)
       ),
       (timer) => Effect.sync(() => clearInterval(timer))
     )
@@ -305,7 +308,7 @@ const connection = <Frame, A, E>(
         // What was read before an unreadable frame is the reader's: the next connection begins after it.
         return Effect.flatMap(Queue.offerAll(queue, values), () => {
           held = false
-          heard = performance.now()
+          silentSteps = 0
           return broken === undefined ? Effect.void : Effect.fail(broken)
         })
       })

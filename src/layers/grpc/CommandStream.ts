@@ -32,6 +32,11 @@ export const DEADLINE_MS = 2000
 export const SILENT_DEADLINE_MS = 500
 /** How often deadlines are looked at; an outcome is at most this late. */
 export const DEADLINE_STEP_MS = 50
+/**
+ * The most that counts of a deadline between two looks: after a longer stall of this process the answers that arrived meanwhile
+ * are read before a command expires.
+ */
+const STEP_MS_MAX = 500
 /** Without a stream for so long, commands are refused at once. */
 export const ABSENT_MS_MAX = 1000
 
@@ -50,7 +55,7 @@ interface Pending {
   readonly command: Command
   readonly done: (outcome: Outcome) => void
   readonly due: number
-  /** When it was written, by the process's own clock. */
+  /** When it was written, on the clock of deadlines. */
   written_ms: number
   state: "waiting" | "written" | "done"
   /** The credential that asked for it, held from the writing until the sequencer answers or its stream is lost. */
@@ -78,6 +83,9 @@ export class CommandStream {
   /** All commands in the order of their deadlines, done ones included until their turn comes. */
   private deadlines: Array<Pending> = []
   private expired = 0
+  /** The clock of deadlines, in ms, and when it was moved: it does not count stalls of this process. */
+  private clock_ms = 0
+  private moved_ms = performance.now()
   private pending = 0
   /** Written commands whose time ran out and whose answer is still owed; they count as pending. */
   private overdue = 0
@@ -131,7 +139,7 @@ export class CommandStream {
     const pending: Pending = {
       command,
       done,
-      due: performance.now() + (this.channel.silence.isSilent() ? SILENT_DEADLINE_MS : DEADLINE_MS),
+      due: this.now() + (this.channel.silence.isSilent() ? SILENT_DEADLINE_MS : DEADLINE_MS),
       written_ms: 0,
       state: "waiting",
       grant,
@@ -208,7 +216,7 @@ export class CommandStream {
       })
       call.on("data", (response: SubmitStreamResponse) => {
         this.failures = 0
-        this.answered_ms = performance.now()
+        this.answered_ms = this.now()
         this.stuck = false
         for (const result of response.results) this.answer(result)
       })
@@ -244,7 +252,7 @@ export class CommandStream {
           continue
         }
         pending.state = "written"
-        pending.written_ms = performance.now()
+        pending.written_ms = this.now()
         commands.push(pending.command)
         this.remember(pending)
       }
@@ -290,8 +298,15 @@ export class CommandStream {
     }
   }
 
+  /** Time on the clock of deadlines. */
+  private now(): number {
+    return this.clock_ms + Math.min(STEP_MS_MAX, performance.now() - this.moved_ms)
+  }
+
   private expire(): void {
-    const now = performance.now()
+    const now = this.now()
+    this.clock_ms = now
+    this.moved_ms = performance.now()
     while (this.expired < this.deadlines.length) {
       const pending = this.deadlines[this.expired]!
       if (pending.state !== "done" && pending.due > now) break

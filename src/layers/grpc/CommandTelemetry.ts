@@ -12,6 +12,7 @@ type Result = Exit.Exit<CommandAck, SubmitError>
 const WORDS: { readonly [T in SubmitError["_tag"]]: string } = {
   CommandRefused: "refused",
   SequencerUnavailable: "unavailable",
+  Overloaded: "overloaded",
   OutcomeUnknown: "unknown",
   SequencerFault: "fault"
 }

@@ -5,6 +5,7 @@ import { AuthRefused } from "../../../src/services/Authenticator.ts"
 import {
   CommandRefused,
   OutcomeUnknown,
+  overloaded,
   SequencerFault,
   SequencerUnavailable,
   type SubmitError
@@ -235,6 +236,7 @@ describe("the short way of orders, where something below refuses", () => {
     "the sequencer is away": () => failing(new SequencerUnavailable({})),
     "the outcome is unknown": () => failing(new OutcomeUnknown()),
     "the sequencer answers nonsense": () => failing(new SequencerFault({})),
+    "the gateway is busy": () => failing(overloaded),
     "something breaks": () => ({ sequencer: { submit: () => Effect.die(new Error("broken")) } }),
     "the answer breaks its schema": () => ({
       sequencer: {
@@ -280,4 +282,58 @@ describe("the short way of orders, where something below refuses", () => {
       }
     })
   }
+})
+
+describe("the short way of orders, while the gateway admits no more commands", () => {
+  const refusing = (asked: Array<string | undefined>): Doubles => ({
+    authenticator: { ...authenticator, bearerNow: (token: string) => (token === "good" ? tokenCaller : undefined) },
+    commandAdmission: {
+      isBusy: () => true,
+      refusesNow: (user_id) => {
+        asked.push(user_id)
+        return true
+      }
+    }
+  })
+  // the framework refuses behind the body, where the command is handed over
+  const behind: Doubles = { authenticator, sequencer: { submit: () => Effect.fail(overloaded) } }
+
+  it("Amendment 30: refuses before it reads the body, as the framework does behind it", async () => {
+    const asked: Array<string | undefined> = []
+    const pair = new Pair(() => behind, undefined, refusing(asked))
+    try {
+      await same(pair, [
+        [create, good],
+        [amend, { ...named, qty: "0.4" }]
+      ])
+      const [answer] = await pair.ask(bytesOf("POST", create, bearer, JSON.stringify(good)))
+      assert.strictEqual(answer.status, 503)
+      assert.strictEqual(answer.headers["retry-after"], "1")
+      assert.deepStrictEqual(JSON.parse(answer.body), {
+        code: "SERVICE_UNAVAILABLE",
+        message: "the gateway is busy; nothing was sequenced; repeat after Retry-After",
+        details: { reason: "Overloaded" },
+        request_id: "asked-1"
+      })
+      // what the body says does not matter, nor who sends it
+      const [unread] = await pair.ask(bytesOf("POST", create, {}, "no JSON"))
+      assert.strictEqual(unread.status, 503)
+      assert.deepStrictEqual(new Set(asked), new Set([tokenCaller.user_id, undefined]))
+    } finally {
+      await pair.dispose()
+    }
+  })
+
+  it("Amendment 30: takes cancels", async () => {
+    const asked: Array<string | undefined> = []
+    const pair = new Pair(() => ({ authenticator }), undefined, {
+      commandAdmission: refusing(asked).commandAdmission!
+    })
+    try {
+      await same(pair, [[cancel, named]])
+      assert.deepStrictEqual(asked, [])
+    } finally {
+      await pair.dispose()
+    }
+  })
 })

@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib"
 import { Hot } from "../../../src/http/hot/Hot.ts"
 import * as Http from "../../../src/http/Http.ts"
 import { NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
+import { CommandAdmission } from "../../../src/services/CommandAdmission.ts"
 import { type Doubles, policies } from "../Fixture.ts"
 
 /** An answer without what differs between any two: the time, and ids that nobody asked for. */
@@ -85,7 +86,12 @@ export class Pair {
               return took
             })
           })
-        ).pipe(Layer.provide(Hot.layer({ trustedProxies })))
+        ).pipe(
+          Layer.provide(Hot.layer({ trustedProxies })),
+          Layer.provide(
+            Layer.mock(CommandAdmission)({ isBusy: () => false, refusesNow: () => false, ...doubles.commandAdmission })
+          )
+        )
       : Layer.empty
     const requests = HttpRouter.serve(Http.layer({ trustedProxies }), {
       disableLogger: true,

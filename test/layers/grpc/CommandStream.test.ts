@@ -125,6 +125,18 @@ describe("CommandStream", () => {
     assert.isAtLeast(took, 0.9 * DEADLINE_MS)
   })
 
+  it("Amendment 30: reads the answers that arrived during a stall of this process before a command expires", async () => {
+    const outcomes = new Outcomes()
+    submitAll(outcomes, 1, "first")
+    await outcomes.reach(1)
+    submitAll(outcomes, 10, "slow")
+    await new Promise((resolve) => setImmediate(resolve))
+    const until = performance.now() + 3 * DEADLINE_MS
+    while (performance.now() < until);
+    await outcomes.reach(11)
+    assert.deepStrictEqual(outcomes.count(), { ack: 11 })
+  })
+
   it("calls a command surely not sequenced when there is no backend, and works again when it is back", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
