@@ -17,13 +17,14 @@
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Clock, Effect, Layer, Option, type Scope } from "effect"
 import { layerWebSocketConstructorGlobal, WebSocketConstructor } from "effect/socket/Socket"
-import { FetchHttpClient, type HttpBody, HttpClientRequest } from "effect/http"
+import { FetchHttpClient, type HttpBody, HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
 import { Api } from "../http/api/Api.ts"
 import { AdminAccess, BearerOnly, BearerOrApiKey } from "../http/api/Security.ts"
 import type { Depth } from "../domain/Enumerations.ts"
 import { authMessage } from "../domain/Messages.ts"
 import { isPassing } from "./Backoff.ts"
+import * as Busy from "./Busy.ts"
 import * as Feed from "./Feed.ts"
 import * as Follow from "./Follow.ts"
 import { signed } from "./Signed.ts"
@@ -61,18 +62,25 @@ const bytesOfBody = (body: HttpBody.HttpBody): Uint8Array => {
   }
 }
 
-const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) =>
-  HttpApiClient.make(Api, { baseUrl }).pipe(
+const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => {
+  // a nonce is good for one request: each try is signed anew
+  const admitted: Admitted = (next, request) => Busy.untilAdmitted(Effect.suspend(() => next(sign(request))))
+  return HttpApiClient.make(Api, { baseUrl }).pipe(
     Effect.provide(
       Layer.mergeAll(
-        HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => next(sign(request))),
-        HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => next(sign(request))),
+        HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => admitted(next, request)),
+        HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => admitted(next, request)),
         HttpApiMiddleware.layerClient(AdminAccess, ({ next, request }) =>
           next(admin === undefined ? request : HttpClientRequest.basicAuth(request, admin.username, admin.password))
         )
       )
     )
   )
+}
+type Admitted = <E, R>(
+  next: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>,
+  request: HttpClientRequest.HttpClientRequest
+) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>
 type Sign = (request: HttpClientRequest.HttpClientRequest) => HttpClientRequest.HttpClientRequest
 
 /** Whether the gateway itself said no, and would say so again. */

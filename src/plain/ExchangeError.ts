@@ -5,6 +5,7 @@ import type { Code, Reason } from "../domain/Reason.ts"
 const UNTOUCHED: ReadonlySet<string | undefined> = new Set<Reason>([
   "BackendUnavailable",
   "BackendLagging",
+  "Overloaded",
   "ShuttingDown"
 ])
 

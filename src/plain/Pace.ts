@@ -1,10 +1,13 @@
-/** How fast a caller may go, as the gateway's RateLimit headers tell it. Source: contract 7. */
+/** How fast a caller may go, by the gateway's RateLimit headers. Source: contract 7. */
 
 const secondsOf = (headers: Headers, name: string): number | undefined => {
   // a proxy in between may send a date, which is not waited for
   const seconds = Number(headers.get(name) ?? NaN)
   return seconds >= 0 ? seconds : undefined
 }
+
+/** Time after which a call may be made again, in ms; 0 where the answer names none. */
+export const retryAfterOf = (headers: Headers): number => (secondsOf(headers, "retry-after") ?? 0) * 1_000
 
 /** Calls that share buckets of the gateway: the headers tell of the tightest one. */
 export class Pace {
@@ -19,9 +22,9 @@ export class Pace {
   get wait_ms(): number {
     return Math.max(0, this.free_ms - this.now())
   }
-  /** Takes in the headers of an answer. */
-  heard(headers: Headers): void {
-    const retry = secondsOf(headers, "retry-after")
+  /** Reads the headers of an answer. `Retry-After` of a 503 is about that call alone: a cancel behind it need not wait. */
+  heard(headers: Headers, status: number): void {
+    const retry = status === 503 ? undefined : secondsOf(headers, "retry-after")
     const left = secondsOf(headers, "ratelimit-remaining")
     const reset = secondsOf(headers, "ratelimit-reset")
     if (retry !== undefined) this.free_ms = this.now() + retry * 1_000

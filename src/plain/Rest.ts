@@ -6,7 +6,7 @@ import { pauseOf } from "../client/Backoff.ts"
 import { type Environment, joined } from "./Environment.ts"
 import { errorOf, ExchangeError } from "./ExchangeError.ts"
 import type { Identity } from "./Identity.ts"
-import { Pace } from "./Pace.ts"
+import { Pace, retryAfterOf } from "./Pace.ts"
 import type { ServerClock } from "./ServerClock.ts"
 
 /** Tries of one call that are not answered, or that the gateway could not take; how long one may take, in ms. */
@@ -41,6 +41,8 @@ interface Failed {
   readonly failure: ExchangeError
   readonly sent: number
   readonly token: string | undefined
+  /** Time that the gateway names for the next try, in ms. */
+  readonly retry_ms: number
 }
 
 const BASE = "/api/v1"
@@ -127,7 +129,7 @@ export class Rest {
         const isSafe = isFull || (isUnknown ? call.repeatable : failure.status >= 500)
         if (!isSafe || tries >= limits.tries_max) throw failure
         const count = isFull ? refusals++ : tries++
-        if (!(await pause(pauseOf(count, environment.chance())))) throw failure
+        if (!(await pause(outcome.retry_ms + pauseOf(count, environment.chance())))) throw failure
         if (!isUnknown || call.method === "GET") continue
         isUnsure = true
         call.onUnanswered?.()
@@ -174,14 +176,15 @@ export class Rest {
         signal: limit.signal,
         ...(body === "" ? {} : { body })
       })
-      pace.heard(response.headers)
+      pace.heard(response.headers, response.status)
       const text = await response.text()
-      if (!response.ok) return { failure: errorOf(response.status, text), sent, token }
+      const retry_ms = response.status === 503 ? retryAfterOf(response.headers) : 0
+      if (!response.ok) return { failure: errorOf(response.status, text), sent, token, retry_ms }
       return { answer: JSON.parse(text) as A }
     } catch (cause) {
       ended.throwIfAborted()
       const message = `no answer to ${method} ${pathname}`
-      return { failure: new ExchangeError({ status: 0, code: "UNANSWERED", message, cause }), sent, token }
+      return { failure: new ExchangeError({ status: 0, code: "UNANSWERED", message, cause }), sent, token, retry_ms: 0 }
     } finally {
       clearTimeout(timer)
       limit.free()

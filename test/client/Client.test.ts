@@ -13,7 +13,12 @@ interface Asked {
 }
 
 /** A server that notes what it is asked, and answers from a table of paths. */
-const serve = (answers: Record<string, (asked: Asked) => readonly [status: number, body: object]>) =>
+const serve = (
+  answers: Record<
+    string,
+    (asked: Asked) => readonly [status: number, body: object, headers?: Readonly<Record<string, string>>]
+  >
+) =>
   Effect.acquireRelease(
     Effect.callback<{ readonly url: string; readonly asked: Array<Asked>; readonly server: Http.Server }>((resume) => {
       const asked: Array<Asked> = []
@@ -23,11 +28,11 @@ const serve = (answers: Record<string, (asked: Asked) => readonly [status: numbe
         request.on("end", () => {
           const one = { method: request.method!, uri: request.url!, headers: request.headers, body }
           asked.push(one)
-          const [status, answer] = answers[request.url!.split("?")[0]!]?.(one) ?? [
+          const [status, answer, headers] = answers[request.url!.split("?")[0]!]?.(one) ?? [
             404,
             { code: "NOT_FOUND", message: "no such route" }
           ]
-          response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(answer))
+          response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(answer))
         })
       })
       server.listen(0, "127.0.0.1", () =>
@@ -127,6 +132,27 @@ describe("Client", () => {
       const error = yield* Effect.flip(client.order.create({ payload: order }))
       assert.strictEqual("code" in error && error.code, "CONFLICT")
       assert.deepStrictEqual("details" in error && error.details, conflict.details)
+    })
+  )
+
+  it.live("Amendment 30: makes a call again, signed anew, while the gateway is too busy for it", () =>
+    Effect.gen(function* () {
+      const refusal = (reason: string) => ({ code: "SERVICE_UNAVAILABLE", message: "busy", details: { reason } })
+      const busy = [503, refusal("Overloaded"), { "retry-after": "0" }] as const
+      let tries = 0
+      const { asked, url } = yield* serve({
+        "/api/v1/order/create": () => (++tries < 3 ? busy : [200, ref]),
+        "/api/v1/order/cancel": () => [503, refusal("BackendLagging"), { "retry-after": "0" }]
+      })
+      const client = yield* Client.make({ baseUrl: url, credential: { type: "api-key", key: wallet } })
+      assert.deepStrictEqual(yield* client.order.create({ payload: order }), ref)
+      assert.strictEqual(new Set(asked.map(({ headers }) => headers["x-nonce"])).size, 3)
+      // what is refused for another reason is the caller's to judge
+      const { sub_account_address, symbol } = order
+      const cancel = { sub_account_address, symbol, order_link_id: "a-1" }
+      const error = yield* Effect.flip(client.order.cancel({ payload: cancel }))
+      assert.strictEqual("code" in error && error.code, "SERVICE_UNAVAILABLE")
+      assert.lengthOf(asked, 4)
     })
   )
 

@@ -336,6 +336,29 @@ describe("a call that is not answered", () => {
   })
 })
 
+describe("a call that a busy gateway refused", () => {
+  const busy = { ...unavailable("Overloaded"), headers: { "retry-after": "1" } }
+
+  it("Amendment 30: is made again after Retry-After, since nothing was sequenced", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", (_, times) => (times <= 2 ? busy : { body: { order_id } }))
+    const exchange = await world.connect({ key: seed })
+    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id })
+    assert.deepStrictEqual(world.slept, [1_150, 1_300])
+  })
+
+  it("Amendment 30: does not hold up other calls, cancels above all", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", () => busy)
+    world.answers.set("/order/cancel", () => ({ body: { order_id } }))
+    const exchange = await world.connect({ key: seed, limits: { tries_max: 1 } })
+    const error = await failureOf(exchange.order.amend({ ...order, order_id }))
+    assert.deepStrictEqual([error.reason, error.outcome], ["Overloaded", "refused"])
+    await exchange.order.cancel({ ...order, order_id })
+    assert.deepStrictEqual(world.slept, [])
+  })
+})
+
 describe("a new order", () => {
   it("is asked for again by the same reference until it is answered, and told of its first answer", async () => {
     const world = fast()
