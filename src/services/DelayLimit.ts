@@ -3,7 +3,7 @@
  *
  * The delay is averaged over a round, which is about one delay long. A round above the target lowers the limit by a tenth. A round
  * below it, in which the limit held work back, raises the limit by its square root. Work that the limit does not hold back says
- * nothing about a higher limit. docs/decisions/0013.
+ * nothing about a higher limit. docs/decisions/0014.
  */
 
 export interface DelayLimitOptions {

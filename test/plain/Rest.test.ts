@@ -341,9 +341,9 @@ describe("a call that a busy gateway refused", () => {
 
   it("Amendment 30: is made again after Retry-After, since nothing was sequenced", async () => {
     const world = fast()
-    world.answers.set("/order/amend", (_, times) => (times <= 2 ? busy : { body: { order_id } }))
+    world.answers.set("/order/amend", (_, times) => (times <= 2 ? busy : { body: { order_id, order_link_id: "" } }))
     const exchange = await world.connect({ key: seed })
-    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id })
+    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id, order_link_id: "" })
     assert.deepStrictEqual(world.slept, [1_150, 1_300])
   })
 

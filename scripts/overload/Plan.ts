@@ -1,0 +1,33 @@
+/** The plan of a load, and its report. */
+import type { Second } from "./Seconds.ts"
+
+/** Where orders meet. */
+export const PRICE = "60000"
+
+export interface User {
+  readonly token: string
+  readonly vault: string
+}
+export interface Plan {
+  readonly port: number
+  readonly users: ReadonlyArray<User>
+  readonly callers: number
+  readonly seconds: number
+}
+/** Times after the load's end, in ms; undefined: not within a minute. */
+export interface Recovery {
+  /** Until /ready is 200. */
+  readonly ready_ms: number | undefined
+  /** Until an order is accepted, and until its event is on the private socket of its user. */
+  readonly accepted_ms: number | undefined
+  readonly shown_ms: number | undefined
+}
+export interface Report {
+  readonly seconds: ReadonlyArray<Second>
+  readonly recovery: Recovery
+  /** Private sockets that received nothing, and those that were closed. */
+  readonly deaf: number
+  readonly closed: number
+}
+
+export type Calls = { readonly run: (plan: Plan) => Promise<Report> }
