@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import * as Http from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -25,6 +25,8 @@ const START_MS = 180_000
 const GATHER_MS = 120_000
 /** Pause between two requests of the good client, in ms. */
 const PAUSE_MS = 5
+/** Heap of the gateway, in MB. */
+const HEAP_MB = 512
 const PATH = "/api/v1/market/tickers?symbol=BTC-USDC"
 
 export interface Options {
@@ -40,6 +42,8 @@ export interface Half {
   readonly refused: number
   /** Cores that the gateway had, all of its threads. */
   readonly cores: number
+  /** Most memory that it held meanwhile, all of its threads. */
+  readonly rss_bytes: number
 }
 export interface Pair {
   readonly quiet: Half
@@ -48,12 +52,17 @@ export interface Pair {
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
+/** Memory of a process, in bytes. */
+const rssOf = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024
+
 /** Asks one after another over a kept connection. */
 const ask = async ({ pid, url }: GatewayProcess, requests: number): Promise<Half> => {
   const [began, cpu] = [performance.now(), cpuOf(pid)]
   const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })
   const times: Array<number> = []
   let refused = 0
+  let rss_bytes = 0
   for (let i = 0; i < requests; i++) {
     const start = performance.now()
     const status = await new Promise<number | undefined>((resolve) => {
@@ -64,13 +73,14 @@ const ask = async ({ pid, url }: GatewayProcess, requests: number): Promise<Half
     })
     times.push(performance.now() - start)
     if (status !== 200) refused++
+    rss_bytes = Math.max(rss_bytes, rssOf(pid))
     await sleep(PAUSE_MS)
   }
   agent.destroy()
   const cores = (cpuOf(pid) - cpu) / 1_000 / (performance.now() - began)
   const sorted = times.sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
-  return { p50_ms: at(0.5), p99_ms: at(0.99), refused, cores }
+  return { p50_ms: at(0.5), p99_ms: at(0.99), refused, cores, rss_bytes }
 }
 
 /** Attackers, once they are at work. */
@@ -95,7 +105,9 @@ export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<R
     INDEX_SOURCE: "manual",
     LOG_LEVEL: "error",
     RATE_LIMIT_MODE: "off",
-    WS_CONNECTIONS_PER_IP: "0"
+    // attackers of many addresses keep to what each may have; one of one address may have all
+    ...("perAddress" in attacks[kind] ? {} : { CONNECTIONS_PER_IP: "0", WS_CONNECTIONS_PER_IP: "0" }),
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`
   }
   const gateway = await startGateway({ dataDir, env, ready_ms: START_MS })
   try {
@@ -141,8 +153,12 @@ export const comparisons = (samples = 100_000): Readonly<Record<string, Welch>> 
   }
 }
 
-const show = ({ cores, p50_ms, p99_ms, refused }: Half) =>
-  `p50 ${p50_ms.toFixed(2)}, p99 ${p99_ms.toFixed(2)} ms, ${refused} refused, ${cores.toFixed(2)} cores`
+const mib = (bytes: number) => (bytes / 1024 / 1024).toFixed(0)
+const show = ({ cores, p50_ms, p99_ms, refused, rss_bytes }: Half) =>
+  `p50 ${p50_ms.toFixed(2)}, p99 ${p99_ms.toFixed(2)} ms, ${refused} refused, ${cores.toFixed(2)} cores, ${mib(rss_bytes)} MiB`
+/** What the attack added to the memory that the gateway had before it, in bytes. */
+export const growthOf = (pairs: ReadonlyArray<Pair>): number =>
+  Math.max(...pairs.map(({ attacked }) => attacked.rss_bytes)) - pairs[0]!.quiet.rss_bytes
 const middle = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 const main = async (): Promise<void> => {
@@ -171,7 +187,8 @@ const main = async (): Promise<void> => {
     const quiet = pairs.map(({ quiet }) => quiet.p99_ms)
     console.log(
       `  ratio, median of the pairs: p50 ${ratio(({ p50_ms }) => p50_ms).toFixed(2)}, p99 ${ratio(({ p99_ms }) => p99_ms).toFixed(2)}; ${added.toFixed(2)} cores more; ` +
-        `p99 of the quiet halves ${Math.min(...quiet).toFixed(2)} to ${Math.max(...quiet).toFixed(2)} ms`
+        `p99 of the quiet halves ${Math.min(...quiet).toFixed(2)} to ${Math.max(...quiet).toFixed(2)} ms; ` +
+        `${mib(growthOf(pairs))} MiB more memory`
     )
   }
 }

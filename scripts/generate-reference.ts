@@ -4,6 +4,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { filled } from "./reference/Block.ts"
 import * as Errors from "./reference/Errors.ts"
+import * as Limits from "./reference/Limits.ts"
 import { procedures } from "./reference/Procedures.ts"
 import * as Rest from "./reference/Rest.ts"
 import * as Settings from "./reference/Settings.ts"
@@ -13,6 +14,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Each page by its path, made from what is committed of it; "" where there is nothing yet. */
 const pages: Readonly<Record<string, (committed: string) => string>> = {
   "docs/reference/errors.md": Errors.page,
+  "docs/reference/limits.md": Limits.page,
   "docs/reference/rest.md": Rest.page,
   "docs/reference/settings.md": Settings.page,
   "docs/reference/rpc.md": (committed) => filled(committed, "src/rpc/api", procedures())

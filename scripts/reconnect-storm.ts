@@ -73,6 +73,7 @@ const sum = (all: ReadonlyArray<Told>, of: (told: Told) => number) => all.reduce
 export const run = async ({ gateways: count, say, sockets, users }: Options): Promise<Outcome> => {
   const fleet = await startFleet(count, {
     RATE_LIMIT_MODE: "off",
+    CONNECTIONS_PER_IP: "0",
     WS_CONNECTIONS_PER_IP: "0",
     WS_CONNECTIONS_PER_USER: "0",
     ARRIVALS_PER_IP: "0"

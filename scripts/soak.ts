@@ -98,6 +98,7 @@ export const run = async ({ minutes, sample_ms, say, sockets, users }: Options):
     preload: new URL("./soak/Probe.ts", import.meta.url).href,
     env: {
       RATE_LIMIT_MODE: "off",
+      CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       ARRIVALS_PER_IP: "0",

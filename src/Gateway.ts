@@ -30,6 +30,7 @@ import { Authenticator } from "./services/Authenticator.ts"
 import { BackendHealth } from "./services/BackendHealth.ts"
 import { BanList } from "./services/BanList.ts"
 import { Bans } from "./services/Bans.ts"
+import { CallLines } from "./services/CallLines.ts"
 import * as CommandAdmission from "./services/CommandAdmission.ts"
 import { Competitions } from "./services/Competitions.ts"
 import { Cursors } from "./services/Cursors.ts"
@@ -96,6 +97,7 @@ const policies = (settings: Settings) => {
     BackendHealth.layer,
     Lifecycle.layer,
     FeedLines.layer,
+    CallLines.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer({ refresh: REVOCATIONS_REFRESH }),
@@ -214,15 +216,15 @@ const front = (settings: Settings) =>
   ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
 
 /** The door, whose bounds for an address mean nothing where all connections are a proxy's. */
-const door = ({ arrivalsPerIp, trustedProxies }: Settings) =>
+const door = ({ arrivalsPerIp, connectionsPerIp, trustedProxies }: Settings) =>
   NodeServer.layer.pipe(
     Layer.provide(
       Layer.effect(
         DoorBounds,
         Effect.map(DoorBounds, (limits) =>
           trustedProxies > 0
-            ? { ...limits, arrivals_per_s: 0, unread_bytes: 0 }
-            : { ...limits, arrivals_per_s: arrivalsPerIp }
+            ? { ...limits, arrivals_per_s: 0, connections_per_address: 0, unread_bytes: 0 }
+            : { ...limits, arrivals_per_s: arrivalsPerIp, connections_per_address: connectionsPerIp }
         )
       )
     )
@@ -254,8 +256,7 @@ const listening = (settings: Settings) =>
         port: settings.port,
         host: settings.host,
         backlog: BACKLOG,
-        gracefulShutdownTimeout: REQUESTS_DRAIN,
-        websocket: { maxPayload: Rpc.MESSAGE_BYTES_MAX }
+        gracefulShutdownTimeout: REQUESTS_DRAIN
       })
     })
   )

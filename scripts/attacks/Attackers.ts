@@ -5,10 +5,11 @@
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
 import { fileURLToPath } from "node:url"
+import { transportLimits } from "../../src/domain/TransportLimits.ts"
 
-const upgrade = () =>
+const upgrade = (path = "/ws/public") =>
   [
-    "GET /ws/public HTTP/1.1",
+    `GET ${path} HTTP/1.1`,
     "Host: g",
     "Connection: Upgrade",
     "Upgrade: websocket",
@@ -16,6 +17,25 @@ const upgrade = () =>
     `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
     "\r\n"
   ].join("\r\n")
+
+/** A masked text frame without its last byte, as long as a message may be: the gateway has to keep it. */
+const unfinished = (() => {
+  const length = transportLimits.message_bytes.figure
+  const bytes = Buffer.alloc(14 + length - 1, "x")
+  bytes.set([0x81, 0x80 | 127])
+  bytes.writeBigUInt64BE(BigInt(length), 2)
+  return bytes
+})()
+/** Whole messages of a call that is not whole. */
+const unfinishedCall = (() => {
+  const length = 60_000
+  const bytes = Buffer.alloc(8 + length, " ")
+  bytes.set([0x81, 0x80 | 126, length >> 8, length & 255, 0, 0, 0, 0])
+  return Buffer.concat([bytes, bytes, bytes, bytes, unfinished])
+})()
+/** As many sockets of an address as one may have. */
+const perAddress = transportLimits.sockets_per_address.figure
+const body = transportLimits.body_bytes.figure
 
 interface Attack {
   /** Connections, unless the caller says otherwise. */
@@ -26,7 +46,18 @@ interface Attack {
   readonly reads?: false
   /** Resets the connection as soon as anything is answered. */
   readonly resets?: true
+  /** Sent once anything is answered. */
+  readonly after?: Buffer
+  /** Connections of one address; the next ones are of another. */
+  readonly perAddress?: number
 }
+
+const sockets = (path: string, after: Buffer = unfinished) => ({
+  count: 2_000,
+  first: () => upgrade(path),
+  after,
+  perAddress
+})
 
 export const attacks = {
   "slow-headers": { count: 1_000, first: () => "GET / HTTP/1.1\r\nHost: g\r\n", drip: "X: y\r\n" },
@@ -37,29 +68,52 @@ export const attacks = {
   },
   "slow-reading": { count: 200, first: () => "GET /swagger-ui HTTP/1.1\r\nHost: g\r\n\r\n".repeat(4), reads: false },
   "half-open": { count: 5_000, first: () => "" },
-  resets: { count: 10_000, first: upgrade, resets: true }
+  resets: { count: 10_000, first: upgrade, resets: true },
+  "sockets-ws": sockets("/ws"),
+  "sockets-public": sockets("/ws/public"),
+  "sockets-private": sockets("/ws/private"),
+  "sockets-rpc": sockets("/rpc", unfinishedCall),
+  "slow-uploads": {
+    count: 200,
+    first: () =>
+      `POST /api/v1/order/create HTTP/1.1\r\nHost: g\r\nContent-Length: ${body}\r\n\r\n${" ".repeat(body - 1_000)}`,
+    drip: " ",
+    perAddress
+  },
+  "slow-calls": {
+    count: 200,
+    first: () => `POST /rpc HTTP/1.1\r\nHost: g\r\nContent-Length: ${body}\r\n\r\n${" ".repeat(body - 1_000)}`,
+    drip: " ",
+    perAddress
+  }
 } as const satisfies Record<string, Attack>
 export type Kind = keyof typeof attacks
 
 /** Connections under way at once: those of `resets`, and those being opened of the others. */
 const AT_ONCE = 100
 /** Where attackers are: not the address of the good client. */
-const FROM = "127.0.0.2"
+const addressOf = (connection: number, each: number | undefined): string =>
+  `127.0.0.${2 + (each === undefined ? 0 : Math.floor(connection / each) % 250)}`
 /** How often connections are looked at, in ms. */
 const DRIP_MS = 1_000
+
+/** How often closed connections are opened anew that would stay, in ms. */
+const AGAIN_MS = 10_000
 
 const run = (kind: Kind, count: number, url: URL): void => {
   const attack: Attack = attacks[kind]
   const open = new Set<Socket>()
   let opening = 0
   let opened = 0
+  let begun = 0
   const fill = () => {
     const most = attack.resets === true ? Math.min(AT_ONCE, count - opened) : count
     for (let room = Math.min(most - open.size, AT_ONCE - opening); room > 0; room--) begin()
   }
   const begin = () => {
     opening++
-    const socket = connect({ host: url.hostname, port: Number(url.port), localAddress: FROM })
+    const localAddress = addressOf(begun++, attack.perAddress)
+    const socket = connect({ host: url.hostname, port: Number(url.port), localAddress })
     open.add(socket)
     let isOpening = true
     const settled = () => {
@@ -77,18 +131,21 @@ const run = (kind: Kind, count: number, url: URL): void => {
       setImmediate(fill)
     })
     if (attack.reads !== false) socket.on("data", () => attack.resets === true && socket.resetAndDestroy())
+    if (attack.after !== undefined) socket.once("data", () => socket.write(attack.after!))
     socket.on("error", () => {})
     socket.once("close", () => {
       settled()
       open.delete(socket)
-      setImmediate(fill)
+      // one that stays is opened anew now and then, so that opening is not the attack
+      if (attack.perAddress === undefined || opened < count) setImmediate(fill)
     })
   }
   const { drip } = attack
   setInterval(() => {
     if (drip !== undefined) for (const socket of open) if (socket.writable) socket.write(drip)
-    fill()
+    if (attack.perAddress === undefined || opened < count) fill()
   }, DRIP_MS)
+  if (attack.perAddress !== undefined) setInterval(fill, AGAIN_MS)
   fill()
 }
 

@@ -115,6 +115,7 @@ export const start = async (options: {
       JWT_SIGNING_KEY: "5a".repeat(32),
       TRUSTED_PROXIES: "1",
       RATE_LIMIT_MODE: "off",
+      CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       DRAIN_MS: String(options.drain_ms),

@@ -108,6 +108,7 @@ class Pair {
         BACKEND: "grpc",
         SEQUENCER_URL: `127.0.0.1:${this.ports.backend}`,
         RATE_LIMIT_MODE: "off",
+        CONNECTIONS_PER_IP: "0",
         WS_CONNECTIONS_PER_IP: "0",
         LOG_LEVEL: "error"
       }

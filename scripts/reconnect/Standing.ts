@@ -40,6 +40,7 @@ export const startToCut = (options: {
     ...(options.port === undefined ? {} : { port: options.port }),
     env: {
       RATE_LIMIT_MODE: "off",
+      CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       USER_EVENTS_KEPT: String(options.kept),

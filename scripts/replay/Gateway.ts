@@ -27,6 +27,7 @@ export const prepare = (contract: Contract): Place => {
       SIM_MAKER: "off",
       FAUCET_DAILY_LIMIT: "1000000000000000",
       RATE_LIMIT_MODE: "off",
+      CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_IP: "0",
       WS_CONNECTIONS_PER_USER: "0",
       ADMIN_USERNAME: ADMIN.username,

@@ -7,6 +7,7 @@
 import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
+import { hostsOf, isAlias } from "../domain/RequestTarget.ts"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
 import { OPENAPI_PATH, taggedPaths } from "./api/Tagged.ts"
@@ -36,6 +37,7 @@ import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
+import { CALLS_PATH } from "../services/CallLines.ts"
 import { CurrentTracer, ofRequest } from "../services/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
@@ -52,7 +54,7 @@ export interface HttpOptions {
 
 const SWAGGER_PATH = "/swagger-ui"
 
-/** Paths match byte for byte: signatures cover them. Give it to `HttpRouter.serve`. */
+/** Paths match byte for byte, and aliases of them are refused before: signatures cover them. Give it to `HttpRouter.serve`. */
 export const routerConfig = {
   caseSensitive: true,
   ignoreTrailingSlash: false,
@@ -98,10 +100,13 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
-const noHost = ofReason("MalformedRequest", {}, { message: "HTTP/1.1 needs a Host header" })
-/** RFC 9112, 3.2. */
-const isHostMissing = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean =>
-  headers["host"] === undefined && (source as { readonly httpVersion?: string }).httpVersion === "1.1"
+const oneHost = ofReason("MalformedRequest", {}, { message: "Host: expected one Host header" })
+/** Whether the host is not told, or told twice: RFC 9112, 3.2. */
+const isHostUnclear = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean => {
+  const { httpVersion, rawHeaders } = source as { readonly httpVersion?: string; readonly rawHeaders?: Array<string> }
+  if (headers["host"] === undefined) return httpVersion === "1.1"
+  return rawHeaders !== undefined && hostsOf(rawHeaders) > 1
+}
 
 const etags = new WeakMap<Uint8Array, string>()
 /** Tags the answer of a path that rarely changes; who has it already is told so. */
@@ -136,7 +141,8 @@ const envelope = (
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
         const path = pathOf(request.url)
-        if (isHostMissing(request)) return Effect.succeed(Answer.write(state, noHost))
+        if (isHostUnclear(request)) return Effect.succeed(Answer.write(state, oneHost))
+        if (isAlias(path)) return Effect.succeed(Answer.write(state, noSuchRoute))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
         const span = isTraced ? ofRequest(request.source, state.id) : undefined
@@ -213,7 +219,7 @@ export const tableOf = (options: HttpOptions): RouteTable.RouteTable =>
       MetricsRoute.METRICS_PATH,
       ...RouteTable.socketPaths
     ].map((path) => ({ method: "GET", path })),
-    { method: "POST", path: RouteTable.RPC_PATH }
+    { method: "POST", path: CALLS_PATH }
   ])
 
 /** The REST surface. */

@@ -1,4 +1,5 @@
 /** Which paths exist, and with which methods: what a request is told that no route took. Source: contract 1.1. */
+import { CALLS_PATH } from "../services/CallLines.ts"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
 export interface Route {
@@ -14,10 +15,8 @@ export interface RouteTable {
   readonly routeOf: (path: string) => string
 }
 
-/** Takes procedure calls, by POST and over WebSocket. */
-export const RPC_PATH = "/rpc"
-/** Paths that speak WebSocket; their upgrades are taken before a router sees them, but for those of {@link RPC_PATH}. */
-export const socketPaths: ReadonlyArray<string> = ["/ws", "/ws/public", "/ws/private", RPC_PATH]
+/** Paths that speak WebSocket; their upgrades are taken before a router sees them. */
+export const socketPaths: ReadonlyArray<string> = ["/ws", "/ws/public", "/ws/private", CALLS_PATH]
 export const isSocket = (path: string): boolean => socketPaths.includes(path)
 
 export const ofApi = <Id extends string, Groups extends HttpApiGroup.Constraint>(

@@ -4,7 +4,9 @@
  * `null` and `""` in an optional field mean that it is absent, so both are taken out here, before a schema looks.
  * Source: contract 1.1.
  */
+import { isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
+import { transportLimits } from "../domain/TransportLimits.ts"
 
 /** A body or query that is refused. */
 export class BadJson {
@@ -21,8 +23,8 @@ export class BadJson {
   }
 }
 
-/** Objects and arrays in one another; no body of this API has more than four. */
-const DEPTH_MAX = 32
+/** No body of this API has more than four. */
+const DEPTH_MAX = transportLimits.json_depth.figure
 
 const QUOTE = 34
 const POINT = 46
@@ -123,6 +125,7 @@ export const parse = (bytes: Uint8Array | undefined, keepNull = false): Body | B
   let scanned: ReturnType<typeof scan>
   try {
     text = utf8.decode(bytes)
+    if (isTooComplex(text)) return new BadJson("MalformedJson")
     value = JSON.parse(text)
     scanned = scan(text)
     if (scanned.fraction) value = JSON.parse(text, refuseFractions as Parameters<typeof JSON.parse>[1])

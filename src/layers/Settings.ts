@@ -6,6 +6,7 @@
  */
 import { Config, Schema } from "effect"
 import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
+import { transportLimits } from "../domain/TransportLimits.ts"
 import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyDoor.ts"
 
 /** A setting names something that cannot be used. */
@@ -136,12 +137,27 @@ export const table = {
   wsKeepaliveTimeoutMs: withDefault(
     "WS_KEEPALIVE_TIMEOUT_MS",
     Config.Int,
-    30_000,
+    transportLimits.silence_ms.figure,
     "silence after which a socket is closed, ms"
   ),
-  wsPingIntervalMs: withDefault("WS_PING_INTERVAL_MS", Config.Int, 15_000, "time between pings, ms"),
-  wsConnectionsPerIp: withDefault("WS_CONNECTIONS_PER_IP", Config.Int, 50, "sockets an address; 0: no limit"),
-  wsConnectionsPerUser: withDefault("WS_CONNECTIONS_PER_USER", Config.Int, 20, "private sockets a user; 0: no limit"),
+  wsPingIntervalMs: withDefault(
+    "WS_PING_INTERVAL_MS",
+    Config.Int,
+    transportLimits.ping_interval_ms.figure,
+    "time between pings, ms"
+  ),
+  wsConnectionsPerIp: withDefault(
+    "WS_CONNECTIONS_PER_IP",
+    Config.Int,
+    transportLimits.sockets_per_address.figure,
+    "sockets an address; 0: no limit"
+  ),
+  wsConnectionsPerUser: withDefault(
+    "WS_CONNECTIONS_PER_USER",
+    Config.Int,
+    transportLimits.sockets_per_user.figure,
+    "private sockets a user; 0: no limit"
+  ),
   userEventsKept: withDefault(
     "USER_EVENTS_KEPT",
     Config.Int,
@@ -152,8 +168,14 @@ export const table = {
   arrivalsPerIp: withDefault(
     "ARRIVALS_PER_IP",
     Config.Int,
-    250,
+    transportLimits.arrivals_per_s.figure,
     "connections that an address may open a second, those beyond wait their turn; 0: no limit, as behind TRUSTED_PROXIES"
+  ),
+  connectionsPerIp: withDefault(
+    "CONNECTIONS_PER_IP",
+    Config.Int,
+    transportLimits.connections_per_address.figure,
+    "connections of an address, sockets included; 0: no limit, as behind TRUSTED_PROXIES"
   ),
   trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
   metricsPublic: withDefault(

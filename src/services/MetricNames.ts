@@ -42,7 +42,10 @@ export const catalogue = {
   ),
   // sockets
   gateway_ws_connections: gauge("open WebSockets, those of `/rpc` included"),
-  gateway_ws_sessions: gauge("open sessions of the feeds; one over `/rpc` is a session too", "endpoint"),
+  gateway_ws_sessions: gauge(
+    "open sessions by endpoint; `rpc`: sockets of `/rpc`, whose streams are sessions of the feeds",
+    "endpoint"
+  ),
   gateway_ws_subscriptions: gauge("subscriptions by kind of topic; `private`: sessions with a user", "topic"),
   gateway_ws_queued_bytes: gauge("bytes that wait for sockets which do not keep up"),
   gateway_ws_conflations_total: counter("feeds of slow sockets that were dropped and stood for by one snapshot"),

@@ -17,10 +17,15 @@ export class Boundary {
   private have = 0
   private skip = 0
   private fragmented = false
+  /** Of the message under way: its bytes so far, and the chunks that they came in. */
+  bytes = 0
+  chunks = 0
 
   /** Takes the next bytes; true where they end between two messages. */
   take(chunk: Buffer): boolean {
     let at = 0
+    let from = 0
+    this.chunks++
     while (at < chunk.length) {
       if (this.skip > 0) {
         const step = Math.min(this.skip, chunk.length - at)
@@ -30,7 +35,17 @@ export class Boundary {
         this.header[this.have++] = chunk[at++]!
         if (this.have >= 2 && this.have === this.headerLength()) this.enter()
       }
+      if (this.isBetween()) {
+        from = at
+        this.bytes = 0
+        this.chunks = at < chunk.length ? 1 : 0
+      }
     }
+    this.bytes += chunk.length - from
+    return this.isBetween()
+  }
+
+  private isBetween(): boolean {
     return this.have === 0 && this.skip === 0 && !this.fragmented
   }
 

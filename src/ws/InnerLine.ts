@@ -6,7 +6,8 @@ import { Cause, Effect, Queue, Stream } from "effect"
 import { LineEnded } from "../services/FeedLines.ts"
 import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
 import { textsOf } from "./Frame.ts"
-import type { Line, Session } from "./Session.ts"
+import type { Line } from "./Connection.ts"
+import type { Session } from "./Session.ts"
 
 export class InnerLine implements Line {
   readonly deflated = false

@@ -1,5 +1,9 @@
-/** Every bound of the WebSocket endpoints, in one place. Source: contract 5.2, 5.4, 5.9, 8.4, 13. */
+/**
+ * Every bound of the WebSocket endpoints, in one place. Those that other transports have too are of the table of all limits.
+ * Source: contract 5.2, 5.4, 5.9, 8.4, 13.
+ */
 import { Context } from "effect"
+import { transportLimits } from "../domain/TransportLimits.ts"
 
 export interface Limits {
   /** Sockets of one client address; 0: no limit. Over it the upgrade is answered 429. */
@@ -32,23 +36,23 @@ export interface Limits {
 }
 
 export const defaults: Limits = {
-  connections_per_ip: 50,
-  connections_per_user: 20,
-  topics_per_connection: 200,
-  messages_per_s: 20,
-  message_burst: 100,
-  flood_ms: 5_000,
-  inbound_frame_bytes: 64 * 1024,
-  auth_deadline_ms: 10_000,
-  auth_tries: 3,
-  outbound_bytes: 4 * 1024 * 1024,
-  outbound_age_ms: 10_000,
-  ping_interval_ms: 15_000,
-  silence_ms: 30_000,
+  connections_per_ip: transportLimits.sockets_per_address.figure,
+  connections_per_user: transportLimits.sockets_per_user.figure,
+  topics_per_connection: transportLimits.topics_per_connection.figure,
+  messages_per_s: transportLimits.messages_per_s.figure,
+  message_burst: transportLimits.message_burst.figure,
+  flood_ms: transportLimits.flood_ms.figure,
+  inbound_frame_bytes: transportLimits.message_bytes.figure,
+  auth_deadline_ms: transportLimits.auth_deadline_ms.figure,
+  auth_tries: transportLimits.auth_tries.figure,
+  outbound_bytes: transportLimits.outbound_bytes.figure,
+  outbound_age_ms: transportLimits.outbound_age_ms.figure,
+  ping_interval_ms: transportLimits.ping_interval_ms.figure,
+  silence_ms: transportLimits.silence_ms.figure,
   backend_lost_private_ms: 10_000,
   backend_lost_public_ms: 60_000,
   drain_ms: 5_000,
-  close_timeout_ms: 5_000,
+  close_timeout_ms: transportLimits.close_timeout_ms.figure,
   trusted_proxies: 0
 }
 

@@ -13,59 +13,30 @@ import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/U
 import type { UserStreams } from "../services/UserStreams.ts"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
-import { parcel } from "./Batch.ts"
+import { Connection, type Endpoint, type Line, type Lost, type Surroundings } from "./Connection.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
 import { type Misread, read } from "./Inbound.ts"
-import type { Limits } from "./Limits.ts"
-import { MessageRate } from "./MessageRate.ts"
-import { Outbox, type Sink } from "./Outbox.ts"
 import { type Beginning, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
 import { errorFrame, ofAuthError, type Refusal, refuse, withReqId } from "./Refusal.ts"
 
-export type Endpoint = "general" | "public" | "private"
-
-/** The socket of a session. */
-export interface Line extends Sink {
-  /** Starts the closing handshake; what was written before goes out first. */
-  readonly close: (reason: CloseReason) => void
-  readonly ping: () => void
-  readonly pong: (data: Buffer) => void
-  /** Drops the line. */
-  readonly terminate: () => void
-}
-
-/** Why a session ends: for a reason of ours, or because the other side left. */
-export type Ending = CloseReason | "Peer"
-
 /** What all sessions share. */
-export interface House {
+export interface House extends Surroundings {
   readonly hub: typeof Hub.Service
   readonly authenticator: typeof Authenticator.Service
   readonly snapshots: typeof UserSnapshots.Service
   readonly streams: typeof UserStreams.Service
   readonly view: typeof MarketView.Service
-  readonly limits: Limits
-  /** Runs an effect in a fiber of its own. */
-  readonly run: (effect: Effect.Effect<void>) => void
   /** Counts a session for its user; false: the user holds as many as allowed. */
   readonly admit: (session: Session, caller: Caller) => boolean
-  /** Counts why a session ends. */
-  readonly ending: (reason: Ending) => void
-  /** Forgets a session that is over. */
-  readonly gone: (session: Session) => void
 }
 
 /** Longest time that authentication, or the reading of snapshots, may take. */
 const WORK_MS = 10_000
 
-export class Session {
-  readonly endpoint: Endpoint
-  readonly ip: string
-  readonly outbox: Outbox
+export class Session extends Connection {
   caller: Caller | undefined
   private readonly house: House
-  private readonly line: Line
   /** `undefined` before the first. */
   private publicTopics: Set<string> | undefined = undefined
   /** Takes the callback at the grant of the caller away. */
@@ -75,56 +46,18 @@ export class Session {
   /** What waits behind the operation under way. */
   private inbox: Array<ClientFrame | "restart"> | undefined = undefined
   private busy = false
-  private closing = false
   private failedAuths = 0
-  private readonly openedAt: number
-  private lastHeard: number
-  private lastPing: number
-  private readonly rate: MessageRate
 
   constructor(house: House, line: Line, endpoint: Endpoint, ip: string) {
+    super(house, line, endpoint, ip)
     this.house = house
-    this.line = line
-    this.endpoint = endpoint
-    this.ip = ip
-    this.outbox = new Outbox(line, house.hub.flusher, house.limits, this)
-    const now = house.hub.now()
-    this.openedAt = this.lastHeard = this.lastPing = now
-    this.rate = new MessageRate(house.limits, now)
   }
 
-  // ---- what the socket brings
+  // ---- what the socket and the clock bring
 
-  /** Any frame shows that the peer is there. */
-  heard(): void {
-    this.lastHeard = this.house.hub.now()
-  }
-
-  /** A ping of the protocol counts like a message: a flood of them is not answered, and ends alike. */
-  pinged(data: Buffer): void {
-    if (this.closing) return
-    this.heard()
-    if (this.mayAsk(this.lastHeard)) this.line.pong(data)
-  }
-
-  binary(): void {
-    this.end("NotText")
-  }
-
-  text(message: string): void {
-    if (this.closing) return
-    try {
-      this.take(message)
-    } catch (fault) {
-      this.house.hub.report(fault)
-      this.end("Internal")
-    }
-  }
-
-  private take(message: string): void {
-    const now = this.house.hub.now()
-    this.lastHeard = now
-    if (!this.mayAsk(now)) return
+  protected take(message: string, now: number): void {
+    const verdict = this.count(now)
+    if (verdict !== "taken") return this.limited(verdict)
     const frame = read(message)
     switch (frame.op) {
       case "misread":
@@ -135,19 +68,12 @@ export class Session {
         this.enqueue(frame)
     }
   }
-
-  /** What came could not be understood: the line ends the connection by itself. */
-  refused(reason: CloseReason): void {
-    if (this.closing) return
-    this.closing = true
-    this.house.ending(reason)
+  protected limited(verdict: "dropped" | "notice" | "flood"): void {
+    if (verdict !== "notice") return
+    this.reply(errorFrame({ code: "RateLimitExceeded", message: "rate limit exceeded" }, undefined))
   }
 
-  /** The connection is gone. */
-  closed(): void {
-    if (!this.closing) this.house.ending("Peer")
-    this.closing = true
-    this.outbox.close()
+  protected release(): void {
     this.inbox = undefined
     for (const name of this.publicTopics ?? []) this.house.hub.leave(name, this.outbox)
     this.publicTopics = undefined
@@ -155,42 +81,16 @@ export class Session {
     this.detach = undefined
     this.ungrant?.()
     this.ungrant = undefined
-    this.house.gone(this)
   }
 
-  /** Drops the connection, whose peer does not answer that it was told to end. */
-  terminate(): void {
-    this.line.terminate()
-  }
-
-  // ---- what the clock brings
-
-  /** Looks at deadlines; called about once a second. */
-  tick(now: number, lost: { readonly private: boolean; readonly public: boolean }): void {
-    if (this.closing) return
-    const { limits } = this.house
-    if (now - this.lastHeard > limits.silence_ms) return this.end("Silent")
-    if (this.endpoint === "private" ? lost.private : lost.public) return this.end("BackendLost")
-    if (this.endpoint === "private") {
-      if (this.caller === undefined && now - this.openedAt > limits.auth_deadline_ms)
-        return this.end("NotAuthenticated")
-      const expires = this.caller?.expires_at_ms
-      if (expires !== undefined && expires <= now) return this.end("CredentialEnded")
+  protected overdue(now: number, lost: Lost): CloseReason | undefined {
+    if (this.endpoint !== "private") return lost.public ? "BackendLost" : undefined
+    if (lost.private) return "BackendLost"
+    if (this.caller === undefined) {
+      return now - this.openedAt > this.house.limits.auth_deadline_ms ? "NotAuthenticated" : undefined
     }
-    this.outbox.check(now)
-    if (!this.closing && now - this.lastPing >= limits.ping_interval_ms) {
-      this.lastPing = now
-      this.line.ping()
-    }
-  }
-
-  /** Ends the connection, after what it was told before. */
-  end(reason: CloseReason): void {
-    if (this.closing) return
-    this.outbox.finish()
-    this.closing = true
-    this.house.ending(reason)
-    this.line.close(reason)
+    const expires = this.caller.expires_at_ms
+    return expires !== undefined && expires <= now ? "CredentialEnded" : undefined
   }
 
   /** Tells that the gateway goes away; {@link end} follows. */
@@ -198,26 +98,7 @@ export class Session {
     this.reply(errorFrame(refuse("ShuttingDown", "going away"), undefined))
   }
 
-  private mayAsk(now: number): boolean {
-    switch (this.rate.take(now)) {
-      case "taken":
-        return true
-      case "flood":
-        this.end("TooMany")
-        return false
-      case "notice":
-        this.reply(errorFrame({ code: "RateLimitExceeded", message: "rate limit exceeded" }, undefined))
-        return false
-      case "dropped":
-        return false
-    }
-  }
-
   // ---- replies
-
-  private reply(frame: Frame): void {
-    this.outbox.offer(parcel(frame, undefined, this.house.hub.now()))
-  }
 
   private misread({ details, message, reason, req_id }: Misread): void {
     this.reply(errorFrame(refuse(reason, message, details), req_id))

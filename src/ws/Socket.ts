@@ -10,8 +10,9 @@ import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
 import { Boundary } from "./Boundary.ts"
 import { CLOSE, control, PING, PONG } from "./Frame.ts"
 import type { Limits } from "./Limits.ts"
+import type { Held } from "../services/InboundBudget.ts"
 import { deflateOf, reasonOf, receiverOf } from "./Protocol.ts"
-import type { Line } from "./Session.ts"
+import type { Line } from "./Connection.ts"
 
 /** What a socket brings. */
 export interface Listener {
@@ -52,6 +53,9 @@ export class Socket implements Line {
   readonly deflated: boolean
   private readonly socket: Carrier
   private readonly limits: Limits
+  /** Counts a message under way. */
+  private readonly hold: (drop: () => void) => Held
+  private held: Held | undefined
   private listener: Listener | undefined
   private reading: Reading | undefined
   /** Of the last ping, while the system does not take what was written before. */
@@ -60,8 +64,10 @@ export class Socket implements Line {
   /** Whether anything may be written, and is listened to. */
   private open = true
 
-  constructor(socket: Carrier, deflated: boolean, limits: Limits) {
+  /** `hold` opens the budget of what the socket receives before a message is whole; its argument ends the connection. */
+  constructor(socket: Carrier, deflated: boolean, limits: Limits, hold: (drop: () => void) => Held) {
     this.socket = socket
+    this.hold = hold
     this.deflated = deflated
     this.limits = limits
   }
@@ -122,8 +128,21 @@ export class Socket implements Line {
   // ---- what the network brings
 
   take(chunk: Buffer): void {
-    this.reading ??= this.read()
-    if (!this.reading.take(chunk)) this.socket.pause()
+    const reading = (this.reading ??= this.read())
+    if (!reading.take(chunk)) this.socket.pause()
+    this.count(reading)
+  }
+  /** Counts what a message under way holds; most messages are whole in one chunk, and count nothing. */
+  private count({ boundary }: Reading): void {
+    if (boundary.chunks > 0) this.held ??= this.hold(() => this.drop())
+    this.held?.set(boundary.bytes, boundary.chunks)
+  }
+  /** Ends a connection whose unfinished message is too much beside those of others. */
+  private drop(): void {
+    this.listener?.refused("TooMany")
+    this.concluded(closeCodes.TooMany.code, closeCodes.TooMany.text)
+    this.reading?.drop()
+    this.reading = undefined
   }
   ended(): void {
     this.open = false
@@ -132,6 +151,7 @@ export class Socket implements Line {
   closed(): void {
     this.open = false
     clearTimeout(this.closing)
+    this.held?.set(0)
     this.reading?.drop()
     this.reading = undefined
     this.listener?.closed()
@@ -187,7 +207,7 @@ interface Reader {
 class Reading {
   private readonly receiver: ReturnType<typeof receiverOf>
   private readonly deflate: ReturnType<typeof deflateOf> | undefined
-  private readonly boundary = new Boundary()
+  readonly boundary = new Boundary()
   private readonly reader: Reader
   /** Chunks that the receiver has not read to their end. */
   private unread = 0

@@ -1,5 +1,5 @@
 /**
- * The three WebSocket endpoints as one layer on the server that REST uses.
+ * The WebSocket endpoints of feeds and calls as one layer on the server that REST uses.
  *
  * It takes over upgrade requests of its paths and hands all others on. Build it above the layer that listens: then it
  * closes first, and the server does not wait for sockets that stay. Source: contract 5.1, 5.2, 13.
@@ -9,11 +9,14 @@ import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import * as ApiError from "../domain/ApiError.ts"
+import { hostsOf } from "../domain/RequestTarget.ts"
 import { networkOf } from "../domain/Ip.ts"
 import { httpStatusOf, type Reason } from "../domain/Reason.ts"
 import { Authenticator } from "../services/Authenticator.ts"
 import { BackendHealth } from "../services/BackendHealth.ts"
-import { FeedLines, type Open } from "../services/FeedLines.ts"
+import { CallLines, CALLS_PATH } from "../services/CallLines.ts"
+import { FeedLines, type Open, type Peer } from "../services/FeedLines.ts"
+import { InboundBudget } from "../services/InboundBudget.ts"
 import { MarketView } from "../services/MarketView.ts"
 import { type Counter, CurrentMeter, type Meter } from "../services/Meter.ts"
 import { Presence } from "../services/Presence.ts"
@@ -25,18 +28,25 @@ import { Hub } from "./Hub.ts"
 import { InnerLine } from "./InnerLine.ts"
 import * as Keepalive from "./Keepalive.ts"
 import { Limits } from "./Limits.ts"
-import { type Ending, type Endpoint, type House, type Line, Session } from "./Session.ts"
+import { CallSession } from "./CallSession.ts"
+import { type Connection, type Ending, type Endpoint } from "./Connection.ts"
+import { type House, Session } from "./Session.ts"
 import { Socket } from "./Socket.ts"
 import * as Upgrade from "./Upgrade.ts"
 
 /** The HTTP server whose upgrade requests are taken over. */
 export class UpgradeServer extends Context.Service<UpgradeServer, Http.Server>()("gateway/ws/UpgradeServer") {}
 
+/** The feeds; `/ws` is an alias of `/ws/public`. */
 export const paths: Readonly<Record<string, Endpoint>> = {
   "/ws": "general",
   "/ws/public": "public",
   "/ws/private": "private"
 }
+/** Every path whose upgrades are taken. */
+const endpoints: Readonly<Record<string, Endpoint>> = { ...paths, [CALLS_PATH]: "rpc" }
+
+const oneHost = ApiError.ofReason("MalformedRequest", undefined, { message: "Host: expected one Host header" })
 
 /** Answers an upgrade request that is refused, with the error body of REST. */
 const refuseUpgrade = (
@@ -99,14 +109,16 @@ export const layer = Layer.effectDiscard(
     const presence = yield* Presence
     const fork = yield* FiberSet.makeRuntime<never>()
 
-    const sessions = new Set<Session>()
+    const budget = yield* InboundBudget
+    const callLines = yield* CallLines
+    const sessions = new Set<Connection>()
     /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
     const users = new Tally()
 
     const meter = yield* CurrentMeter
-    const count: Record<Endpoint, number> = { general: 0, public: 0, private: 0 }
-    for (const endpoint of Object.values(paths)) {
+    const count: Record<Endpoint, number> = { general: 0, public: 0, private: 0, rpc: 0 }
+    for (const endpoint of Object.values(endpoints)) {
       meter.gauge("gateway_ws_sessions", { endpoint }, () => count[endpoint])
     }
     meter.gauge("gateway_ws_queued_bytes", {}, () => {
@@ -138,26 +150,27 @@ export const layer = Layer.effectDiscard(
         sessions.delete(session)
         count[session.endpoint]--
         ips.add(networkOf(session.ip), -1)
-        if (session.caller === undefined) return
-        users.add(session.caller.user_id, -1)
-        presence.went(session.caller.user_id)
+        const caller = session instanceof Session ? session.caller : undefined
+        if (caller === undefined) return
+        users.add(caller.user_id, -1)
+        presence.went(caller.user_id)
       }
     }
 
     let accepting = true
     /** Why a connection may not be opened; `undefined`: it may. */
     const refusalOf = (endpoint: Endpoint, ip: string): Reason | undefined => {
-      if (!accepting) return "ShuttingDown"
+      if (!accepting || (endpoint === "rpc" && !callLines.isServed())) return "ShuttingDown"
       const lost = Keepalive.lostFor(limits, health.sequencer(), health.referee())
-      if (endpoint === "private" ? lost.private : lost.public) return "BackendUnavailable"
+      // a call says by itself that its backend is lost
+      if (endpoint !== "rpc" && (endpoint === "private" ? lost.private : lost.public)) return "BackendUnavailable"
       const full = limits.connections_per_ip > 0 && ips.of(networkOf(ip)) >= limits.connections_per_ip
       return full ? "RateLimitExceeded" : undefined
     }
-    const connect = (line: Line, endpoint: Endpoint, ip: string): Session => {
-      ips.add(networkOf(ip), 1)
-      const session = new Session(house, line, endpoint, ip)
+    const joined = <S extends Connection>(session: S): S => {
+      ips.add(networkOf(session.ip), 1)
       sessions.add(session)
-      count[endpoint]++
+      count[session.endpoint]++
       return session
     }
 
@@ -168,7 +181,7 @@ export const layer = Layer.effectDiscard(
           const refused = refusalOf(endpoint, ip)
           if (refused !== undefined) return Effect.fail(new Refused(refused))
           const opened = Effect.tap(InnerLine.make, (line) =>
-            Effect.sync(() => line.begin(connect(line, endpoint, ip), messages))
+            Effect.sync(() => line.begin(joined(new Session(house, line, endpoint, ip)), messages))
           )
           return Effect.map(
             Effect.acquireRelease(opened, (line) => Effect.sync(() => line.terminate())),
@@ -182,7 +195,7 @@ export const layer = Layer.effectDiscard(
     >
     const onUpgrade = (request: Http.IncomingMessage, socket: Duplex, head: Buffer): void => {
       const path = (request.url ?? "").split("?", 1)[0]!
-      const endpoint = Object.hasOwn(paths, path) ? paths[path]! : undefined
+      const endpoint = Object.hasOwn(endpoints, path) ? endpoints[path]! : undefined
       if (endpoint === undefined) {
         if (previous.length === 0) {
           return refuseUpgrade(socket, 404, ApiError.ofReason("NoSuchRoute"))
@@ -190,12 +203,13 @@ export const layer = Layer.effectDiscard(
         for (const listener of previous) listener.call(server, request, socket, head)
         return
       }
+      if (hostsOf(request.rawHeaders) !== 1) return refuseUpgrade(socket, 400, oneHost, [])
       const forwarded = request.headers["x-forwarded-for"]
-      const ip = clientIpOf(
-        request.socket.remoteAddress,
-        Array.isArray(forwarded) ? forwarded.join(",") : forwarded,
-        limits.trusted_proxies
-      )
+      const peer: Peer = {
+        address: request.socket.remoteAddress,
+        forwarded: Array.isArray(forwarded) ? forwarded.join(",") : forwarded
+      }
+      const ip = clientIpOf(peer.address, peer.forwarded, limits.trusted_proxies)
       const refused = refusalOf(endpoint, ip)
       if (refused !== undefined) return refuseUpgrade(socket, httpStatusOf(refused), ApiError.ofReason(refused))
       const answer = Upgrade.answer(request, limits)
@@ -204,8 +218,19 @@ export const layer = Layer.effectDiscard(
         return refuseUpgrade(socket, answer.status, error, answer.fields)
       }
       if (!socket.readable || !socket.writable) return void socket.destroy() // it left meanwhile
-      const own = new Socket(socket, answer.deflated, limits)
-      own.begin(answer.head, head, connect(own, endpoint, ip))
+      const own = new Socket(socket, answer.deflated, limits, (drop) => budget.open(ip, drop))
+      const session =
+        endpoint === "rpc"
+          ? new CallSession(house, own, ip, {
+              peer,
+              headers: Object.entries(request.headers).filter(
+                (field): field is [string, string] => typeof field[1] === "string"
+              ),
+              accept: callLines.accept,
+              held: budget.open(ip, () => session.terminate())
+            })
+          : new Session(house, own, endpoint, ip)
+      own.begin(answer.head, head, joined(session))
     }
 
     yield* Keepalive.run(() => sessions, limits, health)

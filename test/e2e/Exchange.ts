@@ -22,6 +22,7 @@ import * as Otlp from "../../src/layers/otlp/Otlp.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
 import type { FeedLines } from "../../src/services/FeedLines.ts"
+import type { RateLimitStore } from "../../src/services/RateLimitStore.ts"
 import * as Meter from "../../src/services/Meter.ts"
 import type { NonceStore } from "../../src/services/NonceStore.ts"
 import type { Signatures } from "../../src/services/Signatures.ts"
@@ -97,6 +98,8 @@ export const startExchange = async (
   options: {
     readonly env?: Record<string, string>
     readonly clock?: Layer.Layer<never>
+    /** In place of the store that counts rates. */
+    readonly rates?: Layer.Layer<RateLimitStore>
     readonly dataDir?: string
     /** Puts doubles around two of its ports, whose waits a test stops. */
     readonly around?: Layer.Layer<NonceStore | Signatures, never, NonceStore | Signatures>
@@ -110,6 +113,7 @@ export const startExchange = async (
     HOST: "127.0.0.1",
     DATA_DIR: dataDir,
     RATE_LIMIT_MODE: "off",
+    CONNECTIONS_PER_IP: "0",
     WS_CONNECTIONS_PER_IP: "0",
     WS_CONNECTIONS_PER_USER: "0",
     SIM_MAKER: "off",
@@ -125,6 +129,7 @@ export const startExchange = async (
       Effect.map(settings, (settings) =>
         Gateway.layer(settings).pipe(
           Layer.provide(options.around ?? (Layer.empty as never)),
+          Layer.provide(options.rates ?? (Layer.empty as Layer.Layer<RateLimitStore>)),
           Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : Cluster.layer(settings)),
           Layer.provide(Otlp.layer(settings))
         )

@@ -1,11 +1,15 @@
 /**
  * Malformed requests through the open door of a whole exchange: none may break it, each is answered in the one form. A
- * bounded count is refused always, 10,000 with `FUZZ=10000`; the seed is in the failure text.
+ * bounded count is refused always, over every transport, 10,000 with `FUZZ=10000`; the seed is in the failure text.
  */
 import { connect } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { isErrorBody, isMaterialThere, malformed } from "../http/Malformed.ts"
+import { type Answer as CallAnswer, answersOf, post, RawCalls, refusalOf } from "../rpc/RawCalls.ts"
+import { type MalformedCall, malformedCalls } from "../rpc/MalformedCalls.ts"
 import { vectors } from "../vectors.ts"
+import { malformedFrames } from "../ws/MalformedFrames.ts"
+import { frame, RawSocket } from "../ws/RawSocket.ts"
 import { basic, call, type Exchange, funded, type Session, startExchange } from "./Exchange.ts"
 
 const COUNT = Number(process.env["FUZZ"] ?? 800)
@@ -33,7 +37,7 @@ describe("malformed requests", () => {
   })
   afterAll(() => exchange?.close())
 
-  it.skipIf(!isMaterialThere)(`${COUNT} on every route: no fault, one form`, { timeout: 300_000 }, async () => {
+  it.skipIf(!isMaterialThere)(`${COUNT} on every route: no fault, one form`, { timeout: 3_600_000 }, async () => {
     const statuses = new Map<number, number>()
     let refused = 0
     let sent = 0
@@ -59,6 +63,129 @@ describe("malformed requests", () => {
     const { status } = await call(exchange, "GET", "/api/v1/user/me", { token: user.token })
     assert.strictEqual(status, 200, "it still serves")
   })
+
+  /** What an answer of a call is: refused in the one form, a defect of the call, or done; nothing else. */
+  const judged = (answer: CallAnswer, where: string): "refused" | "done" => {
+    if (answer.exit._tag === "Success") return "done"
+    const refusal = refusalOf(answer)
+    if (refusal === undefined) assert.strictEqual(answer.exit.cause[0]._tag, "Die", where)
+    else {
+      assert.notInclude(["INTERNAL", "SERVICE_UNAVAILABLE"], refusal.code, where)
+      assert.isString(refusal.details.reason, where)
+    }
+    return "refused"
+  }
+  /** Ids of a part of calls that are not answered, and how many are refused. */
+  const countedIn = (part: ReadonlyArray<MalformedCall>, answers: ReadonlyArray<CallAnswer>) => {
+    const ends = new Map(answers.filter(({ _tag }) => _tag === "Exit").map((answer) => [answer.requestId, answer]))
+    let refused = 0
+    for (const { id, line } of part) {
+      if (id === undefined) refused++
+      else {
+        const answer = ends.get(id)
+        assert.isDefined(answer, `unanswered: ${line}`)
+        if (judged(answer, `${line} -> ${JSON.stringify(answer)}`) === "refused") refused++
+      }
+    }
+    return refused
+  }
+  const parts = function* (size: number): Generator<ReadonlyArray<MalformedCall>> {
+    let part: Array<MalformedCall> = []
+    let length = 0
+    for (const call of malformedCalls(SEED, { bearer: `Bearer ${user.token}`, basic: basic.authorization })) {
+      if (part.length === size || length + call.line.length > 60_000) {
+        yield part
+        part = []
+        length = 0
+      }
+      // one that is too long for a message has tests of its own
+      if (call.line.length > 50_000) continue
+      part.push(call)
+      length += call.line.length + 1
+    }
+  }
+  // a line that is no call is followed by whole ones, and a part of few has few of them
+  const PART = 60
+
+  it.skipIf(!isMaterialThere)(
+    `${COUNT} calls over POST /rpc: no fault, each answered`,
+    { timeout: 3_600_000 },
+    async () => {
+      let refused = 0
+      for (const part of parts(PART)) {
+        const { answers, status } = await post(exchange.url, part.map(({ line }) => `${line}\n`).join(""))
+        assert.strictEqual(status, 200)
+        refused += countedIn(part, answers)
+        if (refused >= COUNT) break
+      }
+      assert.isAtLeast(refused, COUNT)
+    }
+  )
+
+  it.skipIf(!isMaterialThere)(
+    `${COUNT} calls over a WebSocket: no fault, each answered`,
+    { timeout: 3_600_000 },
+    async () => {
+      let refused = 0
+      let calls = await RawCalls.open(exchange.url)
+      let sent = 0
+      for (const part of parts(PART)) {
+        if (++sent % 50 === 0) {
+          calls.raw.socket.destroy()
+          calls = await RawCalls.open(exchange.url)
+        }
+        const before = calls.raw.texts.length
+        calls.send(part.map(({ line }) => `${line}\n`).join(""))
+        const last = part.findLast(({ id }) => id !== undefined)!.id
+        const answers = () => answersOf(calls.raw.texts.slice(before).join(""))
+        const wanted = part.filter(({ id }) => id !== undefined).length
+        await calls.raw.until(
+          `the answer to ${last}`,
+          () => answers().filter(({ _tag }) => _tag === "Exit").length >= wanted
+        )
+        refused += countedIn(part, answers())
+        if (refused >= COUNT) break
+      }
+      assert.isUndefined(calls.raw.code)
+      calls.raw.socket.destroy()
+      assert.isAtLeast(refused, COUNT)
+    }
+  )
+
+  it.skipIf(!isMaterialThere)(
+    `${COUNT} messages on the feeds: no fault, each answered`,
+    { timeout: 3_600_000 },
+    async () => {
+      const paths = ["/ws", "/ws/public", "/ws/private"]
+      let sent = 0
+      let path = 0
+      // a burst of each connection, in which every message is answered
+      const burst = 90
+      let open: RawSocket | undefined
+      let count = 0
+      for (const message of malformedFrames(SEED)) {
+        if (open === undefined || count === burst) {
+          open?.socket.destroy()
+          open = await RawSocket.open(exchange.url, paths[path++ % paths.length]!)
+          count = 0
+        }
+        const before = open.texts.length
+        open.write(frame(message))
+        count++
+        const socket = open
+        await socket.until(`an answer to ${message}`, () => socket.ended || socket.texts.length > before)
+        const closed: number | undefined = socket.code
+        // three tries to authenticate end a connection
+        if (socket.ended) {
+          assert.strictEqual(closed, 4003, message)
+          open = undefined
+        } else assert.notInclude(socket.texts.at(-1)!, "INTERNAL", message)
+        if (++sent === COUNT) break
+      }
+      open?.socket.destroy()
+      assert.strictEqual(sent, COUNT)
+    }
+  )
 
   /** Sends bytes and reads until the server closes the connection, or stays silent. */
   const send = (bytes: Uint8Array): Promise<string> =>

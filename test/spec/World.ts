@@ -67,8 +67,11 @@ const must = ({ body, status }: Answer): Answer["body"] => {
   return body
 }
 
-export const makeWorld = async (): Promise<World> => {
+export const makeWorld = async (
+  options: Pick<NonNullable<Parameters<typeof startExchange>[0]>, "rates"> = {}
+): Promise<World> => {
   const exchange = await startExchange({
+    ...options,
     env: { RATE_LIMIT_MODE: "report", JWT_SIGNING_KEY: SEED, FAUCET_DAILY_LIMIT: "1000000" }
   })
   const ask: World["ask"] = (session, method, path, body) =>

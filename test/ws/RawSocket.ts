@@ -71,12 +71,23 @@ export class RawSocket {
   /** Whether the other side has ended the connection, or broken it. */
   ended = false
   private rest: Buffer = Buffer.alloc(0)
+  private readonly path: string | undefined
   private fault: unknown
 
   /** Connects and writes; `url` as of the door. Half-open: the end of the other side is not answered. */
-  constructor(url: string, bytes: string | Buffer, options: { readonly halfOpen?: boolean } = {}) {
+  constructor(
+    url: string,
+    bytes: string | Buffer,
+    options: { readonly halfOpen?: boolean; readonly path?: string; readonly from?: string } = {}
+  ) {
     const { hostname, port } = new URL(url)
-    this.socket = connect({ host: hostname, port: Number(port), allowHalfOpen: options.halfOpen ?? false })
+    this.path = options.path
+    this.socket = connect({
+      host: hostname,
+      port: Number(port),
+      allowHalfOpen: options.halfOpen ?? false,
+      ...(options.from === undefined ? {} : { localAddress: options.from })
+    })
     this.socket.on("data", (chunk) => this.read(chunk))
     this.socket.on("error", () => {})
     for (const event of ["end", "close"]) this.socket.on(event, () => (this.ended = true))
@@ -84,8 +95,13 @@ export class RawSocket {
   }
 
   /** Upgrades, and waits until that is answered. */
-  static async open(url: string, path: string, headers?: ReadonlyArray<string>): Promise<RawSocket> {
-    const raw = new RawSocket(url, upgrade(path, headers))
+  static async open(
+    url: string,
+    path: string,
+    headers?: ReadonlyArray<string>,
+    options?: { readonly from?: string }
+  ): Promise<RawSocket> {
+    const raw = new RawSocket(url, upgrade(path, headers), { ...options, path })
     await raw.until("the answer to the upgrade", () => raw.head)
     return raw
   }
@@ -130,6 +146,8 @@ export class RawSocket {
     return true
   }
   private hold(text: string): void {
+    // what goes over /rpc is in another document
+    if (this.path === "/rpc") return
     try {
       messageOf("/ws/public", JSON.parse(text))
     } catch (fault) {

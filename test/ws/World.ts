@@ -17,6 +17,7 @@ import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { Caller } from "../../src/domain/User.ts"
 import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
 import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
+import { CallLines } from "../../src/services/CallLines.ts"
 import { FeedLines } from "../../src/services/FeedLines.ts"
 import { History, type UserEvent } from "../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../src/services/MarketView.ts"
@@ -332,7 +333,7 @@ export const start = (
     world.url = `ws://127.0.0.1:${(world.server.address() as AddressInfo).port}`
     const built = Layer.build(
       Ws.live.pipe(
-        Layer.provide([servicesOf(world), FeedLines.layer]),
+        Layer.provide([servicesOf(world), FeedLines.layer, CallLines.layer]),
         Layer.provide(Layer.succeed(Ws.UpgradeServer, world.server)),
         Layer.provide(Layer.succeed(Limits, { ...defaults, drain_ms: 50, close_timeout_ms: 500, ...limits }))
       )

@@ -9,8 +9,9 @@ import type { CommandAdmission } from "../../services/CommandAdmission.ts"
 import type { Orders } from "../../services/Orders.ts"
 import { Api } from "../api/Api.ts"
 import { commands } from "../handlers/OrderHandlers.ts"
+import type { Budget } from "../../services/InboundBudget.ts"
+import * as RequestBody from "../../services/RequestBody.ts"
 import { RequestState } from "../RequestState.ts"
-import { BODY_BYTES_MAX } from "../security/Door.ts"
 import { ofReason } from "../WireError.ts"
 import { asServerRequest, HotRequest } from "./HotRequest.ts"
 import * as ShortWay from "./ShortWay.ts"
@@ -22,7 +23,7 @@ const isPlain = (request: IncomingMessage): boolean => {
   return (
     method === "POST" &&
     length > 0 &&
-    length <= BODY_BYTES_MAX &&
+    length <= RequestBody.BODY_BYTES_MAX &&
     headers.host !== undefined &&
     headers["transfer-encoding"] === undefined &&
     headers["content-encoding"] === undefined &&
@@ -33,6 +34,7 @@ const isPlain = (request: IncomingMessage): boolean => {
 export interface Services {
   readonly admission: CommandAdmission["Service"]
   readonly authenticator: Authenticator["Service"]
+  readonly budget: Budget
   readonly orders: Orders["Service"]
 }
 
@@ -48,7 +50,7 @@ const refusal = (() => {
 })()
 
 export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
-  const { admission, authenticator, orders } = services
+  const { admission, authenticator, budget, orders } = services
   const around = ShortWay.surroundings(context, trustedProxies)
   const ways = new Map(
     Object.entries(commands(orders)).map(([endpoint, handler]) => {
@@ -74,11 +76,10 @@ export const make = (services: Services, context: Context.Context<never>, truste
       refuse(request, response)
       return true
     }
-    let body: Buffer | undefined
-    request.on("data", (chunk: Buffer) => {
-      body = body === undefined ? chunk : Buffer.concat([body, chunk])
+    RequestBody.read(request, budget, (body) => {
+      // the parser holds a told length, so that it is never too large; nobody is left to answer where it was cut
+      if (typeof body !== "string") ShortWay.run(request, response, served, around, body)
     })
-    request.on("end", () => ShortWay.run(request, response, served, around, body))
     return true
   }
 }

@@ -4,9 +4,11 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { hostsOf } from "../../domain/RequestTarget.ts"
 import { Authenticator } from "../../services/Authenticator.ts"
 import { BackendHealth } from "../../services/BackendHealth.ts"
 import { CommandAdmission } from "../../services/CommandAdmission.ts"
+import { InboundBudget } from "../../services/InboundBudget.ts"
 import { Markets } from "../../services/Markets.ts"
 import { MarketView } from "../../services/MarketView.ts"
 import { CurrentMeter } from "../../services/Meter.ts"
@@ -33,7 +35,12 @@ export class Hot extends Context.Service<
         // what the checks find in the context of a request: their middlewares, the clock, the loggers
         const context = (yield* Effect.context<BearerOrApiKey | PublicAccess | DoorTag>()) as Context.Context<never>
         const takesCommand = Commands.make(
-          { admission: yield* CommandAdmission, authenticator: yield* Authenticator, orders: yield* Orders },
+          {
+            admission: yield* CommandAdmission,
+            authenticator: yield* Authenticator,
+            budget: yield* InboundBudget,
+            orders: yield* Orders
+          },
           context,
           trustedProxies
         )
@@ -49,7 +56,8 @@ export class Hot extends Context.Service<
         }
         const takesRead = Reads.make(services, context, trustedProxies)
         return Hot.of({
-          offer: (request, response) => takesCommand(request, response) || takesRead(request, response)
+          offer: (request, response) =>
+            hostsOf(request.rawHeaders) === 1 && (takesCommand(request, response) || takesRead(request, response))
         })
       })
     ).pipe(Layer.provide(Access.layer), Layer.provide(Door.layer))

@@ -4,25 +4,44 @@
  * The body is read before anybody asks who is calling, since a signature may cover it; it is judged (as JSON, against
  * the schema) only after the credentials, when the endpoint asks for its text. Source: contract 1.1, 3.
  */
-import { ByteSize, Context, Effect, Layer } from "effect"
-import { HttpIncomingMessage, HttpServerError, HttpServerRequest } from "effect/http"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
+import { Context, Effect, Layer } from "effect"
+import { type HttpServerError, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
+import { IncomingMessage } from "node:http"
+import { InboundBudget } from "../../services/InboundBudget.ts"
+import * as RequestBody from "../../services/RequestBody.ts"
 import * as Answer from "../Answer.ts"
 import { Door, NullCounts } from "../api/Security.ts"
+import { HotRequest } from "../hot/HotRequest.ts"
 import * as NearestName from "../NearestName.ts"
 import * as Query from "../Query.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 import * as StrictJson from "../StrictJson.ts"
 import { ofReason, type WireError } from "../WireError.ts"
 
-/** Largest body that is read. */
-export const BODY_BYTES_MAX = 256 * 1024
-const BODY_SIZE_MAX = ByteSize.fromInputUnsafe(BODY_BYTES_MAX)
-
+const NO_BODY = new Uint8Array()
 const tooLarge = ofReason("BodyTooLarge")
 const wrongType = ofReason("WrongMediaType")
 
 const JSON_TYPE = /^application\/json(?:\s*;\s*charset\s*=\s*"?utf-8"?)?\s*$/iu
+
+/** The bytes of a body: of a request that has arrived as a whole, or of Node's. */
+const bytesOf = (
+  request: HttpServerRequest.HttpServerRequest
+): Effect.Effect<Uint8Array, WireError | HttpServerError.HttpServerError> => {
+  const { source } = request
+  if ((request as unknown) instanceof HotRequest || !(source instanceof IncomingMessage)) {
+    return Effect.map(request.arrayBuffer, (buffer) => new Uint8Array(buffer))
+  }
+  return Effect.withFiber((fiber) => {
+    if (source.headers.expect !== undefined) NodeHttpServerRequest.toServerResponse(request).writeContinue()
+    return Effect.catch(RequestBody.readEffect(source, Context.get(fiber.context, InboundBudget)), (unread) =>
+      // nobody is left to answer where it was cut
+      unread === "too-large" ? Effect.fail(tooLarge) : Effect.interrupt
+    ).pipe(Effect.map((body) => body ?? NO_BODY))
+  })
+}
 
 const readBody = (
   request: HttpServerRequest.HttpServerRequest,
@@ -32,16 +51,8 @@ const readBody = (
   const length = headers["content-length"]
   const chunked = headers["transfer-encoding"] !== undefined
   if ((length === undefined || length === "0") && !chunked) return undefined
-  if (Number(length) > BODY_BYTES_MAX) return Effect.fail(tooLarge)
-  // a length that was told is kept by the parser of the server: only a body without one needs counting
-  const read = chunked
-    ? Effect.mapError(
-        Effect.provideService(request.arrayBuffer, HttpIncomingMessage.MaxBodySize, BODY_SIZE_MAX),
-        (error) =>
-          error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge" ? tooLarge : error
-      )
-    : request.arrayBuffer
-  return Effect.flatMap(read, (buffer) => {
+  if (Number(length) > RequestBody.BODY_BYTES_MAX) return Effect.fail(tooLarge)
+  return Effect.flatMap(bytesOf(request), (buffer) => {
     if (buffer.byteLength === 0) return Effect.void
     const type = headers["content-type"]
     if (
@@ -50,7 +61,7 @@ const readBody = (
     ) {
       return Effect.fail(wrongType)
     }
-    state.body = new Uint8Array(buffer)
+    state.body = buffer
     return Effect.void
   })
 }

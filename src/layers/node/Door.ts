@@ -4,8 +4,10 @@
  *
  * It stands on Node alone, so that a program can open its port before it loads anything else.
  */
-import { Server } from "node:http"
+import { Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { transportLimits } from "../../domain/TransportLimits.ts"
 
 /** What a connection may take, and how many there may be. */
 export interface DoorLimits {
@@ -26,20 +28,19 @@ export interface DoorLimits {
 }
 
 export const defaults: DoorLimits = {
-  connections: 100_000,
-  headers_ms: 10_000,
-  request_ms: 30_000,
+  connections: transportLimits.connections.figure,
+  headers_ms: transportLimits.headers_ms.figure,
+  request_ms: transportLimits.request_ms.figure,
   // above the 60 s of usual load balancers
-  keep_alive_ms: 65_000,
+  keep_alive_ms: transportLimits.keep_alive_ms.figure,
   check_ms: 1_000,
   early: 4_096,
   early_ms: 10_000
 }
 
-/** Bytes of request line and headers together. */
-const HEADER_BYTES_MAX = 16 * 1024
-/** Headers of one request. */
-const HEADERS_MAX = 100
+/** The answer that a connection is waiting for; Node keeps it there, and reads it there itself. */
+export const answering = (socket: Duplex): ServerResponse | undefined =>
+  (socket as Duplex & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 
 /** An error of one that waits is told by its close event. */
 const onError = (): void => {}
@@ -57,11 +58,11 @@ export class Door extends Server {
       requestTimeout: limits.request_ms,
       headersTimeout: limits.headers_ms,
       connectionsCheckingInterval: limits.check_ms,
-      maxHeaderSize: HEADER_BYTES_MAX,
+      maxHeaderSize: transportLimits.header_bytes.figure,
       // Node would answer without a body; the routes refuse it in the form of all errors
       requireHostHeader: false
     })
-    this.maxHeadersCount = HEADERS_MAX
+    this.maxHeadersCount = transportLimits.headers.figure
     this.maxConnections = limits.connections
     this.#limits = limits
   }
@@ -94,9 +95,16 @@ export class Door extends Server {
   }
 
   override emit(event: string | symbol, ...args: Array<unknown>): boolean {
-    if (!this.#holds || event !== "connection") return super.emit(event as string, ...args)
-    this.#wait(args[0] as Socket)
-    return true
+    if (event === "connection" && this.#holds) {
+      this.#wait(args[0] as Socket)
+      return true
+    }
+    // the answer that is due would go into what the upgrade made of the connection
+    const socket = event === "upgrade" ? (args[1] as Duplex) : undefined
+    if (socket !== undefined && answering(socket) !== undefined) {
+      return super.emit("clientError", new Error("an upgrade behind a request that is not answered"), socket)
+    }
+    return super.emit(event as string, ...args)
   }
 
   /** As of any server; one that listens already keeps its port, whatever it is told. */

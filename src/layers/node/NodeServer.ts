@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
+import { transportLimits } from "../../domain/TransportLimits.ts"
 import * as Door from "./Door.ts"
 import * as Readers from "./Readers.ts"
 import * as Turnstile from "./Turnstile.ts"
@@ -12,9 +13,10 @@ export interface Bounds extends Door.DoorLimits, Readers.ReaderLimits, Turnstile
 
 export const defaults: Bounds = {
   ...Door.defaults,
-  reading_ms: 60_000,
-  unread_bytes: 32 * 1024 * 1024,
-  arrivals_per_s: 250,
+  reading_ms: transportLimits.reading_ms.figure,
+  unread_bytes: transportLimits.unread_bytes.figure,
+  connections_per_address: transportLimits.connections_per_address.figure,
+  arrivals_per_s: transportLimits.arrivals_per_s.figure,
   arrivals_at_once: 50,
   arrivals_waiting: 10_000
 }
@@ -34,7 +36,7 @@ const bodyOf = (reason: Reason): string =>
 
 const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const due = Readers.answering(socket)
+  const due = Door.answering(socket)
   if (due?.req.complete === true) {
     // what is wrong stands behind a whole request, whose answer comes first: this one would be taken for it
     socket.pause()

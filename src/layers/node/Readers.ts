@@ -1,8 +1,9 @@
 /** Bounds what clients leave unread: how long, how much an address, and how many answers a connection. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import type { Duplex } from "node:stream"
 import { networkOf } from "../../domain/Ip.ts"
+import { transportLimits } from "../../domain/TransportLimits.ts"
+import { answering } from "./Door.ts"
 
 export interface ReaderLimits {
   /** Time a client has to take what the system does not take of an answer at once, in ms. */
@@ -12,10 +13,6 @@ export interface ReaderLimits {
   /** How often connections are looked at, in ms: how late any of them may be closed. */
   readonly check_ms: number
 }
-
-/** The answer that a connection is waiting for; Node keeps it there, and asks so itself. */
-export const answering = (socket: Duplex): ServerResponse | undefined =>
-  (socket as Duplex & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 
 /** An answer that the system did not take at once. */
 interface Unread {
@@ -66,7 +63,7 @@ export const watch = (server: Server, limits: ReaderLimits): void => {
 }
 
 /** Requests of one connection that may wait for their answers. */
-const WAITING_MAX = 64
+const WAITING_MAX = transportLimits.requests_in_flight.figure
 
 /** Ends a connection that sends requests without waiting for answers, and leaves alone all that is within the bound. */
 export const crowds = (): ((request: IncomingMessage, response: ServerResponse) => boolean) => {

@@ -1,5 +1,5 @@
 /**
- * Lets the connections of one address in at a steady pace. Those that come faster wait their turn, unread, so that whoever
+ * Bounds the connections of one address, and accepts them at a steady pace. Those that come faster wait their turn, unread, so that whoever
  * opens them by the thousand waits for himself, and nobody is refused who comes back with many others.
  */
 import type { Server } from "node:http"
@@ -7,6 +7,8 @@ import type { Socket } from "node:net"
 import { networkOf } from "../../domain/Ip.ts"
 
 export interface TurnstileLimits {
+  /** Connections of an address, those that wait among them; what comes beyond is closed unanswered. 0: no limit. */
+  readonly connections_per_address: number
   /** Connections that are let in a second and address, an IPv6 network being one; 0: all are. */
   readonly arrivals_per_s: number
   /** Connections that are let in at once of an address that has not come for a while. */
@@ -37,9 +39,9 @@ const onEnd = function (this: Socket): void {
 /** Puts a turnstile before the listeners to connections that the server has. */
 export const install = (
   server: Server,
-  { arrivals_at_once, arrivals_per_s, arrivals_waiting }: TurnstileLimits
+  { arrivals_at_once, arrivals_per_s, arrivals_waiting, connections_per_address }: TurnstileLimits
 ): void => {
-  if (arrivals_per_s === 0) return
+  if (arrivals_per_s === 0 && connections_per_address === 0) return
   const behind = server.listeners("connection") as Array<(socket: Socket) => void>
   const queues = new Map<string, Queue>()
   let timer: NodeJS.Timeout | undefined
@@ -80,9 +82,25 @@ export const install = (
     socket.once("close", () => queue.waiting.delete(socket))
   }
 
+  /** Open connections by address. */
+  const open = new Map<string, number>()
+  const isOver = (socket: Socket, network: string): boolean => {
+    const count = open.get(network) ?? 0
+    if (count >= connections_per_address) return true
+    open.set(network, count + 1)
+    socket.once("close", () => {
+      const left = open.get(network)! - 1
+      if (left === 0) open.delete(network)
+      else open.set(network, left)
+    })
+    return false
+  }
+
   server.removeAllListeners("connection")
   server.on("connection", (socket: Socket) => {
     const network = networkOf(socket.remoteAddress ?? "")
+    if (connections_per_address > 0 && isOver(socket, network)) return void socket.destroy()
+    if (arrivals_per_s === 0) return letIn(socket)
     let queue = queues.get(network)
     if (queue === undefined) {
       queue = { credit: arrivals_at_once, at_ms: performance.now(), waiting: new Set() }

@@ -10,8 +10,7 @@ import { type Advice, closeCodes, closeReasonOf } from "../../ws/api/CloseCodes.
 import { type Auth, type ClientFrame, ServerFrame } from "../../ws/api/Frames.ts"
 import { ApiErrors } from "../api/Errors.ts"
 import { AccountMessage, Feeds, MarketMessage } from "../api/Feeds.ts"
-import { InHand } from "./InHand.ts"
-import { peer } from "./Peer.ts"
+import { CurrentPeer } from "./Peer.ts"
 
 type Failure = typeof ApiErrors.Type
 
@@ -84,7 +83,6 @@ const told = (text: string): Effect.Effect<unknown, Failure> => {
 
 const make = Effect.gen(function* () {
   const lines = yield* FeedLines
-  const inHand = yield* InHand
 
   const stream = <A>(
     endpoint: Opening["endpoint"],
@@ -92,7 +90,7 @@ const make = Effect.gen(function* () {
     decode: (message: unknown) => A
   ): Stream.Stream<A, Failure> =>
     Stream.unwrap(
-      Effect.map(Effect.andThen(inHand.one, peer), (from) =>
+      Effect.map(CurrentPeer, (from) =>
         lines.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
       )
     ).pipe(

@@ -14,7 +14,6 @@ import { AdminAccess, BearerOnly, BearerOrApiKey } from "../../http/api/Security
 import { ApiErrors } from "../api/Errors.ts"
 import { derived, type Operation, Operations } from "../api/Operations.ts"
 import { Endpoints } from "./Endpoints.ts"
-import { InHand } from "./InHand.ts"
 
 /** What a call says of its caller, in the headers of REST. */
 const CREDENTIALS = [
@@ -76,14 +75,13 @@ export const layer = Operations.toLayer(
     const client = yield* HttpApiClient.makeWith(Api, { httpClient, baseUrl: "http://gateway" }).pipe(
       Effect.provide(attached)
     )
-    const inHand = yield* InHand
     const functions = client as unknown as Functions
     const handlers = derived.map(({ endpoint, group, rpc }) => {
       const ask = functions[group]![endpoint.identifier]!
       return [
         rpc._tag,
         (request: unknown, { headers }: { readonly headers: Headers.Headers }) =>
-          Effect.scoped(Effect.andThen(inHand.one, named(Effect.provideService(ask(request), CallHeaders, headers))))
+          named(Effect.provideService(ask(request), CallHeaders, headers))
       ] as const
     })
     return Object.fromEntries(handlers) as unknown as Handlers

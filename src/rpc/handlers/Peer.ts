@@ -1,16 +1,8 @@
-/** Who calls: where the call comes from is told by the request that carries it, never by the call itself. */
-import { Effect, Option } from "effect"
-import { HttpServerRequest } from "effect/http"
+/** The client of a call. The request or the connection that carries the call says where it comes from, never the call itself. */
+import { Context } from "effect"
 import type { Peer } from "../../services/FeedLines.ts"
 
-export const peer: Effect.Effect<Peer> = Effect.map(
-  Effect.serviceOption(HttpServerRequest.HttpServerRequest),
-  Option.match({
-    // a caller in this process
-    onNone: () => ({ address: undefined, forwarded: undefined }),
-    onSome: ({ headers, remoteAddress }) => ({
-      address: Option.getOrUndefined(remoteAddress),
-      forwarded: headers["x-forwarded-for"]
-    })
-  })
-)
+/** Without a transport it is a caller in this process. */
+export const CurrentPeer = Context.Reference<Peer>("gateway/rpc/CurrentPeer", {
+  defaultValue: () => ({ address: undefined, forwarded: undefined })
+})

@@ -194,7 +194,7 @@ const channels: ReadonlyArray<Channel> = [
     id: "general",
     address: "/ws",
     title: "General feeds",
-    description: "The topics of /ws/public.",
+    description: "`/ws` is an alias of `/ws/public`; private topics need `/ws/private`.",
     operations: open,
     events: events.public
   }

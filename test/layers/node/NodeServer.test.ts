@@ -199,6 +199,24 @@ describe.skipIf(process.platform !== "linux")("connections of one address", () =
     await Promise.all(all.map(({ over }) => over))
     for (const { text } of all) assert.match(text, /good$/u)
   })
+  it("closes what an address opens beyond its connections, and serves another", async () => {
+    await open({ connections_per_address: 3, arrivals_per_s: 0 })
+    const first = Array.from({ length: 3 }, () => attack(""))
+    await eventually("the room of the address is full", async () => (await connections()) === 3)
+    const beyond = attack(ask)
+    await beyond.over
+    assert.strictEqual(beyond.text, "")
+    const other = attack(ask, { from: elsewhere })
+    await other.over
+    assert.match(other.text, /good$/u)
+    first[0]!.socket.destroy()
+    await eventually("there is room again", async () => (await connections()) === 2)
+    const again = attack(ask)
+    await again.over
+    assert.match(again.text, /good$/u)
+    for (const { socket } of first) socket.destroy()
+    await forgotten()
+  })
   it("that leave while they wait are forgotten, and those beyond the bound are closed", async () => {
     await open({ ...slow, arrivals_waiting: 2 })
     const first = attack(ask)

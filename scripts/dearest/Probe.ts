@@ -1,0 +1,41 @@
+/** Is loaded first in the gateway: measures the processor time of its main thread, in all and of the longest turn of its event loop. */
+import { isMainThread } from "node:worker_threads"
+
+export type Order = "begin" | "watch" | "end"
+export interface Cost {
+  /** Processor time of the thread, in ms. */
+  readonly cpu_ms: number
+  /** The same of the longest turn of the event loop; 0 unless it was watched. */
+  readonly longest_ms: number
+}
+
+const cpuOf = (): number => {
+  const { system, user } = process.threadCpuUsage()
+  return (system + user) / 1_000
+}
+
+if (isMainThread && process.send !== undefined) {
+  let began = 0
+  let last = 0
+  let longest = 0
+  let watching = false
+  const turn = (): void => {
+    const now = cpuOf()
+    longest = Math.max(longest, now - last)
+    last = now
+    if (watching) setImmediate(turn)
+  }
+  process.on("message", ({ order }: { readonly order: Order }) => {
+    if (order === "end") {
+      const cost: Cost = { cpu_ms: cpuOf() - began, longest_ms: longest }
+      watching = false
+      process.send!(cost)
+      return
+    }
+    longest = 0
+    began = last = cpuOf()
+    watching = order === "watch"
+    if (watching) setImmediate(turn)
+    process.send!({})
+  })
+}

@@ -1,0 +1,35 @@
+/**
+ * Bounds the work that a JSON text costs before it is parsed: a client without credentials may send 256 KiB of brackets.
+ * Source: contract amendment 17.
+ */
+import { transportLimits } from "./TransportLimits.ts"
+
+const DEPTH_MAX = transportLimits.json_depth.figure
+const MEMBERS_MAX = transportLimits.json_members.figure
+/** A shorter text costs little, whatever it holds, in characters. */
+const FREE_CHARS = 4 * 1024
+
+const QUOTE = 34
+const COMMA = 44
+const OPEN_ARRAY = 91
+const BACKSLASH = 92
+const CLOSE_ARRAY = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/** Whether a text nests too deep, or has too many members; looks no further than to the first that is too much. */
+export const isTooComplex = (text: string): boolean => {
+  if (text.length <= FREE_CHARS) return false
+  let depth = 0
+  let members = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === QUOTE) {
+      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++
+    } else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--
+    else if (code === COMMA && ++members >= MEMBERS_MAX) return true
+  }
+  return false
+}

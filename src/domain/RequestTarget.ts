@@ -1,0 +1,17 @@
+/** Whether a request names its target in one way only. Source: contract amendment 22; RFC 3986 2.3, RFC 9112 3.2. */
+
+/** A percent-encoded letter, digit, `-`, `.`, `_` or `~`: none of them needs encoding. */
+const NEEDLESS = /%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu
+
+/** Whether a path is an alias: it encodes what needs no encoding. */
+export const isAlias = (path: string): boolean => path.includes("%") && NEEDLESS.test(path)
+
+/** How many Host headers a request has, by Node's list of names and values. */
+export const hostsOf = (rawHeaders: ReadonlyArray<string>): number => {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!
+    if (name.length === 4 && name.toLowerCase() === "host") count++
+  }
+  return count
+}

@@ -1,0 +1,71 @@
+/** Calls by POST: a body of calls, answered as they end. */
+import { Effect, Option, Pull, Queue, Scope, Stream, Cause } from "effect"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { RpcSerialization } from "effect/rpc"
+import type { IncomingMessage } from "node:http"
+import * as ApiError from "../domain/ApiError.ts"
+import { httpStatusOf } from "../domain/Reason.ts"
+import { type Budget, InboundBudget } from "../services/InboundBudget.ts"
+import * as RequestBody from "../services/RequestBody.ts"
+import type { CallServer, Load } from "./CallServer.ts"
+
+/** Parts of an answer that its client has not read; calls behind them wait. */
+const PARTS_MAX = 16
+
+/** Calls in flight of a connection: its client may send requests without waiting for answers. */
+const loads = new WeakMap<object, Load>()
+const loadOf = (connection: object): Load => {
+  let load = loads.get(connection)
+  if (load === undefined) loads.set(connection, (load = { inFlight: 0 }))
+  return load
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+const { contentType } = RpcSerialization.ndjson
+
+const { details, code, message } = ApiError.ofReason("BodyTooLarge")
+const tooLarge = () =>
+  HttpServerResponse.jsonUnsafe({ code, message, details }, { status: httpStatusOf("BodyTooLarge") })
+
+/** The body of a request; nobody is left to answer where it was cut. */
+const bodyOf = (source: IncomingMessage, budget: Budget): Effect.Effect<Buffer | undefined | "too-large"> =>
+  Number(source.headers["content-length"]) > RequestBody.BODY_BYTES_MAX
+    ? Effect.succeed("too-large")
+    : Effect.catch(RequestBody.readEffect(source, budget), (unread) =>
+        unread === "cut" ? Effect.interrupt : Effect.succeed(unread)
+      )
+
+/** Answers a request of calls. */
+export const answer = (server: CallServer) =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const scope = yield* Effect.scope
+    const source = request.source as IncomingMessage
+    const body = yield* bodyOf(source, yield* InboundBudget)
+    if (body === "too-large") return tooLarge()
+    const queue = yield* Queue.bounded<Uint8Array, Cause.Done>(PARTS_MAX)
+    const connection = server.open({
+      peer: {
+        address: Option.getOrUndefined(request.remoteAddress),
+        forwarded: request.headers["x-forwarded-for"]
+      },
+      headers: Object.entries(request.headers) as Array<[string, string]>,
+      load: loadOf(source.socket),
+      send: (text) => Effect.asVoid(Queue.offer(queue, encoder.encode(text))),
+      ended: Effect.asVoid(Queue.end(queue)),
+      answered: () => {}
+    })
+    yield* Scope.addFinalizer(
+      scope,
+      Effect.suspend(() => {
+        server.close(connection)
+        return Queue.shutdown(queue)
+      })
+    )
+    // it goes on while the answers are read, which wait for room
+    yield* Effect.forkIn(Effect.andThen(connection.run(decoder.decode(body)), connection.eof), scope)
+    const first = yield* Effect.interruptible(Pull.catchDone(Queue.takeAll(queue), () => Effect.succeed([])))
+    if (queue.state._tag === "Done") return HttpServerResponse.uint8Array(Buffer.concat(first), { contentType })
+    return HttpServerResponse.stream(Stream.concat(Stream.fromArray(first), Stream.fromQueue(queue)), { contentType })
+  })

@@ -1,0 +1,94 @@
+/** Calls over a WebSocket: its messages hold lines, and a line may be longer than a message. */
+import { Effect } from "effect"
+import { transportLimits } from "../domain/TransportLimits.ts"
+import type { CallLine, LineCalls } from "../services/CallLines.ts"
+import type { CallServer, Connection } from "./CallServer.ts"
+import { overLimit } from "./Lines.ts"
+
+const UNFINISHED_MAX = transportLimits.unfinished_bytes.figure
+
+export class SocketCalls implements LineCalls {
+  private readonly server: CallServer
+  private readonly line: CallLine
+  private readonly connection: Connection
+  private readonly fork: (effect: Effect.Effect<void>, then: () => void) => void
+  /** The beginning of a line. */
+  private rest = ""
+  /** Messages behind the one in work. */
+  private waiting: Array<string> = []
+  private waitingLength = 0
+  private working = false
+  private leaving = false
+
+  constructor(server: CallServer, line: CallLine, fork: (effect: Effect.Effect<void>, then: () => void) => void) {
+    this.server = server
+    this.line = line
+    this.fork = fork
+    this.connection = server.open({
+      peer: line.peer,
+      headers: line.headers,
+      load: { inFlight: 0 },
+      send: line.send,
+      ended: Effect.void,
+      answered: () => this.settle()
+    })
+  }
+
+  take(text: string, mayRun: boolean): void {
+    const end = text.lastIndexOf("\n") + 1
+    if (end === 0) {
+      if (this.rest.length + text.length > UNFINISHED_MAX) return this.line.tooLarge()
+      this.rest += text
+    } else {
+      const lines = this.rest + text.slice(0, end)
+      this.rest = text.slice(end)
+      const isFull = this.working && this.waitingLength + lines.length > UNFINISHED_MAX
+      const refused = this.leaving ? overLimit.shutdown : isFull || !mayRun ? overLimit.rate : undefined
+      if (refused === undefined) this.begin(lines)
+      else {
+        const { answers, others } = this.connection.refusals(lines, refused)
+        this.line.sendNow(answers)
+        if (others !== "" && !isFull) this.begin(others)
+      }
+    }
+    this.count()
+  }
+
+  private begin(lines: string): void {
+    if (this.working) {
+      this.waiting.push(lines)
+      this.waitingLength += lines.length
+      return
+    }
+    this.working = true
+    this.fork(this.connection.run(lines), () => {
+      this.working = false
+      const following = this.waiting.shift()
+      if (following !== undefined) {
+        this.waitingLength -= following.length
+        this.begin(following)
+      }
+      this.count()
+      this.settle()
+    })
+  }
+  private count(): void {
+    this.line.hold(this.rest.length + this.waitingLength)
+  }
+  private settle(): void {
+    if (this.leaving && !this.isBusy()) this.line.idle()
+  }
+
+  refuse(): void {
+    this.leaving = true
+  }
+  isBusy(): boolean {
+    return this.working || this.connection.isBusy
+  }
+  closed(): void {
+    this.rest = ""
+    this.waiting = []
+    this.waitingLength = 0
+    this.server.close(this.connection)
+  }
+}
