@@ -30,6 +30,39 @@ const following = Effect.fnUntraced(function* (world: World, args: ReadonlyArray
 const isQuiet = (peer: Peer) =>
   Effect.map(peer.ask({ op: "ping" }), ({ op }: Message) => assert.strictEqual(op, "pong"))
 
+describe("the endpoints", () => {
+  const publicTopics = [
+    `orderbook.50.${SYMBOL}`,
+    `trade.${SYMBOL}`,
+    aggregated,
+    `ticker.${SYMBOL}`,
+    `kline.1.${SYMBOL}`,
+    liquidations,
+    pools,
+    alerts
+  ]
+
+  it.live("Amendment 24: /ws is an alias of /ws/public, and private topics need /ws/private", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (const path of ["/ws", "/ws/public"]) {
+        const peer = yield* connect(world, path)
+        peer.send({ op: "subscribe", args: [...publicTopics, "order"] })
+        assert.deepStrictEqual((yield* peer.next).args, publicTopics)
+        const refused = yield* peer.next
+        assert.deepInclude(refused, { op: "error", code: "BAD_REQUEST", topic: "order" })
+        const auth = yield* connect(world, path)
+        assert.deepInclude(yield* auth.ask({ op: "auth", bearer: "alice" }), { success: false, code: "BAD_REQUEST" })
+      }
+      const peer = yield* connect(world, "/ws/private")
+      peer.send({ op: "subscribe", args: publicTopics.slice(0, 1) })
+      assert.deepInclude(yield* peer.next, { op: "subscribed", args: [] })
+      assert.deepInclude(yield* peer.next, { op: "error", code: "BAD_REQUEST", topic: publicTopics[0] })
+    })
+  )
+})
+
 describe("trade/{market_addr}", () => {
   it.live("sends one entry for each price of a matching event, with the sum and a deterministic id; no snapshot", () =>
     Effect.gen(function* () {
