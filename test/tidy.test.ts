@@ -130,6 +130,24 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("lets the oracle share nothing with the engine but what sends it commands", () => {
+    /** What files of verification import of src; the rest imports nothing of it. */
+    const allowed: Record<string, RegExp> = {
+      "verification/oracle/EngineSide.ts": /^src\/(?:backend|proto)\//u,
+      "verification/oracle/Session.ts": /^src\/domain\/Address\.ts$/u
+    }
+    const wrong = tracked
+      .filter((path) => path.startsWith("verification/") && path.endsWith(".ts"))
+      .flatMap((path) =>
+        importsOf(path)
+          .filter((target) => target.startsWith("."))
+          .map((target) => [path, relative(root, resolve(root, dirname(path), target))] as const)
+      )
+      .filter(([path, to]) => !to.startsWith("verification/") && allowed[path]?.test(to) !== true)
+      .map(([path, to]) => `${path} imports ${to}`)
+    assert.deepStrictEqual(wrong, [])
+  })
+
   it("lets the page know nothing but what ships to a browser", () => {
     const wrong = tracked
       .filter((path) => path.startsWith("page/") && path.endsWith(".ts") && path !== "page/build.ts")
