@@ -162,7 +162,7 @@ export interface Holding {
   /** resting reduce-only orders, in lots */
   reduceBuyLots: number
   reduceSellLots: number
-  /** resting orders by number, oldest first */
+  /** resting orders by number; in the order in which they first came to rest, so that the last is the newest */
   readonly orders: Map<number, Order>
   /** conditional orders and exits that wait for their price, by number, oldest first */
   readonly conditional: Map<number, Order>
