@@ -68,7 +68,7 @@ export class Trader {
     const records: Array<Json> = []
     let seq = 0
     for (let cursor = ""; ;) {
-      const page = `${path}${path.includes("?") ? "&" : "?"}limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
+      const page = cursor === "" ? path : `${path}${path.includes("?") ? "&" : "?"}cursor=${cursor}`
       const { body, status } = await this.call("GET", page)
       if (status !== 200) throw new Error(`${page}: ${status} ${JSON.stringify(body)}`)
       if (cursor === "") seq = body.seq ?? 0

@@ -27,6 +27,7 @@ export const OrderLinkId = Schema.String.check(
 
 /** The same in an answer: always sent, empty where the order has none. */
 export const OrderLinkIdOrNone = Schema.String.check(
+  Schema.isMaxLength(36),
   Schema.isPattern(/^[A-Za-z0-9_-]{0,36}$/u, { message: "expected up to 36 characters of A-Z, a-z, 0-9, - and _" })
 ).annotate({
   identifier: "OrderLinkIdOrNone",

@@ -91,11 +91,11 @@ for (const name of ["haproxy", "nginx"] as const) {
       assert.deepStrictEqual(await smuggled(proxy.port, false), [])
       handled = []
       for (let no = 0; no < 8; no++) {
-        const path = `/api/v1/market/time?no=${no}`
+        const path = `/api/v1/market/recent-trade?symbol=BTC-USDC&limit=${no + 1}`
         const answer = await (
           await fetch(`http://127.0.0.1:${proxy.port}${path}`, { headers: { connection: "close" } })
         ).json()
-        assert.hasAllKeys(answer, ["server_ts_ms", "time_second", "time_nano"])
+        assert.hasAllKeys(answer, ["list"])
         assert.deepStrictEqual(handled, [path])
         handled = []
       }

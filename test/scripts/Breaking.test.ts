@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { breaksOf, lastVersion, present } from "../../scripts/breaking.ts"
+import { announced, breaksOf, lastVersion, present } from "../../scripts/breaking.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
@@ -16,9 +16,9 @@ const history = (document: Json): Json => document.paths["/api/v1/order/history"
 const named = (op: Json, name: string): Json => op.parameters.find((each: Json) => each.name === name)
 
 describe("breaking changes", () => {
-  it("are none since the last version", () => {
+  it("are those that are announced since the last version", () => {
     const { document, from } = lastVersion()
-    assert.deepStrictEqual(breaksOf(document, present()), [], `since ${from}: a new version of the path is due`)
+    assert.deepStrictEqual(breaksOf(document, present()), announced, `since ${from}: a new version of the path is due`)
   })
 
   const breaking: ReadonlyArray<readonly [what: string, change: (document: Json) => void, told: RegExp]> = [

@@ -164,6 +164,12 @@ async function* shapes(
     if (parameter.in === "header") continue
     const part = parameter.in as "path" | "query"
     const withValue = (value: string) => requestOf({ ...ask, [part]: { ...ask[part], [name]: value } })
+    if (part === "query" && name !== "order_status") {
+      const request = requestOf(ask)
+      const joined = request.target.includes("?") ? "&" : "?"
+      const target = `${request.target}${joined}${name}=1&${name}=2`
+      yield cell(`${name} twice`, { ...request, target }, 400, "InvalidField")
+    }
     if (part === "query" && parameter.required) {
       const { [name]: _, ...others } = ask.query ?? {}
       yield cell(`${name} missing`, requestOf({ ...ask, query: others }), 400, "MissingField")
@@ -198,7 +204,7 @@ async function* shapes(
 async function* foreignForms(sound: Request, cell: Make): AsyncGenerator<Cell> {
   const { body, headers, target } = sound
   const joined = target.includes("?") ? "&" : "?"
-  yield cell("a parameter twice", { ...sound, target: `${target}${joined}q=1&q=2` }, 400, "InvalidField")
+  yield cell("an unknown parameter", { ...sound, target: `${target}${joined}q=1` }, 400, "UnknownParameter")
   yield cell("a broken escape", { ...sound, target: `${target}${joined}q=%zz` }, 400, "InvalidField")
   if (body === undefined) return
   yield cell("no JSON", { ...sound, body: body.slice(0, -1) }, 400, "MalformedJson")

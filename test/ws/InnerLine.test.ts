@@ -26,12 +26,24 @@ describe("a line without a socket", () => {
   it("tells what was written before it was closed, and then why", async () => {
     const line = await Effect.runPromise(InnerLine.make)
     line.write(new Frame("last words").plain)
-    line.close("CredentialEnded")
+    line.close("GoingAway")
     const heard: Array<string> = []
     const ended = await Effect.runPromise(
       Effect.flip(Stream.runForEach(line.messages, (text) => Effect.sync(() => heard.push(text))))
     )
     assert.deepStrictEqual(heard, ["last words"])
+    assert.strictEqual(ended.code, 1001)
+  })
+
+  it("Amendment 18: delivers nothing of a credential that has ended, not even what was queued", async () => {
+    const line = await Effect.runPromise(InnerLine.make)
+    line.write(new Frame("too late").plain)
+    line.close("CredentialEnded")
+    const delivered: Array<string> = []
+    const ended = await Effect.runPromise(
+      Effect.flip(Stream.runForEach(line.messages, (text) => Effect.sync(() => delivered.push(text))))
+    )
+    assert.deepStrictEqual(delivered, [])
     assert.strictEqual(ended.code, 4010)
   })
 })

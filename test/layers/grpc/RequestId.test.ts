@@ -13,7 +13,7 @@ const ids: Array<string> = []
 const callers: Array<string | undefined> = []
 let port: number
 server.addService(RefereeService, {
-  getPortfolio: (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
+  getFeeRates: (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<unknown>) => {
     const id = String(call.metadata.get("x-request-id")[0])
     const first = !ids.includes(id)
     ids.push(id)
@@ -45,13 +45,13 @@ afterAll(() => close())
 
 describe("a read of the backend", () => {
   it("carries the id of the request that it is made for, when it is repeated too", async () => {
-    const answer = await door.fetch("GET", "/api/v1/user/portfolio", { headers: { "x-request-id": "my-own_id-1" } })
+    const answer = await door.fetch("GET", "/api/v1/account/fee-rate", { headers: { "x-request-id": "my-own_id-1" } })
     assert.strictEqual(answer.headers.get("x-request-id"), "my-own_id-1")
     assert.deepStrictEqual(ids, ["my-own_id-1", "my-own_id-1"])
   })
   it("carries the id that the gateway gave the request", async () => {
     ids.length = 0
-    const answer = await door.fetch("GET", "/api/v1/user/portfolio")
+    const answer = await door.fetch("GET", "/api/v1/account/fee-rate")
     const given = answer.headers.get("x-request-id")!
     assert.match(given, /^[0-9a-f-]{36}$/u)
     assert.deepStrictEqual(ids, [given, given])
@@ -61,7 +61,7 @@ describe("a read of the backend", () => {
     const lonely = ManagedRuntime.make(
       GrpcReferee.layer({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined })
     )
-    await lonely.runPromise(Effect.flatMap(Referee, (referee) => Effect.exit(referee.portfolio("u"))))
+    await lonely.runPromise(Effect.flatMap(Referee, (referee) => Effect.exit(referee.feeRates("u"))))
     await lonely.dispose()
     assert.isAtLeast(ids.length, 1)
     for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/u)
@@ -83,7 +83,7 @@ describe("a read of the backend", () => {
       )
     )
     const caller = Tracer.externalSpan({ traceId: "ab".repeat(16), spanId: "cd".repeat(8), sampled: true })
-    const asked = Effect.flatMap(Referee, (referee) => Effect.exit(referee.portfolio("u")))
+    const asked = Effect.flatMap(Referee, (referee) => Effect.exit(referee.feeRates("u")))
     await traced.runPromise(Effect.provideService(asked, Tracer.ParentSpan, caller))
     await traced.dispose()
     assert.isAtLeast(spans.length, 1)
@@ -92,7 +92,7 @@ describe("a read of the backend", () => {
       spans.map(({ spanId }) => `00-${"ab".repeat(16)}-${spanId}-01`)
     )
     for (const { attributes, name, status } of spans) {
-      assert.strictEqual(name, "/gateway.v1.Referee/GetPortfolio")
+      assert.strictEqual(name, "/gateway.v1.Referee/GetFeeRates")
       assert.include(["NOT_FOUND", "UNAVAILABLE"], attributes.get("error.type"))
       assert.strictEqual(status._tag, "Ended")
     }
