@@ -6,7 +6,7 @@
  * instead of commands. An answer is a guess by hash: the entry says whether it is the id. A search for an id that was never given
  * looks at one or two words of every portion.
  */
-import { hash, type Key } from "./HalfSipHash.ts"
+import { hash as digest } from "node:crypto"
 
 /** Positions of a portion: two bytes say which of them. */
 export const PORTION = 65_536
@@ -21,19 +21,16 @@ export const PORTIONS_MAX = 2048
 const TAKEN = 0x8000_0000
 const wordOf = (hash: number, offset: number): number => (TAKEN | ((hash >>> 17) << 16) | offset) >>> 0
 
-/** Bytes of an id that its hash depends on: more than an id has. */
-const ID_BYTES = 256
-const encoder = new TextEncoder()
-const scratch = new Uint8Array(ID_BYTES)
+/** Bytes of a key. */
+export const KEY_BYTES = 8
 
 /**
- * The hash of a command_id, never 0. Clients choose what ids are made of, so the hash has a key of the installation: else
- * one could send ids that all meet in one place of the table, and each command would search through all of them.
+ * The hash of a command_id under a key of 16 hex digits, never 0: the first four bytes of SHA-256 of the key and the id.
+ * Clients choose their ids, so the key is random and secret: without it nobody can find ids that share a place in the
+ * table, where each command would search through all of them.
  */
-export const hashOf = (key: Key, command_id: string): number => {
-  const { written } = encoder.encodeInto(command_id, scratch)
-  return hash(key, scratch, written) || 1
-}
+export const hashOf = (key: string, command_id: string): number =>
+  digest("sha256", key + command_id, "buffer").readUInt32LE(0) || 1
 
 export interface Portion {
   /** Its positions are those from `number * PORTION` on. */

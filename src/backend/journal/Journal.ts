@@ -30,7 +30,6 @@ import {
   put
 } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
-import { type Key, keyOf } from "./HalfSipHash.ts"
 import * as Private from "./Private.ts"
 
 /** The journal cannot be opened, read or trusted. `message` says what the operator can do. */
@@ -46,7 +45,7 @@ export const REPETITION_MS = 24 * 60 * 60 * 1000
 const WAL_PAGES = 4096
 
 /** Layout of the file. A file of another layout is refused. */
-const LAYOUT = "5"
+const LAYOUT = "6"
 
 /** Recent links kept in memory, two generations of so many; the rest is looked up in the file. */
 const RECENT_LINKS_MAX = 50_000
@@ -251,7 +250,6 @@ export class Journal {
   private readonly findTransferStatement: StatementSync
   private readonly insertTransferStatement: StatementSync
   private readonly insertPortionStatement: StatementSync
-  private readonly idsKey: Key
   private readonly recentLinks = new RecentLinks()
   private readonly block = new Block()
   /** Read when it is first asked for: only a writer needs it. */
@@ -265,7 +263,6 @@ export class Journal {
   private constructor(path: string, db: DatabaseSync, origin: Origin, release: () => void) {
     this.path = path
     this.origin = origin
-    this.idsKey = keyOf(origin.ids_key)
     this.db = db
     this.release = release
     this.beginStatement = db.prepare("BEGIN IMMEDIATE")
@@ -448,7 +445,7 @@ export class Journal {
 
   /** The last entry of a command_id of the last 24 h, also one of the open transaction. */
   find(command_id: string): FoundEntry | undefined {
-    for (const position of this.ids().find(hashOf(this.idsKey, command_id))) {
+    for (const position of this.ids().find(hashOf(this.origin.ids_key, command_id))) {
       const { at_ms, command, result } = this.entryAt(position)
       if (command !== undefined && Command.decode(command).command_id === command_id)
         return { position, at_ms, command, result }
@@ -522,7 +519,7 @@ export class Journal {
   }
 
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
-    const hash = command_id === null ? 0 : hashOf(this.idsKey, command_id)
+    const hash = command_id === null ? 0 : hashOf(this.origin.ids_key, command_id)
     if (this.block.isFullFor(command, result)) this.flush()
     const full = this.ids().add(this.last + 1, at_ms, hash, REPETITION_MS)
     if (full !== undefined) this.writePortion(full)
