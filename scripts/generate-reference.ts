@@ -1,10 +1,11 @@
-/** Writes what is generated of docs/reference, from the tables in src; `--check` only tells whether it is current. */
+/** Writes what is generated of docs/reference, and the markets file's schema and example, from the tables in src; `--check` only tells whether it is current. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { filled } from "./reference/Block.ts"
 import * as Errors from "./reference/Errors.ts"
 import * as Limits from "./reference/Limits.ts"
+import * as Markets from "./reference/Markets.ts"
 import { procedures } from "./reference/Procedures.ts"
 import * as Rest from "./reference/Rest.ts"
 import * as Settings from "./reference/Settings.ts"
@@ -13,8 +14,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Each page by its path, made from what is committed of it; "" where there is nothing yet. */
 const pages: Readonly<Record<string, (committed: string) => string>> = {
+  "docs/markets.schema.json": Markets.schema,
+  "examples/markets.json": Markets.example,
   "docs/reference/errors.md": Errors.page,
   "docs/reference/limits.md": Limits.page,
+  "docs/reference/markets-file.md": Markets.page,
   "docs/reference/rest.md": Rest.page,
   "docs/reference/settings.md": Settings.page,
   "docs/reference/rpc.md": (committed) => filled(committed, "src/rpc/api", procedures())
@@ -39,6 +43,6 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     process.exitCode = old.length
   } else {
     for (const path of old) writeFileSync(join(root, path), pages[path]!(committed(path)))
-    console.log(old.length === 0 ? "docs/reference is current" : `wrote ${old.join(", ")}`)
+    console.log(old.length === 0 ? "the reference is current" : `wrote ${old.join(", ")}`)
   }
 }

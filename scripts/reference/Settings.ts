@@ -4,11 +4,14 @@ import type { Setting } from "../../src/domain/Setting.ts"
 import { table as ofGateway } from "../../src/layers/Settings.ts"
 import { row, table } from "./Table.ts"
 
+/** The pages of this folder that a meaning names, as links. */
+const linked = (about: string): string => about.replaceAll(/docs\/reference\/([\w-]+\.md)/gu, "[$1]($1)")
+
 const tableOf = (settings: ReadonlyArray<Setting<unknown>>): string =>
   table(
     ["Variable", "Default", "Meaning"],
     settings.map(({ about, default: fallback, name }) =>
-      row(`\`${name}\``, fallback === "unset" ? "" : `\`${fallback}\``, about)
+      row(`\`${name}\``, fallback === "unset" ? "" : `\`${fallback}\``, linked(about))
     )
   )
 

@@ -5,7 +5,7 @@
  */
 import { readFile } from "node:fs/promises"
 import { Worker } from "node:worker_threads"
-import { Effect, Logger, Redacted, References, Schema, type Scope } from "effect"
+import { Effect, Logger, Redacted, References, Result, Schema, type Scope } from "effect"
 import type * as Engine from "./Engine.ts"
 import { Journal, JournalError } from "./journal/Journal.ts"
 import { NewestEvents, replay, snapshot } from "./journal/Replay.ts"
@@ -25,6 +25,8 @@ import type { Settings } from "./Settings.ts"
 /** A setting names something that cannot be used. */
 export class SettingError extends Schema.TaggedError<SettingError>()("SettingError", {
   message: Schema.String,
+  /** What is wrong, one by one, where it is several things. */
+  findings: Schema.optionalKey(Schema.Array(Schema.String)),
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
@@ -90,15 +92,16 @@ const file = (name: string, path: string) =>
     catch: (cause) => new SettingError({ message: `${name}: cannot read ${path}`, cause })
   })
 
-const marketsOf = (path: string | undefined) =>
-  path === undefined
-    ? Effect.succeed(Markets.shippedMarkets)
-    : Effect.flatMap(file("MARKETS_FILE", path), (bytes) =>
-        Effect.try({
-          try: () => Markets.parse(bytes.toString("utf8")),
-          catch: (cause) => new SettingError({ message: `MARKETS_FILE: ${path}: ${(cause as Error).message}`, cause })
-        })
-      )
+const marketsOf = Effect.fnUntraced(function* (
+  path: string | undefined
+): Effect.fn.Return<ReadonlyArray<Markets.Market>, SettingError> {
+  if (path === undefined) return Markets.shippedMarkets
+  const text = (yield* file("MARKETS_FILE", path)).toString("utf8")
+  const read = Markets.read(text)
+  if (Result.isSuccess(read)) return read.success
+  const findings = read.failure.map((error) => `MARKETS_FILE: ${path}: ${error}`)
+  return yield* new SettingError({ message: findings.join("\n"), findings })
+})
 
 const tlsOf = Effect.fnUntraced(function* (settings: Settings): Effect.fn.Return<ServerTls | undefined, SettingError> {
   const { tlsCa, tlsCert, tlsKey } = settings

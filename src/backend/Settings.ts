@@ -39,7 +39,11 @@ export const table = {
     "127.0.0.1",
     "address to listen on where it runs alone; 0.0.0.0 in the image; without BACKEND_SECRET always 127.0.0.1"
   ),
-  marketsFile: optional("MARKETS_FILE", Config.String, "JSON file of markets; default: the four that ship"),
+  marketsFile: optional(
+    "MARKETS_FILE",
+    Config.String,
+    "JSON file of markets (docs/reference/markets-file.md); default: the four that ship"
+  ),
   faucetDailyLimit: withDefault(
     "FAUCET_DAILY_LIMIT",
     amount,

@@ -5,8 +5,9 @@ import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
 import { mkdtempSync, rmSync } from "node:fs"
 import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { shippedMarkets } from "../../src/backend/Markets.ts"
 import { tell } from "../../src/cli/Refused.ts"
 import { root } from "../../src/cli/Root.ts"
 import { ADMIN, eventually, type Exchange, startExchange } from "../e2e/Exchange.ts"
@@ -179,5 +180,28 @@ describe("with --json", () => {
     )
     assert.deepInclude(said, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
     assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [] }])
+  })
+  it("finds every error of a markets file by itself", async () => {
+    const path = join(mkdtempSync(join(tmpdir(), "gateway-markets-")), "markets.json")
+    const [first, second] = shippedMarkets
+    writeFileSync(
+      path,
+      JSON.stringify({
+        markets: [
+          { ...first, tick_size: "0" },
+          { ...second, max_leverage: "51" }
+        ]
+      })
+    )
+    const { exit, values } = await run(["config", "check"], { MARKETS_FILE: path })
+    rmSync(dirname(path), { recursive: true })
+    assert.isTrue(Exit.isFailure(exit))
+    assert.deepStrictEqual(
+      values[0].findings.map(({ message }: { readonly message: string }) => message),
+      [
+        `MARKETS_FILE: ${path}: markets[0].tick_size: given "0", accepted: decimal text above 0 with at most 10 decimal places`,
+        `MARKETS_FILE: ${path}: markets[1].max_leverage: given "51", accepted: at most 1 / initial_margin_rate 0.02 of the first tier`
+      ]
+    )
   })
 })

@@ -56,6 +56,7 @@ describe("the package", { timeout: 120_000 }, () => {
       ...Object.values(manifest.bin),
       "dist/index.js",
       "docs/openapi.json",
+      "docs/markets.schema.json",
       "proto/gateway/v1/types.proto",
       "LICENSE",
       "README.md"

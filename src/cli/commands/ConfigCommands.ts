@@ -76,8 +76,10 @@ const findings = Effect.gen(function* () {
     const found = yield* read(setting)
     if (Result.isFailure(found)) wrong.push({ name: setting.name, message: messageOf(found.failure) })
   }
-  const note = <A>(effect: Effect.Effect<A, { readonly message: string }>) =>
-    Effect.catch(effect, (error) => Effect.sync(() => void wrong.push({ message: messageOf(error) })))
+  const note = <A>(effect: Effect.Effect<A, { readonly message: string; readonly findings?: ReadonlyArray<string> }>) =>
+    Effect.catch(effect, (error) =>
+      Effect.sync(() => void wrong.push(...(error.findings ?? [messageOf(error)]).map((message) => ({ message }))))
+    )
   const isReadable = !ofBackend.some((setting) => wrong.some(({ name }) => name === setting.name))
   if (isReadable) {
     yield* note(
