@@ -97,7 +97,7 @@ describe("the command line", { timeout: 600_000 }, () => {
     const lines = screen.split("\n")
     const cut = step.lines === undefined ? screen : [...lines.slice(0, step.lines), "…"].join("\n")
     show(`${said.join("")}${step.type}`, cut)
-    for (const secret of ["correct-horse", "not-the-password", ":secret@", "11".repeat(32)])
+    for (const secret of ["correct-horse", "not-the-password", "battery-horse-correct", ":secret@", "11".repeat(32)])
       assert.notInclude(screen, secret, typed)
   }
   const tell = async (parts: ReadonlyArray<Part>): Promise<void> => {

@@ -1,5 +1,7 @@
 /** The commands that docs/cli.md shows, in their order, and the words between them. `UPDATE=1` writes the page anew. */
 
+import { shippedMarkets } from "../../src/backend/Markets.ts"
+
 /** A command, as it is typed; what it says is taken from the screen. */
 export interface Step {
   readonly type: string
@@ -126,6 +128,14 @@ Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASS
   { type: "gateway admin competitions list", until: /scheduled/u },
   { type: "gateway admin competitions cancel $WINTER" },
   { type: "gateway admin codes list", exit: 1, env: { ADMIN_PASSWORD: "not-the-password" } },
+  "Every action of an administrator is in the audit trail:",
+  { type: "gateway admin audit --action revokeAccessCode" },
+  "`hash` prints a line for `ADMIN_USERS_FILE`; the password is read from `NEW_ADMIN_PASSWORD`:",
+  {
+    type: "gateway admin hash --username alice --role operator",
+    env: { NEW_ADMIN_PASSWORD: "battery-horse-correct" }
+  },
+  { type: "gateway admin hash --username alice --role operator", exit: 1, env: { NEW_ADMIN_PASSWORD: "short" } },
 
   `## Settings
 
@@ -133,6 +143,21 @@ All settings are environment variables (docs/reference/settings.md); secrets are
   { type: "gateway config print", env: { DATABASE_URL: "postgres://gateway:secret@db/gateway" }, lines: 6 },
   { type: "gateway config check" },
   { type: "gateway config check", exit: 1, env: { PORT: "many", ADMIN_PASSWORD: "short", BACKEND: "grpc" } },
+
+  "`check` names every error of a [markets file](reference/markets-file.md):",
+  {
+    type: "gateway config check",
+    exit: 1,
+    env: { MARKETS_FILE: "markets.json" },
+    files: {
+      "markets.json": {
+        markets: [
+          { ...shippedMarkets[0], tick_size: "0" },
+          { ...shippedMarkets[1], max_leverage: "51" }
+        ]
+      }
+    }
+  },
 
   `## The backend's journal
 
@@ -151,6 +176,7 @@ const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu, "UUID"],
   [/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/gu, "CODE"],
   [/\b[0-9a-f]{16,}\b/gu, "HEX"],
+  [/scrypt\$.*?(?=")/gsu, "HASH"],
   // how often the backend looked back
   [/^(snapshots|checkpoints) .*$/gmu, "$1"],
   [/^ *backend\/snapshots\/.*\n/gmu, ""],
