@@ -6,10 +6,10 @@ import type { Instrument } from "../../src/proto/gateway/v1/types.ts"
 import { serve } from "./usage.ts"
 
 const EPOCH = "11111111-1111-4111-8111-111111111111"
-let seq = 0
+let orders = 0
 
 const ack = (command: Command): CommandResult => {
-  seq++
+  orders++
   const place = command.command?.$case === "place_order" ? command.command.value : undefined
   const create = command.command?.$case === "create_sub_account" ? command.command.value : undefined
   return {
@@ -17,14 +17,15 @@ const ack = (command: Command): CommandResult => {
       $case: "ack",
       value: {
         command_id: command.command_id,
-        seq,
+        // no event follows, so that the command counts as shown already: the event lane is not what is measured
+        seq: 0,
         accepted_at_ms: Date.now(),
         orders:
           place === undefined
             ? []
             : [
                 {
-                  order_id: `01890000-0000-7000-8000-${String(seq).padStart(12, "0")}`,
+                  order_id: `01890000-0000-7000-8000-${String(orders).padStart(12, "0")}`,
                   order_link_id: place.order_link_id
                 }
               ],
@@ -94,7 +95,7 @@ server.addService(SequencerService, {
     call.on("error", () => {})
   },
   streamEvents: (call: grpc.ServerWritableStream<unknown, unknown>) => {
-    const beat = () => call.write({ epoch: EPOCH, events: [], heartbeat: { head_seq: 0, server_ts_ms: Date.now() } })
+    const beat = () => call.write({ epoch: EPOCH, events: [], heartbeat: { head_seq: 0, server_ts_ms: Date.now(), refusing: [] } })
     beat()
     const timer = setInterval(beat, 1_000)
     call.on("close", () => clearInterval(timer))

@@ -401,7 +401,19 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
     PositionInLiquidation: "test/http/Operations.test.ts"
   },
   // of a sub-account that has a position, since without one there is nothing to set
-  "POST /position/trading-stop": { SubAccountFrozen: "test/e2e/Holdings.test.ts" },
+  "POST /position/trading-stop": {
+    SubAccountFrozen: "test/e2e/Holdings.test.ts",
+    LimitReached: "test/backend/Exits.test.ts"
+  },
+  "POST /order/create": { LimitReached: "test/backend/Exits.test.ts" },
+  // what becomes of an amend at its turn
+  "POST /order/amend": {
+    InsufficientBalance: "test/backend/AmendRefused.test.ts",
+    InvalidQty: "test/backend/AmendRefused.test.ts",
+    LimitReached: "test/backend/Exits.test.ts",
+    PostOnlyWouldTake: "test/e2e/OrderAnswers.test.ts",
+    TriggerAlreadyMet: "test/backend/AmendRefused.test.ts"
+  },
   "POST /account/faucet": { ModuleDisabled: "test/services/Money.test.ts" },
   "PUT /admin/index-price": { ModuleDisabled: "test/http/handlers/Admin.test.ts" },
   "POST /account/withdrawals": { DestinationNotListed: "test/services/WithdrawalAddresses.test.ts" },
