@@ -7,7 +7,9 @@ import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
 /** Asset ticker; USDC is the collateral. */
-export const Asset = Schema.String.check(Schema.isPattern(/^[A-Z0-9]{2,12}$/u)).annotate({
+export const Asset = Schema.String.check(
+  Schema.isPattern(/^[A-Z0-9]{2,12}$/u, { message: "expected an asset ticker in upper case, such as USDC" })
+).annotate({
   identifier: "Asset",
   description: "Asset ticker, upper case",
   examples: ["USDC"]

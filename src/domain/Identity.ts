@@ -37,7 +37,9 @@ export const OrderLinkIdOrNone = Schema.String.check(
 
 const NONCE = /^[A-Za-z0-9_-]{8,64}$/u
 /** 8 to 64 characters of the Base64URL alphabet, used once. Source: specification, Authentication. */
-export const Nonce = Schema.String.check(Schema.isPattern(NONCE)).annotate({
+export const Nonce = Schema.String.check(
+  Schema.isPattern(NONCE, { message: "expected 8 to 64 characters of A-Z, a-z, 0-9, - and _" })
+).annotate({
   identifier: "Nonce",
   description: "8 to 64 characters of A-Z, a-z, 0-9, - and _; used once",
   examples: ["bG9naW4tbm9uY2UtMDAwMQ"]

@@ -97,8 +97,11 @@ const checkExits = (
     if (typeof ticks !== "number") return ticks
     if (reference === undefined) continue
     const above = (leg === "take_profit") === (side === "Buy")
-    if (above ? ticks <= reference : ticks >= reference)
-      return { reason: "OutOfRange", field, message: `${leg} must lie ${above ? "above" : "below"} the order's price` }
+    if (above ? ticks <= reference : ticks >= reference) {
+      const way = above ? "above" : "below"
+      const message = `${leg} must lie ${way} the order's price`
+      return { reason: "OutOfRange", field, message, accepted: `a price ${way} the order's price` }
+    }
   }
   return undefined
 }
@@ -108,13 +111,31 @@ const checkExpiry = (time_in_force: TimeInForce, expire_time: number | undefined
   if (time_in_force !== "GTT")
     return expire_time === undefined
       ? undefined
-      : ({ reason: "InvalidField", field, message: "expire_time needs time_in_force GTT" } as const)
-  if (expire_time === undefined) return { reason: "MissingField", field, message: "GTT needs expire_time" } as const
+      : ({
+          reason: "InvalidField",
+          field,
+          message: "expire_time needs time_in_force GTT",
+          accepted: "no value without time_in_force GTT"
+        } as const)
+  if (expire_time === undefined)
+    return {
+      reason: "MissingField",
+      field,
+      message: "GTT needs expire_time",
+      accepted: "Unix time in milliseconds with time_in_force GTT"
+    } as const
   const min = now + EXPIRY_MS_MIN
   const max = now + EXPIRY_MS_MAX
   return expire_time >= min && expire_time <= max
     ? undefined
-    : ({ reason: "OutOfRange", field, message: "expire_time lies 1 second to 90 days ahead", min, max } as const)
+    : ({
+        reason: "OutOfRange",
+        field,
+        message: "expire_time lies 1 second to 90 days ahead",
+        accepted: `a time 1 second to 90 days ahead, from ${min} to ${max}`,
+        min,
+        max
+      } as const)
 }
 
 /**
@@ -161,7 +182,12 @@ export const newOrder = (rules: OrderRules.OrderRules, asked: OrderAsked, now: (
   }
   if (tpsl !== undefined) {
     if (tpsl.take_profit === undefined && tpsl.stop_loss === undefined)
-      return { reason: "MissingField", field: "tpsl.take_profit", message: "tpsl needs take_profit or stop_loss" }
+      return {
+        reason: "MissingField",
+        field: "tpsl.take_profit",
+        message: "tpsl needs take_profit or stop_loss",
+        accepted: "take_profit or stop_loss in tpsl"
+      }
     const wrong = checkExits(rules, tpsl, asked.side, market ? undefined : counts.ticks, false)
     if (wrong !== undefined) return wrong
   }

@@ -21,6 +21,8 @@ export interface Violation {
   readonly reason: ViolationReason
   readonly field: string
   readonly message: string
+  /** What the field accepts, as a noun phrase, where the bounds do not say it. */
+  readonly accepted?: string
   /** Decimals as text; points in time as integers. */
   readonly min?: Decimal.Decimal | number
   readonly max?: Decimal.Decimal | number
@@ -171,7 +173,13 @@ export const checkQty = (
 export const checkNotional = (rules: OrderRules, ticks: number, lots: number): Violation | undefined => {
   if (ticks * lots >= rules.minUnits) return undefined
   const min = Decimal.format(rules.minNotional)
-  return { reason: "OutOfRange", field: "qty", message: `qty × price must be at least ${min}`, min }
+  return {
+    reason: "OutOfRange",
+    field: "qty",
+    message: `qty × price must be at least ${min}`,
+    accepted: `a value with qty × price of at least ${min}`,
+    min
+  }
 }
 
 /**
@@ -180,21 +188,37 @@ export const checkNotional = (rules: OrderRules, ticks: number, lots: number): V
 export const checkOrder = (rules: OrderRules, order: OrderShape, markTicks?: number): OrderCounts | Violation => {
   const { market } = order
   if (market && order.time_in_force !== "IOC")
-    return { reason: "InvalidField", field: "time_in_force", message: "a Market order is IOC" }
+    return {
+      reason: "InvalidField",
+      field: "time_in_force",
+      message: "a Market order is IOC",
+      accepted: "IOC for a Market order"
+    }
   if (order.post_only && (market || order.time_in_force === "IOC" || order.time_in_force === "FOK"))
-    return { reason: "InvalidField", field: "post_only", message: "post_only needs a Limit order that may rest" }
+    return {
+      reason: "InvalidField",
+      field: "post_only",
+      message: "post_only needs a Limit order that may rest",
+      accepted: "true for a Limit order that may rest only"
+    }
   if (order.order_link_id !== undefined && !LINK.test(order.order_link_id))
     return {
       reason: "InvalidField",
       field: "order_link_id",
-      message: "order_link_id is 1 to 36 letters, digits, _ and -"
+      message: "order_link_id is 1 to 36 letters, digits, _ and -",
+      accepted: "1 to 36 letters, digits, _ and -"
     }
   const lots = checkQty(rules, order.qty, market, order.reduce_only && order.close_on_trigger)
   if (typeof lots !== "number") return lots
   let ticks = 0
   if (!market) {
     if (order.price === undefined || order.price === "")
-      return { reason: "MissingField", field: "price", message: "a Limit order needs a price" }
+      return {
+        reason: "MissingField",
+        field: "price",
+        message: "a Limit order needs a price",
+        accepted: "the price of a Limit order"
+      }
     const price = checkPrice(rules, order.price)
     if (typeof price !== "number") return price
     ticks = price

@@ -10,7 +10,9 @@ export const Millis = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotat
 export type Millis = number
 
 /** Unix milliseconds as a string of digits, as order and execution lists carry them. */
-export const DigitMillis = Schema.String.check(Schema.isPattern(/^[0-9]{1,16}$/u)).annotate({
+export const DigitMillis = Schema.String.check(
+  Schema.isPattern(/^[0-9]{1,16}$/u, { message: "expected Unix time in milliseconds, as digits" })
+).annotate({
   identifier: "DigitMillis",
   description: "Unix time in milliseconds, as a string of digits",
   examples: ["1767225600000"]

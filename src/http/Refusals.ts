@@ -4,6 +4,7 @@
  * Source: contract 1.2, 8.3.
  */
 import { Context, Effect } from "effect"
+import type { Code, Details, Reason } from "../domain/Reason.ts"
 import type { AccountsUnavailable } from "../services/Accounts.ts"
 import type { ApiKeyRefused } from "../services/ApiKeys.ts"
 import type { AuthError } from "../services/Authenticator.ts"
@@ -14,6 +15,7 @@ import type { RefereeUnavailable } from "../services/Referee.ts"
 import type { Refused } from "../services/Refused.ts"
 import type { Outpaced } from "../services/RewardStore.ts"
 import type { ReadError, SubmitError } from "../services/Sequencer.ts"
+import { refusedField } from "./FieldRefusal.ts"
 import { CurrentRequest, type RequestState } from "./RequestState.ts"
 import { internal, ofReason, type WireError } from "./WireError.ts"
 
@@ -42,21 +44,43 @@ export const limited = (state: RequestState, rate: Rate): WireError => {
   return tooMany
 }
 
-export const refusalOf = (failure: Failure, state: RequestState): WireError => {
+/** A refusal with its message; one of a field says which, what was given and what is accepted. */
+export const ofField = (
+  {
+    facts,
+    message = "",
+    reason
+  }: { readonly reason: Reason; readonly facts: Details; readonly message?: string | undefined },
+  valueOf: (field: string) => unknown,
+  code?: Code
+): WireError => {
+  const { field } = facts
+  const text = typeof field === "string" ? refusedField(reason, field, facts, message, valueOf) : message
+  return ofReason(reason, facts, {
+    ...(code === undefined ? {} : { code }),
+    ...(text === "" ? {} : { message: text })
+  })
+}
+
+/** The refusal of a failure. `valueOf` finds what was given for a field; by default in the request. */
+export const refusalOf = (
+  failure: Failure,
+  state: RequestState,
+  valueOf: (field: string) => unknown = (field) => state.valueOf(field)
+): WireError => {
   switch (failure._tag) {
     case "Refused":
-      return ofReason(failure.reason, failure.facts, failure.message === undefined ? {} : { message: failure.message })
+      return ofField(failure, valueOf)
     case "CommandRefused":
-      return ofReason(failure.reason, failure.facts, failure.message === "" ? {} : { message: failure.message })
+      // the answer says what the backend says of the order itself
+      return failure.message === ""
+        ? ofField(failure, valueOf)
+        : ofReason(failure.reason, failure.facts, { message: failure.message })
     case "AuthRefused":
-      return ofReason(failure.reason, failure.facts, failure.text === undefined ? {} : { message: failure.text })
+      return ofField({ reason: failure.reason, facts: failure.facts, message: failure.text }, valueOf)
     case "ApiKeyRefused":
       // a bad key in a registration is a bad field, not bad credentials
-      return ofReason(
-        failure.reason,
-        failure.facts,
-        failure.reason === "InvalidPublicKey" ? { code: "BAD_REQUEST" } : {}
-      )
+      return ofField(failure, valueOf, failure.reason === "InvalidPublicKey" ? "BAD_REQUEST" : undefined)
     case "AuthLimited":
       return limited(state, failure.decision)
     case "SequencerUnavailable":

@@ -4,6 +4,7 @@ import type { HttpServerRequest } from "effect/http"
 import { clientIpOf } from "../domain/ClientIp.ts"
 import type { Rate } from "../services/RateLimiter.ts"
 import { REQUEST_KEY } from "../services/RequestInHand.ts"
+import { valueAt } from "./StrictJson.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
 
@@ -13,10 +14,12 @@ export class RequestState {
   readonly clientIp: string
   /** Bytes of the body; `undefined`: the request has none. */
   body: Uint8Array | undefined = undefined
-  /** The body as parsed, or the query: what a refused field is looked up in. */
+  /** The body as parsed, or the query: where {@link valueOf} looks first. */
   input: unknown = undefined
   /** The query, or why it is refused. */
   query: unknown = undefined
+  /** The parameters of the path, decoded. */
+  params: unknown = undefined
   /** What the tightest bucket says; told in the headers of every limited answer. */
   rate: Rate | undefined = undefined
   /** Credentials that a 401 asks for. */
@@ -35,6 +38,15 @@ export class RequestState {
     this.id = asked !== undefined && CLIENT_REQUEST_ID.test(asked) ? asked : crypto.randomUUID()
     const socketAddress = Option.getOrElse(request.remoteAddress, () => "127.0.0.1")
     this.clientIp = clientIpOf(socketAddress, request.headers["x-forwarded-for"], trustedProxies)
+  }
+
+  /** The value of a field as it was sent: of the body, the query or the path. `field` is a path such as `orders.0.qty`. */
+  valueOf(field: string): unknown {
+    return (
+      valueAt(this.input, field, this.body) ??
+      valueAt(this.query, field, undefined) ??
+      valueAt(this.params, field, undefined)
+    )
   }
 }
 

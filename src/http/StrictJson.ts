@@ -6,6 +6,7 @@
  */
 import { isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
+import { Written } from "../domain/Shown.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 
 /** A body or query that is refused. */
@@ -57,9 +58,33 @@ const scan = (text: string): { readonly keys: number; readonly fraction: boolean
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-// An integer written as 1.0 or 1e3 parses as one; its source text tells. Any fraction stands for it from then on.
-const refuseFractions = (_key: string, value: unknown, context?: { readonly source?: string }) =>
-  typeof value === "number" && /[.eE]/u.test(context?.source ?? "") ? 0.5 : value
+type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown
+
+/** Replaces every number that is written with a fraction or an exponent: 1.0 and 1e3 parse as integers. */
+const FRACTION = 0.5
+const refuseFractions: Reviver = (_key, value, context) =>
+  typeof value === "number" && /[.eE]/u.test(context?.source ?? "") ? FRACTION : value
+
+const asWritten: Reviver = (_key, value, context) =>
+  typeof value === "number" && context?.source !== undefined ? new Written(context.source) : value
+
+const memberOf = (value: unknown, path: ReadonlyArray<string>): unknown => {
+  let found = value
+  for (const key of path) {
+    if (found === null || typeof found !== "object" || !Object.hasOwn(found, key)) return undefined
+    found = (found as Record<string, unknown>)[key]
+  }
+  return found
+}
+
+/** The value of a field, such as `orders.0.qty`, of a body that {@link parse} accepted; a fraction as it was written. */
+export const valueAt = (value: unknown, field: string, bytes: Uint8Array | undefined): unknown => {
+  const path = field.split(".")
+  const found = memberOf(value, path)
+  return found === FRACTION && bytes !== undefined
+    ? memberOf(JSON.parse(utf8.decode(bytes), asWritten as Parameters<typeof JSON.parse>[1]), path)
+    : found
+}
 
 class Reader {
   keys = 0

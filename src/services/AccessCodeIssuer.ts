@@ -65,7 +65,7 @@ export class AccessCodeIssuer extends Context.Service<
         if (codes === undefined) return Effect.replicateEffect(Effect.map(ids.uuid, codeOfId), count ?? 1)
         return count === undefined || count === codes.length
           ? Effect.succeed(codes.map(normalizeCode))
-          : Effect.fail(new Refused("InvalidField", { field: "count" }, "count must be the number of codes, or absent"))
+          : Effect.fail(new Refused("InvalidField", { field: "count" }, "expected the number of codes, or no value"))
       }
 
       return AccessCodeIssuer.of({
@@ -73,7 +73,13 @@ export class AccessCodeIssuer extends Context.Service<
           const created_time = yield* Clock.currentTimeMillis
           const { expires_time } = asked
           if (expires_time !== undefined && expires_time <= created_time) {
-            return yield* Effect.fail(new Refused("OutOfRange", { field: "expires_time", min: created_time + 1 }))
+            return yield* Effect.fail(
+              new Refused(
+                "OutOfRange",
+                { field: "expires_time", min: created_time + 1 },
+                "expected a time in the future"
+              )
+            )
           }
           const texts = yield* textsOf(asked)
           const codes = yield* Effect.forEach(texts, (text) =>

@@ -11,8 +11,8 @@ import { Hex } from "effect/encoding"
 import { activationMessage, hashOfCode } from "../domain/AccessCode.ts"
 import { rootOfKey, rootOfParty } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
-import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty } from "../domain/Identity.ts"
-import { type Reason, textOf } from "../domain/Reason.ts"
+import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, PARTY_ID } from "../domain/Identity.ts"
+import type { Reason } from "../domain/Reason.ts"
 import { AccessCodes, type CodeUnusable } from "./AccessCodes.ts"
 import { Accounts, type Activation as Activated, type AccountsUnavailable } from "./Accounts.ts"
 import { AuthLimited, AuthUnavailable } from "./Authenticator.ts"
@@ -47,10 +47,14 @@ const invalidKey = new Refused("InvalidPublicKey")
 const otherParty = new Refused(
   "InvalidPublicKey",
   { field: "public_key" },
-  "public_key is not the key of this party: its fingerprint is not the one in the party id"
+  "expected the key of this party: one with the fingerprint in the party id"
 )
 // part of the shape here, so 400; the reason InvalidNonce is one of bad credentials
-const badNonce = new Refused("InvalidField", { field: "nonce" }, textOf("InvalidNonce"))
+const badNonce = new Refused(
+  "InvalidField",
+  { field: "nonce" },
+  "expected 8 to 64 characters of A-Z, a-z, 0-9, - and _"
+)
 const reasons = {
   unknown: "InvalidCode",
   revoked: "CodeRevoked",
@@ -86,8 +90,10 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
   const walletOf = Effect.fnUntraced(function* ({ nonce, party_id, public_key }: Asked) {
     const party = party_id === undefined ? undefined : parseParty(party_id)
     if (party_id !== undefined) {
-      if (party === undefined) return yield* Effect.fail(new Refused("InvalidField", { field: "party_id" }))
-      if (nonce === undefined) return yield* Effect.fail(new Refused("MissingField", { field: "nonce" }))
+      if (party === undefined)
+        return yield* Effect.fail(new Refused("InvalidField", { field: "party_id" }, `expected ${PARTY_ID}`))
+      if (nonce === undefined)
+        return yield* Effect.fail(new Refused("MissingField", { field: "nonce" }, "expected a nonce on the party rail"))
       if (!isNonce(nonce)) return yield* Effect.fail(badNonce)
     }
     const publicKey = bytesOfPublicKey(public_key)

@@ -29,6 +29,8 @@ import { Notices } from "./Notices.ts"
 /** A rule of the keys refused the request; nothing changed. `details` name the field or limit. */
 export class ApiKeyRefused extends Schema.TaggedError<ApiKeyRefused>()("ApiKeyRefused", {
   reason: Reason,
+  /** What the field accepts, as `expected` and a noun phrase; `""`: the reason says it. */
+  message: Schema.String,
   details: Schema.Record(Schema.String, Schema.Unknown)
 }) {
   get facts(): Details {
@@ -79,8 +81,8 @@ const BLOCKS_MAX = 20
 /** Keys whose time of last use waits to be written; later ones of the interval are not noted. */
 const TOUCHED_MAX = 10_000
 
-const refuse = (reason: Reason, details: Details = {}) => new ApiKeyRefused({ reason, details })
-const invalid = (field: string) => refuse("InvalidField", { field })
+const refuse = (reason: Reason, details: Details = {}, message = "") => new ApiKeyRefused({ reason, details, message })
+const invalid = (field: string, accepted: string) => refuse("InvalidField", { field }, `expected ${accepted}`)
 
 const recordOf = (key: ApiKeyRecord): ApiKey => ({
   api_key_id: key.api_key_id,
@@ -164,39 +166,49 @@ export class ApiKeys extends Context.Service<
         yield* writeTouched.pipe(Effect.delay(options.touch_every ?? "10 seconds"), Effect.forever, Effect.forkScoped)
 
         const label = (text: string) =>
-          text.length <= LABEL_CHARS_MAX ? Effect.succeed(text) : Effect.fail(invalid("label"))
+          text.length <= LABEL_CHARS_MAX
+            ? Effect.succeed(text)
+            : Effect.fail(invalid("label", `text of at most ${LABEL_CHARS_MAX} characters`))
         const scopesOf = (some: ReadonlyArray<Scope>) =>
           some.length === 0 || some.some((scope) => !allScopes.includes(scope))
-            ? Effect.fail(invalid("scopes"))
+            ? Effect.fail(invalid("scopes", `some of ${allScopes.join(", ")}`))
             : Effect.succeed(allScopes.filter((scope) => some.includes(scope)))
         const blocksOf = (texts: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, ApiKeyRefused> => {
           if (texts.length > BLOCKS_MAX)
-            return Effect.fail(refuse("LimitReached", { field: "ip_allowlist", max: BLOCKS_MAX }))
+            return Effect.fail(
+              refuse("LimitReached", { field: "ip_allowlist", max: BLOCKS_MAX }, `expected at most ${BLOCKS_MAX} items`)
+            )
           const blocks = new Set<string>()
           for (const [i, text] of texts.entries()) {
             const block = parseCidr(text)
-            if (block === undefined) return Effect.fail(invalid(`ip_allowlist.${i}`))
+            if (block === undefined)
+              return Effect.fail(invalid(`ip_allowlist.${i}`, "an IP address or a CIDR block, such as 203.0.113.0/24"))
             blocks.add(printCidr(block))
           }
           return Effect.succeed([...blocks])
         }
         const expiryOf = Effect.fnUntraced(function* (expires_time: number) {
           const now = yield* Clock.currentTimeMillis
-          if (expires_time <= now) return yield* refuse("OutOfRange", { field: "expires_time", min: now })
+          if (expires_time <= now)
+            return yield* refuse("OutOfRange", { field: "expires_time", min: now }, "expected a time in the future")
           return expires_time
         })
         const ownSubAccounts = Effect.fnUntraced(function* (user_id: string, texts: ReadonlyArray<string>) {
-          if (texts.length === 0) return yield* invalid("sub_account_addresses")
+          if (texts.length === 0) return yield* invalid("sub_account_addresses", "addresses of own sub-accounts")
           const addresses: Array<string> = []
           for (const [i, text] of texts.entries()) {
             const address = parseAddress(text)
-            if (address === undefined) return yield* invalid(`sub_account_addresses.${i}`)
+            if (address === undefined) return yield* invalid(`sub_account_addresses.${i}`, "an address")
             if (!addresses.includes(address)) addresses.push(address)
           }
           const own = yield* history.subAccounts(user_id)
           for (const address of addresses) {
             if (!own.some((some) => some.sub_account_address === address && !some.deleted)) {
-              return yield* refuse("SubAccountNotFound", { field: "sub_account_addresses" })
+              return yield* refuse(
+                "SubAccountNotFound",
+                { field: "sub_account_addresses" },
+                "expected addresses of own sub-accounts"
+              )
             }
           }
           return addresses

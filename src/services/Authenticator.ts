@@ -6,6 +6,7 @@ import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effec
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../domain/Address.ts"
 import { isPublicKey } from "../domain/Ed25519.ts"
+import { fieldText } from "../domain/Shown.ts"
 import { type Grant, type GrantEnd, refusalOf } from "../domain/Grant.ts"
 import { networkOf } from "../domain/Ip.ts"
 import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty, type Rail } from "../domain/Identity.ts"
@@ -215,7 +216,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     refuse(
       "InvalidSignature",
       { field: "X-SIGNATURE" },
-      "X-SIGNATURE is missing; expected is the signature, 64 bytes in hex or base64"
+      fieldText("X-SIGNATURE", "the signature, 64 bytes in hex or base64", undefined)
     )
 
   const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
@@ -235,7 +236,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     refuse(
       "InvalidPublicKey",
       { field: "verifying_key" },
-      "verifying_key is not the key of this party: its fingerprint is not the one in the party id"
+      fieldText("verifying_key", "the key of this party, one with the fingerprint in the party id", "")
     )
   const readKey = (text: string) => {
     const bytes = bytesOfPublicKey(text)

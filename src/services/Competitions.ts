@@ -55,7 +55,7 @@ const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const clocked = new Refused(
   "InvalidField",
   { field: "status" },
-  "send draft, scheduled (publishes it) or cancelled; the clock does the rest"
+  "expected draft, scheduled (publishes it) or cancelled; other states follow from the time"
 )
 
 const recordOf = (competition: CompetitionRecord, now: number): Competition => ({
@@ -99,13 +99,21 @@ const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState
 const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, now: number): Refused | undefined => {
   const field = "end_time_ms"
   if (end_time_ms <= start_time_ms) {
-    return new Refused("OutOfRange", { field, min: start_time_ms + 1 }, "a competition ends after it starts")
+    return new Refused("OutOfRange", { field, min: start_time_ms + 1 }, "expected a time after start_time")
   }
   if (end_time_ms - start_time_ms > DAYS_MAX * DAY_MS) {
-    return new Refused("OutOfRange", { field, max: start_time_ms + DAYS_MAX * DAY_MS }, `at most ${DAYS_MAX} days`)
+    return new Refused(
+      "OutOfRange",
+      { field, max: start_time_ms + DAYS_MAX * DAY_MS },
+      `expected at most ${DAYS_MAX} days after start_time`
+    )
   }
   if (state === "published" && end_time_ms <= now) {
-    return new Refused("OutOfRange", { field, min: now + 1 }, "a competition is published before its end")
+    return new Refused(
+      "OutOfRange",
+      { field, min: now + 1 },
+      "expected a time in the future, to publish the competition"
+    )
   }
   return undefined
 }

@@ -22,13 +22,13 @@ const disabled = new Refused("ModuleDisabled")
 const sameAccount = new Refused(
   "InvalidField",
   { field: "to_sub_account_address" },
-  "source and target are the same sub-account"
+  "expected another sub-account than the source"
 )
 
 const wrongAmount = (asset: string, amount: string): Refused | undefined => {
-  if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `the only asset is ${ASSET}`)
+  if (asset !== ASSET) return new Refused("InvalidField", { field: "asset" }, `expected ${ASSET}, the only asset`)
   if (Decimal.parse(amount) === 0n)
-    return new Refused("OutOfRange", { field: "amount", min: "0" }, "amount must be above 0")
+    return new Refused("OutOfRange", { field: "amount", min: "0" }, "expected an amount above 0")
   return undefined
 }
 

@@ -8,7 +8,7 @@ import { Sequencer, type SubmitError } from "./Sequencer.ts"
 
 const disabled = new Refused("ModuleDisabled")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
-const notPositive = new Refused("OutOfRange", { field: "price", min: "0" }, "price must be above 0")
+const notPositive = new Refused("OutOfRange", { field: "price", min: "0" }, "expected a price above 0")
 
 export class IndexPrices extends Context.Service<
   IndexPrices,

@@ -15,7 +15,16 @@ export const rules = (instrument: Instrument): OrderRules.OrderRules => {
 }
 
 /** A broken rule as the refusal of the request. */
-export const violated = ({ reason, field, message, min, max, nearest, step }: OrderRules.Violation): Refused =>
+export const violated = ({
+  accepted,
+  reason,
+  field,
+  message,
+  min,
+  max,
+  nearest,
+  step
+}: OrderRules.Violation): Refused =>
   new Refused(
     reason,
     {
@@ -25,5 +34,9 @@ export const violated = ({ reason, field, message, min, max, nearest, step }: Or
       ...(step === undefined ? {} : { step }),
       ...(nearest === undefined ? {} : { nearest })
     },
-    nearest === undefined ? message : `${message}; nearest: ${nearest.join(", ")}`
+    accepted !== undefined
+      ? `expected ${accepted}`
+      : nearest === undefined
+        ? message
+        : `${message}; nearest: ${nearest.join(", ")}`
   )

@@ -104,7 +104,7 @@ export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number
     return new Refused(
       "OutOfRange",
       { field: "start_time", max: end },
-      `start_time ${start} is after the end of the span, ${end}; expected at most the end`
+      `expected a time no later than the end of the span, ${end}`
     )
   }
   return { start, end }
@@ -113,7 +113,7 @@ export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number
 const tooDeep = new Refused(
   "OutOfRange",
   { field: "page" },
-  `the page lies beyond the newest ${OFFSET_MAX} executions of the account; /execution/list lists all`
+  `expected a page within the newest ${OFFSET_MAX} executions; /execution/list lists all`
 )
 
 const transferOf = (movement: Movement): Transfer => ({

@@ -36,16 +36,16 @@ export type OrderFailure = Refused | SubmitError | HistoryUnavailable
 const noSubAccount = new Refused("SubAccountNotFound")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const notLoaded = new Refused("BackendUnavailable")
-const noOrderNamed = new Refused("MissingField", { field: "order_id" }, "order_id or order_link_id is required")
+const noOrderNamed = new Refused("MissingField", { field: "order_id" }, "expected order_id or order_link_id")
 const noChange = new Refused(
   "MissingField",
   { field: "price" },
-  "at least one of price, qty, trigger and tpsl is required"
+  "expected at least one of price, qty, trigger and tpsl"
 )
 const otherOrder = new Refused(
   "InvalidField",
   { field: "order_link_id" },
-  "order_id and order_link_id name different orders"
+  "expected the order_link_id of the same order as order_id"
 )
 
 export class Orders extends Context.Service<

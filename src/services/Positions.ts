@@ -44,9 +44,10 @@ const noSubAccount = new Refused("SubAccountNotFound")
 const noSymbol = new Refused("SymbolNotFound", { field: "symbol" })
 const notLoaded = new Refused("BackendUnavailable")
 const behind = new Refused("BackendLagging")
-const noMargin = new Refused("OutOfRange", { field: "margin" }, "margin must not be 0")
-const noStop = new Refused("MissingField", { field: "take_profit" }, "take_profit or stop_loss is required")
-const notPartial = (field: string) => new Refused("InvalidField", { field }, `${field} needs tpsl_mode Partial`)
+const noMargin = new Refused("OutOfRange", { field: "margin" }, "expected an amount other than 0")
+const noStop = new Refused("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
+const notPartial = (field: string) =>
+  new Refused("InvalidField", { field }, "expected no value without tpsl_mode Partial")
 
 /** Why a leverage cannot be, whatever the position. */
 const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Refused | undefined => {

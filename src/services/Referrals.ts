@@ -10,7 +10,7 @@ const noCode = new Refused("ReferralCodeNotFound", { field: "referral_code" })
 const malformed = new Refused(
   "InvalidField",
   { field: "referral_code" },
-  "a referral code has 8 characters of 0-9 and A-Z without I, L, O and U"
+  "expected 8 characters of 0-9 and A-Z without I, L, O and U"
 )
 const alreadySet = new Refused("ReferrerAlreadySet")
 const self = new Refused("SelfReferral", { field: "referral_code" })

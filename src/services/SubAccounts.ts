@@ -105,7 +105,7 @@ export class SubAccounts extends Context.Service<
         change: Effect.fnUntraced(function* (caller, address, { label, frozen }) {
           if (label === undefined && frozen === undefined) {
             return yield* Effect.fail(
-              new Refused("MissingField", { field: "label" }, "at least one of label and frozen is required")
+              new Refused("MissingField", { field: "label" }, "expected at least one of label and frozen")
             )
           }
           let state: SubAccountState = yield* find(caller, address)

@@ -172,30 +172,21 @@ describe("a refusal", () => {
     }
     const said = async (body: object, reason: string, field: string, message: string) =>
       assert.deepStrictEqual(await messages(body), [400, reason, field, message])
-    const form = 'must be a decimal number as text, such as "60000.1"'
-    await said({ qty: "-1" }, "InvalidDecimal", "qty", 'qty must not be negative: "-1" was given')
-    await said({ qty: 1 }, "InvalidDecimal", "qty", `qty ${form}: the number 1 was given`)
-    await said({ price: "1e3" }, "InvalidDecimal", "price", `price ${form}: "1e3" was given`)
+    const form =
+      'expected a decimal number as text, with at most 18 decimal places, such as "60000.1", and not negative'
+    await said({ qty: "-1" }, "InvalidDecimal", "qty", `qty: ${form}, got "-1"`)
+    await said({ qty: 1 }, "InvalidDecimal", "qty", `qty: ${form}, got 1`)
+    await said({ price: "1e3" }, "InvalidDecimal", "price", `price: ${form}, got "1e3"`)
     const trigger = "trigger.trigger_price"
-    await said(
-      { trigger: { trigger_price: "-5" } },
-      "InvalidDecimal",
-      trigger,
-      `${trigger} must not be negative: "-5" was given`
-    )
-    const time = "expire_time must be Unix time in milliseconds as a number, such as 1767225600000"
+    await said({ trigger: { trigger_price: "-5" } }, "InvalidDecimal", trigger, `${trigger}: ${form}, got "-5"`)
+    const time = "expire_time: expected Unix time in milliseconds as a number, such as 1767225600000"
     const gtt = { time_in_force: "GTT" }
-    await said({ ...gtt, expire_time: "tomorrow" }, "InvalidField", "expire_time", `${time}: "tomorrow" was given`)
-    await said(
-      { ...gtt, expire_time: "1767225600000" },
-      "InvalidField",
-      "expire_time",
-      `${time}: "1767225600000" was given`
-    )
-    await said({ post_only: "yes" }, "InvalidField", "post_only", 'post_only must be true or false: "yes" was given')
-    await said({ trigger: [] }, "InvalidField", "trigger", "trigger must be an object: a list was given")
-    const long = "9".repeat(41)
-    await said({ expire_time: long }, "InvalidField", "expire_time", `${time}: a text of 41 characters was given`)
+    await said({ ...gtt, expire_time: "tomorrow" }, "InvalidField", "expire_time", `${time}, got "tomorrow"`)
+    await said({ ...gtt, expire_time: "1767225600000" }, "InvalidField", "expire_time", `${time}, got "1767225600000"`)
+    await said({ post_only: "yes" }, "InvalidField", "post_only", 'post_only: expected true or false, got "yes"')
+    await said({ trigger: [] }, "InvalidField", "trigger", "trigger: expected an object, got a list of 0")
+    const long = "9".repeat(65)
+    await said({ expire_time: long }, "InvalidField", "expire_time", `${time}, got "${"9".repeat(64)}…"`)
   })
 
   it("of a used transfer_id, withdrawal_id or deposit names that id, not command_id", async () => {

@@ -102,7 +102,7 @@ describe("outside production", () => {
       step: "0.1",
       nearest: ["59000", "59000.1"]
     })
-    assert.match(price.body.message, /nearest: 59000, 59000\.1$/u)
+    assert.match(price.body.message, /nearest: 59000, 59000\.1, got "59000\.05"$/u)
     const qty = await create(exchange, session, "t-2", { qty: "0.0015" })
     assert.deepStrictEqual(qty.body.details.nearest, ["0.001", "0.002"])
     const { body } = await call(exchange, "POST", "/api/v1/position/set-leverage", {

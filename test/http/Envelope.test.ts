@@ -399,21 +399,25 @@ describe("a refused field", () => {
     return [details?.reason, details?.field, message]
   }
   it("is told by reason and name, and what would be right", async () => {
-    assert.deepStrictEqual(await told({ side: "buy" }), ["InvalidField", "side", "side: expected one of Buy, Sell"])
+    assert.deepStrictEqual(await told({ side: "buy" }), [
+      "InvalidField",
+      "side",
+      'side: expected one of Buy, Sell, got "buy"'
+    ])
     assert.deepStrictEqual(await told({ time_in_force: "GTX" }), [
       "InvalidField",
       "time_in_force",
-      "time_in_force: expected one of GTC, GTT, IOC, FOK, PostOnly"
+      'time_in_force: expected one of GTC, GTT, IOC, FOK, PostOnly, got "GTX"'
     ])
     assert.deepStrictEqual(await told({ post_only: "true" }), [
       "InvalidField",
       "post_only",
-      'post_only must be true or false: "true" was given'
+      'post_only: expected true or false, got "true"'
     ])
     assert.deepStrictEqual(await told({ qty: 1 }), [
       "InvalidDecimal",
       "qty",
-      'qty must be a decimal number as text, such as "60000.1": the number 1 was given'
+      'qty: expected a decimal number as text, with at most 18 decimal places, such as "60000.1", and not negative, got 1'
     ])
     for (const qty of ["1e3", "+1", ".5", "5.", "007", "-0", "1,000", " 1", "NaN", "1".repeat(21), "-1"]) {
       assert.deepStrictEqual((await told({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)

@@ -36,7 +36,9 @@ export const TriggerAsked = Schema.Struct({
 }).annotate({ identifier: "TriggerAsked" })
 
 /** What an order waits for may be moved, not exchanged: an order that silently kept its reference would surprise. */
-const Fixed = Schema.Never.annotate({ message: "cannot be amended: cancel the order and place another" })
+const Fixed = Schema.Never.annotate({
+  message: "no value: it cannot be amended, so cancel the order and place another"
+})
 export const TriggerAmended = Schema.Struct({
   trigger_price: triggerPrice,
   trigger_by: Schema.optionalKey(Fixed),

@@ -5,9 +5,9 @@ import { Admission } from "../../services/Admission.ts"
 import { Authenticator } from "../../services/Authenticator.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { limited, named } from "../Refusals.ts"
+import { limited, named, ofField } from "../Refusals.ts"
 import { CurrentRequest } from "../RequestState.ts"
-import { internal, ofReason } from "../WireError.ts"
+import { internal } from "../WireError.ts"
 import { auditing } from "./Audited.ts"
 import { rootOf } from "./Wallet.ts"
 
@@ -43,10 +43,7 @@ export const layer = HttpApiBuilder.group(
             Effect.catchTags({
               AuthRefused: ({ reason, facts, text }) =>
                 Effect.fail(
-                  ofReason(reason, facts, {
-                    code: "BAD_REQUEST",
-                    ...(text === undefined ? {} : { message: text })
-                  }) as never
+                  ofField({ reason, facts, message: text }, (field) => state.valueOf(field), "BAD_REQUEST") as never
                 ),
               AuthLimited: ({ decision }) => Effect.fail(limited(state, decision) as never),
               AuthUnavailable: (error) =>

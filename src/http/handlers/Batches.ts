@@ -18,7 +18,9 @@ interface Named {
 const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: RequestState) => ({
   list: outcome.map((result, i) => {
     if (Result.isSuccess(result)) return { code: "OK", message: "", ...result.success }
-    const { code, details, message } = refusalOf(result.failure, state)
+    const { code, details, message } = refusalOf(result.failure, state, (field) =>
+      state.valueOf(`orders.${i}.${field}`)
+    )
     const { order_link_id = "" } = orders[i]!
     return {
       code,

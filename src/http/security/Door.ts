@@ -6,7 +6,7 @@
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Context, Effect, Layer } from "effect"
-import { type HttpServerError, HttpServerRequest } from "effect/http"
+import { HttpRouter, type HttpServerError, HttpServerRequest } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { IncomingMessage } from "node:http"
 import { InboundBudget } from "../../services/InboundBudget.ts"
@@ -105,6 +105,9 @@ export const layer = Layer.succeed(
       const state = Context.getUnsafe(fiber.context, CurrentRequest)
       const query = Query.parse(request.url, options.endpoint.query)
       state.query = query
+      if (options.endpoint.params !== undefined) {
+        state.params = Context.getUnsafe(fiber.context, HttpRouter.RouteContext).params
+      }
       let served: typeof endpoint = endpoint
       // as few additions to the context as can be: each is paid by every request
       if (query !== Query.NONE && !(query instanceof StrictJson.BadJson)) {
