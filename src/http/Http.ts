@@ -6,7 +6,7 @@
  */
 import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { HttpApiBuilder, HttpApiSwagger } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 import { hostsOf, isAlias } from "../domain/RequestTarget.ts"
 import * as Answer from "./Answer.ts"
 import { Api } from "./api/Api.ts"
@@ -34,6 +34,7 @@ import { GZIP_BYTES_MIN, headersOf } from "./Headers.ts"
 import * as MetricsRoute from "./MetricsRoute.ts"
 import * as Page from "./Page.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
+import * as SwaggerPage from "./SwaggerPage.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as Access from "./security/Access.ts"
 import * as Door from "./security/Door.ts"
@@ -51,8 +52,6 @@ export interface HttpOptions {
   /** Files of the market page; without them there is none. */
   readonly page?: ReadonlyArray<Page.PageFile>
 }
-
-const SWAGGER_PATH = "/swagger-ui"
 
 /** Paths match byte for byte, and aliases of them are refused before: signatures cover them. Give it to `HttpRouter.serve`. */
 export const routerConfig = {
@@ -122,7 +121,7 @@ const tagged = (
   const { "content-type": _, "content-length": __, ...kept } = headers
   return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
 }
-const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SWAGGER_PATH
+const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SwaggerPage.SWAGGER_PATH
 const pathOf = (url: string): string => {
   const at = url.indexOf("?")
   return at === -1 ? url : url.slice(0, at)
@@ -205,7 +204,7 @@ const given = (path: string, derive: () => object) => {
 
 const documentPathsOf = ({ documents = {} }: HttpOptions): ReadonlyArray<string> => [
   OPENAPI_PATH,
-  SWAGGER_PATH,
+  SwaggerPage.SWAGGER_PATH,
   ...Object.keys(documents)
 ]
 
@@ -232,8 +231,7 @@ export const layer = (options: HttpOptions) => {
         Layer.provide(Access.layer),
         Layer.provide(Door.layer)
       ),
-      HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }),
-      HttpRouter.add("GET", `${SWAGGER_PATH}/`, HttpServerResponse.redirect(SWAGGER_PATH, { status: 308 })),
+      SwaggerPage.layer,
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
       MetricsRoute.layer({ metricsPublic: false, ...options }),
       Page.layer(options.page ?? []),

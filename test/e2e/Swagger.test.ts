@@ -24,8 +24,7 @@ describe.skipIf(!hasChromium)("the API explorer", () => {
       const faults: Array<string> = []
       page.on("pageerror", (error) => faults.push(String(error)))
       page.on("response", (response) => {
-        // browsers ask for an icon of their own accord
-        if (response.status() >= 400 && !response.url().endsWith("/favicon.ico")) faults.push(response.url())
+        if (response.status() >= 400) faults.push(response.url())
       })
       page.on("requestfailed", (request) => faults.push(`${request.url()}: ${request.failure()?.errorText}`))
       page.on("request", (request) => {
@@ -35,11 +34,26 @@ describe.skipIf(!hasChromium)("the API explorer", () => {
       })
       await page.goto(`${exchange.url}/swagger-ui`, SLOW)
       const operation = page.locator(".opblock", { has: page.locator('[data-path="/api/v1/market/time"]') })
-      await operation.first().waitFor(SLOW)
+      const tag = page.locator(".opblock-tag", { hasText: "market" }).first()
+      await tag.waitFor(SLOW)
+      assert.strictEqual(await page.locator(".opblock").count(), 0, "a group is open")
+      assert.isTrue(await page.locator(".operation-filter-input").isVisible(), "no filter")
+      assert.include(await page.locator(".info").innerText(), "SERVICE_AUTH|LOGIN|0xd75a98")
+      const icon = await page.locator('link[rel="icon"]').getAttribute("href")
+      assert.match(icon ?? "", /^data:image\/svg\+xml,/u)
+      await page.locator(".operation-filter-input").fill("market")
       if (process.env["PICTURE"] !== undefined) {
         mkdirSync(dirname(picture), { recursive: true })
         await page.screenshot({ path: picture })
       }
+      await tag.click(SLOW)
+      await operation.first().waitFor(SLOW)
+      const tickers = page.locator(".opblock", { has: page.locator('[data-path="/api/v1/market/tickers"]') })
+      await tickers.locator(".opblock-summary-control").first().click(SLOW)
+      const parameter = tickers.locator('tr[data-param-name="symbol"]')
+      await parameter.waitFor(SLOW)
+      assert.include(await parameter.innerText(), "<base>-<quote>")
+      if (process.env["LOOK"] !== undefined) await page.screenshot({ path: process.env["LOOK"], fullPage: true })
       await operation.locator(".opblock-summary-control").first().click(SLOW)
       await operation.getByRole("button", { name: "Try it out" }).click(SLOW)
       const answered = page.waitForResponse((response) => response.url().endsWith("/api/v1/market/time"), SLOW)

@@ -19,6 +19,7 @@ import { OrderApi } from "./OrderApi.ts"
 import { PositionApi } from "./PositionApi.ts"
 import { RewardApi } from "./RewardApi.ts"
 import { Door } from "./Security.ts"
+import { SIGNING } from "./Signing.ts"
 import { ServiceApi } from "./ServiceApi.ts"
 import { StatementApi } from "./StatementApi.ts"
 import { UserApi } from "./UserApi.ts"
@@ -37,7 +38,8 @@ export class Api extends HttpApi.make("gateway")
       title: "Trading Gateway",
       version: VERSION,
       description:
-        "REST API of the trading gateway. Prices and quantities are decimal text with up to 18 places; times are Unix milliseconds. Errors are `{code, message}` with a stable `details.reason`. Live data is on the WebSocket endpoints /ws/public, /ws/private and /ws.",
+        "REST API of the trading gateway. Prices and quantities are decimal text with up to 18 places; times are Unix milliseconds. Errors are `{code, message}` with a stable `details.reason`. Live data is on the WebSocket endpoints /ws/public, /ws/private and /ws.\n\n" +
+        SIGNING,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
       transform: finish
     })
