@@ -95,7 +95,8 @@ server.addService(SequencerService, {
     call.on("error", () => {})
   },
   streamEvents: (call: grpc.ServerWritableStream<unknown, unknown>) => {
-    const beat = () => call.write({ epoch: EPOCH, events: [], heartbeat: { head_seq: 0, server_ts_ms: Date.now(), refusing: [] } })
+    const beat = () =>
+      call.write({ epoch: EPOCH, events: [], heartbeat: { head_seq: 0, server_ts_ms: Date.now(), refusing: [] } })
     beat()
     const timer = setInterval(beat, 1_000)
     call.on("close", () => clearInterval(timer))
