@@ -22,6 +22,9 @@ const UNPRINTABLE = /[\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u
 const escaped = (letter: string): string =>
   letter === "\\" ? "\\\\" : UNPRINTABLE.test(letter) ? `\\u{${letter.codePointAt(0)!.toString(16)}}` : letter
 
+/** A text of bounded length as a log line holds it, so that no reader of the log takes it for more than one line. */
+export const printable = (text: string): string => Array.from(text, escaped).join("")
+
 const cut = (text: string, write: (letter: string) => string): string => {
   let kept = ""
   for (const letter of text) {

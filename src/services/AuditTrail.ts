@@ -9,6 +9,7 @@ import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import type { Administrator } from "../domain/Administrator.ts"
 import { type AuditEntry, auditKeyOf, type AuditKey, type AuditPhase } from "../domain/Audit.ts"
 import { LIMIT_DEFAULT } from "../domain/Page.ts"
+import { printable } from "../domain/Shown.ts"
 import type { AccountsUnavailable } from "./Accounts.ts"
 import { AuditStore } from "./AuditStore.ts"
 import { Cursors } from "./Cursors.ts"
@@ -89,7 +90,7 @@ export class AuditTrail extends Context.Service<
             actor: entry.actor,
             role: entry.role,
             action: entry.action,
-            target: entry.target,
+            target: printable(entry.target),
             request_id: entry.request_id,
             client_ip: entry.client_ip,
             ...(entry.reason !== undefined && { reason: entry.reason })
