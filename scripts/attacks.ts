@@ -18,6 +18,7 @@ import { sameSecret } from "../src/domain/Secrets.ts"
 import { attacks, type Kind } from "./attacks/Attackers.ts"
 import { type Welch, welch } from "./attacks/Welch.ts"
 import { type GatewayProcess, startGateway } from "./GatewayProcess.ts"
+import type { Held } from "./soak/Probe.ts"
 
 /** Time that a start may take on a busy machine, in ms. */
 const START_MS = 180_000
@@ -27,6 +28,7 @@ const GATHER_MS = 120_000
 const PAUSE_MS = 5
 /** Heap of the gateway, in MB. */
 const HEAP_MB = 512
+const PROBE = new URL("./soak/Probe.ts", import.meta.url).href
 const PATH = "/api/v1/market/tickers?symbol=BTC-USDC"
 
 export interface Options {
@@ -42,8 +44,10 @@ export interface Half {
   readonly refused: number
   /** Cores that the gateway had, all of its threads. */
   readonly cores: number
-  /** Most memory that it held meanwhile, all of its threads. */
+  /** Largest resident memory meanwhile, all of its threads: garbage that is not collected yet counts. */
   readonly rss_bytes: number
+  /** What its heaps and buffers held at the end, after a collection. */
+  readonly held_bytes: number
 }
 export interface Pair {
   readonly quiet: Half
@@ -57,7 +61,8 @@ const rssOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1024
 
 /** Asks one after another over a kept connection. */
-const ask = async ({ pid, url }: GatewayProcess, requests: number): Promise<Half> => {
+const ask = async (gateway: GatewayProcess, requests: number): Promise<Half> => {
+  const { pid, url } = gateway
   const [began, cpu] = [performance.now(), cpuOf(pid)]
   const agent = new Http.Agent({ keepAlive: true, maxSockets: 1 })
   const times: Array<number> = []
@@ -80,7 +85,8 @@ const ask = async ({ pid, url }: GatewayProcess, requests: number): Promise<Half
   const cores = (cpuOf(pid) - cpu) / 1_000 / (performance.now() - began)
   const sorted = times.sort((a, b) => a - b)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
-  return { p50_ms: at(0.5), p99_ms: at(0.99), refused, cores, rss_bytes }
+  const { main_bytes, threads_bytes } = await gateway.ask<Held>({})
+  return { p50_ms: at(0.5), p99_ms: at(0.99), refused, cores, rss_bytes, held_bytes: main_bytes + threads_bytes }
 }
 
 /** Attackers, once they are at work. */
@@ -109,7 +115,7 @@ export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<R
     ...("perAddress" in attacks[kind] ? {} : { CONNECTIONS_PER_IP: "0", WS_CONNECTIONS_PER_IP: "0" }),
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`
   }
-  const gateway = await startGateway({ dataDir, env, ready_ms: START_MS })
+  const gateway = await startGateway({ dataDir, env, preload: PROBE, ready_ms: START_MS })
   try {
     await ask(gateway, requests)
     const found: Array<Pair> = []
@@ -154,11 +160,12 @@ export const comparisons = (samples = 100_000): Readonly<Record<string, Welch>> 
 }
 
 const mib = (bytes: number) => (bytes / 1024 / 1024).toFixed(0)
-const show = ({ cores, p50_ms, p99_ms, refused, rss_bytes }: Half) =>
-  `p50 ${p50_ms.toFixed(2)}, p99 ${p99_ms.toFixed(2)} ms, ${refused} refused, ${cores.toFixed(2)} cores, ${mib(rss_bytes)} MiB`
+const show = ({ cores, held_bytes, p50_ms, p99_ms, refused, rss_bytes }: Half) =>
+  `p50 ${p50_ms.toFixed(2)}, p99 ${p99_ms.toFixed(2)} ms, ${refused} refused, ${cores.toFixed(2)} cores, ` +
+  `${mib(held_bytes)} MiB held, ${mib(rss_bytes)} MiB resident`
 /** What the attack added to the memory that the gateway had before it, in bytes. */
 export const growthOf = (pairs: ReadonlyArray<Pair>): number =>
-  Math.max(...pairs.map(({ attacked }) => attacked.rss_bytes)) - pairs[0]!.quiet.rss_bytes
+  Math.max(...pairs.map(({ attacked }) => attacked.held_bytes)) - pairs[0]!.quiet.held_bytes
 const middle = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 const main = async (): Promise<void> => {
