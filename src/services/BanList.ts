@@ -14,13 +14,6 @@ import { Notices } from "./Notices.ts"
 /** How often bans that other gateways set are looked for. */
 export const REFRESH = "500 millis"
 
-/**
- * Earliest time of a change after another one, Unix ms. It is later by its time too, whatever the clock of the gateway that made
- * the one before. The first token after a lifted ban is dated in the next whole second, and a new ban must cover that token.
- */
-const earliestAfter = (known: number | undefined, banned: boolean): number =>
-  known === undefined ? 0 : banned ? (Math.floor(known / 1000) + 1) * 1000 : known + 1
-
 export class BanList extends Context.Service<
   BanList,
   {
@@ -69,8 +62,9 @@ export class BanList extends Context.Service<
         refusedThrough: (user_id) => bans.get(user_id)?.changed_time ?? 0,
         of: (user_id) => bans.get(user_id),
         put: Effect.fnUntraced(function* (asked) {
-          const known = bans.get(asked.user_id)?.changed_time
-          const ban = { ...asked, changed_time: Math.max(asked.changed_time, earliestAfter(known, asked.banned)) }
+          // a later one is later by its time too, whatever the clock of the gateway that set the one before
+          const known = bans.get(asked.user_id)?.changed_time ?? 0
+          const ban = { ...asked, changed_time: Math.max(asked.changed_time, known + 1) }
           yield* store.put(ban)
           take(ban)
           yield* notices.publish({ type: "ban", user_id: ban.user_id })

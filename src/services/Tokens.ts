@@ -47,10 +47,11 @@ const SWEEP_AT_LEAST = 1024
 /** The claims of a token, without what changes after it was issued. */
 type Claims = Omit<Caller, "grant">
 
-/** The user that a token names, and when its validity begins. */
+/** The user that a token names, when its validity begins, and when it was issued. */
 interface Holder<C = Caller> {
   readonly caller: C
   readonly from_ms: number
+  readonly issued_ms: number
 }
 
 const scopes = new Set(allScopes)
@@ -74,7 +75,7 @@ const objectOf = (segment: string): { readonly [key: string]: unknown } | undefi
   }
 }
 
-const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isRail = (value: unknown): value is Rail => value === "address" || value === "party"
 
 /** `kid` of a header that says what ours say and nothing else, so that no foreign parameter has a meaning here. */
@@ -167,21 +168,24 @@ export class Tokens extends Context.Service<
         const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
           now_ms < from_ms ? "InvalidToken" : caller.expires_at_ms! <= now_ms ? "ExpiredToken" : undefined
         /** Why a token is not in force; one that was issued before a ban was lifted stays revoked. */
-        const ended = ({ credential, expires_at_ms, user_id }: Claims): TokenFault | undefined => {
+        const ended = ({ caller: { credential, user_id }, issued_ms }: Holder<Claims>): TokenFault | undefined => {
           if (bans.isBanned(user_id)) return "BannedUser"
-          const isOld = expires_at_ms! - validity_s * 1000 <= bans.refusedThrough(user_id)
+          const isOld = issued_ms <= bans.refusedThrough(user_id)
           return isOld || revoked.has(credential) ? "RevokedToken" : undefined
         }
 
         const holderOf = (payload: string): Holder<Claims> | undefined => {
           const claims = objectOf(payload)
           if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
-          const { sub, root, rail, iat, nbf, exp, jti } = claims
-          if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isSeconds(iat) || !isSeconds(exp)) return undefined
+          // seconds cannot tell a token from a ban of the same second; tokens of earlier versions have no iat_ms
+          const { sub, root, rail, iat, iat_ms = Number(iat) * 1000, nbf, exp, jti } = claims
+          if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isTime(iat) || !isTime(exp)) return undefined
           if (typeof root !== "string" || parseAddress(root) !== root) return undefined
-          if (nbf !== undefined && !isSeconds(nbf)) return undefined
+          if (nbf !== undefined && !isTime(nbf)) return undefined
+          if (!isTime(iat_ms) || Math.floor(iat_ms / 1000) !== iat) return undefined
           return {
             from_ms: (Math.max(iat, nbf ?? 0) - LEEWAY_S) * 1000,
+            issued_ms: iat_ms,
             caller: {
               user_id: sub,
               root_address: root,
@@ -211,12 +215,12 @@ export class Tokens extends Context.Service<
                   const now_ms = clock.currentTimeMillisUnsafe()
                   const holder = holderOf(payload)
                   if (holder === undefined) return invalid
-                  const fault = untimely(holder, now_ms) ?? ended(holder.caller)
+                  const fault = untimely(holder, now_ms) ?? ended(holder)
                   if (fault !== undefined) return Effect.succeed(fault)
                   // in this turn: a revocation or ban from now on finds the grant
                   const { credential, user_id } = holder.caller
                   const caller = { ...holder.caller, grant: grants.issue(credential, user_id) }
-                  verified.set(token, { caller, from_ms: holder.from_ms })
+                  verified.set(token, { ...holder, caller })
                   return Effect.succeed(caller)
                 })
               : invalid
@@ -234,7 +238,7 @@ export class Tokens extends Context.Service<
             lookups.hit.add()
             const { caller } = holder
             const isEnded = caller.grant.ended !== undefined
-            const fault = untimely(holder, now_ms) ?? (isEnded ? ended(caller) : undefined)
+            const fault = untimely(holder, now_ms) ?? (isEnded ? ended(holder) : undefined)
             if (fault === undefined && !isEnded) return caller
             verified.delete(token)
             // no fault: a ban and its lifting came in one piece, and the token was issued after both; it is verified anew
@@ -243,9 +247,8 @@ export class Tokens extends Context.Service<
           issue: Effect.fnUntraced(function* (user) {
             const jti = yield* ids.uuid
             const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
-            // seconds are coarse: the first token after a ban is dated behind it, within the leeway
-            const clean = bans.isBanned(user.user_id) ? 0 : Math.floor(bans.refusedThrough(user.user_id) / 1000) + 1
-            const iat = Math.max(Math.floor(now_ms / 1000), clean)
+            const iat_ms = Math.max(now_ms, bans.refusedThrough(user.user_id) + 1)
+            const iat = Math.floor(iat_ms / 1000)
             const exp = iat + validity_s
             const payload = Base64Url.encode(
               JSON.stringify({
@@ -255,6 +258,7 @@ export class Tokens extends Context.Service<
                 root: user.root_address,
                 rail: user.rail,
                 iat,
+                iat_ms,
                 exp,
                 jti
               })

@@ -96,22 +96,6 @@ describe("a ban", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("covers the first token after the one before, however soon it follows", () => {
-    const { layer } = world([])
-    return Effect.gen(function* () {
-      yield* known
-      yield* TestClock.setTime(10_100)
-      const [bans, list] = [yield* Bans, yield* BanList]
-      yield* bans.ban(root, "")
-      yield* bans.lift(root)
-      // tokens are dated in whole seconds: the first one after a lifted ban lies in the second that follows
-      const issued_ms = (Math.floor(list.refusedThrough(user_id) / 1000) + 1) * 1000
-      yield* bans.ban(root, "")
-      yield* bans.lift(root)
-      assert.isAtLeast(list.refusedThrough(user_id), issued_ms)
-    }).pipe(Effect.provide(layer))
-  })
-
   it.effect("that is lifted at once leaves the orders that come after it", () => {
     const { canceled, layer } = world([vault(0)])
     return Effect.gen(function* () {

@@ -58,6 +58,35 @@ const forge = (header: unknown, claims: unknown, signer = own) => {
 const without = (name: string) => Object.fromEntries(Object.entries(CLAIMS).filter(([key]) => key !== name))
 
 describe("a token", () => {
+  it.effect("Amendment 18: is ended by a ban of the same second, and one after the ban is not, however often", () => {
+    let banned = false
+    let through = 0
+    const bans = Layer.mock(BanList)({
+      isBanned: () => banned,
+      of: () => undefined,
+      refusedThrough: () => through
+    })
+    const layer = Tokens.layer({ environment: "testnet" }).pipe(
+      Layer.provideMerge(Grants.layer),
+      Layer.provide(bans),
+      Layer.provide(stores)
+    )
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      for (let round = 0; round < 20; round++) {
+        const { token } = yield* service.issue(user)
+        assert.strictEqual(typeof (yield* service.verify(token)), "object")
+        banned = true
+        through = Math.max(NOW, through + 1)
+        assert.strictEqual(yield* service.verify(token), "BannedUser")
+        banned = false
+        through++
+        assert.strictEqual(yield* service.verify(token), "RevokedToken")
+      }
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("says what the contract says, and is accepted", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
@@ -66,7 +95,7 @@ describe("a token", () => {
       const [header, payload] = token.split(".").map((part) => Buffer.from(part, "base64url").toString())
       assert.deepStrictEqual(JSON.parse(header!), HEADER)
       const jti = "00000000-0000-4000-8000-000000000001"
-      assert.deepStrictEqual(JSON.parse(payload!), { ...CLAIMS, jti })
+      assert.deepStrictEqual(JSON.parse(payload!), { ...CLAIMS, iat_ms: NOW, jti })
       assert.strictEqual(expires_at_ms, (SECOND + 604_800) * 1000)
       assert.isUndefined(service.known(token, NOW))
       const caller = yield* service.verify(token)
