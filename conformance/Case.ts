@@ -5,7 +5,10 @@ import type { World } from "./World.ts"
 /** The backend did what the contract forbids, or did not do what it demands. */
 export class Broken extends Schema.TaggedError<Broken>()("Broken", { message: Schema.String }) {}
 
-/** `core`: without it no gateway works. `full`: the whole market of contract 2, 8 and 9. */
+/**
+ * `core`: without it no gateway works. `full`: the whole market of docs/contract/orders.md, docs/contract/boundary.md,
+ * docs/contract/exchange.md.
+ */
 export type Level = "core" | "full"
 
 export interface Case {

@@ -1,4 +1,4 @@
-/** Commands over one SubmitStream that keeps count of every answer. Source: contract 8.1. */
+/** Commands over one SubmitStream that keeps count of every answer. Source: docs/contract/boundary.md#sequencer. */
 import type { ServiceError } from "@grpc/grpc-js"
 import { Effect, type Scope } from "effect"
 import {

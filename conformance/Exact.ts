@@ -1,4 +1,4 @@
-/** Decimals of the boundary: text outside, integers of 10^-18 inside. Source: contract 1.3. */
+/** Decimals of the boundary: text outside, integers of 10^-18 inside. Source: docs/contract/conventions.md#decimals. */
 
 const PLACES = 18
 const ONE = 10n ** BigInt(PLACES)

@@ -1,4 +1,4 @@
-/** The state machine of an order, as contract 2.3 has it, in the names of the boundary. */
+/** The state machine of an order, as docs/contract/orders.md#order-statuses has it, in the names of the boundary. */
 import { OrderCause } from "../src/proto/gateway/v1/sequencer.ts"
 import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
 

@@ -1,6 +1,7 @@
 /**
  * Names what breaks callers between two OpenAPI documents: what was taken away, asked for anew, or made narrower. New
- * operations, optional fields and enumeration values of answers are no break (contract 1.1, Versioning).
+ * operations, optional fields and enumeration values of answers are no break
+ * (docs/contract/conventions.md#json-and-http, Versioning).
  *
  * `node scripts/breaking.ts` compares docs/openapi.json with that of the newest tag, else with docs/openapi-0.1.1.json,
  * the document of the last version that was handed out.
@@ -159,7 +160,10 @@ class Comparison {
 }
 
 /** What breaks callers of `before` when they meet `after`, a sentence each. */
-/** Breaks that CHANGELOG.md announces: "" for an order without a reference (contract amendment 8). */
+/**
+ * Breaks that CHANGELOG.md announces: "" for an order without a reference
+ * (docs/contract/rest-trading.md#order-endpoints).
+ */
 export const announced: ReadonlyArray<string> = [
   "POST /api/v1/order/create 200.order_link_id: the form ^[A-Za-z0-9_-]{1,36}$ is ^[A-Za-z0-9_-]{0,36}$"
 ]

@@ -1,6 +1,7 @@
 /**
  * `node scripts/slow-readers.ts [--readers N] [--stuck N] [--pairs N]`: some of many sockets stop reading while everything is
- * told. Each of them is conflated or closed as contract 5.9 says; the others must not notice, and nothing stays in memory.
+ * told. Each of them is conflated or closed as docs/contract/websocket.md#slow-consumers says; the others must not
+ * notice, and nothing stays in memory.
  *
  * The door and the sockets are processes of their own. A pair is the same trades told twice, once while everybody reads and
  * once while some are stuck, in turns.

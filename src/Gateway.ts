@@ -2,7 +2,7 @@
  * The gateway as one layer: its policies over the ports that it is given, and the doors to them.
  *
  * Give it a stack (`Standalone.layer`), or ports of your own: any of them may be another adapter or a double. It listens as
- * soon as it is built, and its finalizers are the shutdown of contract 13.
+ * soon as it is built, and its finalizers are the shutdown of docs/contract/configuration.md#shutdown.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Duration, Effect, Layer } from "effect"
@@ -76,7 +76,7 @@ import * as Ws from "./ws/Ws.ts"
  */
 const NOTICED_MS = 3_000
 
-/** Time that requests in flight have at shutdown. Source: contract 13. */
+/** Time that requests in flight have at shutdown. Source: docs/contract/configuration.md#shutdown. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
 /** How often changes of credentials by other gateways are read: they are refused within a second, notices or not. */

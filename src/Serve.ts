@@ -89,11 +89,15 @@ export const serve: Effect.Effect<never, NotStarted> = Layer.launch(Main).pipe(
 /** A signal that comes this soon after the first is its echo: npm passes Ctrl-C on to a process that got it already. */
 const ECHO_MS = 250
 
-/** Time that an orderly stop may take, in ms; what hangs then is left to the next start. Source: contract 13. */
+/**
+ * Time that an orderly stop may take, in ms; what hangs then is left to the next start.
+ * Source: docs/contract/configuration.md#shutdown.
+ */
 const STOP_MS = 30_000
 
 /**
- * The first signal stops the gateway in good order, within its time; a second one ends it at once. Source: contract 13.
+ * The first signal stops the gateway in good order, within its time; a second one ends it at once.
+ * Source: docs/contract/configuration.md#shutdown.
  */
 export const endAtSecondSignal = (): void => {
   let first: number | undefined

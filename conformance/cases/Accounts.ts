@@ -13,7 +13,7 @@ const NONE = { user_id: "", sub_account_address: "" }
 const transfers: Case = {
   name: "transfer",
   level: "full",
-  clause: "8.1 Transfer, 8 ground rules",
+  clause: "docs/contract/boundary.md#commands-and-events (Transfer), docs/contract/boundary.md#ground-rules",
   claim:
     "a transfer takes from one sub-account what it gives the other, once per transfer_id, and never more than there is",
   run: Effect.gen(function* () {
@@ -60,7 +60,8 @@ const transfers: Case = {
 const withdrawal: Case = {
   name: "withdrawal",
   level: "full",
-  clause: "8.1 Withdraw, 9.9",
+  clause:
+    "docs/contract/boundary.md#commands-and-events (Withdraw), docs/contract/exchange.md#deposits-and-withdrawals",
   claim: "a withdrawal is debited when it is accepted and announced as pending",
   run: Effect.gen(function* () {
     const { deposit, done, instrument, open, stranger, uuid } = yield* World
@@ -93,7 +94,7 @@ const withdrawal: Case = {
 const frozen: Case = {
   name: "freeze",
   level: "full",
-  clause: "8.1 SetSubAccount, 8.3",
+  clause: "docs/contract/boundary.md#commands-and-events (SetSubAccount), docs/contract/boundary.md#errors",
   claim: "a frozen sub-account cancels, and places nothing until it is thawed",
   run: Effect.gen(function* () {
     const { done, refused, trader } = yield* World
@@ -112,7 +113,7 @@ const frozen: Case = {
 const deletion: Case = {
   name: "delete-sub-account",
   level: "full",
-  clause: "8.1 DeleteSubAccount",
+  clause: "docs/contract/boundary.md#commands-and-events (DeleteSubAccount)",
   claim: "only an empty sub-account can be deleted; then it takes no commands",
   run: Effect.gen(function* () {
     const { deposit, done, open, refused, stranger } = yield* World
@@ -130,7 +131,7 @@ const deletion: Case = {
 const portfolio: Case = {
   name: "portfolio",
   level: "full",
-  clause: "8.2 GetPortfolio, ListPositions",
+  clause: "docs/contract/boundary.md#referee (GetPortfolio, ListPositions)",
   claim: "a user's portfolio and positions are those of its sub-accounts, and of nobody else",
   run: Effect.gen(function* () {
     const { ask, rules, symbol, trader } = yield* World

@@ -16,7 +16,7 @@ const exact = (what: string, text: string) => present(`a decimal ${what} (it is 
 const inOrder: Case = {
   name: "events-in-order",
   level: "core",
-  clause: "8 ground rules, Event.seq",
+  clause: "docs/contract/boundary.md#ground-rules, #one-event-stream",
   claim: "seq goes up by one from event to event: none is missing, doubled or out of place",
   run: Effect.gen(function* () {
     const { record } = yield* World
@@ -53,7 +53,7 @@ const steps: Case = {
 const answers: Case = {
   name: "one-answer",
   level: "core",
-  clause: "8.1 SubmitStream",
+  clause: "docs/contract/boundary.md#sequencer (SubmitStream)",
   claim: "every command of the stream is answered once",
   run: Effect.gen(function* () {
     const { commands, deposit, trader } = yield* World
@@ -73,7 +73,7 @@ const answers: Case = {
 const statuses: Case = {
   name: "statuses",
   level: "core",
-  clause: "2.3",
+  clause: "docs/contract/orders.md#order-statuses",
   claim: "every change of an order is a row of the state machine; a version rises with an amend only",
   run: Effect.gen(function* () {
     const { record, symbol } = yield* World
@@ -104,7 +104,7 @@ const statuses: Case = {
 const fills: Case = {
   name: "fills",
   level: "core",
-  clause: "2.2 cum_exec_qty, 9.3",
+  clause: "docs/contract/orders.md#order-record, docs/contract/exchange.md#matching",
   claim: "no fill is lost: an order's record adds up from its executions, and each trade has its taker and its maker",
   run: Effect.gen(function* () {
     const { record, symbol } = yield* World
@@ -156,7 +156,8 @@ const fills: Case = {
 const books: Case = {
   name: "book-changes",
   level: "core",
-  clause: "8.1 BookChanged, GetOrderBook, 5.6",
+  clause:
+    "docs/contract/boundary.md#commands-and-events (BookChanged), docs/contract/boundary.md#sequencer (GetOrderBook), docs/contract/websocket.md#order-book",
   claim:
     "book_seq rises, and prev_book_seq (absent: one less) is that of the change before; the changes add up to what GetOrderBook answers; a book is never crossed",
   run: Effect.gen(function* () {
@@ -198,7 +199,7 @@ const books: Case = {
 const balances: Case = {
   name: "balances",
   level: "core",
-  clause: "8.1 BalanceChanged, 9.3 Conservation",
+  clause: "docs/contract/boundary.md#commands-and-events (BalanceChanged), docs/contract/exchange.md#conservation",
   claim: "a wallet changes by the amount that is told, to the last digit, and by a fill's result less its fee",
   run: Effect.gen(function* () {
     const { record } = yield* World
@@ -243,7 +244,7 @@ const numbersIn = (value: unknown): ReadonlyArray<string> => {
 const decimals: Case = {
   name: "decimals",
   level: "core",
-  clause: "1.3",
+  clause: "docs/contract/conventions.md#decimals",
   claim: "every decimal is in its canonical form: 60000, never 60000.0, 6e4, +60000 or -0",
   run: Effect.gen(function* () {
     const { record } = yield* World

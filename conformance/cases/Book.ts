@@ -11,7 +11,8 @@ import { World } from "../World.ts"
 const resting: Case = {
   name: "resting-order",
   level: "core",
-  clause: "2.2, 2.3 row 1, 8.1 reads",
+  clause:
+    "docs/contract/orders.md#order-record, #transitions-on-acceptance, docs/contract/boundary.md#sequencer (reads)",
   claim: "a limit order that meets nothing rests: it is New, in the book, and found by every read",
   run: Effect.gen(function* () {
     const { ask, rules, symbol, trader, uuid } = yield* World
@@ -60,7 +61,8 @@ const resting: Case = {
 const levels: Case = {
   name: "levels",
   level: "core",
-  clause: "8.1 GetOrderBook, BookChanged, 9.3",
+  clause:
+    "docs/contract/boundary.md#sequencer (GetOrderBook), docs/contract/boundary.md#commands-and-events (BookChanged), docs/contract/exchange.md#matching",
   claim: "a level is the sum of its orders; levels are listed best first, as many as are asked for",
   run: Effect.gen(function* () {
     const { ask, done, rules, symbol, trader } = yield* World
@@ -89,7 +91,7 @@ const levels: Case = {
 const canceled: Case = {
   name: "cancel",
   level: "core",
-  clause: "2.3 rows 6 and 7, 2.4 Cancel race",
+  clause: "docs/contract/orders.md#transitions-on-a-cancel, #cancels",
   claim: "a cancel is requested, then done; the level goes; a second one is refused with the order's status",
   run: Effect.gen(function* () {
     const { ask, refused, rules, symbol, trader } = yield* World
@@ -123,7 +125,7 @@ const canceled: Case = {
 const reference: Case = {
   name: "order-link-id",
   level: "core",
-  clause: "1.5 order_link_id, 8 ground rules",
+  clause: "docs/contract/conventions.md#identifiers, docs/contract/boundary.md#ground-rules",
   claim: "a used order_link_id is refused with the first order's id, even when that order is closed",
   run: Effect.gen(function* () {
     const { refused, trader } = yield* World
@@ -147,7 +149,7 @@ const reference: Case = {
 const immediate: Case = {
   name: "immediate-or-cancel",
   level: "core",
-  clause: "2.3 row 10, 2.4",
+  clause: "docs/contract/orders.md#transitions-on-a-cancel, #order-semantics",
   claim: "an IOC order that meets nothing is canceled at once and never in the book",
   run: Effect.gen(function* () {
     const { trader } = yield* World

@@ -11,7 +11,7 @@ const MESSAGE_COMMANDS = 64
 const ack: Case = {
   name: "ack",
   level: "core",
-  clause: "8.1 Submit, CommandAck.seq",
+  clause: "docs/contract/boundary.md#sequencer (Submit, CommandAck.seq)",
   claim: "an acknowledgement names the seq of the last event that its command caused",
   run: Effect.gen(function* () {
     const { deposit, record, trader } = yield* World
@@ -27,7 +27,7 @@ const ack: Case = {
 const repetition: Case = {
   name: "repetition",
   level: "core",
-  clause: "8 ground rules, command_id",
+  clause: "docs/contract/boundary.md#ground-rules, #command-ids",
   claim: "a repeated command changes nothing and answers the first acknowledgement with duplicate = true",
   run: Effect.gen(function* () {
     const { command, instrument, record, submit, trader, uuid } = yield* World
@@ -52,7 +52,7 @@ const repetition: Case = {
 const otherContent: Case = {
   name: "other-content",
   level: "core",
-  clause: "8 ground rules, command_id",
+  clause: "docs/contract/boundary.md#ground-rules, #command-ids",
   claim: "other content under a used command_id is ALREADY_EXISTS, DuplicateRequestId",
   run: Effect.gen(function* () {
     const { command, instrument, submit, trader, uuid } = yield* World
@@ -70,7 +70,7 @@ const otherContent: Case = {
 const refusals: Case = {
   name: "refusals",
   level: "core",
-  clause: "8.3, 2.4",
+  clause: "docs/contract/boundary.md#errors, docs/contract/orders.md#order-semantics",
   claim: "what does not exist is NOT_FOUND with its reason, and a refusal changes nothing",
   run: Effect.gen(function* () {
     const { deposit, instrument, record, refused, symbol, trader, uuid } = yield* World
@@ -105,7 +105,7 @@ const refusals: Case = {
 const inFlight: Case = {
   name: "in-flight",
   level: "core",
-  clause: "8.1 SubmitStream, 2.4",
+  clause: "docs/contract/boundary.md#sequencer (SubmitStream), docs/contract/orders.md#order-semantics",
   claim: "of many commands in flight each gets one answer, and their places are in the order they were sent",
   run: Effect.gen(function* () {
     const { command, commands, instrument, options, record, trader, uuid } = yield* World

@@ -33,7 +33,7 @@ const expectRejected = Effect.fnUntraced(function* (owner: Trader, asked: Limit,
 const rejections: Case = {
   name: "rejections",
   level: "full",
-  clause: "2.3 row 2, 2.4 Checks by the sequencer",
+  clause: "docs/contract/orders.md#transitions-on-acceptance, #refusals",
   claim: "what depends on the state at the order's turn is acknowledged and leaves a Rejected record with its reason",
   run: Effect.gen(function* () {
     const { instrument, open, rules, stranger, trader } = yield* World
@@ -68,7 +68,7 @@ const rejections: Case = {
 const rules: Case = {
   name: "order-rules",
   level: "full",
-  clause: "2.1, 2.4 Checks before the ack, 8.3",
+  clause: "docs/contract/orders.md#new-order, #refusals, docs/contract/boundary.md#errors",
   claim: "an order off its tick, step or limits is refused with the field and leaves no record",
   run: Effect.gen(function* () {
     const { instrument, refused, rules, trader } = yield* World
@@ -96,7 +96,7 @@ const rules: Case = {
 const wholeOrNothing: Case = {
   name: "fill-or-kill",
   level: "full",
-  clause: "2.3 row 11",
+  clause: "docs/contract/orders.md#transitions-on-a-cancel",
   claim: "a FOK order is filled whole or not at all",
   run: Effect.gen(function* () {
     const { trader } = yield* World
@@ -116,7 +116,7 @@ const wholeOrNothing: Case = {
 const market: Case = {
   name: "market-order",
   level: "full",
-  clause: "2.1, 2.4 Market",
+  clause: "docs/contract/orders.md#new-order, #market-orders",
   claim: "a market order is an IOC without a price of its own",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World
@@ -140,7 +140,7 @@ const market: Case = {
 const selfTrade: Case = {
   name: "self-trade",
   level: "full",
-  clause: "2.4 Self-trade",
+  clause: "docs/contract/orders.md#self-trade",
   claim: "orders of one user never meet, not even from two sub-accounts; by default the taker is canceled",
   run: Effect.gen(function* () {
     const { deposit, open, rules, trader } = yield* World
@@ -173,7 +173,7 @@ const amendOf = (symbol: string, order_id: string, qty: string | undefined, expe
 const amend: Case = {
   name: "amend",
   level: "full",
-  clause: "2.3 row 17, 2.4 Amend, order_iv",
+  clause: "docs/contract/orders.md#transitions-on-an-amend, #amends, #order-version",
   claim: "an amend raises the version; less quantity keeps the place, more loses it; another version is refused",
   run: Effect.gen(function* () {
     const { done, refused, symbol, rules, trader } = yield* World
@@ -205,7 +205,7 @@ const amend: Case = {
 const amendRefused: Case = {
   name: "amend-refused",
   level: "full",
-  clause: "2.3 row 18, contract amendment 6",
+  clause: "docs/contract/orders.md#transitions-on-an-amend, #order-statuses (docs/contract/orders.md",
   claim:
     "an amend that its turn refuses leaves the order as it is; its event says why, and the acknowledgement no other",
   run: Effect.gen(function* () {
@@ -248,7 +248,7 @@ const amendRefused: Case = {
 const cancelAll: Case = {
   name: "cancel-all",
   level: "full",
-  clause: "8.1 CancelAll",
+  clause: "docs/contract/boundary.md#commands-and-events (CancelAll)",
   claim: "CancelAll cancels the open orders that its filters name, and tells which",
   run: Effect.gen(function* () {
     const { done, symbol, trader } = yield* World

@@ -8,7 +8,7 @@ import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
 
-/** The address that contract 1.5 derives. */
+/** The address that docs/contract/conventions.md#identifiers derives. */
 const subAccountAddress = (root_address: string, index: number): string => {
   const number = Buffer.alloc(4)
   number.writeUInt32BE(index)
@@ -23,7 +23,7 @@ const subAccountAddress = (root_address: string, index: number): string => {
 const firstSubAccount: Case = {
   name: "first-sub-account",
   level: "core",
-  clause: "8.1 CreateSubAccount, 1.5",
+  clause: "docs/contract/boundary.md#commands-and-events (CreateSubAccount), docs/contract/conventions.md#identifiers",
   claim: "index 0 opens the sub-account of the derived address, announces it, and answers the existing one afterwards",
   run: Effect.gen(function* () {
     const { ask, done, stranger } = yield* World
@@ -51,7 +51,7 @@ const firstSubAccount: Case = {
 const nextSubAccount: Case = {
   name: "next-sub-account",
   level: "core",
-  clause: "8.1 CreateSubAccount",
+  clause: "docs/contract/boundary.md#commands-and-events (CreateSubAccount)",
   claim: "without an index the next one is opened",
   run: Effect.gen(function* () {
     const { open, stranger } = yield* World
@@ -67,7 +67,7 @@ const nextSubAccount: Case = {
 const deposits: Case = {
   name: "deposit",
   level: "core",
-  clause: "8.1 Deposit, TransferChanged, BalanceChanged",
+  clause: "docs/contract/boundary.md#commands-and-events (Deposit, TransferChanged, BalanceChanged)",
   claim: "a deposit is announced as a transfer and as a balance, and the referee holds it",
   run: Effect.gen(function* () {
     const { ask, deposit, instrument, open, stranger } = yield* World

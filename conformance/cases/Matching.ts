@@ -10,7 +10,7 @@ import { World } from "../World.ts"
 
 const { ORDER_STATUS_NEW, ORDER_STATUS_PARTIALLY_FILLED, ORDER_STATUS_FILLED } = OrderStatus
 
-/** A fee as contract 1.3 rounds it. */
+/** A fee as docs/contract/conventions.md#decimals rounds it. */
 const feeOf = (value: Exact.Exact, rate: string) =>
   Effect.map(present(`a decimal fee rate (it is "${rate}")`, Exact.parse(rate)), (rate) =>
     Exact.format(Exact.multiplyUp(value, rate))
@@ -19,7 +19,7 @@ const feeOf = (value: Exact.Exact, rate: string) =>
 const fill: Case = {
   name: "fill",
   level: "core",
-  clause: "9.3 Matching, Event order",
+  clause: "docs/contract/exchange.md#matching, #event-order",
   claim:
     "a crossing order is filled at the maker's price; taker and maker are told, in this order, and the tape prints",
   run: Effect.gen(function* () {
@@ -79,7 +79,7 @@ const fill: Case = {
 const told: Case = {
   name: "fill-order",
   level: "core",
-  clause: "9.3 Event order, 2.3 rows 4 and 5",
+  clause: "docs/contract/exchange.md#event-order, docs/contract/orders.md#transitions-on-a-fill",
   claim: "each side of a fill is told execution, order, position and balance, in this order",
   run: Effect.gen(function* () {
     const { trader } = yield* World
@@ -107,7 +107,7 @@ const told: Case = {
 const money: Case = {
   name: "fill-money",
   level: "core",
-  clause: "9.3 Money, 9.4 Entry, 8.2 GetAccount",
+  clause: "docs/contract/exchange.md#fee-account, #entry, docs/contract/boundary.md#referee (GetAccount)",
   claim: "a fill opens a position at its price and takes the fee from the wallet, and the referee holds both",
   run: Effect.gen(function* () {
     const { ask, instrument, rules, symbol, trader } = yield* World
@@ -149,7 +149,7 @@ const money: Case = {
 const priority: Case = {
   name: "price-time",
   level: "core",
-  clause: "9.3 price-time",
+  clause: "docs/contract/exchange.md#matching",
   claim: "the better price is filled first, at one price the earlier order; one taker order is one step",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World
@@ -178,7 +178,7 @@ const priority: Case = {
 const rest: Case = {
   name: "remainder",
   level: "core",
-  clause: "2.3 rows 4, 8 and 10",
+  clause: "docs/contract/orders.md#transitions-on-a-fill, #transitions-on-a-cancel",
   claim: "what is left of a GTC order rests and can be canceled; what is left of an IOC order is canceled",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World

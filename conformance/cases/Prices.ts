@@ -12,7 +12,7 @@ const isPositive = (text: string) => Exact.isCanonical(text) && Exact.parse(text
 const instruments: Case = {
   name: "instruments",
   level: "core",
-  clause: "8.1 ListInstruments, 1.3",
+  clause: "docs/contract/boundary.md#sequencer (ListInstruments), docs/contract/conventions.md#decimals",
   claim: "each market has a symbol of its own and positive steps and limits in canonical decimals",
   run: Effect.gen(function* () {
     const { ask } = yield* World
@@ -32,7 +32,7 @@ const instruments: Case = {
 const prices: Case = {
   name: "prices",
   level: "core",
-  clause: "8.2 GetPrices",
+  clause: "docs/contract/boundary.md#referee (GetPrices)",
   claim: "GetPrices tells mark and index of the named markets, and of all where none is named",
   run: Effect.gen(function* () {
     const { ask, symbol } = yield* World
@@ -59,7 +59,7 @@ const prices: Case = {
 const stream: Case = {
   name: "price-stream",
   level: "core",
-  clause: "8.2 StreamPrices, 8.4",
+  clause: "docs/contract/boundary.md#referee (StreamPrices), docs/contract/boundary.md#lagging",
   claim: "StreamPrices brings prices of the named markets only, and heartbeats with the seq that is applied",
   run: Effect.gen(function* () {
     const { link, options, record, symbol } = yield* World

@@ -32,7 +32,7 @@ const positionOf = Effect.fnUntraced(function* (owner: Trader, asked: NonNullabl
 const closing: Case = {
   name: "closing",
   level: "full",
-  clause: "9.4 Entry",
+  clause: "docs/contract/exchange.md#entry",
   claim: "a closing fill realises the difference to the entry, and pays it with the fee into the wallet",
   run: Effect.gen(function* () {
     const { rules } = yield* World
@@ -55,7 +55,7 @@ const closing: Case = {
 const reduceOnly: Case = {
   name: "reduce-only",
   level: "full",
-  clause: "9.3 Reduce-only",
+  clause: "docs/contract/exchange.md#reduce-only-trimming",
   claim: "reduce-only orders never open: what exceeds the position is canceled, the newest first",
   run: Effect.gen(function* () {
     const { record, rules } = yield* World
@@ -79,7 +79,7 @@ const reduceOnly: Case = {
 const leverage: Case = {
   name: "leverage",
   level: "full",
-  clause: "8.1 SetLeverage, 9.4",
+  clause: "docs/contract/boundary.md#commands-and-events (SetLeverage), docs/contract/exchange.md#margin",
   claim: "a leverage is set within the market's limits, answered with the position, and refused where it is the same",
   run: Effect.gen(function* () {
     const { ask, instrument, refused, symbol, trader } = yield* World
@@ -106,7 +106,8 @@ const leverage: Case = {
 const isolated: Case = {
   name: "isolated-margin",
   level: "full",
-  clause: "8.1 SetMarginMode, AddMargin, 9.4 Isolated",
+  clause:
+    "docs/contract/boundary.md#commands-and-events (SetMarginMode, AddMargin), docs/contract/exchange.md#isolated-margin",
   claim: "an isolated position has a margin of its own, which can be raised, and keeps its mode while it is open",
   run: Effect.gen(function* () {
     const { ask, refused, symbol, trader } = yield* World
@@ -141,7 +142,7 @@ const isolated: Case = {
 const tiers: Case = {
   name: "risk-tiers",
   level: "full",
-  clause: "8.2 ListRiskTiers, 9.1",
+  clause: "docs/contract/boundary.md#referee (ListRiskTiers), docs/contract/exchange.md#markets",
   claim: "the tiers of a market rise, and the maintenance margin is continuous where one ends",
   run: Effect.gen(function* () {
     const { ask, symbol } = yield* World
@@ -169,7 +170,7 @@ const tiers: Case = {
 const tables: Case = {
   name: "referee-reads",
   level: "full",
-  clause: "8.2",
+  clause: "docs/contract/boundary.md#referee",
   claim: "fees, funding rates, insurance pool and ADL alert of a market can be read, and their histories",
   run: Effect.gen(function* () {
     const { ask, instrument, stranger, symbol } = yield* World

@@ -30,7 +30,7 @@ const refusalOf = (request: StreamEventsRequest) =>
 const head: Case = {
   name: "head",
   level: "core",
-  clause: "8.1 GetHead",
+  clause: "docs/contract/boundary.md#sequencer (GetHead)",
   claim: "GetHead tells an epoch that stays and a head that never falls and holds what was acknowledged",
   run: Effect.gen(function* () {
     const { ask, epoch, stranger, open } = yield* World
@@ -49,7 +49,7 @@ const head: Case = {
 const heartbeat: Case = {
   name: "heartbeat",
   level: "core",
-  clause: "8.1 StreamEvents, 8.4",
+  clause: "docs/contract/boundary.md#sequencer (StreamEvents), docs/contract/boundary.md#lagging",
   claim: "StreamEvents sends heartbeats that name the epoch and a head not behind the events sent",
   run: Effect.gen(function* () {
     const { epoch, record } = yield* World
@@ -73,7 +73,7 @@ const heartbeat: Case = {
 const resume: Case = {
   name: "resume",
   level: "core",
-  clause: "8 ground rules, 8.1 StreamEvents",
+  clause: "docs/contract/boundary.md#ground-rules, #sequencer (StreamEvents)",
   claim: "a stream that is taken up again brings the same events, from the start of a step or from its middle",
   run: Effect.gen(function* () {
     const { epoch, link, options, record, trader } = yield* World
@@ -96,7 +96,7 @@ const resume: Case = {
 const ahead: Case = {
   name: "ahead",
   level: "core",
-  clause: "8.1 StreamEvents",
+  clause: "docs/contract/boundary.md#sequencer (StreamEvents)",
   claim: "a from_seq that lies ahead is refused with OUT_OF_RANGE",
   run: Effect.gen(function* () {
     const { ask, epoch } = yield* World
@@ -109,7 +109,7 @@ const ahead: Case = {
 const otherEpoch: Case = {
   name: "other-epoch",
   level: "core",
-  clause: "8.1 StreamEvents",
+  clause: "docs/contract/boundary.md#sequencer (StreamEvents)",
   claim: "another epoch is refused with FAILED_PRECONDITION",
   run: Effect.gen(function* () {
     const { epoch } = yield* World

@@ -17,7 +17,7 @@ const fund = Effect.gen(function* () {
 const unary: Case = {
   name: "unary-submit",
   level: "full",
-  clause: "8.1 Submit, 8.3",
+  clause: "docs/contract/boundary.md#sequencer (Submit), docs/contract/boundary.md#errors",
   claim:
     "Submit answers as the stream does; a refusal is a status with its reason and details in the trailing metadata",
   run: Effect.gen(function* () {
@@ -41,7 +41,7 @@ const unary: Case = {
 const batch: Case = {
   name: "batch",
   level: "full",
-  clause: "8.1 SubmitBatch",
+  clause: "docs/contract/boundary.md#sequencer (SubmitBatch)",
   claim: "a batch is answered in the order of its commands, each on its own; more than 20 are refused",
   run: Effect.gen(function* () {
     const { ask, command, link, symbol, uuid } = yield* World

@@ -18,7 +18,8 @@ const { SIDE_BUY, SIDE_SELL } = Side
 const conditional: Case = {
   name: "conditional-order",
   level: "full",
-  clause: "2.3 rows 3, 13 and 15, 9.3",
+  clause:
+    "docs/contract/orders.md#transitions-on-acceptance, #transitions-on-a-trigger, docs/contract/exchange.md#matching",
   claim: "an order with a trigger waits, fires when the last price reaches it, and is Deactivated when it is canceled",
   run: Effect.gen(function* () {
     const { record, rules, trader } = yield* World
@@ -63,7 +64,7 @@ const LIFE_MS = 1500
 const expiry: Case = {
   name: "expiry",
   level: "full",
-  clause: "2.3 row 12, 2.4 GTT",
+  clause: "docs/contract/orders.md#transitions-on-expiry, #time-in-force",
   claim: "a GTT order expires at its time, never before",
   run: Effect.gen(function* () {
     const { ask, record, trader } = yield* World

@@ -4,7 +4,8 @@
 
 It needs Debian's python3-grpcio, protobuf-compiler and protobuf-compiler-grpc. Commands are written to the journal,
 then applied one after the other, then answered; a start applies the journal again. Events stay in memory, the mark
-never moves, any credit is given, and what the core does not ask for is left out. Source: contract 2, 8, 9.3, 9.4.
+never moves, any credit is given, and what the core does not ask for is left out.
+Source: docs/contract/orders.md, docs/contract/boundary.md, docs/contract/exchange.md#matching, #margin.
 """
 import asyncio, base64, collections, hashlib, itertools, os, re, shutil, subprocess, sys, tempfile, time, uuid
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, getcontext

@@ -1,7 +1,8 @@
 /**
  * Why each reason is said, and what its caller does about it: the words of docs/reference/errors.md. Markdown, a sentence each.
  *
- * A reason that is new in src/domain/Reason.ts does not compile until it has its line here. Source: contract 1.2.
+ * A reason that is new in src/domain/Reason.ts does not compile until it has its line here.
+ * Source: docs/contract/conventions.md#reasons.
  */
 import type { Reason } from "../../src/domain/Reason.ts"
 

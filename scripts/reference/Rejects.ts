@@ -1,7 +1,8 @@
 /**
  * Why an order that was acknowledged is `Rejected`, or an amend changes nothing: `reject_reason`, with its cause and cure.
  *
- * `undefined`: the embedded backend never says it; the word is kept for others. Source: contract 1.6, 2.4.
+ * `undefined`: the embedded backend never says it; the word is kept for others.
+ * Source: docs/contract/conventions.md#enumerations, docs/contract/orders.md#refusals.
  */
 import type { RejectReason } from "../../src/domain/Enumerations.ts"
 import type { Cure } from "./Cures.ts"

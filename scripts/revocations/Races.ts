@@ -1,6 +1,7 @@
 /**
  * Changes of credentials, each raced against authentications and orders that use what it ends. After the change is
- * answered nothing of them may have an effect: no order is accepted, and no connection stays. Source: contract amendment 18.
+ * answered nothing of them may have an effect: no order is accepted, and no connection stays.
+ * Source: docs/contract/authentication.md#revocation.
  */
 import { Agent } from "node:http"
 import { Effect } from "effect"

@@ -17,7 +17,7 @@ const env = {
 }
 /** Time that a start may take on a busy machine, in ms. */
 const START_MS = 120_000
-/** Time in which a replica must have learned of a change, in ms. Source: contract amendment 18. */
+/** Time in which a replica must have learned of a change, in ms. Source: docs/contract/authentication.md#revocation. */
 export const REPLICA_MS = 1_000
 
 export interface Running extends Stand {

@@ -1,7 +1,7 @@
 /**
  * The default backend as one Effect: read the settings, recover the exchange from its journal, serve it over gRPC.
  *
- * It is a program behind the gRPC boundary and knows nothing of the gateway. Source: contract 9.
+ * It is a program behind the gRPC boundary and knows nothing of the gateway. Source: docs/contract/exchange.md.
  */
 import { readFile } from "node:fs/promises"
 import { Worker } from "node:worker_threads"

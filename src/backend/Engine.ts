@@ -3,7 +3,7 @@
  *
  * No clock, no I/O, no randomness: equal states and equal inputs give equal steps, so a journal of inputs is the state.
  * Time enters with every input. An input is one step: all of it happens, or (a refusal) nothing. The invariants of
- * contract 9.3 are asserted after each step and stay on in production.
+ * docs/contract/exchange.md#conservation are asserted after each step and stay on in production.
  */
 import { type Command, type CommandResult, type Event, type SetIndexPrice } from "../proto/gateway/v1/sequencer.ts"
 import { Side } from "../proto/gateway/v1/types.ts"
@@ -76,7 +76,10 @@ const tick = (turn: Turn): boolean => {
   return true
 }
 
-/** What follows every command: reduce-only trimming, liquidations, pools, until nothing changes. Source: contract 9.3. */
+/**
+ * What follows every command: reduce-only trimming, liquidations, pools, until nothing changes.
+ * Source: docs/contract/exchange.md#step-order.
+ */
 const settle = (turn: Turn): void => {
   tidy(turn)
   while (true) {

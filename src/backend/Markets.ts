@@ -1,8 +1,8 @@
 /**
  * The markets of the embedded backend, as data.
  *
- * A market is plain JSON, so that a journal can keep the markets it was made with. The shipped ones are those of contract
- * 9.1; another set is read from text with {@link read}. Nothing here touches a file.
+ * A market is plain JSON, so that a journal can keep the markets it was made with. The shipped ones are those of
+ * docs/contract/exchange.md#markets; another set is read from text with {@link read}. Nothing here touches a file.
  */
 import { Schema } from "effect"
 import * as OrderRules from "../domain/OrderRules.ts"
@@ -39,7 +39,7 @@ const shipped = (
   }))
 })
 
-/** The markets of contract 9.1. */
+/** The markets of docs/contract/exchange.md#markets. */
 export const shippedMarkets: ReadonlyArray<Market> = Schema.decodeUnknownSync(MarketsFile)({
   markets: [
     shipped("BTC", ["0.1", "0.1", "1000000", "60000", "0.05"], ["0.001", "100", "30"], "50", [

@@ -1,6 +1,6 @@
 /**
  * Every setting of the backend, in one table: variable, default, meaning. Read once through `Config`, in the worker
- * beside a gateway and in `npm run backend` alike. Source: contract 13.
+ * beside a gateway and in `npm run backend` alike. Source: docs/contract/configuration.md#variables.
  */
 import { Config, Schema } from "effect"
 import { SignedDecimal } from "../domain/Decimal.ts"

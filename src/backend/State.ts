@@ -31,7 +31,7 @@ import * as Queues from "./sequencer/Queues.ts"
 /** What decides results besides the inputs. Plain JSON: the journal keeps it. */
 export interface EngineConfig {
   readonly markets: ReadonlyArray<Market>
-  /** whether the simulated maker quotes (contract 9.2) */
+  /** whether the simulated maker quotes (docs/contract/exchange.md#simulated-maker) */
   readonly simMaker: boolean
   /** "manual": the index stands at its base until it is set */
   readonly indexSource: "simulated" | "manual"
@@ -44,13 +44,16 @@ export interface EngineConfig {
   readonly epoch: string
 }
 
-/** Sub-accounts a user. Source: contract 3.8. */
+/** Sub-accounts a user. Source: docs/contract/rest-user.md#sub-accounts. */
 export const SUB_ACCOUNTS_MAX = 20
-/** Seconds of (mid − index) samples behind the mark. Source: contract 9.2. */
+/** Seconds of (mid − index) samples behind the mark. Source: docs/contract/exchange.md#mark. */
 export const BASIS_SECONDS = 150
-/** Leverage of a holding before it is set. Source: contract 9.1. */
+/** Leverage of a holding before it is set. Source: docs/contract/exchange.md#markets. */
 export const DEFAULT_LEVERAGE = Decimal.parse("10")
-/** Funding rate where nothing pulls it: that of an interval without a premium. Source: contract 9.5. */
+/**
+ * Funding rate where nothing pulls it: that of an interval without a premium.
+ * Source: docs/contract/exchange.md#funding.
+ */
 export const INTEREST_RATE = Decimal.parse("0.0001")
 /** The only collateral. */
 export const ASSET = "USDC"
@@ -177,7 +180,7 @@ export interface Peak {
   readonly value: Decimal.Scaled
 }
 
-/** The insurance pool of a market. Source: contract 9.7, 9.8. */
+/** The insurance pool of a market. Source: docs/contract/exchange.md#insurance-pool, #adl. */
 export interface Pool {
   /** the inventory, as an account of the house holds it; that account's wallet is `realized_pnl_cum` */
   readonly holding: Holding
@@ -375,7 +378,7 @@ export const setIndex = (market: MarketState, price: Decimal.Scaled): void => {
   market.indexTicks = Grid.floor(market.rules.price, price)
 }
 
-/** Sets the mark and what follows from it. Source: contract 2.4, Price band and Market. */
+/** Sets the mark and what follows from it. Source: docs/contract/orders.md#price-band, #market-orders. */
 export const setMark = (market: MarketState, ticks: number): void => {
   const { rules, band } = market
   market.markTicks = ticks

@@ -86,7 +86,7 @@ export const emit = (
   return seq
 }
 
-/** google.rpc.Code of the refusals that the engine gives. Source: contract 8.3. */
+/** google.rpc.Code of the refusals that the engine gives. Source: docs/contract/boundary.md#errors. */
 export const Code = {
   INVALID_ARGUMENT: 3,
   NOT_FOUND: 5,

@@ -2,7 +2,8 @@
  * Why a signature is refused: the checks of a gateway in its order, and if only the equation fails, the text that was
  * most likely signed instead. Pure: the verifier and the time are given.
  *
- * Source: specification, Authentication; contract 4.1, 4.2, 4.4, 4.8.
+ * Source: specification, Authentication; docs/contract/authentication.md#signatures, #login, #api-keys,
+ * #websocket-authentication.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
@@ -70,7 +71,7 @@ export const messageOf = (signed: Signed): string => {
   }
 }
 
-/** Windows of the two ways to sign, in ms. Source: contract 4.2, 4.4. */
+/** Windows of the two ways to sign, in ms. Source: docs/contract/authentication.md#login, #api-keys. */
 export const windowOf = ({ kind }: Signed): number => (kind === "login" ? 60_000 : 30_000)
 
 const keyProblem = (text: string, bytes: Uint8Array | undefined): Problem | undefined => {

@@ -1,7 +1,8 @@
 /**
  * What a user holds, kept from the private topics: open orders, positions and balances. A pure function of what the feed tells.
  *
- * It is the account as of position {@link Account.seq} of the user stream. Source: contract 5.8.
+ * It is the account as of position {@link Account.seq} of the user stream.
+ * Source: docs/contract/websocket.md#private-topics.
  */
 import { HashMap } from "effect"
 import { isFinal, type Order } from "../domain/Order.ts"

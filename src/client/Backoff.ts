@@ -1,4 +1,7 @@
-/** What a feed does after its connection ended: whether it comes back, and when. Source: contract 5.4. */
+/**
+ * What a feed does after its connection ended: whether it comes back, and when.
+ * Source: docs/contract/websocket.md#close-codes.
+ */
 import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
 
 /** How a connection ended. */

@@ -1,6 +1,6 @@
 /**
  * Calls that a busy gateway refused (503 `Overloaded`) are made again after the time that it names: they were surely not sequenced.
- * Source: contract amendment 30.
+ * Source: docs/contract/boundary.md#overload.
  */
 import { Effect, Random } from "effect"
 import type { HttpClientResponse } from "effect/http"

@@ -4,7 +4,7 @@
  * Everything is told in one order: messages as they arrive, and between them what happened to the feed. Order books are
  * checked, and taken anew when a message is missing, the checksum differs or they cross. After a lost line private topics
  * resume where they stood; what cannot be resumed starts from snapshots, and a `resume` notice tells so. Data is trusted to be
- * what its schema says: new values of enumerations pass. Source: contract 5.
+ * what its schema says: new values of enumerations pass. Source: docs/contract/websocket.md.
  */
 import { Clock, Deferred, Effect, Random, type Scope } from "effect"
 import { WebSocketConstructor } from "effect/socket/Socket"

@@ -1,7 +1,8 @@
 /**
  * What a feed tells, in one order: the messages of its topics, and between them what happened to the feed itself.
  *
- * `kind` says which it is; the kinds of topics are the topics' own names. Source: contract 5.5, 5.6, 5.8.
+ * `kind` says which it is; the kinds of topics are the topics' own names.
+ * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics.
  */
 import { Schema } from "effect"
 import type { PrivateTopic } from "../domain/Topic.ts"
@@ -84,7 +85,7 @@ export type FeedEvent = TopicMessage | FeedNotice
 
 /** A feed that could not begin, or that will not come back: wrong credential, or a gateway that refuses it. */
 export class FeedEnded extends Schema.TaggedError<FeedEnded>()("FeedEnded", {
-  /** Close code; contract 5.4. */
+  /** Close code; docs/contract/websocket.md#close-codes. */
   code: Schema.Int,
   message: Schema.String
 }) {}

@@ -1,6 +1,6 @@
 /**
  * A book kept from the orderbook topic. It says when it can no longer be trusted: a message is missing, the checksum
- * differs, or bids reach asks. Source: contract 5.6.
+ * differs, or bids reach asks. Source: docs/contract/websocket.md#order-book.
  */
 import { Book, checksum, CHECKSUM_LEVELS } from "../domain/Book.ts"
 import type { BookData } from "../ws/api/TopicData.ts"

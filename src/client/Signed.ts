@@ -1,4 +1,7 @@
-/** What goes with a signature: a nonce, and the headers of a request. Source: contract 4.2, 4.4. */
+/**
+ * What goes with a signature: a nonce, and the headers of a request. Source: docs/contract/authentication.md#login,
+ * #api-keys.
+ */
 import { etc } from "@noble/ed25519"
 import { requestMessage } from "../domain/Messages.ts"
 

@@ -3,7 +3,8 @@
  *
  * A topic's messages are chained: `prev_seq` names the one before. Topics that were subscribed in one frame come in the
  * order of the stream, so a message of one says that all of them are told up to it; topics of different frames are not
- * ordered against each other, so each frame has a place of its own, and resumes from it. Source: contract 5.8.
+ * ordered against each other, so each frame has a place of its own, and resumes from it.
+ * Source: docs/contract/websocket.md#resume.
  */
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { Since } from "../ws/api/Frames.ts"

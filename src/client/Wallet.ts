@@ -1,7 +1,8 @@
 /**
  * Wallets and API keys: an Ed25519 seed that stays with its owner, and what it signs. Runs in Node and in a browser.
  *
- * Source: specification, Authentication; contract 1.5, 4.1, 4.2, 4.4.
+ * Source: specification, Authentication; docs/contract/conventions.md#identifiers,
+ * docs/contract/authentication.md#signatures, #login, #api-keys.
  */
 import { getPublicKey, hashes, sign, utils } from "@noble/ed25519"
 import { sha256, sha512 } from "@noble/hashes/sha2.js"

@@ -1,7 +1,8 @@
 /**
  * Access codes of a closed launch: how a code is read, hashed, printed and signed for.
  *
- * Only the hash of a code is ever kept. Source: specification, /access/activate; contract 3.2, 4.7.
+ * Only the hash of a code is ever kept. Source: specification, /access/activate;
+ * docs/contract/rest-access.md#access-codes, docs/contract/authentication.md#activation.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
@@ -32,7 +33,7 @@ export const codeOfId = (randomId: string): string => {
 
 /**
  * What a wallet signs to activate a code. `signed_at` is Unix seconds; the nonce belongs to the party rail only.
- * Source: specification, /access/activate; contract 4.7.
+ * Source: specification, /access/activate; docs/contract/authentication.md#activation.
  */
 export const activationMessage = (of: {
   readonly code_hash: string

@@ -1,4 +1,4 @@
-/** Balances and movements of money. Source: contract 3.7. */
+/** Balances and movements of money. Source: docs/contract/rest-account.md. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

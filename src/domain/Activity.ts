@@ -3,7 +3,8 @@
  *
  * A row is kept for each hour with anything in it: for a sub-account in a market, and for a sub-account as a whole. The
  * last row of each is written with every batch; an hour that is over is written once more, for good, like a candle.
- * Source: contract 3.7 (statistics), 8.5, 9.10.
+ * Source: docs/contract/rest-account.md#statistics, docs/contract/boundary.md#ownership,
+ * docs/contract/exchange.md#competition-scoring.
  */
 import { type Closed, closedBy } from "./ClosedPnl.ts"
 import * as Decimal from "./Decimal.ts"

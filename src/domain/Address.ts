@@ -1,8 +1,8 @@
 /**
  * Addresses and ids that are derived, so that every gateway and every restore finds the same ones.
  *
- * All are SHA3-256 over the parts named in contract 1.5; a trailing scheme byte keeps the kinds apart. The hashes come
- * from `@noble/hashes`, which runs in a browser too and answers at once.
+ * All are SHA3-256 over the parts named in docs/contract/conventions.md#derivations; a trailing scheme byte keeps the
+ * kinds apart. The hashes come from `@noble/hashes`, which runs in a browser too and answers at once.
  */
 import { sha1 } from "@noble/hashes/legacy.js"
 import { sha256 } from "@noble/hashes/sha2.js"
@@ -24,7 +24,10 @@ export type Address = string
 
 const SHORT = /^(?:0x)?[0-9a-fA-F]{1,64}$/u
 
-/** Reads a canonical or short address; `undefined` for anything else. Source: contract 1.5 (AIP-40 relaxed parsing). */
+/**
+ * Reads a canonical or short address; `undefined` for anything else. Source: docs/contract/conventions.md#addresses
+ * (AIP-40 relaxed parsing).
+ */
 export const parseAddress = (text: string): Address | undefined => {
   if (CANONICAL.test(text)) return text
   if (!SHORT.test(text)) return undefined
@@ -38,7 +41,7 @@ export const FULL_ADDRESS = "64 hex digits, with or without 0x"
 
 /**
  * Reads an address written in full; `undefined` for anything else, short forms included. For addresses that need not
- * belong to the caller: there a typing error is another address. Source: contract amendment 1.
+ * belong to the caller: there a typing error is another address. Source: docs/contract/conventions.md#addresses.
  */
 export const parseFullAddress = (text: string): Address | undefined =>
   FULL.test(text) ? parseAddress(text) : undefined
@@ -83,7 +86,10 @@ export const assetAddress = (asset: string): Address =>
 /** Root address of a participant that the service itself runs, such as the simulated maker. */
 export const rootOfService = (name: string): Address => address(utf8ToBytes(name), scheme(OBJECT))
 
-/** Root address of the simulated maker: no key leads to it, so nobody can log in as its user. Source: contract 9.2. */
+/**
+ * Root address of the simulated maker: no key leads to it, so nobody can log in as its user.
+ * Source: docs/contract/exchange.md#simulated-maker.
+ */
 export const SIM_MAKER_ROOT = rootOfService("service-sim-maker")
 
 const uuidText = (hex: string): string =>
@@ -97,7 +103,7 @@ export const uuidV5 = (namespace: string, name: string): string => {
   return uuidText(bytesToHex(bytes))
 }
 
-/** The namespace that contract 1.5 names for user ids (that of ISO OIDs). */
+/** The namespace that docs/contract/conventions.md#identifiers names for user ids (that of ISO OIDs). */
 export const NAMESPACE = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 
 /** User id of a wallet: the same wallet has the same id, after any restore. */
@@ -108,7 +114,7 @@ export const uuidOfBytes = (bytes: Uint8Array): string => uuidText(bytesToHex(by
 
 /**
  * Stable id of an aggregated trade: first 16 bytes of SHA-256 over market address, price, side, seq and timestamp.
- * Source: specification, Events, Topics; contract 5.7.
+ * Source: specification, Events, Topics; docs/contract/websocket.md#aggregated-trades.
  */
 export const aggregatedTradeId = (trade: {
   readonly market_addr: Address

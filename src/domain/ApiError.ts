@@ -2,7 +2,7 @@
  * What a failed request is answered with: one class per wire code.
  *
  * The body is `{ code, message }` of the specification plus optional `details` (a stable `reason` and facts) and
- * `request_id`. Source: specification, Errors; contract 1.2.
+ * `request_id`. Source: specification, Errors; docs/contract/conventions.md#reasons.
  */
 import { ErrorReporter, Schema } from "effect"
 import { type Code, codeOf, type Details, type Reason, textOf } from "./Reason.ts"

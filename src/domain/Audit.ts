@@ -1,4 +1,4 @@
-/** The trail of what administrators do. Source: contract 3.8. */
+/** The trail of what administrators do. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { Role } from "./Administrator.ts"
 import { Uuid } from "./Identity.ts"

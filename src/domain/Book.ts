@@ -1,6 +1,6 @@
 /**
  * An aggregated order book kept from snapshots and changes, and its checksum. Gateway and clients keep their books with
- * the same code. Source: contract 5.6.
+ * the same code. Source: docs/contract/websocket.md#order-book.
  */
 import type { Level } from "./Market.ts"
 import { parse } from "./Scaled.ts"

@@ -1,7 +1,8 @@
 /**
  * Candles of all intervals: where a bucket begins, how a trade or a price sample moves it, how gaps are filled.
  *
- * Buckets are UTC; weeks begin on Monday, months on their first day. Source: contract 1.6, 3.3.
+ * Buckets are UTC; weeks begin on Monday, months on their first day. Source: docs/contract/conventions.md#enumerations,
+ * docs/contract/rest-market.md.
  */
 import * as Decimal from "./Decimal.ts"
 import { Interval } from "./Enumerations.ts"

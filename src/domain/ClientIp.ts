@@ -1,4 +1,4 @@
-/** Address of a client behind trusted proxies. Source: contract 7. */
+/** Address of a client behind trusted proxies. Source: docs/contract/limits.md. */
 
 const MAPPED = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/iu
 /** An address with the port that some proxies append, or in the brackets that IPv6 then needs. */

@@ -1,4 +1,7 @@
-/** Closed PnL: what an order that reduced a position brought, fill by fill summed up. Source: contract 3.6. */
+/**
+ * Closed PnL: what an order that reduced a position brought, fill by fill summed up.
+ * Source: docs/contract/rest-trading.md#closed-pnl.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import * as Decimals from "./Decimal.ts"

@@ -1,4 +1,7 @@
-/** Competitions, their clock, and where a sub-account stands in one. Source: specification, Competition placement; contract 3.8. */
+/**
+ * Competitions, their clock, and where a sub-account stands in one. Source: specification, Competition placement;
+ * docs/contract/rest-user.md#competitions.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal } from "./Decimal.ts"

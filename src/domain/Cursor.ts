@@ -2,7 +2,7 @@
  * Opaque positions in lists: base64url of `v1|endpoint|hash of the filters|key of the last row`, with an HMAC.
  *
  * Keyset, not offset: rows that arrive later never shift, repeat or drop a row. A cursor that was altered, or belongs to
- * another endpoint, query or user, is no cursor. Source: contract 1.7.
+ * another endpoint, query or user, is no cursor. Source: docs/contract/conventions.md#paging.
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"

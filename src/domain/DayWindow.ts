@@ -1,4 +1,7 @@
-/** What was traded in the last 24 hours, kept minute by minute: the numbers of a ticker. Source: contract 3.3. */
+/**
+ * What was traded in the last 24 hours, kept minute by minute: the numbers of a ticker.
+ * Source: docs/contract/rest-market.md.
+ */
 import * as Decimal from "./Decimal.ts"
 import type { Candle } from "./Market.ts"
 import { DAY_MS, MINUTE_MS } from "./Time.ts"

@@ -2,7 +2,8 @@
  * The strict rules of Ed25519 that libraries do not agree on, as a cheap filter in front of any of them.
  *
  * Strict means: `S` below the group order, `A` and `R` canonically encoded, neither of small order. What remains is the
- * equation without cofactor, on which libraries do agree. Source: contract 4.1; RFC 8032, 5.1.
+ * equation without cofactor, on which libraries do agree. Source: docs/contract/authentication.md#signatures; RFC 8032,
+ * 5.1.
  */
 export const PUBLIC_KEY_BYTES = 32
 export const SIGNATURE_BYTES = 64

@@ -1,7 +1,8 @@
 /**
  * Every enumeration of the API, with all values. Matched case-sensitively; clients must tolerate new values in answers.
  *
- * Source: contract 1.6. One value of each is from the specification; `order_status` is from it whole.
+ * Source: docs/contract/conventions.md#enumerations. One value of each is from the specification; `order_status` is
+ * from it whole.
  */
 import { Schema } from "effect"
 
@@ -27,19 +28,23 @@ export const PositionStatus = literals("PositionStatus", "Normal, being liquidat
   "Adl"
 ])
 export type PositionStatus = typeof PositionStatus.Type
-export const OrderStatus = literals("OrderStatus", "State of an order; contract 2.3 has the transitions", [
-  "New",
-  "PartiallyFilled",
-  "Untriggered",
-  "CancelRequested",
-  "Rejected",
-  "PartiallyFilledCanceled",
-  "Filled",
-  "Canceled",
-  "Triggered",
-  "Deactivated",
-  "Expired"
-])
+export const OrderStatus = literals(
+  "OrderStatus",
+  "State of an order. Open: New, PartiallyFilled, Untriggered, CancelRequested. Instantaneous: Triggered. All others are final",
+  [
+    "New",
+    "PartiallyFilled",
+    "Untriggered",
+    "CancelRequested",
+    "Rejected",
+    "PartiallyFilledCanceled",
+    "Filled",
+    "Canceled",
+    "Triggered",
+    "Deactivated",
+    "Expired"
+  ]
+)
 export type OrderStatus = typeof OrderStatus.Type
 export const CreateType = literals("CreateType", "Who made the order", [
   "CreateByUser",

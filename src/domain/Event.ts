@@ -1,4 +1,7 @@
-/** What the sequencer's event stream carries, in the words of the domain. Source: contract 8.1. */
+/**
+ * What the sequencer's event stream carries, in the words of the domain.
+ * Source: docs/contract/boundary.md#commands-and-events.
+ */
 import type { BalanceState, Movement } from "./Account.ts"
 import type { BalanceReason } from "./Enumerations.ts"
 import type { Closing, Execution } from "./Execution.ts"

@@ -1,4 +1,7 @@
-/** Executions: one side of a fill, or a funding payment. Source: specification, Execution record; contract 3.5. */
+/**
+ * Executions: one side of a fill, or a funding payment. Source: specification, Execution record;
+ * docs/contract/rest-trading.md#executions.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

@@ -1,4 +1,7 @@
-/** Funding: the rates that a market settled and what positions paid of them. Source: contract 3.3, 3.7, 9.5. */
+/**
+ * Funding: the rates that a market settled and what positions paid of them. Source: docs/contract/rest-market.md,
+ * docs/contract/rest-account.md, docs/contract/exchange.md#funding.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import * as Decimals from "./Decimal.ts"

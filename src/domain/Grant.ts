@@ -4,7 +4,7 @@ import type { Details, Reason } from "./Reason.ts"
 /** Why a grant ended. `changed`: the API key may do less now, and still works when it is checked again. */
 export type GrantEnd = "revoked" | "changed" | "banned"
 
-/** What a caller whose grant has ended is answered. Source: contract 3.8. */
+/** What a caller whose grant has ended is answered. Source: docs/contract/rest-user.md. */
 export interface GrantRefusal {
   readonly reason: Reason
   /** `undefined`: the text of the catalogue. */
@@ -28,7 +28,7 @@ export const refusalOf = (why: GrantEnd): GrantRefusal => ({
  *
  * Whatever has an effect looks at it in the turn of the event loop in which the effect happens, and holds it until the
  * outcome is known. A change of the credential ends the grant, then waits until nothing holds it, then is answered.
- * Source: contract amendment 18.
+ * Source: docs/contract/authentication.md#revocation.
  */
 export class Grant {
   readonly credential: string

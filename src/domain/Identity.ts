@@ -1,7 +1,7 @@
 /**
  * Keys, signatures, nonces and ids as callers write them.
  *
- * Source: contract 1.5, 4.1, 4.2.
+ * Source: docs/contract/conventions.md#identifiers, docs/contract/authentication.md#signatures, #login.
  */
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
@@ -62,7 +62,8 @@ const bytesOfBase64 = (text: string, length: number, alphabet: "base64" | "base6
 
 /**
  * Reads `length` bytes written as hex, 0x-hex, base64 or base64url (padded or not): the length tells the form.
- * `undefined` for other lengths, mixed alphabets, blanks and non-zero trailing bits. Source: contract 4.1.
+ * `undefined` for other lengths, mixed alphabets, blanks and non-zero trailing bits.
+ * Source: docs/contract/authentication.md#signatures.
  */
 export const bytesOfText = (text: string, length: number): Uint8Array | undefined => {
   const digits = text.length === 2 * length + 2 && text.startsWith("0x") ? text.slice(2) : text
@@ -87,7 +88,10 @@ export interface Party {
 /** What {@link parseParty} accepts, as error texts say it. */
 export const PARTY_ID = "a party id: <hint>::1220 and 64 lower-case hex digits"
 
-/** Reads a party id; `undefined` where it is none: a hint holds no `::` and no space. Source: contract 1.5. */
+/**
+ * Reads a party id; `undefined` where it is none: a hint holds no `::` and no space.
+ * Source: docs/contract/conventions.md#identifiers.
+ */
 export const parseParty = (text: string): Party | undefined => {
   const at = text.lastIndexOf("::")
   if (at === -1) return undefined

@@ -1,4 +1,7 @@
-/** Insurance pools and deleveraging as the API tells them. Source: specification; contract 3.3, 9.7, 9.8. */
+/**
+ * Insurance pools and deleveraging as the API tells them. Source: specification; docs/contract/rest-market.md,
+ * docs/contract/exchange.md#insurance-pool, #adl.
+ */
 import { Schema } from "effect"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
 import { AdlMode, AdlTriggerReason, Side } from "./Enumerations.ts"

@@ -121,7 +121,7 @@ export const CidrText = Schema.String.check(Schema.isMaxLength(49)).annotate({
 
 /**
  * What a limit per client counts: an IPv4 address, or the /64 of an IPv6 one, since a subscriber holds all of it.
- * Source: contract 7.
+ * Source: docs/contract/limits.md.
  */
 export const networkOf = (text: string): string => {
   if (!text.includes(":")) return text

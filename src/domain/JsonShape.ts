@@ -1,6 +1,6 @@
 /**
  * Bounds the work that a JSON text costs before it is parsed: a client without credentials may send 256 KiB of brackets.
- * Source: contract amendment 17.
+ * Source: docs/contract/limits.md#transports.
  */
 import { transportLimits } from "./TransportLimits.ts"
 

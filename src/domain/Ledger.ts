@@ -2,7 +2,7 @@
  * What the event stream says of money and results: closed PnL, transactions, funding payments, activity by the hour.
  *
  * Like the {@link Projection} that it is a part of, it is a function of the stream alone, however that is cut.
- * Source: contract 3.6, 3.7, 8.5.
+ * Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md, docs/contract/boundary.md#ownership.
  */
 import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow, noFlows } from "./Activity.ts"
 import { add, type ClosedPnl } from "./ClosedPnl.ts"

@@ -1,4 +1,7 @@
-/** Fills of liquidations, as everybody may see them. Source: contract 5.5, 9.6. */
+/**
+ * Fills of liquidations, as everybody may see them. Source: docs/contract/websocket.md#public-topics,
+ * docs/contract/exchange.md#liquidation.
+ */
 import { Schema } from "effect"
 import * as Decimals from "./Decimal.ts"
 import { Decimal } from "./Decimal.ts"

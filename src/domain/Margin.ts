@@ -1,5 +1,5 @@
 /**
- * The margin formulas of contract 9.4, pure and exact.
+ * The margin formulas of docs/contract/exchange.md#margin, pure and exact.
  *
  * Values are decimals scaled by 10^18 ({@link Scaled}). Sizes are integers of one unit that the caller chooses (lots, or
  * scaled quantities), signed where the name says position: a long is positive. Only prices need the scale of the size, so
@@ -18,7 +18,9 @@ export interface RiskTier {
 
 export type RiskTiers = ReadonlyArray<RiskTier>
 
-/** Tiers with the deductions that make the maintenance margin continuous. Source: contract 9.1. */
+/**
+ * Tiers with the deductions that make the maintenance margin continuous. Source: docs/contract/exchange.md#risk-tiers.
+ */
 export const tiersOf = (
   rows: ReadonlyArray<{ readonly limit: Scaled; readonly initialRate: Scaled; readonly maintenanceRate: Scaled }>
 ): RiskTiers => {
@@ -232,7 +234,7 @@ export interface Settlement {
 
 /**
  * Books a fill. An increase adds up; a reduction takes out its exact share of the entry value, rounded against the
- * account; a flip closes, then opens. Source: contract 9.4, Entry and Isolated.
+ * account; a flip closes, then opens. Source: docs/contract/exchange.md#entry, #isolated-margin.
  */
 export const settle = (entry: Entry, fill: Fill): Settlement => {
   const { position } = entry

@@ -1,4 +1,7 @@
-/** Markets and what can be seen of them: instruments, books, trades, tickers, candles. Source: contract 3.3, 5.5. */
+/**
+ * Markets and what can be seen of them: instruments, books, trades, tickers, candles.
+ * Source: docs/contract/rest-market.md, docs/contract/websocket.md#public-topics.
+ */
 import { Schema, Struct } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

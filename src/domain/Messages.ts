@@ -1,4 +1,7 @@
-/** The texts that an Ed25519 key signs, over their UTF-8 bytes. Source: contract 4.2, 4.4, 4.8. */
+/**
+ * The texts that an Ed25519 key signs, over their UTF-8 bytes. Source: docs/contract/authentication.md#login,
+ * #api-keys, #websocket-authentication.
+ */
 
 /** What a login signs. */
 export const loginMessage = (login_name: string, timestamp_ms: number, nonce: string): string =>

@@ -1,4 +1,4 @@
-/** Orders: what a caller asks, and the record of what became of it. Source: contract 2. */
+/** Orders: what a caller asks, and the record of what became of it. Source: docs/contract/orders.md. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

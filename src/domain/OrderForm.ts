@@ -1,6 +1,6 @@
 /**
  * From an order as it is asked for to one as it is submitted: defaults filled in, every check made that needs nothing but
- * the instrument and the time. Source: contract 2.1, 2.4.
+ * the instrument and the time. Source: docs/contract/orders.md#new-order, #order-semantics.
  */
 import type { OrderType, Side, SmpType, TimeInForce, TpslMode, TriggerBy, TriggerDirection } from "./Enumerations.ts"
 import type { AmendOrder, Exit, Exits, NewOrder, NewTrigger } from "./Order.ts"
@@ -11,7 +11,7 @@ import { DAY_MS, SECOND_MS } from "./Time.ts"
 export const EXPIRY_MS_MIN = SECOND_MS
 export const EXPIRY_MS_MAX = 90 * DAY_MS
 
-/** Orders of one batch. Source: contract 3.4. */
+/** Orders of one batch. Source: docs/contract/rest-trading.md#batches. */
 export const BATCH_ORDERS_MAX = 20
 
 /** One leg: a market order at a trigger price, by default of the last price. */
@@ -24,7 +24,7 @@ export interface TpslAsked {
   readonly stop_loss?: LegAsked
 }
 
-/** An order as it is asked for; absent fields have the defaults of contract 2.1. */
+/** An order as it is asked for; absent fields have the defaults of docs/contract/orders.md#new-order. */
 export interface OrderAsked {
   readonly sub_account_address: string
   readonly symbol: string

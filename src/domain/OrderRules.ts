@@ -2,7 +2,8 @@
  * The checks of an order that need nothing but its instrument.
  *
  * The gateway answers them with 400 before it forwards a command; a sequencer makes them again, since it trusts no
- * gateway. A violation is a plain value, for it is frequent and cheap. Source: contract 1.2, 1.3, 2.1, 2.4.
+ * gateway. A violation is a plain value, for it is frequent and cheap. Source: docs/contract/conventions.md#errors,
+ * #decimals, docs/contract/orders.md#new-order, #order-semantics.
  */
 import * as Decimal from "./Decimal.ts"
 import * as Grid from "./Grid.ts"
@@ -16,7 +17,10 @@ export type ViolationReason =
   | "NotMultipleOfTick"
   | "OutOfRange"
 
-/** Why an order is refused: the reason of contract 1.2, the offending key and the bounds it broke. */
+/**
+ * Why an order is refused: the reason of docs/contract/conventions.md#reasons, the offending key and the bounds it
+ * broke.
+ */
 export interface Violation {
   readonly reason: ViolationReason
   readonly field: string

@@ -1,7 +1,8 @@
 /**
  * The state machine of an order: every transition there is, as one table.
  *
- * Source: contract 2.3, whose row numbers are kept. A sequencer asserts each change against it.
+ * Source: docs/contract/orders.md#order-statuses, whose row numbers are kept. A sequencer asserts each change against
+ * it.
  */
 import type { OrderStatus } from "./Enumerations.ts"
 

@@ -1,4 +1,7 @@
-/** Cursor paging: what a caller asks and what a list answers. Source: specification, Pagination; contract 1.7. */
+/**
+ * Cursor paging: what a caller asks and what a list answers. Source: specification, Pagination;
+ * docs/contract/conventions.md#paging.
+ */
 import { Schema } from "effect"
 
 /** Page size of ordinary lists. */

@@ -1,6 +1,7 @@
 /**
  * The portfolio of a user. Its numbers are JSON numbers, as the specification says, written as exact decimal text:
- * inside they are decimal text, and only the encoder drops the quotes. Source: specification, Portfolio; contract 3.8.
+ * inside they are decimal text, and only the encoder drops the quotes. Source: specification, Portfolio;
+ * docs/contract/rest-user.md#portfolio.
  */
 import type { Address } from "./Address.ts"
 

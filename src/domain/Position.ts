@@ -1,4 +1,4 @@
-/** Positions. Source: contract 3.6, 9.4. */
+/** Positions. Source: docs/contract/rest-trading.md#positions, docs/contract/exchange.md#margin. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

@@ -2,7 +2,8 @@
  * What a batch of events means for the read model: rows to write, user-stream events to number, candles to move.
  *
  * A projection is a function of the event stream alone, so every gateway that reads the same stream derives the same rows
- * and the same user-stream numbers, however the stream is cut into batches. Source: contract 5.8, 8.5.
+ * and the same user-stream numbers, however the stream is cut into batches.
+ * Source: docs/contract/websocket.md#private-topics, docs/contract/boundary.md#ownership.
  */
 import type { Movement } from "./Account.ts"
 import { bucketStart, Series, type IntervalCandle } from "./Candles.ts"
@@ -26,7 +27,10 @@ export interface ModelPosition extends StreamPosition {
   readonly ts_ms: number
 }
 
-/** Identity of the numbers that clients see; the same on every gateway. Source: contract 5.8. */
+/**
+ * Identity of the numbers that clients see; the same on every gateway.
+ * Source: docs/contract/websocket.md#private-topics.
+ */
 export const streamIdOf = (position: Pick<ModelPosition, "epoch" | "began">): string =>
   `${position.epoch}-${position.began}`
 

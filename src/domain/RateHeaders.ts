@@ -1,7 +1,7 @@
 /**
  * What a rate limit says of a request, and how the answer tells it.
  *
- * Source: contract 7; the two structured fields follow RFC 9651 syntax.
+ * Source: docs/contract/limits.md; the two structured fields follow RFC 9651 syntax.
  */
 
 /** What is counted. */

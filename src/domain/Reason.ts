@@ -1,7 +1,7 @@
 /**
  * The catalogue of refusals: every stable reason word of the API, the wire code it belongs to and its text.
  *
- * A reason is what programs read (`details.reason`); texts may change. Source: contract 1.2.
+ * A reason is what programs read (`details.reason`); texts may change. Source: docs/contract/conventions.md#reasons.
  */
 import { Schema } from "effect"
 

@@ -2,7 +2,8 @@
  * Records of the API as JSON text: field order of the schemas, canonical decimals, absent fields left out.
  *
  * A record is encoded once, where its event is read; database, lists and sockets carry the same text.
- * Source: contract 1.3, 2.2, 3.5 to 3.7.
+ * Source: docs/contract/conventions.md#decimals, docs/contract/orders.md#order-record,
+ * docs/contract/rest-trading.md#executions, #positions, docs/contract/rest-account.md.
  */
 import type { BalanceState } from "./Account.ts"
 import * as Decimal from "./Decimal.ts"

@@ -1,4 +1,7 @@
-/** Referrals and their codes: 8 characters of Crockford base32. Source: specification, Referral record; contract 3.8. */
+/**
+ * Referrals and their codes: 8 characters of Crockford base32. Source: specification, Referral record;
+ * docs/contract/rest-user.md#referral.
+ */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"

@@ -1,4 +1,7 @@
-/** Whether a request names its target in one way only. Source: contract amendment 22; RFC 3986 2.3, RFC 9112 3.2. */
+/**
+ * Whether a request names its target in one way only. Source: docs/contract/conventions.md#paths-and-methods; RFC 3986
+ * 2.3, RFC 9112 3.2.
+ */
 
 /** A percent-encoded letter, digit, `-`, `.`, `_` or `~`: none of them needs encoding. */
 const NEEDLESS = /%(?:2[de]|3\d|4[1-9a-f]|5[\daf]|6[1-9a-f]|7[\dae])/iu

@@ -1,4 +1,7 @@
-/** Rewards: what a user may claim once. Source: contract 1.6, 3.8, 9.9. */
+/**
+ * Rewards: what a user may claim once. Source: docs/contract/conventions.md#enumerations,
+ * docs/contract/rest-user.md#rewards, docs/contract/exchange.md#referrals.
+ */
 import { Schema } from "effect"
 import { Asset } from "./Account.ts"
 import { NAMESPACE, uuidV5 } from "./Address.ts"

@@ -3,7 +3,7 @@
  * in the direction that the caller names.
  *
  * Stands apart from the schemas of Decimal.ts, so that a small bundle may have it without them.
- * Source: specification, General conventions 2; contract 1.3.
+ * Source: specification, General conventions 2; docs/contract/conventions.md#decimals.
  */
 
 /** A decimal scaled by 10^18. */
@@ -28,7 +28,9 @@ export const parse = (text: string): Scaled => {
   return BigInt(text.slice(0, point) + text.slice(point + 1)) * POWERS[PLACES - places]!
 }
 
-/** Prints the canonical form: no trailing zeros, no exponent, never `-0`. Source: contract 1.3. */
+/**
+ * Prints the canonical form: no trailing zeros, no exponent, never `-0`. Source: docs/contract/conventions.md#decimals.
+ */
 export const format = (value: Scaled): string => {
   if (value === 0n) return "0"
   const negative = value < 0n

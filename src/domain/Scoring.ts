@@ -1,6 +1,6 @@
 /**
  * How a competition counts: from the units of each day to score, standing and XP. Integers only, 18 places, every step
- * truncated toward zero; the multiplier is an exact fraction. Source: contract 9.10.
+ * truncated toward zero; the multiplier is an exact fraction. Source: docs/contract/exchange.md#competition-scoring.
  */
 import { Schema } from "effect"
 import { type Scaled, divide, min, mulDiv, ONE } from "./Decimal.ts"

@@ -2,7 +2,10 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 
-/** Whether two texts are equal; the time it takes tells nothing of where they differ. Source: contract 4.1. */
+/**
+ * Whether two texts are equal; the time it takes tells nothing of where they differ.
+ * Source: docs/contract/authentication.md#signatures.
+ */
 export const sameSecret = (left: string, right: string): boolean => {
   const a = sha256(utf8ToBytes(left))
   const b = sha256(utf8ToBytes(right))
@@ -11,6 +14,9 @@ export const sameSecret = (left: string, right: string): boolean => {
   return difference === 0
 }
 
-/** SHA-256 over owner, a zero byte and nonce: 32 bytes, whatever the nonce. Source: contract 4.2. */
+/**
+ * SHA-256 over owner, a zero byte and nonce: 32 bytes, whatever the nonce.
+ * Source: docs/contract/authentication.md#login.
+ */
 export const nonceDigest = (owner: Uint8Array, nonce: string): Uint8Array =>
   sha256(concatBytes(owner, Uint8Array.of(0), utf8ToBytes(nonce)))

@@ -1,4 +1,7 @@
-/** The dead-man's switch of a sub-account. Source: contract 2.4, 3.4. */
+/**
+ * The dead-man's switch of a sub-account. Source: docs/contract/orders.md#dead-mans-switch,
+ * docs/contract/rest-trading.md#order-endpoints.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 

@@ -1,4 +1,6 @@
-/** Points in time on the wire: Unix milliseconds, as a number or as digits. Source: contract 1.4. */
+/**
+ * Points in time on the wire: Unix milliseconds, as a number or as digits. Source: docs/contract/conventions.md#times.
+ */
 import { Schema } from "effect"
 
 /** Unix milliseconds as a JSON number. */

@@ -1,4 +1,7 @@
-/** WebSocket topics: their grammar, parsed and printed. Source: specification, Topics; contract 5.5. */
+/**
+ * WebSocket topics: their grammar, parsed and printed. Source: specification, Topics;
+ * docs/contract/websocket.md#public-topics.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { type Depth, depths, Interval } from "./Enumerations.ts"

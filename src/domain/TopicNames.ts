@@ -1,7 +1,7 @@
 /**
  * Names of topics, for who need not know more of them: told apart without the schemas of Topic.ts, so that a small bundle may.
  *
- * Source: specification, Topics; contract 5.2, 5.5, 5.8.
+ * Source: specification, Topics; docs/contract/websocket.md#limits, #public-topics, #private-topics.
  */
 
 export const privateTopics = ["order", "execution", "position", "account_balance"] as const

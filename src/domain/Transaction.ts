@@ -1,5 +1,6 @@
 /**
- * Transactions: every change of an account's money, one signed amount each. Source: contract 1.6, 3.7.
+ * Transactions: every change of an account's money, one signed amount each.
+ * Source: docs/contract/conventions.md#enumerations, docs/contract/rest-account.md.
  *
  * Money is the wallet and the isolated margins together, so that moving margin is none: each transaction's
  * `balance_after` is that of the one before plus its amount.

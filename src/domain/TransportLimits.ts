@@ -3,7 +3,7 @@
  * apply has a reason. The parts of the gateway take their defaults from here; docs/reference/limits.md is made of it.
  *
  * How often a credential or an address may call is counted by `services/RateLimiter`; {@link rates} says on which transports.
- * Source: contract 5.2, 7; contract amendment 17.
+ * Source: docs/contract/websocket.md#limits, docs/contract/limits.md; docs/contract/limits.md#transports.
  */
 
 /** The ways in: REST, its fast path, `POST /rpc`, a WebSocket of `/rpc`, a WebSocket of `/ws*`. */

@@ -1,4 +1,7 @@
-/** Users, their sub-accounts and API keys, and who is calling. Source: contract 3.8, 4. */
+/**
+ * Users, their sub-accounts and API keys, and who is calling. Source: docs/contract/rest-user.md,
+ * docs/contract/authentication.md.
+ */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Scope } from "./Enumerations.ts"

@@ -1,4 +1,7 @@
-/** Destinations to which a user may close his withdrawals. Source: contract 3.7, contract amendment 1. */
+/**
+ * Destinations to which a user may close his withdrawals. Source: docs/contract/rest-account.md,
+ * docs/contract/conventions.md#addresses.
+ */
 import { Schema } from "effect"
 import { Millis } from "./Time.ts"
 

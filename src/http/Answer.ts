@@ -1,4 +1,4 @@
-/** Every failure of a request, declared or not, as the one error body of contract 1.2. */
+/** Every failure of a request, declared or not, as the one error body of docs/contract/conventions.md#errors. */
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"

@@ -1,4 +1,4 @@
-/** The text of a field that a rule behind the schemas refused. Source: contract 1.2. */
+/** The text of a field that a rule behind the schemas refused. Source: docs/contract/conventions.md#errors. */
 import { type Details, type Reason, textOf } from "../domain/Reason.ts"
 import { fieldText } from "../domain/Shown.ts"
 import { DECIMAL } from "./SchemaRefusal.ts"

@@ -1,4 +1,7 @@
-/** Header fields that every answer carries, by whichever way it was made. Source: contract 1.1, 7, 8.4. */
+/**
+ * Header fields that every answer carries, by whichever way it was made.
+ * Source: docs/contract/conventions.md#json-and-http, docs/contract/limits.md, docs/contract/boundary.md#lagging.
+ */
 import { addRate } from "../domain/RateHeaders.ts"
 import type { RequestState } from "./RequestState.ts"
 

@@ -2,7 +2,7 @@
  * Every route as one Layer: the API, its document and its explorer, and the market page, inside the envelope that all answers
  * share.
  *
- * Source: contract 1.1, 1.2, 3.
+ * Source: docs/contract/conventions.md#json-and-http, #errors, docs/contract/rest.md.
  */
 import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"

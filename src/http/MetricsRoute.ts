@@ -1,6 +1,6 @@
 /**
  * GET /metrics: for those on this machine, unless it is opened to all; to others there is no such path.
- * Source: contract 3.9.
+ * Source: docs/contract/rest.md#service-endpoints.
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

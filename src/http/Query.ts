@@ -1,7 +1,7 @@
 /**
  * Query strings as this API takes them: no unknown parameter, none twice, percent-encoding sound.
  *
- * Source: contract 1.1, contract amendment 15.
+ * Source: docs/contract/conventions.md#json-and-http, #query-parameters.
  */
 import type { Schema } from "effect"
 import { quoted, shown } from "../domain/Shown.ts"

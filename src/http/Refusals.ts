@@ -1,7 +1,7 @@
 /**
  * The failures of the services in the words of the wire: one table for all handlers.
  *
- * Source: contract 1.2, 8.3.
+ * Source: docs/contract/conventions.md#errors, docs/contract/boundary.md#errors.
  */
 import { Context, Effect } from "effect"
 import type { Code, Details, Reason } from "../domain/Reason.ts"

@@ -1,4 +1,7 @@
-/** Which paths exist, and with which methods: what a request is told that no route took. Source: contract 1.1. */
+/**
+ * Which paths exist, and with which methods: what a request is told that no route took.
+ * Source: docs/contract/conventions.md#paths-and-methods.
+ */
 import { CALLS_PATH } from "../services/CallLines.ts"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 

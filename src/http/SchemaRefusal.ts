@@ -1,4 +1,7 @@
-/** The refusal of an input by its schema: the reason, the field, what was given and what is accepted. Source: contract 1.2. */
+/**
+ * The refusal of an input by its schema: the reason, the field, what was given and what is accepted.
+ * Source: docs/contract/conventions.md#reasons.
+ */
 import { SchemaAST, type SchemaIssue } from "effect"
 import type { Details } from "../domain/Reason.ts"
 import { fieldText } from "../domain/Shown.ts"

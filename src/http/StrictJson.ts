@@ -2,7 +2,7 @@
  * JSON as this API takes it: one object, no key twice, keys in snake_case, integers without fraction or exponent.
  *
  * `null` and `""` in an optional field mean that it is absent, so both are taken out here, before a schema looks.
- * Source: contract 1.1.
+ * Source: docs/contract/conventions.md#json-and-http.
  */
 import { isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"

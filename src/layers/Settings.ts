@@ -2,7 +2,8 @@
  * Every setting of the gateway: its variable, unit, default and meaning, in one table.
  *
  * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
- * embedded backend has a table of its own. Source: contract 13; docs/reference/settings.md is made of both.
+ * embedded backend has a table of its own. Source: docs/contract/configuration.md#variables; docs/reference/settings.md
+ * is made of both.
  */
 import { Config, Schema } from "effect"
 import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"

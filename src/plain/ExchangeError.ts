@@ -1,4 +1,4 @@
-/** How a call fails: by the gateway's word, or because none came. Source: contract 1.2. */
+/** How a call fails: by the gateway's word, or because none came. Source: docs/contract/conventions.md#errors. */
 import type { Code, Reason } from "../domain/Reason.ts"
 
 /** Reasons of a 503 that surely changed nothing. */

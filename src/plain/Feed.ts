@@ -1,7 +1,7 @@
 /**
  * Topics followed over a WebSocket that comes back when it is lost, resumes private topics where they stood, and takes books
  * anew that are not sound: what is told, and when, is the typed client's own doing (src/client), here without Effect.
- * Source: contract 5.
+ * Source: docs/contract/websocket.md.
  */
 import { CODE_LOST, type Ended, nextStep, pauseAfter, textOf } from "../client/Backoff.ts"
 import { dial, type GiveUp } from "../client/Dial.ts"

@@ -1,4 +1,4 @@
-/** Ways to follow: everything that is told as an async iterable, or one book. Source: contract 5. */
+/** Ways to follow: everything that is told as an async iterable, or one book. Source: docs/contract/websocket.md. */
 import type { FeedEvent, UserMessage } from "../client/FeedEvent.ts"
 import type { LocalBook } from "../client/LocalBook.ts"
 import type { Depth } from "../domain/Enumerations.ts"

@@ -1,4 +1,7 @@
-/** Whom the client speaks for, and what it shows for that. Source: contract 4.2, 4.4, 4.8. */
+/**
+ * Whom the client speaks for, and what it shows for that. Source: docs/contract/authentication.md#login, #api-keys,
+ * #websocket-authentication.
+ */
 import type { AuthFrame } from "../client/Dial.ts"
 import { nonce, signed } from "../client/Signed.ts"
 import { authMessage } from "../domain/Messages.ts"

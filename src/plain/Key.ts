@@ -1,7 +1,7 @@
 /**
  * Ed25519 keys, of wallets and of API keys: WebCrypto's, or noble's in a browser whose WebCrypto does not know the curve. Both need a
  * page that the browser calls secure (https, or this machine); elsewhere a {@link Key} of the caller's own signs.
- * Source: contract 4.1.
+ * Source: docs/contract/authentication.md#signatures.
  */
 import { etc, getPublicKeyAsync, signAsync, utils } from "@noble/ed25519"
 

@@ -3,7 +3,7 @@
  * cannot drift from it; only types are imported, and no schema runs here.
  *
  * An input is one flat object: what the path names goes into the path, the rest into the query or the body. Decimals are text,
- * times Unix ms. Source: contract 3.
+ * times Unix ms. Source: docs/contract/rest.md.
  */
 import type { HttpApi, HttpApiClient } from "effect/http-api"
 import type { Api } from "../http/api/Api.ts"

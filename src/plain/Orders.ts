@@ -1,6 +1,6 @@
 /**
  * Orders that are placed once, however often they have to be asked for: each carries an `order_link_id`, which the gateway takes
- * once for ever. Source: contract 1.5, 3.4.
+ * once for ever. Source: docs/contract/conventions.md#identifiers, docs/contract/rest-trading.md#order-endpoints.
  */
 import { nonce } from "../client/Signed.ts"
 import { ExchangeError } from "./ExchangeError.ts"

@@ -1,4 +1,4 @@
-/** How fast a caller may go, by the gateway's RateLimit headers. Source: contract 7. */
+/** How fast a caller may go, by the gateway's RateLimit headers. Source: docs/contract/limits.md. */
 
 const secondsOf = (headers: Headers, name: string): number | undefined => {
   // a proxy in between may send a date, which is not waited for

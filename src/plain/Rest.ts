@@ -1,6 +1,7 @@
 /**
  * One call over REST, from its input to its answer: it goes as fast as the gateway's headers allow, shows a credential, mends its
- * clock or its token once, and asks again where that surely does no harm. Source: contract 1.2, 4.4, 7.
+ * clock or its token once, and asks again where that surely does no harm. Source: docs/contract/conventions.md#errors,
+ * docs/contract/authentication.md#api-keys, docs/contract/limits.md.
  */
 import { pauseOf } from "../client/Backoff.ts"
 import { type Environment, joined } from "./Environment.ts"
@@ -47,7 +48,7 @@ interface Failed {
 
 const BASE = "/api/v1"
 const RENEWABLE: ReadonlySet<string | undefined> = new Set(["ExpiredToken", "RevokedToken", "InvalidToken"])
-/** Calls that the gateway counts apart from the others with a credential. Source: contract 7. */
+/** Calls that the gateway counts apart from the others with a credential. Source: docs/contract/limits.md. */
 const CANCELS: ReadonlySet<string> = new Set([
   "POST /order/cancel",
   "POST /order/cancel-all",

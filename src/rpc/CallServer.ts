@@ -1,6 +1,6 @@
 /**
  * Runs the calls of connections, whatever carries them. It stands between a transport and the server of the library: each call
- * is admitted or refused here, and each is answered. Source: contract amendment 17.
+ * is admitted or refused here, and each is answered. Source: docs/contract/limits.md#transports.
  */
 import { Effect, Queue } from "effect"
 import { type RpcMessage, RpcSerialization, RpcServer } from "effect/rpc"

@@ -1,4 +1,6 @@
-/** Policy: the administrator's access codes: made, listed, revoked. Source: contract 3.2. */
+/**
+ * Policy: the administrator's access codes: made, listed, revoked. Source: docs/contract/rest-access.md#access-codes.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import {
   type AccessCode,
@@ -16,7 +18,7 @@ import { Cursors } from "./Cursors.ts"
 import { Ids } from "./Ids.ts"
 import { Refused } from "./Refused.ts"
 
-/** What is asked for; absent fields have the defaults of contract 3.2. */
+/** What is asked for; absent fields have the defaults of docs/contract/rest-access.md#access-codes. */
 export interface Issue {
   /** Codes to make up, or as many as `codes` names. Default 1. */
   readonly count?: number

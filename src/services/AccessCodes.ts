@@ -3,7 +3,8 @@
  *
  * Guarantee: a redemption uses the code, whitelists the wallet and stores what the code gives in one transaction, over all
  * gateways that share the store: a code is used at most `max_uses` times, a wallet is activated at most once, and
- * whatever fails leaves nothing behind. Source: contract 3.2, 4.7.
+ * whatever fails leaves nothing behind. Source: docs/contract/rest-access.md#access-codes,
+ * docs/contract/authentication.md#activation.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { AccessCode } from "../domain/AccessCode.ts"

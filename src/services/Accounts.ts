@@ -2,7 +2,7 @@
  * Port: what the gateway itself knows of users: wallets, keys of parties, admission, API keys, labels, revocations.
  *
  * Guarantee: every write is durable when it succeeds; unique things (a public key, a wallet) are unique over all gateways
- * that share the store. Source: contract 4, 8.5.
+ * that share the store. Source: docs/contract/authentication.md, docs/contract/boundary.md#ownership.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Scope } from "../domain/Enumerations.ts"

@@ -1,9 +1,10 @@
 /**
  * Policy: a wallet is admitted by an access code that it signs for.
  *
- * The order of the checks is that of contract 3.2: the signature comes before the code, so that codes cannot be probed,
- * and before the rate of the wallet, so that strangers cannot lock one out. Whether the module is on, and the rate of the
- * address, are checked by the door before the body is read. Source: specification, /access/activate; contract 4.7.
+ * The order of the checks is that of docs/contract/rest-access.md#activate: the signature comes before the code, so
+ * that codes cannot be probed, and before the rate of the wallet, so that strangers cannot lock one out. Whether the
+ * module is on, and the rate of the address, are checked by the door before the body is read. Source: specification,
+ * /access/activate; docs/contract/authentication.md#activation.
  */
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Clock, Context, Duration, Effect, Layer } from "effect"

@@ -1,5 +1,5 @@
 /**
- * Policy: who calls the admin endpoints, by HTTP Basic. Source: contract 4.5.
+ * Policy: who calls the admin endpoints, by HTTP Basic. Source: docs/contract/authentication.md#basic.
  *
  * A check of a password costs a tenth of a second of a core, so that it is no attack on the processor: an address that failed
  * too often is refused before it, one check runs at a time, few wait, and a password that was right is remembered for a

@@ -1,5 +1,5 @@
 /**
- * Policy: who may do more than look, in a closed launch. Source: contract 4.6.
+ * Policy: who may do more than look, in a closed launch. Source: docs/contract/authentication.md#scopes.
  *
  * A wallet that was found on the whitelist is not looked up again for a while, since every order asks; one that was not is
  * looked up each time, so that an activation is felt at once.

@@ -5,7 +5,7 @@
  * effective when it is answered, and on other gateways that share the database within a second: they learn of it through
  * `Notices`, and read it from the database every {@link ApiKeysOptions.refresh}. A key that may do less than before ends
  * its grant, and with it every request and socket that was let in by it.
- * Source: contract 3.8, 4.4, 4.6.
+ * Source: docs/contract/rest-user.md#api-keys, docs/contract/authentication.md#api-keys, #scopes.
  */
 import { Clock, Context, Duration, Effect, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
@@ -50,7 +50,7 @@ export interface ApiKeyChange {
   readonly require_body_hash: boolean | undefined
 }
 export interface NewApiKey extends ApiKeyChange {
-  /** Any form of contract 4.1. */
+  /** Any form of docs/contract/authentication.md#signatures. */
   readonly public_key: string
   readonly scopes: ReadonlyArray<Scope>
 }

@@ -1,7 +1,8 @@
 /**
  * Lets only as many checks of one caller run at once as it has failures left, so that a burst of bad credentials is
  * stopped at the limit however long a check takes. The others wait until a check has ended: good credentials are never
- * refused for being many. Waiting is bounded by the checks in hand, of which each ends. Source: contract 7.
+ * refused for being many. Waiting is bounded by the checks in hand, of which each ends.
+ * Source: docs/contract/limits.md.
  */
 import { Effect } from "effect"
 import type { Rate } from "./RateLimiter.ts"

@@ -3,7 +3,8 @@
  *
  * An action makes two entries: `requested`, durable before the effect begins, with the state before; and its outcome,
  * durable before the answer where the store allows. So no effect is without a record. Where the process or the store ends
- * between the two, the action has no outcome on record: it may have happened. Both are logged as well. Source: contract 3.8.
+ * between the two, the action has no outcome on record: it may have happened. Both are logged as well.
+ * Source: docs/contract/rest-user.md.
  */
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import type { Administrator } from "../domain/Administrator.ts"

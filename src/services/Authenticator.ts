@@ -1,6 +1,6 @@
 /**
- * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of contract 3.2,
- * 4.4 and 4.8.
+ * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of
+ * docs/contract/rest-access.md#authorize, docs/contract/authentication.md#api-keys, #websocket-authentication.
  */
 import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
@@ -136,7 +136,10 @@ export class Authenticator extends Context.Service<
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
     /** The same at once, for a token that was verified before and stands; `undefined`: ask {@link bearer}. */
     readonly bearerNow?: (token: string) => Caller | undefined
-    /** Whoever holds the token, at a socket: its failures are counted by the connection. Source: contract 5.2, 7. */
+    /**
+     * Whoever holds the token, at a socket: its failures are counted by the connection.
+     * Source: docs/contract/websocket.md#limits, docs/contract/limits.md.
+     */
     readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError>
     /** Whoever signed the request; the nonce is not claimed yet, so that the rate of the key can be checked first. */
     readonly signed: (

@@ -1,10 +1,10 @@
 /**
- * Policy: whether the backends are well, by the numbers of contract 8.4.
+ * Policy: whether the backends are well, by the numbers of docs/contract/boundary.md#lagging.
  *
  * A backend is ill when it is lost, when it is silent while this gateway waits for it, or when a referee reports that it is behind.
- * What this gateway has received and not applied says nothing about the backend: overload is not illness (contract amendment 30).
- * Silence is counted in steps, at most one per turn of the event loop, so that a stall of this process is no silence of a backend.
- * The projector and the price follower report; everything else reads.
+ * What this gateway has received and not applied says nothing about the backend: overload is not illness
+ * (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop, so that a
+ * stall of this process is no silence of a backend. The projector and the price follower report; everything else reads.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 

@@ -2,7 +2,8 @@
  * Policy: which users are shut out, known at every request without asking the database.
  *
  * A ban is effective at once here, and on other gateways that share the store within {@link REFRESH}, sooner where they
- * hear of it through `Notices`. What was issued before it was lifted stays refused. Source: contract 3.8.
+ * hear of it through `Notices`. What was issued before it was lifted stays refused.
+ * Source: docs/contract/rest-user.md#bans.
  */
 import { Context, Effect, Layer } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"

@@ -2,7 +2,7 @@
  * Port: wallets that the administrator has shut out.
  *
  * Guarantee: what is put is durable when it succeeds, and seen by every gateway that shares the store.
- * Source: contract 3.8.
+ * Source: docs/contract/rest-user.md#bans.
  */
 import { Context, type Effect } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"

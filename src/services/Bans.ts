@@ -4,7 +4,7 @@
  * First the ban is on record, every credential of the user refused and its sockets closed; then its keys are revoked for
  * good, its orders canceled and its entries in running competitions excluded. Whatever fails in between, the same call
  * again finishes it. Orders are canceled once more when no request that was let in before, by any gateway, can be on its
- * way any longer. Source: contract 3.8.
+ * way any longer. Source: docs/contract/rest-user.md#bans.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { userIdOf } from "../domain/Address.ts"
@@ -19,7 +19,10 @@ import { CommandRefused, type ReadError, Sequencer, type SubmitError } from "./S
 
 export type BansFailure = Refused | AccountsUnavailable | ApiKeysError | ScorekeeperFailure | SubmitError | ReadError
 
-/** For how long a command that was let in may still come to be sequenced. Source: contract 8.1, 8.3. */
+/**
+ * For how long a command that was let in may still come to be sequenced. Source: docs/contract/boundary.md#sequencer,
+ * #errors.
+ */
 const ON_ITS_WAY = "5 seconds"
 /** When the last order of a banned user is in its place: other gateways have heard of the ban, and their commands ended. */
 export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(ON_ITS_WAY))

@@ -4,8 +4,8 @@
  *
  * The limit follows the measured delay ({@link DelayLimit}). Commands beyond it wait for a slot, for a bounded time, in a queue that
  * serves its users in turn ({@link FairQueue}). Commands beyond the queue are refused at once as {@link Overloaded}: they are surely
- * not sequenced. Cancels take a slot without waiting and are never refused here. Source: contract 8.4, contract amendment 30;
- * docs/decisions/0014.
+ * not sequenced. Cancels take a slot without waiting and are never refused here.
+ * Source: docs/contract/boundary.md#lagging, #overload; docs/decisions/0014.
  */
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import type { ModelPosition } from "../domain/Projection.ts"

@@ -4,7 +4,7 @@
  * Every gateway reads the same stream and derives the same rows and numbers from it. The one that leads commits them. The
  * others show what they find committed, as far as it is, and so stand at a committed position at every moment: whoever comes
  * to lead goes on exactly there. A commit of two that think they lead goes to whoever is first; the other one finds its own
- * rows in place, since they are the same. Source: contract 8, 8.5.
+ * rows in place, since they are the same. Source: docs/contract/boundary.md#one-event-stream, #ownership.
  */
 import { Effect, Schedule, Schema } from "effect"
 import type { StreamPosition } from "../domain/Event.ts"

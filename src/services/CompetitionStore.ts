@@ -3,7 +3,8 @@
  *
  * Guarantee: slugs are unique; entries and the place up to which they are counted change in one transaction, and only by
  * who saw the last change, so that every record counts once on all gateways that share the store.
- * Source: contract 3.8, 8.5, 9.10.
+ * Source: docs/contract/rest-user.md#competitions, docs/contract/boundary.md#ownership,
+ * docs/contract/exchange.md#competition-scoring.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { CompetitionState } from "../domain/Competition.ts"

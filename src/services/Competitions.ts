@@ -1,4 +1,7 @@
-/** Policy: competitions as the administrator makes them and as users see them. Source: contract 3.8, 9.10. */
+/**
+ * Policy: competitions as the administrator makes them and as users see them.
+ * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { type Competition, type CompetitionState, type Placement, statusAt } from "../domain/Competition.ts"
 import * as Decimal from "../domain/Decimal.ts"

@@ -1,4 +1,4 @@
-/** Policy: cursors of lists, under the key that all gateways share. Source: contract 1.7. */
+/** Policy: cursors of lists, under the key that all gateways share. Source: docs/contract/conventions.md#paging. */
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Cursor from "../domain/Cursor.ts"
 import type { RowKey } from "../domain/Page.ts"

@@ -4,7 +4,7 @@
  *
  * An absence cancels a sub-account's orders once: what is placed while the user is away is not touched. A restart begins
  * the windows anew, and so does a change of the setting, for its sub-account. A cancel is tried until it is acknowledged
- * or the user is back. Source: contract 2.4, 3.4.
+ * or the user is back. Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
  */
 import { Clock, Context, Effect, FiberMap, Layer, Schedule } from "effect"
 import { SECOND_MS } from "../domain/Time.ts"

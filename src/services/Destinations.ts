@@ -1,4 +1,4 @@
-/** Where a withdrawal may go to. Source: contract 3.7, contract amendment 1. */
+/** Where a withdrawal may go to. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses. */
 import { Effect } from "effect"
 import { FULL_ADDRESS, parseFullAddress } from "../domain/Address.ts"
 import { parseParty, PARTY_ID } from "../domain/Identity.ts"

@@ -4,7 +4,7 @@
  * Guarantee: events after the asked position arrive in order, without a gap and without a repetition, whole steps at a
  * time; a lost connection is taken up again at the next seq, for ever. Heartbeats tell the head while nothing happens.
  * The stream fails only with {@link FeedGone}: the epoch is another one or the position is not kept any more, so the read
- * model must be built anew. Source: contract 8, 8.1.
+ * model must be built anew. Source: docs/contract/boundary.md#one-event-stream, #sequencer.
  */
 import { Context, Schema, type Stream } from "effect"
 import type { Event, StreamPosition } from "../domain/Event.ts"

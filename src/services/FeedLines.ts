@@ -23,7 +23,7 @@ export interface Opening {
 /** The line was closed from the other side. */
 export class LineEnded {
   readonly _tag = "LineEnded"
-  /** Close code; contract 5.4. */
+  /** Close code; docs/contract/websocket.md#close-codes. */
   readonly code: number
   constructor(code: number) {
     this.code = code

@@ -1,4 +1,4 @@
-/** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: contract 3.7. */
+/** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: docs/contract/rest-account.md. */
 import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Withdrawal } from "../domain/Account.ts"
 import * as Decimal from "../domain/Decimal.ts"

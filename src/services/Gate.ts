@@ -1,7 +1,7 @@
 /**
  * Policy: what is refused while a backend is ill, and how old market data may get.
  *
- * Source: contract 8.4.
+ * Source: docs/contract/boundary.md#lagging.
  */
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"

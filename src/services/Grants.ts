@@ -2,7 +2,7 @@
  * Policy: the grants in force on this gateway, by credential and by user, so that a change ends every use of a credential.
  *
  * The registry holds grants weakly: caches, requests and sockets keep theirs alive, and a grant that nothing uses has
- * nothing to end. Source: contract amendment 18.
+ * nothing to end. Source: docs/contract/authentication.md#revocation.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { Grant, type GrantEnd } from "../domain/Grant.ts"

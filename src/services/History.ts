@@ -5,7 +5,7 @@
  * holds exactly the events up to {@link position}; a projection that is not the next one is refused. Lists are ordered
  * newest first by (time, id), and rows that arrive later never shift, repeat or drop a row of a walk. Only a page without
  * `next` is the last: one that a filter leaves short is not.
- * Source: contract 1.7, 8, 8.5.
+ * Source: docs/contract/conventions.md#paging, docs/contract/boundary.md#read-models, #ownership.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
@@ -258,7 +258,7 @@ export const SCAN_MAX = 3_000
 export const OFFSET_MAX = 5_000
 /** Trades that are kept of each market: what /market/recent-trade can ask for. */
 export const TRADES_KEPT = 1_000
-/** Events that are kept of each user at least, and for how long all are; contract 5.8. */
+/** Events that are kept of each user at least, and for how long all are; docs/contract/websocket.md#resume. */
 export const USER_EVENTS_KEPT = 10_000
 export const USER_EVENTS_KEPT_MS = 86_400_000
 

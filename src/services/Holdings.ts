@@ -2,7 +2,8 @@
  * Policy: what a credential holds: balances, positions, the portfolio, from the records of {@link LastRecords}.
  *
  * Each record names the user-stream position of its last event, each list the position that it holds, so that a client
- * can join them to the private topics. Source: contract 3.6 to 3.8, 5.8; amendments 10 to 12.
+ * can join them to the private topics. Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md,
+ * docs/contract/rest-user.md#portfolio, docs/contract/websocket.md#lists-and-the-stream; amendments 10 to 12.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Balance } from "../domain/Account.ts"

@@ -20,7 +20,7 @@ const namespace = Buffer.from(NAMESPACE.replaceAll("-", ""), "hex")
 /**
  * Command id over kind, owner and id: whoever repeats the same act sends the same command. A UUID version 5, as
  * `domain/Address.ts` makes them, by the platform's SHA-1: every order needs one.
- * Source: contract 8, ground rules.
+ * Source: docs/contract/boundary.md#ground-rules.
  */
 export const commandIdOf = (kind: string, owner: string, id: string | number): string => {
   const hex = hash("sha1", Buffer.concat([namespace, Buffer.from(`${kind}:${owner}:${id}`)]))

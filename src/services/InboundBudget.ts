@@ -1,6 +1,7 @@
 /**
  * Bounds the input that is not whole yet, of all connections together: bodies and messages under way. The address that holds
- * most of it loses its largest part, so that many slow senders cost themselves and nobody else. Source: contract amendment 17.
+ * most of it loses its largest part, so that many slow senders cost themselves and nobody else.
+ * Source: docs/contract/limits.md#transports.
  */
 import { Context } from "effect"
 import { networkOf } from "../domain/Ip.ts"

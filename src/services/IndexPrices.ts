@@ -1,4 +1,7 @@
-/** Policy: the administrator holds the index of a market, where the backend is the embedded one. Source: contract 3.8, 9.2. */
+/**
+ * Policy: the administrator holds the index of a market, where the backend is the embedded one.
+ * Source: docs/contract/rest-user.md#index-price, docs/contract/exchange.md#prices.
+ */
 import { Context, Effect, Layer } from "effect"
 import * as Decimal from "../domain/Decimal.ts"
 import { Ids } from "./Ids.ts"

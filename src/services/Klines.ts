@@ -1,5 +1,6 @@
 /**
- * Policy: candles as the API lists them: newest first, without gaps, the open one included. Source: contract 3.3.
+ * Policy: candles as the API lists them: newest first, without gaps, the open one included.
+ * Source: docs/contract/rest-market.md.
  *
  * Time is that of the engine, so that a candle is called closed only once nothing can come into it any more.
  */

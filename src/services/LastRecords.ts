@@ -3,8 +3,8 @@
  * records, so equal `seq` means equal fields, times included.
  *
  * What has had no event in this stream (a new sub-account, a market that it never used) has no record yet: then the
- * referee answers, with `seq` 0, unless an event has come up to the position of its answer. Source: contract 5.8,
- * amendments 10 and 11.
+ * referee answers, with `seq` 0, unless an event has come up to the position of its answer.
+ * Source: docs/contract/websocket.md#private-topics, docs/contract/conventions.md#updated-time.
  */
 import { Effect, Schema } from "effect"
 import type { Balance, BalanceState } from "../domain/Account.ts"

@@ -1,4 +1,7 @@
-/** Whether the process is stopping: /ready tells it, so that no new traffic comes. Source: contract 13, Shutdown. */
+/**
+ * Whether the process is stopping: /ready tells it, so that no new traffic comes.
+ * Source: docs/contract/configuration.md#shutdown.
+ */
 import { Context, Effect, Layer } from "effect"
 
 export class Lifecycle extends Context.Service<

@@ -1,7 +1,8 @@
 /**
  * Policy: the lists of a user's past: orders, executions, closed PnL, movements of money, page by page.
  *
- * Source: contract 1.4 (spans), 1.7, 3.4, 3.5, 3.7.
+ * Source: docs/contract/conventions.md#time-ranges, #paging, docs/contract/rest-trading.md#order-endpoints,
+ * #executions, docs/contract/rest-account.md.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Transfer, Withdrawal } from "../domain/Account.ts"
@@ -83,7 +84,7 @@ export interface Page<A> {
   readonly texts?: ReadonlyArray<string> | undefined
 }
 
-/** What a list says of the user stream that it holds; contract 5.8. */
+/** What a list says of the user stream that it holds; docs/contract/websocket.md#lists-and-the-stream. */
 export interface StreamMark {
   readonly stream_id: string
   readonly seq: number
@@ -94,7 +95,7 @@ type Listed<A> = Effect.Effect<Page<A>, SubAccountFailure>
 /**
  * The bounds of a history query. Without either it is unbounded, so that plain paging reaches the first record. The end is
  * now by default; the start, where only the end is given, 7 days before it. A span has no maximum: the cursor bounds the work.
- * Source: contract 1.4, contract amendment 16.
+ * Source: docs/contract/conventions.md#times, #time-ranges.
  */
 export const spanOf = (asked: SpanAsked, now: number): { readonly start?: number; readonly end?: number } | Refused => {
   if (asked.start_time === undefined && asked.end_time === undefined) return {}

@@ -1,6 +1,7 @@
 /**
  * Policy: what a market was: candles of its mark and index price, funding, open interest, insurance pool, deleveraging;
- * and what the referee tells of it now. Source: contract 3.3, 8.4, 8.5.
+ * and what the referee tells of it now. Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging,
+ * #ownership.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Interval, OpenInterestInterval } from "../domain/Enumerations.ts"

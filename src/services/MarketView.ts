@@ -2,7 +2,7 @@
  * Policy: the latest of every market, kept from the event stream: books, tickers, open candles, recent trades.
  *
  * Reads are synchronous and answer from memory. Whoever follows it is called once per change, after the change is in.
- * Source: contract 3.3, 5.5, 5.6.
+ * Source: docs/contract/rest-market.md, docs/contract/websocket.md#public-topics, #order-book.
  */
 import { Context } from "effect"
 import type { IntervalCandle } from "../domain/Candles.ts"

@@ -1,4 +1,7 @@
-/** Policy: market reads over REST, from memory and from the candles on record. Source: contract 3.3, 8.4. */
+/**
+ * Policy: market reads over REST, from memory and from the candles on record. Source: docs/contract/rest-market.md,
+ * docs/contract/boundary.md#lagging.
+ */
 import { Context, Effect, Layer } from "effect"
 import type { InstrumentStatus, Interval } from "../domain/Enumerations.ts"
 import type { Candle, Instrument, PublicTrade, Ticker } from "../domain/Market.ts"

@@ -1,7 +1,7 @@
 /**
  * Every metric of the gateway: name, type, labels, meaning, in one table, which docs/operations.md repeats word by word.
  * Values of labels are few and known: an endpoint's path, a word of a catalogue, never a user, an address or an id.
- * Source: contract 3.9, 8.4.
+ * Source: docs/contract/rest.md#service-endpoints, docs/contract/boundary.md#lagging.
  */
 
 interface Kind<T extends string, L extends string> {

@@ -1,6 +1,6 @@
 /**
  * Policy: what a gateway tells of itself: requests, health, and what its parts count with their {@link Meter}. Names and
- * labels are in MetricNames.ts. Source: contract 3.9.
+ * labels are in MetricNames.ts. Source: docs/contract/rest.md#service-endpoints.
  */
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"

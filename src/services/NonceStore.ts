@@ -6,7 +6,7 @@
  * that is set back brings no nonce back: where one that could be used again is forgotten, claims are refused as unavailable
  * until the clock is where it was. After {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the
  * caller must sign with a fresh nonce.
- * Source: contract 4.2, 4.4.
+ * Source: docs/contract/authentication.md#login, #api-keys.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 

@@ -5,7 +5,7 @@
  * missed something: at once when it stops hearing, every second for as long as it does not hear, and when it hears again.
  * Nobody's own notices come back. What a notice tells is on record before it is published: the database is the truth, and
  * whoever missed something reads it there. A gateway that is alone has nobody to tell, which is the default.
- * Source: contract 8.5, 13 (REDIS_URL).
+ * Source: docs/contract/boundary.md#ownership, docs/contract/configuration.md#variables.
  */
 import { Context, Effect, type Scope } from "effect"
 

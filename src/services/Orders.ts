@@ -4,7 +4,9 @@
  * An acknowledgement says that the order has its place in the sequence; what became of it arrives on the event stream. One
  * of an amend also says whether its turn refused it, where the sequencer decides before it acknowledges.
  * The read model may lag, so what it does not know is never refused here but forwarded; where the sequencer does not
- * know an order any more, the history still tells what became of it. Source: contract 2.1, 2.4, 3.4, 8.3, 8.4.
+ * know an order any more, the history still tells what became of it. Source: docs/contract/orders.md#new-order,
+ * #order-semantics, docs/contract/rest-trading.md#order-endpoints, docs/contract/boundary.md#errors, #retries,
+ * #lagging.
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { OrderFilter, Side } from "../domain/Enumerations.ts"

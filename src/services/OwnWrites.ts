@@ -3,7 +3,8 @@
  *
  * Orders are answered before the read model holds them, so a list that is asked for at once might miss them. A user's
  * lists wait, for a bounded time, until the read model holds what this user's own commands on this gateway have caused.
- * Source: contract 2.4, 3.4 (after an answer, /order/realtime finds the order).
+ * Source: docs/contract/orders.md#acknowledgement, docs/contract/rest-trading.md#order-endpoints (after an answer,
+ * /order/realtime finds the order).
  */
 import { Context, Effect, Layer } from "effect"
 import { Lru } from "./Lru.ts"

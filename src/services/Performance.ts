@@ -2,7 +2,8 @@
  * Policy: how accounts traded over a span of time: figures of a period for their owner, and of each day for competitions.
  *
  * Whole hours come summed up from the {@link History}; an hour that a bound cuts is read fill by fill, so every figure is
- * exact to the millisecond. Source: contract 3.7 (statistics), 9.10.
+ * exact to the millisecond. Source: docs/contract/rest-account.md#statistics,
+ * docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Statistics } from "../domain/Account.ts"

@@ -1,7 +1,8 @@
 /**
  * Policy: how a position is carried: its leverage, margin mode, margin and exits.
  *
- * Each command is answered after its turn, with its result, and once the read models hold it. Source: contract 2.4, 3.6.
+ * Each command is answered after its turn, with its result, and once the read models hold it.
+ * Source: docs/contract/orders.md#acknowledgement, docs/contract/rest-trading.md#positions.
  */
 import { Context, Effect, Layer } from "effect"
 import * as Decimal from "../domain/Decimal.ts"

@@ -3,7 +3,7 @@
  *
  * Guarantee: a connection to this gateway counts at once, one to another gateway soon after. A user is told to be gone when
  * no gateway that is known to live has a connection of it; while the others cannot be asked nobody is told to be gone.
- * A gateway that is alone is the default adapter. Source: contract 2.4, Dead-man's switch.
+ * A gateway that is alone is the default adapter. Source: docs/contract/orders.md#dead-mans-switch.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 

@@ -2,7 +2,7 @@
  * Port: the referee's price stream, whose heartbeats also tell how far the referee has come.
  *
  * Guarantee: frames of one connection are in order; a lost connection is taken up again, for ever.
- * Source: contract 8.2, 8.4.
+ * Source: docs/contract/boundary.md#referee, #lagging.
  */
 import { Context, type Stream } from "effect"
 import type { Prices } from "../domain/Market.ts"

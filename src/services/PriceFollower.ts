@@ -1,6 +1,6 @@
 /**
  * Policy: follows the referee's price stream to know whether the referee keeps up. The prices themselves reach readers with
- * the event stream, in its order. Source: contract 8.4.
+ * the event stream, in its order. Source: docs/contract/boundary.md#lagging.
  */
 import { Effect, Layer, Schedule, Stream } from "effect"
 import { BackendHealth } from "./BackendHealth.ts"

@@ -5,7 +5,8 @@
  *
  * The lane goes on by itself, for ever: where the history fails, the batch is tried again and readers stay at the committed
  * state; where the feed repeats, jumps or ends, it is followed anew from the committed position; where the position is gone,
- * what is open is read from the backend and numbering starts anew. Source: contract 5.8, 6, 8, 8.4.
+ * what is open is read from the backend and numbering starts anew. Source: docs/contract/websocket.md#private-topics,
+ * #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
 import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
 import type { Event } from "../domain/Event.ts"

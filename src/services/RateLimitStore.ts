@@ -3,7 +3,7 @@
  *
  * Guarantee: of all takes of one key on all gateways that share the store, at most `limit` pass within any window; a
  * refused take leaves no trace. Time is the store's; a clock that is set back makes nobody wait longer than a window. A store may forget keys that have not passed for a window, and the
- * longest unused ones where it is full. Source: contract 7.
+ * longest unused ones where it is full. Source: docs/contract/limits.md.
  */
 import { Context, type Effect, Schema } from "effect"
 

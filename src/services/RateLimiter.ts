@@ -1,6 +1,6 @@
 /**
  * Policy: how often a caller may ask. A sliding log: a request passes if fewer than N passed in the last 60 000 ms;
- * refused ones do not count. Source: contract 7.
+ * refused ones do not count. Source: docs/contract/limits.md.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { networkOf } from "../domain/Ip.ts"
@@ -53,7 +53,7 @@ export interface Slot {
 
 /**
  * What a request with a good credential is counted against. All tokens of a user share the bucket of the user; API keys are
- * counted by themselves. Source: contract 7, contract amendments 20, 21.
+ * counted by themselves. Source: docs/contract/limits.md, docs/contract/limits.md#buckets.
  */
 export const slotsOf = ({ credential, user_id, via }: Caller, counted: Counted): ReadonlyArray<Slot> => {
   const isCancel = counted === "cancels"

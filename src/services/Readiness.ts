@@ -1,4 +1,7 @@
-/** Policy: whether traffic should come to this gateway. Source: contract 3.9, 8.4, 13, contract amendment 25. */
+/**
+ * Policy: whether traffic should come to this gateway. Source: docs/contract/rest.md#service-endpoints,
+ * docs/contract/boundary.md#lagging, docs/contract/configuration.md.
+ */
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { History } from "./History.ts"

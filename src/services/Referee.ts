@@ -1,4 +1,7 @@
-/** Port: the referee, which keeps accounts and judges risk. Only reads; all may be repeated. Source: contract 8.2. */
+/**
+ * Port: the referee, which keeps accounts and judges risk. Only reads; all may be repeated.
+ * Source: docs/contract/boundary.md#referee.
+ */
 import { Context, type Effect, Schema } from "effect"
 import type { BalanceState } from "../domain/Account.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"

@@ -3,7 +3,7 @@
  * taker fee to its referrer's reward of that day (UTC), which can be claimed when the day is over.
  *
  * What is earned is a function of the executions and of who referred whom, so a restart or another gateway goes on where
- * this one stood. Source: contract 9.9.
+ * this one stood. Source: docs/contract/exchange.md#referrals.
  */
 import { Context, Effect, Layer } from "effect"
 import * as Decimal from "../domain/Decimal.ts"

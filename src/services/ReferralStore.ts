@@ -2,7 +2,7 @@
  * Port: who referred whom.
  *
  * Guarantee: a user has one referrer, for ever, and no chain of referrers leads back to where it began, however many are
- * set at once on all gateways that share the store. Source: contract 3.8.
+ * set at once on all gateways that share the store. Source: docs/contract/rest-user.md#referral.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"

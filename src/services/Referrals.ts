@@ -1,4 +1,7 @@
-/** Policy: who referred the caller, and whom it referred. Source: specification, Referral record; contract 3.8. */
+/**
+ * Policy: who referred the caller, and whom it referred. Source: specification, Referral record;
+ * docs/contract/rest-user.md#referral.
+ */
 import { Clock, Context, Effect, Layer } from "effect"
 import { parseReferralCode, type Referral } from "../domain/Referral.ts"
 import type { Caller } from "../domain/User.ts"

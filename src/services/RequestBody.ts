@@ -1,6 +1,6 @@
 /**
  * Reads the body of a request in linear time, however it arrives: a peer may send a byte at a time, and pays for that itself.
- * Source: contract amendment 17.
+ * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
 import type { IncomingMessage } from "node:http"

@@ -2,7 +2,8 @@
  * Port: rewards of users.
  *
  * Guarantee: a reward exists once, whoever grants it again; of all who mark it claimed one succeeds; additions are counted
- * once, since they move on with the place up to which their source was read. Source: contract 3.8, 8.5, 9.9.
+ * once, since they move on with the place up to which their source was read.
+ * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ownership, docs/contract/exchange.md#referrals.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { RewardKind, RewardStatus } from "../domain/Enumerations.ts"

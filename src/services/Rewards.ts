@@ -3,7 +3,8 @@
  *
  * Where a reward goes is on record before it is paid, the payment is one command whose id is the reward's, and only then is
  * it marked as claimed: after a crash anywhere in between the claim is repeated and pays nothing twice.
- * Source: contract 3.8, 8 (ground rules), 9.9.
+ * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ground-rules,
+ * docs/contract/exchange.md#referrals.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { RewardStatus } from "../domain/Enumerations.ts"

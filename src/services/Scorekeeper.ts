@@ -4,7 +4,8 @@
  * One fiber follows the executions of the history. Who traded is read anew for that day, so a score is a function of the
  * records alone: counting twice changes nothing, and what a crash or another gateway left is gone on with. An hour after
  * its end, and not before every record of it is counted, a competition is finalized: multipliers are fixed and the prize
- * is granted as rewards. Source: contract 3.8, 9.10.
+ * is granted as rewards. Source: docs/contract/rest-user.md#competitions,
+ * docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { FINALIZED_AFTER_MS } from "../domain/Competition.ts"

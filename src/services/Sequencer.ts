@@ -5,7 +5,8 @@
  * {@link SequencerUnavailable} it was surely not sequenced; after {@link OutcomeUnknown} it may or may not have been, and
  * only the same `command_id` may be sent again. An acknowledgement says that an order has a place, not that it succeeded:
  * what became of it arrives on the event stream. A command for a request is sent only while the grant of `CallerInHand` is
- * in force, and holds it until its outcome is known; else it is refused. Source: contract 8.1, 8.3, contract amendment 18.
+ * in force, and holds it until its outcome is known; else it is refused. Source: docs/contract/boundary.md#sequencer,
+ * #errors, docs/contract/authentication.md#revocation.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
@@ -86,7 +87,10 @@ export interface CommandAck {
   readonly duplicate: boolean
   /** Version of an amended order. */
   readonly version: number | undefined
-  /** Why its turn refused an amend: the order stays as it is, and its event says the same. Source: contract amendment 6. */
+  /**
+   * Why its turn refused an amend: the order stays as it is, and its event says the same.
+   * Source: docs/contract/orders.md#refused-amends.
+   */
   readonly refusal?: CommandRefused | undefined
   readonly result:
     | { readonly type: "sub_account"; readonly sub_account: SubAccountState }

@@ -1,6 +1,7 @@
 /**
  * What a caller is told about a signature that was refused, outside production: what was verified, and how a signature may
- * be written. It holds nothing but what the caller has sent, put together by the rules of contract 4.
+ * be written. It holds nothing but what the caller has sent, put together by the rules of
+ * docs/contract/authentication.md.
  */
 import type { Details } from "../domain/Reason.ts"
 

@@ -3,7 +3,7 @@
  *
  * Guarantee: one verdict on every platform. `S` is below the group order, `A` and `R` are canonical, neither is of small
  * order, and the equation holds without cofactor; anything else, wrong lengths too, is `false` and never a failure.
- * Source: contract 4.1.
+ * Source: docs/contract/authentication.md#signatures.
  */
 import { Context, type Effect } from "effect"
 

@@ -2,7 +2,7 @@
  * Port: the keys of the gateway itself: one that signs tokens, older ones that still verify them, and a key for cursors.
  *
  * Guarantee: the same keys after every restart; secrets never leave this port but as signatures and {@link cursorKey}.
- * Source: contract 4.3, 13.
+ * Source: docs/contract/authentication.md#tokens, docs/contract/configuration.md#variables.
  */
 import { Context, type Redacted } from "effect"
 

@@ -1,4 +1,8 @@
-/** Policy: whose sub-accounts are whose, and what may be done with them. Source: contract 3, 3.8, 4.6. */
+/**
+ * Policy: whose sub-accounts are whose, and what may be done with them.
+ * Source: docs/contract/rest.md#sub-account-filter, docs/contract/rest-user.md#sub-accounts,
+ * docs/contract/authentication.md#scopes.
+ */
 import { Context, Effect, Layer } from "effect"
 import type { Caller, SubAccount, SubAccountState } from "../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"

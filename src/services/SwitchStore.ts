@@ -2,7 +2,7 @@
  * Port: the settings of the dead-man's switch, one of a sub-account.
  *
  * Guarantee: a setting is durable when `set` succeeds, and the last one holds, on all gateways that share the store.
- * Source: contract 2.4, 8.5.
+ * Source: docs/contract/orders.md#dead-mans-switch, docs/contract/boundary.md#ownership.
  */
 import { Context, type Effect } from "effect"
 import type { Switch } from "../domain/Switch.ts"

@@ -3,7 +3,7 @@
  *
  * A token is verified once and then known by its whole text; its time and its grant are checked on every use. Only
  * successes are remembered. What other gateways revoke arrives through `Notices`, and is read from the database every so
- * often. Source: contract 4.3.
+ * often. Source: docs/contract/authentication.md#tokens.
  */
 import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
 import { Base64Url } from "effect/encoding"

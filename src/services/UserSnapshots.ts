@@ -2,7 +2,7 @@
  * Policy: what a user's private topics stand at, joined to the numbers of the user stream.
  *
  * Guarantee: a snapshot holds every event up to its `seq`. It may hold a few later ones, which do no harm, since events
- * carry whole records. A replay is complete or it is none. Source: contract 5.8.
+ * carry whole records. A replay is complete or it is none. Source: docs/contract/websocket.md#resume.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Balance } from "../domain/Account.ts"

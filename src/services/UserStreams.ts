@@ -2,7 +2,7 @@
  * Policy: one gapless stream of private events a user, over the four private topics.
  *
  * The numbers are a pure function of the event stream. Followers are called after the events are committed, in order.
- * Source: contract 5.8, 6.
+ * Source: docs/contract/websocket.md#private-topics, #emission.
  */
 import { Context } from "effect"
 import type { StreamHead, UserStreamEvent } from "../domain/Projection.ts"

@@ -4,7 +4,7 @@
  * What loosens takes effect after a delay, so that a stolen credential leaves time to act: a new destination, and the end of
  * `only_listed`. What tightens takes effect at once: when the change is answered, no withdrawal that was checked before is
  * still on its way, through any gateway. Each withdrawal is noted before it is checked, and a change waits for those that
- * were noted. Source: contract 3.7, contract amendment 1.
+ * were noted. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import { isRestricted, verdictOf, type WithdrawalAddress, type WithdrawalRules } from "../domain/WithdrawalAddress.ts"
@@ -17,7 +17,10 @@ import { WithdrawalAddressStore } from "./WithdrawalAddressStore.ts"
 
 /** Destinations of a user. */
 export const ADDRESSES_MAX = 50
-/** A withdrawal that was begun is sequenced within this time, or never. Source: contract 8.1, 8.3. */
+/**
+ * A withdrawal that was begun is sequenced within this time, or never. Source: docs/contract/boundary.md#sequencer,
+ * #errors.
+ */
 const ATTEMPT_MS = 10_000
 /** Time between two looks at the withdrawals for which a change waits. */
 const LOOK_AGAIN = "50 millis"

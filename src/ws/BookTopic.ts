@@ -1,4 +1,4 @@
-/** One depth of one order book. Source: contract 5.6. */
+/** One depth of one order book. Source: docs/contract/websocket.md#order-book. */
 import { checksum } from "../domain/Book.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { Depth } from "../domain/Enumerations.ts"
@@ -49,7 +49,7 @@ const crossed = ({ asks, bids }: Sides): boolean =>
 
 /**
  * One depth of one book. What was published last is kept here, so that a delta is derived once for all members, and one
- * who joins in between gets exactly what they have. Source: contract 5.6.
+ * who joins in between gets exactly what they have. Source: docs/contract/websocket.md#order-book.
  */
 export class BookTopic extends PacedTopic<BookData> {
   override readonly interval_ms: number

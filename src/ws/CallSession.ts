@@ -1,6 +1,7 @@
 /**
  * A WebSocket of `/rpc`: its messages are procedure calls, which a server behind {@link CallLines} runs. Each call carries its
- * own credentials, so the connection has no user and no time to authenticate. Source: contract amendment 17.
+ * own credentials, so the connection has no user and no time to authenticate.
+ * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
 import type { AcceptCalls, CallLine, LineCalls } from "../services/CallLines.ts"

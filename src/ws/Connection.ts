@@ -1,6 +1,6 @@
 /**
  * What every WebSocket has, whatever it carries: a message rate, pings, deadlines, an outbox, and one end.
- * Source: contract 5.2, 5.4; contract amendment 17.
+ * Source: docs/contract/websocket.md#limits, #keepalive; docs/contract/limits.md#transports.
  */
 import type { Effect } from "effect"
 import type { CloseReason } from "./api/CloseCodes.ts"

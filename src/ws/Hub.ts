@@ -3,7 +3,8 @@
  * joined the topic.
  *
  * Everything here runs in callbacks of {@link MarketView} and {@link UserStreams}: no fiber, no queue and no copy per
- * message. A topic exists while somebody listens. Source: contract 5.5, 5.6, 5.8, 6.
+ * message. A topic exists while somebody listens. Source: docs/contract/websocket.md#public-topics, #order-book,
+ * #private-topics, #emission.
  */
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import type { Instrument } from "../domain/Market.ts"
@@ -50,7 +51,10 @@ const open = (name: string, topic: MarketTopic, symbol: string, view: View): Pub
   }
 }
 
-/** The order within a change is that of contract 6: trades, then the book that shows them, then what follows from both. */
+/**
+ * The order within a change is that of docs/contract/websocket.md#emission: trades, then the book that shows them, then
+ * what follows from both.
+ */
 const RANKS: ReadonlyArray<MarketTopic["kind"]> = [
   "trade",
   "trade/",

@@ -1,4 +1,7 @@
-/** Client messages as they come: text to a frame, or the words that tell its sender what to change. Source: contract 5.3. */
+/**
+ * Client messages as they come: text to a frame, or the words that tell its sender what to change.
+ * Source: docs/contract/websocket.md#messages.
+ */
 import { Result, Schema, SchemaIssue } from "effect"
 import { type Details, type Reason, textOf } from "../domain/Reason.ts"
 import { ARGS_MAX } from "../domain/TopicNames.ts"
@@ -30,7 +33,7 @@ const misread = (reason: Reason, details: Details, req_id: ReqId | undefined, me
   req_id
 })
 
-/** `null` and `""` are the same as absence; contract 1.1. */
+/** `null` and `""` are the same as absence; docs/contract/conventions.md#json-and-http. */
 const withoutBlanks = (record: Record<string, unknown>): Record<string, unknown> => {
   for (const key of Object.keys(record)) {
     if (record[key] === null || (record[key] === "" && key !== "op")) delete record[key]

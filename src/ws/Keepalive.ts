@@ -1,6 +1,7 @@
 /**
  * One fiber that looks after all sockets: pings, silence, deadlines and full buffers. Each socket keeps its own times, so
- * that pings are spread as connections were. Source: contract 5.4, 8.4.
+ * that pings are spread as connections were. Source: docs/contract/websocket.md#keepalive,
+ * docs/contract/boundary.md#lagging.
  */
 import { Clock, Effect, type Scope } from "effect"
 import type { LinkState } from "../services/BackendHealth.ts"

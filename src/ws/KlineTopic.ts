@@ -1,5 +1,6 @@
 /**
- * The open candle of a market, and each closed one once, by the time of the engine. Source: contract 5.5, amendment 13.
+ * The open candle of a market, and each closed one once, by the time of the engine.
+ * Source: docs/contract/websocket.md#public-topics.
  *
  * Prices are sampled every second whether anybody trades or not, so an interval that has ended is seen within a second:
  * its candle is confirmed, and the next one begins, flat at the last close.

@@ -1,6 +1,7 @@
 /**
  * Every bound of the WebSocket endpoints, in one place. Those that other transports have too are of the table of all limits.
- * Source: contract 5.2, 5.4, 5.9, 8.4, 13.
+ * Source: docs/contract/websocket.md#limits, #keepalive, #slow-consumers, docs/contract/boundary.md#lagging,
+ * docs/contract/configuration.md#variables.
  */
 import { Context } from "effect"
 import { transportLimits } from "../domain/TransportLimits.ts"

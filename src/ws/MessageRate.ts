@@ -1,4 +1,7 @@
-/** How many messages a connection may send: a bucket, and what it means to go on when it is empty. Source: contract 5.2. */
+/**
+ * How many messages a connection may send: a bucket, and what it means to go on when it is empty.
+ * Source: docs/contract/websocket.md#limits.
+ */
 import type { Limits } from "./Limits.ts"
 
 /** How often a client is told that it is over the message rate, in ms; twice as long a pause ends a flood. */

@@ -4,7 +4,8 @@
  * A socket that takes what it is given costs one write a turn, whatever the number of frames, and all with the same frames
  * share one {@link Batch} of them. A socket that does not keep up holds its frames here, and only here: nobody else
  * waits for it. Over the limits, feeds whose state can be told anew are dropped and stood for by one snapshot as soon as
- * the socket drains; what must not be lost ends the connection instead. Source: contract 5.2, 5.9.
+ * the socket drains; what must not be lost ends the connection instead. Source: docs/contract/websocket.md#limits,
+ * #slow-consumers.
  */
 import { Batch, type Parcel, parcel, type Source } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
@@ -98,7 +99,7 @@ export class Outbox {
     return this.batch.weight + this.backlogWeight
   }
 
-  /** Queues a frame; over the limit, contract 5.9 decides. */
+  /** Queues a frame; over the limit, docs/contract/websocket.md#slow-consumers decides. */
   offer(parcel: Parcel): void {
     if (this.closed || (parcel.source !== undefined && this.lapsed?.has(parcel.source) === true)) return
     // a frame that is larger than the limit by itself may pass when nothing else waits

@@ -3,7 +3,7 @@
  *
  * A topic is joined in three steps, so that nothing is missing and nothing comes twice: from {@link PrivateFeed.join} on
  * events are kept aside; meanwhile the snapshots or the replay are read; {@link PrivateFeed.begin} sends them and then
- * what was kept aside, as far as it is newer. Source: contract 5.8.
+ * what was kept aside, as far as it is newer. Source: docs/contract/websocket.md#private-topics.
  */
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { UserEvent } from "../services/History.ts"

@@ -1,4 +1,4 @@
-/** Public topics: who joined, and how what they carry is told. Source: contract 5.5. */
+/** Public topics: who joined, and how what they carry is told. Source: docs/contract/websocket.md#public-topics. */
 import type { MarketChange, MarketView } from "../services/MarketView.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 import { parcel, type Source } from "./Batch.ts"

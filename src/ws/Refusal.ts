@@ -1,4 +1,4 @@
-/** What a connection is not given, and the frame that says so. Source: contract 5.2, 5.3. */
+/** What a connection is not given, and the frame that says so. Source: docs/contract/websocket.md#limits, #messages. */
 import * as ApiError from "../domain/ApiError.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
 import type { AuthError } from "../services/Authenticator.ts"

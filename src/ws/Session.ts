@@ -2,7 +2,8 @@
  * The life of one connection: what its client may ask, what it is answered, and why it ends.
  *
  * A message is handled in the callback that brings it. Only authentication and private subscriptions wait for something,
- * each in one fiber; messages behind them wait in order, but a ping never does. Source: contract 5.2 to 5.4, 5.8.
+ * each in one fiber; messages behind them wait in order, but a ping never does.
+ * Source: docs/contract/websocket.md#limits, #messages, #keepalive, #private-topics.
  */
 import { Cause, Effect, Result } from "effect"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"

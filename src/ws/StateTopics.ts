@@ -1,4 +1,7 @@
-/** Topics that tell where a market stands: ticker, insurance pool, deleveraging. Source: contract 5.5. */
+/**
+ * Topics that tell where a market stands: ticker, insurance pool, deleveraging.
+ * Source: docs/contract/websocket.md#public-topics.
+ */
 import type { AdlAlert } from "../domain/InsurancePool.ts"
 import type { MarketChange } from "../services/MarketView.ts"
 import type { AlertData, PoolData, TickerData } from "./api/TopicData.ts"

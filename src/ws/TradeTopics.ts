@@ -1,4 +1,7 @@
-/** Topics that tell what happened, event by event, and lose nothing: trades, aggregated trades, liquidations. Source: contract 5.5, 5.7. */
+/**
+ * Topics that tell what happened, event by event, and lose nothing: trades, aggregated trades, liquidations.
+ * Source: docs/contract/websocket.md#public-topics, #aggregated-trades.
+ */
 import * as Decimal from "../domain/Decimal.ts"
 import type { AggregatedTrade, PublicTrade } from "../domain/Market.ts"
 import type { MarketChange } from "../services/MarketView.ts"

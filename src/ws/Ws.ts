@@ -2,7 +2,8 @@
  * The WebSocket endpoints of feeds and calls as one layer on the server that REST uses.
  *
  * It takes over upgrade requests of its paths and hands all others on. Build it above the layer that listens: then it
- * closes first, and the server does not wait for sockets that stay. Source: contract 5.1, 5.2, 13.
+ * closes first, and the server does not wait for sockets that stay. Source: docs/contract/websocket.md#endpoints,
+ * #limits, docs/contract/configuration.md#shutdown.
  */
 import { Clock, Context, Effect, FiberSet, Layer, Stream } from "effect"
 import * as Http from "node:http"

@@ -318,7 +318,7 @@ describe.skipIf(math === undefined)("the rules of risk, to the digit of the vect
   })
 })
 
-describe("story 10.3 at the engine", () => {
+describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
   it("goes from a crash to a deleveraged short, number for number", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === ETH)
     const bench = new Bench({ markets, poolBaseEquity: "100" })

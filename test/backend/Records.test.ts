@@ -1,4 +1,20 @@
-/** Records of positions and balances, and the sequence of fills: contract 3.5 to 3.7, amendments 9 to 12 and 14. */
+/**
+ * Records of positions and balances, and the sequence of fills: docs/contract/rest-trading.md#executions, #positions,
+ * docs/contract/rest-account.md, docs/contract/rest-trading.md#execution-record, docs/contract/conventions.md,
+ * docs/contract/orders.md, docs/contract/rest.md, docs/contract/authentication.md, docs/contract/websocket.md,
+ * docs/contract/websocket.md#emission, docs/contract/limits.md, docs/contract/boundary.md, docs/contract/exchange.md,
+ * docs/contract/stories.md, docs/contract/configuration.md, docs/contract/conventions.md#json-and-http, #errors,
+ * #decimals, #times, #identifiers, #enumerations, #paging, docs/contract/orders.md#new-order, #order-record,
+ * #order-statuses, #order-semantics, docs/contract/rest.md#endpoints, docs/contract/rest-access.md,
+ * docs/contract/rest-market.md, docs/contract/rest-trading.md#order-endpoints, docs/contract/rest-user.md,
+ * docs/contract/rest.md#service-endpoints, docs/contract/authentication.md#signatures, #login, #tokens, #api-keys,
+ * #basic, #scopes, #activation, #websocket-authentication, #vectors, docs/contract/websocket.md#endpoints, #limits,
+ * #messages, #keepalive, #public-topics, #order-book, #aggregated-trades, #private-topics, #slow-consumers,
+ * docs/contract/boundary.md#sequencer, #referee, #errors, #lagging, #ownership, docs/contract/exchange.md#markets,
+ * #prices, #matching, #margin, #funding, #liquidation, #insurance-pool, #adl, #deposits-and-withdrawals,
+ * #competition-scoring, docs/contract/stories.md#login-to-closed-pnl, #conditional-order, #liquidation-pool-adl,
+ * #activation, #competition, docs/contract/rest-account.md#balance-record, docs/contract/rest-trading.md#closed-pnl.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import type * as Engine from "../../src/backend/Engine.ts"
 import * as Reads from "../../src/backend/Reads.ts"

@@ -20,7 +20,7 @@ import {
   trader
 } from "./Bench.ts"
 
-describe("story 10.1 at the engine", () => {
+describe("docs/contract/stories.md#login-to-closed-pnl at the engine", () => {
   it("goes from deposit to closed PnL, number for number", () => {
     const bench = new Bench()
     const user = trader("alice")

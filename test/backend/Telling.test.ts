@@ -1,4 +1,4 @@
-/** What the mark alone tells: contract 6, its row on mark prices. */
+/** What the mark alone tells: docs/contract/websocket.md#emission, its row on mark prices. */
 import { assert, describe, it } from "@effect/vitest"
 import { BalanceReason, MarginMode } from "../../src/proto/gateway/v1/types.ts"
 import * as Engine from "../../src/backend/Engine.ts"

@@ -66,7 +66,7 @@ const setup = () => {
   return { bench, v, m, x, open, wallet, position, buy, last }
 }
 
-describe("story 10.2 at the engine", () => {
+describe("docs/contract/stories.md#conditional-order at the engine", () => {
   it("goes from a conditional order to a take-profit, number for number", () => {
     const { bench, v, m, x, wallet, position } = setup()
     // 1

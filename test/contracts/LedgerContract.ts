@@ -32,7 +32,10 @@ const markets = (fields: { readonly limit?: number; readonly after?: RowKey; rea
 })
 const at = (n: number) => ({ ts_ms: START + n })
 
-/** The story of contract 10.1, money and fills of it: two taker fills, one of them closing. */
+/**
+ * The story of docs/contract/stories.md#login-to-closed-pnl, money and fills of it: two taker fills, one of them
+ * closing.
+ */
 const trades = (): ReadonlyArray<Event> => [
   event(1, body.money("deposit", "10000", { amount: "10000" }), at(1)),
   event(2, body.order({ order_id: uuid(1) }), at(2)),

@@ -1,4 +1,7 @@
-/** A closed launch over a real socket: story 10.4, the vectors, the administrator's codes, the gate. Source: contract 3.2, 4.6, 4.7. */
+/**
+ * A closed launch over a real socket: docs/contract/stories.md#activation, the vectors, the administrator's codes, the
+ * gate. Source: docs/contract/rest-access.md, docs/contract/authentication.md#scopes, #activation.
+ */
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { rootOfKey } from "../../src/domain/Address.ts"

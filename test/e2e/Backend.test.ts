@@ -1,4 +1,7 @@
-/** A backend that dies, hangs and comes back, seen from the gateway's doors. Source: contract 8.3, 8.4, 5.4. */
+/**
+ * A backend that dies, hangs and comes back, seen from the gateway's doors. Source: docs/contract/boundary.md#errors,
+ * #lagging, docs/contract/websocket.md#close-codes.
+ */
 import { Effect, Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,7 @@
-/** Contract 10.5 over real sockets, number for number: three days of trading, and the placement that they make. */
+/**
+ * docs/contract/stories.md#competition over real sockets, number for number: three days of trading, and the placement
+ * that they make.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { DAY_MS } from "../../src/domain/Time.ts"
 import { startClocked } from "./ClockedBackend.ts"

@@ -1,4 +1,7 @@
-/** Contract 10.2 over real sockets, number for number: a conditional order, exits, and who pays whom. */
+/**
+ * docs/contract/stories.md#conditional-order over real sockets, number for number: a conditional order, exits, and who
+ * pays whom.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import {
   basic,

@@ -1,4 +1,7 @@
-/** Credentials whose time is over while their sockets are open. Source: contract 4.3, 5.4. */
+/**
+ * Credentials whose time is over while their sockets are open. Source: docs/contract/authentication.md#tokens,
+ * docs/contract/websocket.md#close-codes.
+ */
 import { createPrivateKey, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { call, type Exchange, login, movableClock, newKeys, type Session, Socket, startExchange } from "./Exchange.ts"

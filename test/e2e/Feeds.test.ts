@@ -1,4 +1,7 @@
-/** Feeds of a running exchange: contract 10.6 frame for frame, a liquidation as everybody sees it, and credentials that end. */
+/**
+ * Feeds of a running exchange: docs/contract/stories.md#reconnect-and-resume frame for frame, a liquidation as
+ * everybody sees it, and credentials that end.
+ */
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { document } from "../ws/Document.ts"
@@ -54,7 +57,7 @@ describe("feeds of a running exchange", () => {
   }
   const get = async (path: string) => (await call(exchange, "GET", `/api/v1${path}`)).body
 
-  it("resume where they stood: contract 10.6, frame for frame", async () => {
+  it("resume where they stood: docs/contract/stories.md#reconnect-and-resume, frame for frame", async () => {
     await index("60000")
     const user = await funded(exchange)
     const maker = await funded(exchange)
@@ -190,7 +193,7 @@ describe("feeds of a running exchange", () => {
     closeAll()
   })
 
-  it("show everybody a liquidation: trades, their aggregates, its fills, the pool: contract 10.3", async () => {
+  it("show everybody a liquidation: trades, their aggregates, its fills, the pool: docs/contract/stories.md#liquidation-pool-adl", async () => {
     const user = await funded(exchange)
     const m = await funded(exchange, "100000")
     const x = await funded(exchange)

@@ -1,6 +1,7 @@
 /**
  * What users hold, over a running exchange: the portfolio, positions and balances of longs, shorts and Isolated positions in
- * several sub-accounts, each figure worked out by hand from contract 9.4; and what a bound API key sees of them.
+ * several sub-accounts, each figure worked out by hand from docs/contract/exchange.md#margin; and what a bound API key
+ * sees of them.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { marketAddress } from "../../src/domain/Address.ts"

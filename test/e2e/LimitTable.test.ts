@@ -1,6 +1,6 @@
 /**
  * The table of limits, walked: every limit on every transport has its figure in force, or a reason; and every operation counts
- * in the same rate buckets, whichever transport carries it. Source: contract amendment 17.
+ * in the same rate buckets, whichever transport carries it. Source: docs/contract/limits.md#transports.
  */
 import { Effect, Layer } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"

@@ -1,4 +1,7 @@
-/** Who may ask what, how often, from where: rates, scopes, bindings and gates at the open door. Source: contract 4.4, 4.6, 7. */
+/**
+ * Who may ask what, how often, from where: rates, scopes, bindings and gates at the open door.
+ * Source: docs/contract/authentication.md#api-keys, #scopes, docs/contract/limits.md.
+ */
 import { randomUUID } from "node:crypto"
 import { request } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"

@@ -1,4 +1,7 @@
-/** The links to the backends as an operator sets them up: mTLS, the secret, and which of them is ill. Source: contract 8, 3.9. */
+/**
+ * The links to the backends as an operator sets them up: mTLS, the secret, and which of them is ill.
+ * Source: docs/contract/boundary.md, docs/contract/rest.md#service-endpoints.
+ */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,4 +1,7 @@
-/** What is read back of trading, over a running exchange: the figures of contract 10.1, and how pages of them walk. */
+/**
+ * What is read back of trading, over a running exchange: the figures of docs/contract/stories.md#login-to-closed-pnl,
+ * and how pages of them walk.
+ */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import {
   basic,

@@ -1,4 +1,7 @@
-/** A backend that refuses every order, or whose prices do not move, as /ready shows it. Source: contract amendment 25. */
+/**
+ * A backend that refuses every order, or whose prices do not move, as /ready shows it.
+ * Source: docs/contract/rest.md#service-endpoints.
+ */
 import { Effect, Exit, Logger, Redacted, Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

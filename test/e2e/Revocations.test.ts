@@ -1,6 +1,7 @@
 /**
- * Contract amendment 18: what was checked before a credential was revoked, narrowed or banned has no effect after the change is
- * answered. The first tests stop a use at a named point, make the change, and let the use go on; the last one races them.
+ * docs/contract/authentication.md#revocation: what was checked before a credential was revoked, narrowed or banned has
+ * no effect after the change is answered. The first tests stop a use at a named point, make the change, and let the use
+ * go on; the last one races them.
  */
 import { Effect, Layer } from "effect"
 import { Agent } from "node:http"

@@ -1,4 +1,7 @@
-/** SIGTERM, as an operator or a supervisor sends it. Source: contract 13, 5.4. */
+/**
+ * SIGTERM, as an operator or a supervisor sends it. Source: docs/contract/configuration.md#shutdown,
+ * docs/contract/websocket.md#close-codes.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"

@@ -1,4 +1,6 @@
-/** Contract 10.1 over real sockets, number for number: login to the end of a position. */
+/**
+ * docs/contract/stories.md#login-to-closed-pnl over real sockets, number for number: login to the end of a position.
+ */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"

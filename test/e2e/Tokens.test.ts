@@ -1,6 +1,6 @@
 /**
  * Tokens that strangers make, at the open door: each is 401, whatever it says of its algorithm, its key or where to find it.
- * Source: contract 4.3; RFC 8725; wycheproof.
+ * Source: docs/contract/authentication.md#tokens; RFC 8725; wycheproof.
  */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"

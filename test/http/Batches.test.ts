@@ -1,4 +1,4 @@
-/** Batches of orders over HTTP. Source: contract 3.4. */
+/** Batches of orders over HTTP. Source: docs/contract/rest-trading.md#batches. */
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { CommandRefused } from "../../src/services/Sequencer.ts"

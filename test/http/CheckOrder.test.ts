@@ -1,6 +1,6 @@
 /**
- * The order of the checks of contract 3, pair by pair: each request has the fault of its step and that of the next one, and
- * is answered for the first.
+ * The order of the checks of docs/contract/rest.md#order-of-the-checks, pair by pair: each request has the fault of its
+ * step and that of the next one, and is answered for the first.
  */
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"

@@ -1,4 +1,4 @@
-/** Requests whose credential ends while they are under way. Source: contract amendment 18. */
+/** Requests whose credential ends while they are under way. Source: docs/contract/authentication.md#revocation. */
 import { Deferred, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { Grant } from "../../src/domain/Grant.ts"

@@ -1,6 +1,6 @@
 /**
- * The rates of contract 7 at the door: every bucket, exact at its boundary, and what each answer tells of it. The policies
- * are the real ones and time is the test's; behind the surface are doubles.
+ * The rates of docs/contract/limits.md at the door: every bucket, exact at its boundary, and what each answer tells of
+ * it. The policies are the real ones and time is the test's; behind the surface are doubles.
  */
 import { Clock, Effect, Layer, ManagedRuntime } from "effect"
 import { afterEach, assert, describe, it } from "vitest"

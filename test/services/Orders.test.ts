@@ -56,7 +56,7 @@ const create = (asked: OrderAsked, caller: Caller = tokenCaller) =>
 const refusedCreate = (asked: Partial<OrderAsked>) => Effect.map(Effect.flip(create({ ...limit, ...asked })), reasonOf)
 
 describe("placing an order", () => {
-  it.effect("fills in the defaults of contract 2.1", () => {
+  it.effect("fills in the defaults of docs/contract/orders.md#new-order", () => {
     const { commands, layer } = accepting()
     return Effect.gen(function* () {
       assert.deepStrictEqual(yield* create(limit), { order_id: orderId, order_link_id: "a-1" })

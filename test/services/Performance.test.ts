@@ -202,7 +202,7 @@ describe("the ledger of an engine", () => {
     )
   })
 
-  it.effect("tells a liquidation and a deleveraging as contract 10.3 does", () => {
+  it.effect("tells a liquidation and a deleveraging as docs/contract/stories.md#liquidation-pool-adl does", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === "ETH-USDC")
     const bench = new Bench({ markets, poolBaseEquity: "100" })
     const { state } = bench

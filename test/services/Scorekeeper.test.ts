@@ -130,7 +130,7 @@ const login = (user: typeof alice) =>
 
 describe("a competition", () => {
   test(
-    "is placed as contract 10.5 shows it",
+    "is placed as docs/contract/stories.md#competition shows it",
     Effect.gen(function* () {
       const { commit, fill } = stream()
       const competitions = yield* Competitions

@@ -13,7 +13,10 @@ import { Deleveraging } from "./Deleveraging.ts"
 import { ceilDiv, ensure, ONE, scaled } from "./Exact.ts"
 import { MarkEvents } from "./MarkEvents.ts"
 
-/** Rows 1 to 19 of contract 2.3: what may follow a status; undefined: what an order may begin with. */
+/**
+ * Rows 1 to 19 of docs/contract/orders.md#order-statuses: what may follow a status; undefined: what an order may begin
+ * with.
+ */
 const NEXT = new Map<S | undefined, ReadonlyArray<S>>([
   [undefined, [S.ORDER_STATUS_NEW, S.ORDER_STATUS_REJECTED, S.ORDER_STATUS_UNTRIGGERED]],
   [

@@ -1,6 +1,6 @@
 /**
  * Who must be deleveraged, found from the events alone: positions and wallets as they were told, ranked anew by exact
- * fractions, against the order in which the fills came and the size of each. Source: contract 9.8.
+ * fractions, against the order in which the fills came and the size of each. Source: docs/contract/exchange.md#adl.
  *
  * The simulation has one market, so what stands behind a Cross position is the whole cross equity of its account.
  */

@@ -1,7 +1,7 @@
 /**
  * What a mark alone may tell and what it must, found from the events and the positions themselves: only a move of 1 % of
  * the initial margin, once in a second, with a wallet that stands still; and nobody is further away than that from what
- * was told last, unless the second has been used. Source: contract 6.
+ * was told last, unless the second has been used. Source: docs/contract/websocket.md#emission.
  */
 import type { State } from "../../src/backend/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"

@@ -1,4 +1,7 @@
-/** Rows of admission, referrals, rewards, competitions and bans. Source: contract 3.2, 3.8, 4.7. */
+/**
+ * Rows of admission, referrals, rewards, competitions and bans. Source: docs/contract/rest-access.md,
+ * docs/contract/rest-user.md, docs/contract/authentication.md#activation.
+ */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { basic, call, type Keys, login, newKeys } from "../e2e/Exchange.ts"
 import { type Ask, refuses, type Row } from "./Row.ts"

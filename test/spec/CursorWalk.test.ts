@@ -1,6 +1,7 @@
 /**
  * A walk by cursor over 10,000 rows while 1,000 arrive meets every row once; a cursor of another list, user or hand is
- * refused. Rows are put in through the port: an exchange would take too long to make them. Source: contract 1.7.
+ * refused. Rows are put in through the port: an exchange would take too long to make them.
+ * Source: docs/contract/conventions.md#paging.
  */
 import { Effect, Layer, ManagedRuntime } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"

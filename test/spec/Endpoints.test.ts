@@ -1,6 +1,6 @@
 /**
  * The contract's table of endpoints, each asked over a socket: every cell answers as the contract says, and as the
- * document tells. An operation without a row fails. Source: contract 3.
+ * document tells. An operation without a row fails. Source: docs/contract/rest.md.
  */
 import { readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"

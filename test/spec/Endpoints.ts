@@ -1,6 +1,6 @@
 /**
  * The contract's table of endpoints as data: how each is asked well, and what it refuses of its own. The rest (who may
- * ask, shapes, headers) follows from the row and the document. Source: contract 3.
+ * ask, shapes, headers) follows from the row and the document. Source: docs/contract/rest.md.
  */
 import { randomBytes, randomUUID } from "node:crypto"
 import { login, newKeys, nonce } from "../e2e/Exchange.ts"

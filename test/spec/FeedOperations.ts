@@ -1,4 +1,7 @@
-/** A row for every operation of the endpoints: what it is asked, and the answer that it must give. Source: contract 5.3. */
+/**
+ * A row for every operation of the endpoints: what it is asked, and the answer that it must give.
+ * Source: docs/contract/websocket.md#messages.
+ */
 import { document, nameOf } from "../ws/Document.ts"
 import type { Frame } from "../e2e/Exchange.ts"
 import { type FeedStory, SYMBOL } from "./FeedStory.ts"

@@ -1,6 +1,6 @@
 /**
  * Walks by cursor through lists that are no history, kept in stores of their own: over 10,000 rows while 1,000 arrive each
- * is met once. Source: contract 1.7, 3.2, 3.8.
+ * is met once. Source: docs/contract/conventions.md#paging, docs/contract/rest-access.md, docs/contract/rest-user.md.
  */
 import { Context, Effect, Layer, ManagedRuntime } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"

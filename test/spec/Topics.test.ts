@@ -1,6 +1,7 @@
 /**
  * The topics and operations of the AsyncAPI document, each asked on every endpoint of a running exchange. A topic or an
- * operation without a row fails. Source: contract 5.1, 5.3, 5.5, 5.8.
+ * operation without a row fails. Source: docs/contract/websocket.md#endpoints, #messages, #public-topics,
+ * #private-topics.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { call, eventually, type Frame, type Socket } from "../e2e/Exchange.ts"

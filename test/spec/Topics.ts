@@ -1,4 +1,7 @@
-/** A row for every topic: how it begins, what follows, and what it says of the story. Source: contract 5.5, 5.6, 5.8. */
+/**
+ * A row for every topic: how it begins, what follows, and what it says of the story.
+ * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics.
+ */
 import { createHash } from "node:crypto"
 import { assert } from "vitest"
 import { LocalBook } from "../../src/client/LocalBook.ts"

@@ -1,6 +1,6 @@
 /**
  * Peers that do not keep the protocol, byte by byte: each is closed with the code of docs/reference/websocket.md, and nobody else
- * notices. Source: contract 5.2 to 5.4; RFC 6455, RFC 7692.
+ * notices. Source: docs/contract/websocket.md#limits, #messages, #keepalive; RFC 6455, RFC 7692.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schedule, type Scope } from "effect"

@@ -550,59 +550,69 @@ describe("authentication", () => {
 })
 
 describe("private topics", () => {
-  it.live("tells story 10.6: snapshots, updates, a lost connection, a resume without gap or repetition", () =>
-    Effect.gen(function* () {
-      const world = new World()
-      yield* start(world)
-      const peer = yield* authenticated(world)
-      peer.send({ op: "subscribe", args: ["order", "execution"], req_id: "2" })
-      const [subscribed, orders, executions] = yield* peer.take(3)
-      assert.deepStrictEqual(subscribed, { op: "subscribed", args: ["order", "execution"], req_id: "2" })
-      for (const snapshot of [orders, executions]) {
+  it.live(
+    "tells docs/contract/stories.md#reconnect-and-resume: snapshots, updates, a lost connection, a resume without gap or repetition",
+    () =>
+      Effect.gen(function* () {
+        const world = new World()
+        yield* start(world)
+        const peer = yield* authenticated(world)
+        peer.send({ op: "subscribe", args: ["order", "execution"], req_id: "2" })
+        const [subscribed, orders, executions] = yield* peer.take(3)
+        assert.deepStrictEqual(subscribed, { op: "subscribed", args: ["order", "execution"], req_id: "2" })
+        for (const snapshot of [orders, executions]) {
+          assert.deepStrictEqual(
+            [snapshot.data.type, snapshot.data.stream_id, snapshot.data.seq, snapshot.data.list],
+            ["snapshot", "s1", 0, []]
+          )
+        }
+        world.users.emit("order", { order_status: "New" })
+        world.users.emit("account_balance", {})
+        const update = yield* peer.next
+        assert.strictEqual(update.topic, "order")
         assert.deepStrictEqual(
-          [snapshot.data.type, snapshot.data.stream_id, snapshot.data.seq, snapshot.data.list],
-          ["snapshot", "s1", 0, []]
+          { ...update.data, ts: 0 },
+          {
+            type: "update",
+            stream_id: "s1",
+            seq: 1,
+            prev_seq: 0,
+            ts: 0,
+            mts: 5,
+            list: [order({ order_status: "New" })]
+          }
         )
-      }
-      world.users.emit("order", { order_status: "New" })
-      world.users.emit("account_balance", {})
-      const update = yield* peer.next
-      assert.strictEqual(update.topic, "order")
-      assert.deepStrictEqual(
-        { ...update.data, ts: 0 },
-        { type: "update", stream_id: "s1", seq: 1, prev_seq: 0, ts: 0, mts: 5, list: [order({ order_status: "New" })] }
-      )
-      peer.socket.terminate()
-      for (const topic of ["execution", "order", "position", "account_balance"] as const) world.users.emit(topic, {})
+        peer.socket.terminate()
+        for (const topic of ["execution", "order", "position", "account_balance"] as const) world.users.emit(topic, {})
 
-      const back = yield* authenticated(world)
-      const since = { stream_id: "s1", seq: 1 }
-      back.send({ op: "subscribe", args: ["order", "execution"], req_id: "3", since })
-      const [resumed, fill, filled] = yield* back.take(3)
-      assert.deepStrictEqual(resumed.resume, { recovered: true, stream_id: "s1", head_seq: 6 })
-      assert.deepStrictEqual([fill.topic, fill.data.seq, fill.data.prev_seq], ["execution", 3, 0])
-      assert.deepStrictEqual([filled.topic, filled.data.seq, filled.data.prev_seq], ["order", 4, 1])
-      world.users.emit("order", {})
-      const live = yield* back.next
-      assert.deepStrictEqual([live.data.seq, live.data.prev_seq], [7, 4])
+        const back = yield* authenticated(world)
+        const since = { stream_id: "s1", seq: 1 }
+        back.send({ op: "subscribe", args: ["order", "execution"], req_id: "3", since })
+        const [resumed, fill, filled] = yield* back.take(3)
+        assert.deepStrictEqual(resumed.resume, { recovered: true, stream_id: "s1", head_seq: 6 })
+        assert.deepStrictEqual([fill.topic, fill.data.seq, fill.data.prev_seq], ["execution", 3, 0])
+        assert.deepStrictEqual([filled.topic, filled.data.seq, filled.data.prev_seq], ["order", 4, 1])
+        world.users.emit("order", {})
+        const live = yield* back.next
+        assert.deepStrictEqual([live.data.seq, live.data.prev_seq], [7, 4])
 
-      for (const other of [
-        { stream_id: "s0", seq: 1 },
-        { stream_id: "s1", seq: 99 }
-      ]) {
-        back.send({ op: "subscribe", args: ["order"], since: other })
-        const [lost, snapshot] = yield* back.take(2)
-        assert.deepStrictEqual(lost.resume, { recovered: false, stream_id: "s1", head_seq: 7 })
-        assert.deepStrictEqual([snapshot.data.type, snapshot.data.seq], ["snapshot", 7])
-      }
-      world.users.forgotten = 2
-      back.send({ op: "subscribe", args: ["order"], since_seq: 1 })
-      assert.strictEqual((yield* back.next).resume.recovered, false)
-      yield* back.next
-      back.send({ op: "subscribe", args: ["order"], since_seq: 2 })
-      const [kept] = yield* back.take(3)
-      assert.strictEqual(kept.resume.recovered, true)
-    })
+        for (const other of [
+          { stream_id: "s0", seq: 1 },
+          { stream_id: "s1", seq: 99 }
+        ]) {
+          back.send({ op: "subscribe", args: ["order"], since: other })
+          const [lost, snapshot] = yield* back.take(2)
+          assert.deepStrictEqual(lost.resume, { recovered: false, stream_id: "s1", head_seq: 7 })
+          assert.deepStrictEqual([snapshot.data.type, snapshot.data.seq], ["snapshot", 7])
+        }
+        world.users.forgotten = 2
+        back.send({ op: "subscribe", args: ["order"], since_seq: 1 })
+        assert.strictEqual((yield* back.next).resume.recovered, false)
+        yield* back.next
+        back.send({ op: "subscribe", args: ["order"], since_seq: 2 })
+        const [kept] = yield* back.take(3)
+        assert.strictEqual(kept.resume.recovered, true)
+      })
   )
 
   it.live("joins a snapshot with what happens while it is read", () =>

@@ -1,4 +1,7 @@
-/** The protocol on real sockets, byte by byte where a client library would not go. Source: RFC 6455, RFC 7692, contract 5.4. */
+/**
+ * The protocol on real sockets, byte by byte where a client library would not go. Source: RFC 6455, RFC 7692,
+ * docs/contract/websocket.md#keepalive.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Scope } from "effect"
 import { connect as connectTo, type Socket } from "node:net"

@@ -1,4 +1,7 @@
-/** The contract's formulas, each one exact fraction that is rounded once. Source: contract 9.1, 9.2, 9.4, 9.5. */
+/**
+ * The contract's formulas, each one exact fraction that is rounded once. Source: docs/contract/exchange.md#markets,
+ * #prices, #margin, #funding.
+ */
 import { f, type Fraction, max, min, ONE, sum, ZERO } from "./Fraction.ts"
 import type { Side } from "./Requests.ts"
 import type { Account, Holding, Market, Order, Tier } from "./State.ts"

@@ -1,4 +1,7 @@
-/** The markets of the contract, typed from its table, and one of the model's own: a maker's rebate and coarse steps. Source: contract 9.1. */
+/**
+ * The markets of the contract, typed from its table, and one of the model's own: a maker's rebate and coarse steps.
+ * Source: docs/contract/exchange.md#markets.
+ */
 
 export interface MarketRow {
   readonly symbol: string

@@ -1,4 +1,7 @@
-/** Insurance pools: what they lend one another, and deleveraging. Source: contract 9.7, 9.8. */
+/**
+ * Insurance pools: what they lend one another, and deleveraging. Source: docs/contract/exchange.md#insurance-pool,
+ * #adl.
+ */
 import { f, type Fraction, max, min, sum, ZERO } from "./Fraction.ts"
 import type { Exchange } from "./Exchange.ts"
 import * as Formulas from "./Formulas.ts"

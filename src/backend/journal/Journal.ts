@@ -38,7 +38,10 @@ export class JournalError extends Schema.TaggedError<JournalError>()("JournalErr
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
-/** Repetitions of a command_id are answered from the journal for this long. Source: contract 8. */
+/**
+ * Repetitions of a command_id are answered from the journal for this long.
+ * Source: docs/contract/boundary.md#command-ids.
+ */
 export const REPETITION_MS = 24 * 60 * 60 * 1000
 
 /** Pages that the write-ahead log collects before they move into the file: 16 MiB, so that few commits pay for it. */

@@ -1,4 +1,7 @@
-/** What accounts hold, what their positions and orders bind, and what a fill would leave of it. Source: contract 9.3, 9.4. */
+/**
+ * What accounts hold, what their positions and orders bind, and what a fill would leave of it.
+ * Source: docs/contract/exchange.md#matching, #margin.
+ */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Margin from "../../domain/Margin.ts"
 import { Side } from "../../proto/gateway/v1/types.ts"
@@ -100,7 +103,7 @@ export const spareOf = (holding: Holding): Decimal.Scaled => {
   return holding.isolatedMargin + Decimal.min(0n, unrealisedPnl) - initialMargin
 }
 
-/** E_i, the equity that stands behind a position. Source: contract 9.4. */
+/** E_i, the equity that stands behind a position. Source: docs/contract/exchange.md#bust-price. */
 export const equityOf = (holding: Holding, totals: AccountTotals): Margin.Fraction => {
   const figures = figuresOf(holding)
   return holding.isolated
@@ -134,7 +137,8 @@ export const closable = (position: number, side: Side): number =>
 
 /**
  * Fill check, fees paid, at mark: whether the cross equity still covers the maintenance margin, an Isolated position its
- * own, and an Isolated reduction pays for itself. `wallet` is that after the fill. Source: contract 9.3.
+ * own, and an Isolated reduction pays for itself. `wallet` is that after the fill.
+ * Source: docs/contract/exchange.md#fill-check.
  */
 export const covers = (holding: Holding, wallet: Decimal.Scaled, fee: Decimal.Scaled, after: Margin.Settlement) => {
   const { account, market, isolated } = holding
@@ -220,7 +224,7 @@ export const creditIsolated = (state: State, holding: Holding, amount: Decimal.S
 /** Steps of the indicator that shows a position's place in the queue of deleveraging. */
 const RANKS = 5
 
-/** The indicator of a place (0: first in line; −1: last) among so many. Source: contract 9.8. */
+/** The indicator of a place (0: first in line; −1: last) among so many. Source: docs/contract/exchange.md#adl. */
 export const adlRank = (positions: number, place: number): number =>
   RANKS - Math.floor((RANKS * (place < 0 ? positions - 1 : place)) / positions)
 
@@ -288,7 +292,7 @@ export const byAddress = (a: Holding, b: Holding): number =>
 
 /**
  * Conservation, exact: Σ wallets + Σ unrealised PnL + fees = deposits − withdrawals. Since Σ q = 0 in every market, the
- * unrealised PnL sums to −Σ signed entry values at any mark. Source: contract 9.3.
+ * unrealised PnL sums to −Σ signed entry values at any mark. Source: docs/contract/exchange.md#conservation.
  */
 export const assertConserved = (state: State, markets: Iterable<MarketState>): void => {
   for (const market of markets)

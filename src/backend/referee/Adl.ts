@@ -1,6 +1,6 @@
 /**
  * Auto-deleveraging: what a pool cannot carry goes to the opposite positions, those first that gained most with most
- * leverage, at a price that leaves the loss of the inventory with them. Source: contract 9.8.
+ * leverage, at a price that leaves the loss of the inventory with them. Source: docs/contract/exchange.md#adl.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"

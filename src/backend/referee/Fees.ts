@@ -1,4 +1,7 @@
-/** Trading fees: value × rate, at 18 places, against the account. Source: contract 1.3, 9.3. */
+/**
+ * Trading fees: value × rate, at 18 places, against the account. Source: docs/contract/conventions.md#decimals,
+ * docs/contract/exchange.md#matching.
+ */
 import * as Decimal from "../../domain/Decimal.ts"
 import type { MarketState } from "../State.ts"
 

@@ -3,7 +3,7 @@
  *
  * A minute is sampled when it is over, as the book and the index then stand; its sample counts with its place in the
  * interval. An interval that ended while the engine stood still is settled once, at the first Tick after it; intervals
- * that passed wholly in between are not. Source: contract 9.5.
+ * that passed wholly in between are not. Source: docs/contract/exchange.md#funding.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"

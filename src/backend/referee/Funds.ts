@@ -1,4 +1,7 @@
-/** Sub-accounts and the money that comes to them and moves between them. Source: contract 3.7, 3.8, 9.9. */
+/**
+ * Sub-accounts and the money that comes to them and moves between them. Source: docs/contract/rest-account.md,
+ * docs/contract/rest-user.md#sub-accounts, docs/contract/exchange.md#deposits-and-withdrawals.
+ */
 import { parseAddress, subAccountAddress } from "../../domain/Address.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type {
@@ -21,7 +24,7 @@ import * as Accounts from "./Accounts.ts"
 import { tellBalance } from "./Telling.ts"
 
 const DAY_MS = 86_400_000
-/** Time that a withdrawal is on its way. Source: contract 9.9. */
+/** Time that a withdrawal is on its way. Source: docs/contract/exchange.md#deposits-and-withdrawals. */
 const WITHDRAWAL_MS = 5000
 
 const userOf = (state: State, id: string): User => {

@@ -1,6 +1,7 @@
 /**
  * Liquidation: accounts, and Isolated positions, whose equity no longer covers their maintenance margin lose their
- * positions, to the book as far as it bids within the bust price, the rest to the insurance pool. Source: contract 9.6.
+ * positions, to the book as far as it bids within the bust price, the rest to the insurance pool.
+ * Source: docs/contract/exchange.md#liquidation.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"

@@ -1,6 +1,6 @@
 /**
  * The simulated maker: a user like others that quotes ten levels a side around the index, so that a new installation has a
- * book. Source: contract 9.2.
+ * book. Source: docs/contract/exchange.md#simulated-maker.
  *
  * It requotes by amending, the side first that moves away from the other, so that its own orders never meet and the order
  * index does not grow with every move of the index.

@@ -2,7 +2,8 @@
  * The insurance pools: their books, what they lend one another, and when deleveraging is called for.
  *
  * All markets are one group. The stage runs in each step that moved a mark, booked anything in a pool or began a minute,
- * and while deleveraging is active; in others nothing that it reads has changed. Source: contract 9.7, 9.8.
+ * and while deleveraging is active; in others nothing that it reads has changed.
+ * Source: docs/contract/exchange.md#insurance-pool, #adl.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
@@ -121,7 +122,7 @@ export interface Alert {
   readonly reason: AdlTriggerReason
 }
 
-/** The mode of a pool and its reason. An active mode comes before a warning. Source: contract 9.8. */
+/** The mode of a pool and its reason. An active mode comes before a warning. Source: docs/contract/exchange.md#adl. */
 export const alertOf = (pool: {
   readonly equity: Decimal.Scaled
   readonly base: Decimal.Scaled

@@ -1,4 +1,7 @@
-/** Leverage, margin mode and the margin of Isolated positions. Source: contract 3.6, 9.4. */
+/**
+ * Leverage, margin mode and the margin of Isolated positions. Source: docs/contract/rest-trading.md#positions,
+ * docs/contract/exchange.md#margin.
+ */
 import * as Decimal from "../../domain/Decimal.ts"
 import type { AddMargin, Command, CommandResult, SetLeverage, SetMarginMode } from "../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason, MarginMode } from "../../proto/gateway/v1/types.ts"

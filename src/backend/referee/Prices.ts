@@ -1,4 +1,7 @@
-/** Index and mark. They change only in a Tick and in SetIndexPrice, as its first act. Source: contract 9.2. */
+/**
+ * Index and mark. They change only in a Tick and in SetIndexPrice, as its first act.
+ * Source: docs/contract/exchange.md#prices.
+ */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
 import { Side } from "../../proto/gateway/v1/types.ts"

@@ -5,7 +5,8 @@
  * against its position by the same part of itself, all of them at once, before what is above is used up. A long loses at
  * most its size × the move, for its maintenance margin falls with the mark; a short loses the growth of its margin
  * besides, at most the highest rate. A move in a position's favour costs nothing, since the rate is below 1; each
- * rounding of a margin costs one unit of the last place at most. Source: contract 9.4, 9.6.
+ * rounding of a margin costs one unit of the last place at most. Source: docs/contract/exchange.md#margin,
+ * #liquidation.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import { type Account, type Holding, type State, valueOf } from "../State.ts"

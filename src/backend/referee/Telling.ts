@@ -9,7 +9,8 @@
  *   tier of its orders, or, of a Cross position, the money of the account. It has its event at the end of the step.
  *
  * Each of the last two emits a position once in a second of engine time at most; what is due sooner waits for the next
- * sample. So a position costs its acts, and two events a second besides. Source: contract 5.8, 6; amendments 10 and 11.
+ * sample. So a position costs its acts, and two events a second besides.
+ * Source: docs/contract/websocket.md#private-topics, #emission; amendments 10 and 11.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import type { BalanceChanged } from "../../proto/gateway/v1/sequencer.ts"

@@ -1,4 +1,7 @@
-/** What an order is held to at its turn, in the order of the checks. Source: contract 2.1, 2.4, 9.1, 9.4. */
+/**
+ * What an order is held to at its turn, in the order of the checks. Source: docs/contract/orders.md#new-order,
+ * #order-semantics, docs/contract/exchange.md#markets, #margin.
+ */
 import * as Grid from "../../domain/Grid.ts"
 import * as Margin from "../../domain/Margin.ts"
 import { OrderType, RejectReason, Side, TimeInForce } from "../../proto/gateway/v1/types.ts"
@@ -45,7 +48,10 @@ const openOrdersOf = (user: User): number => {
   return count
 }
 
-/** Why the exchange has no room for one more open order of a user, which is kept already. Source: contract amendment 7. */
+/**
+ * Why the exchange has no room for one more open order of a user, which is kept already.
+ * Source: docs/contract/orders.md#order-limits.
+ */
 export const noRoom = (state: State, { account }: Order): Refused | undefined => {
   const reason = RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM
   const max = state.config.openOrdersMax
@@ -70,7 +76,7 @@ export const mayRest = (order: Order): boolean =>
 
 /**
  * Binds what `change` opens, or refuses and undoes it: free must stay at or above 0, or not fall; the exposure must not
- * grow beyond the last risk limit. Source: contract 9.1, 9.4.
+ * grow beyond the last risk limit. Source: docs/contract/exchange.md#risk-tiers, #margin.
  */
 export const bind = (holding: Holding, change: (sign: 1 | -1) => void): Refused | undefined => {
   const { account, market } = holding

@@ -1,4 +1,7 @@
-/** The command to amend an order, and which amendments keep its priority. Source: contract 2.3 row 18, 2.4, 9.3. */
+/**
+ * The command to amend an order, and which amendments keep its priority.
+ * Source: docs/contract/orders.md#transitions-on-an-amend, #amends, docs/contract/exchange.md#matching.
+ */
 import * as Grid from "../../domain/Grid.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import {
@@ -22,7 +25,10 @@ import { alreadyMet, bind, crossing, outOfBand, type Refused } from "./Admission
 import { conclude } from "./Course.ts"
 import { find, frozen, noAccount, noSymbol, ownAccount } from "./Named.ts"
 
-/** What the acknowledgement calls a refusal of row 18: code, reason and the field at fault. Source: contract amendment 6. */
+/**
+ * What the acknowledgement calls a refusal of row 18: code, reason and the field at fault.
+ * Source: docs/contract/orders.md#refused-amends.
+ */
 const WORDS: { readonly [R in RejectReason]?: readonly [code: number, reason: string, field?: string] } = {
   [RejectReason.REJECT_REASON_EC_INVALID_QTY]: [Code.INVALID_ARGUMENT, "InvalidQty", "qty"],
   [RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT]: [Code.INVALID_ARGUMENT, "OutOfRange", "price"],

@@ -1,4 +1,7 @@
-/** The commands to cancel one order, or all that a filter lets through. Source: contract 2.3 rows 6 to 9, 3.4. */
+/**
+ * The commands to cancel one order, or all that a filter lets through.
+ * Source: docs/contract/orders.md#transitions-on-a-cancel, docs/contract/rest-trading.md#order-endpoints.
+ */
 import {
   type CancelAll,
   type CancelOrder,
@@ -15,7 +18,10 @@ import * as Exits from "./Exits.ts"
 import type { Order } from "./Order.ts"
 import { find, noAccount, noSymbol, ownAccount } from "./Named.ts"
 
-/** A user's cancel is announced as a request, then as done; the system's only as done. Source: contract 2.3, rows 6 to 9. */
+/**
+ * A user's cancel is announced as a request, then as done; the system's only as done.
+ * Source: docs/contract/orders.md#transitions-on-a-cancel, docs/contract/exchange.md.
+ */
 const cancelNow = (turn: Turn, order: Order, type: CancelType): void => {
   if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) return Exits.deactivate(turn, order, type)
   if (type === CancelType.CANCEL_TYPE_CANCEL_BY_USER) {

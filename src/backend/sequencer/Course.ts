@@ -98,7 +98,10 @@ export const wait = (turn: Turn, order: Order): void => {
   Exits.wait(turn, order)
 }
 
-/** A trigger price is met: the order becomes one like others, in a step of its own. Source: contract 2.3 row 13, 9.3. */
+/**
+ * A trigger price is met: the order becomes one like others, in a step of its own.
+ * Source: docs/contract/orders.md#transitions-on-a-trigger, docs/contract/exchange.md#trigger-order.
+ */
 export const fire = (turn: Turn, order: Order): void => {
   const { holding, side } = order
   const { market } = holding

@@ -1,4 +1,7 @@
-/** What a request says of exits: its legs, read and checked against prices. Source: contract 2.4. */
+/**
+ * What a request says of exits: its legs, read and checked against prices.
+ * Source: docs/contract/orders.md#take-profit-and-stop-loss.
+ */
 import * as Grid from "../../domain/Grid.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import { Side, TpslMode, TriggerBy, type Tpsl as TpslRequest, type TpslLeg } from "../../proto/gateway/v1/types.ts"
@@ -99,7 +102,7 @@ const REFERENCE: Readonly<Record<number, string>> = {
 
 /**
  * Why a leg of a Market order's exits cannot be attached: its reference is at its trigger, or beyond. `undefined`: both
- * legs can. Source: contract amendment 2.
+ * legs can. Source: docs/contract/orders.md#take-profit-and-stop-loss.
  */
 export const metLeg = (market: MarketState, { stopLoss, takeProfit }: Tpsl, side: Side): string | undefined => {
   const legs = { takeProfit, stopLoss }

@@ -1,5 +1,5 @@
 /**
- * How many pairs of exits a position may have. Source: contract amendment 5.
+ * How many pairs of exits a position may have. Source: docs/contract/orders.md#take-profit-and-stop-loss.
  *
  * An open order that brings exits along counts before its fill attaches them, so that no fill is left without. The exits
  * over the whole position replace one another: together they are one pair, however many orders bring them.

@@ -2,7 +2,8 @@
  * Orders that wait, and the exits among them: take-profit and stop-loss legs, in pairs of which one ends the other.
  *
  * An exit of mode Full closes the whole position and has its size; a position has one pair of them. An exit of mode Partial
- * closes what its order opened. Exits end with their position. Source: contract 2.4, contract amendments 3 and 5.
+ * closes what its order opened. Exits end with their position.
+ * Source: docs/contract/orders.md#take-profit-and-stop-loss.
  */
 import { OrderCause } from "../../proto/gateway/v1/sequencer.ts"
 import {

@@ -2,7 +2,8 @@
  * The matching of one incoming order against the book, and the ends of orders.
  *
  * An order that has left the book in the course of a step is announced after the step's fills; its effect on the book and
- * on the margins is immediate. Source: contract 2.3, 2.4, 9.3.
+ * on the margins is immediate. Source: docs/contract/orders.md#order-statuses, #order-semantics,
+ * docs/contract/exchange.md#matching.
  */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
@@ -43,7 +44,10 @@ export const crosses = (holding: Holding, side: Side, ticks: number): boolean =>
   return best !== undefined && (side === Side.SIDE_BUY ? best <= ticks : best >= ticks)
 }
 
-/** Announces an order as it stands. Throws where its change is not in the table of contract 2.3. */
+/**
+ * Announces an order as it stands. Throws where its change is not in the table of
+ * docs/contract/orders.md#order-statuses.
+ */
 export const emitOrder = (turn: Turn, order: Order, cause: OrderCause): void => {
   if (isHouse(order.holding)) return
   rowOf(order.told, cause, order.status)
@@ -148,7 +152,10 @@ export const emitCanceled = (turn: Turn, orders: ReadonlyArray<Order>): void => 
 
 const isSelf = (taker: Order, maker: Order): boolean => taker.account.userId === maker.account.userId
 
-/** Whether an order is the engine's own: it pays no fee as taker and is not judged. Source: contract 9.3, System orders. */
+/**
+ * Whether an order is the engine's own: it pays no fee as taker and is not judged.
+ * Source: docs/contract/exchange.md#system-orders.
+ */
 const isSystem = ({ createType, holding }: Order): boolean =>
   createType === CreateType.CREATE_TYPE_CREATE_BY_LIQ ||
   createType === CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH ||
@@ -466,7 +473,8 @@ export const judgeWhole = ({ state }: Turn, taker: Order): Refusal | undefined =
 }
 
 /**
- * Cuts reduce-only orders that would close more than the position holds, newest first. Source: contract 9.3, Reduce-only.
+ * Cuts reduce-only orders that would close more than the position holds, newest first.
+ * Source: docs/contract/exchange.md#reduce-only-trimming.
  */
 export const trimReduceOnly = (turn: Turn, holding: Holding): void => {
   for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const) {

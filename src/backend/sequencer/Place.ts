@@ -1,4 +1,7 @@
-/** The command to place an order: its form is checked, then it takes its course. Source: contract 2.1, 2.4. */
+/**
+ * The command to place an order: its form is checked, then it takes its course.
+ * Source: docs/contract/orders.md#new-order, #order-semantics.
+ */
 import * as OrderRules from "../../domain/OrderRules.ts"
 import type { Command, CommandResult, PlaceOrder } from "../../proto/gateway/v1/sequencer.ts"
 import {

@@ -80,7 +80,7 @@ export const leave = (state: State, order: Order): void => {
 
 /**
  * Decides, at the end of a step, which orders it has met: they fire, wherever the references go until their turn.
- * Source: contract amendment 4.
+ * Source: docs/contract/exchange.md#trigger-order.
  */
 export const decideMet = (state: State): void => {
   for (const market of state.markets)

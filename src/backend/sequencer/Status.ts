@@ -38,7 +38,10 @@ const rowAt = new Uint8Array(WIDTH ** 3)
 for (const { row, from, cause, to } of OrderStatus.transitions)
   rowAt[indexOf(from === undefined ? Status.ORDER_STATUS_UNSPECIFIED : NUMBER[from], CAUSE[cause], NUMBER[to])] = row
 
-/** The row of contract 2.3 that a change stands on. Throws where there is none: a bug, never a refusal. */
+/**
+ * The row of docs/contract/orders.md#order-statuses that a change stands on. Throws where there is none: a bug, never a
+ * refusal.
+ */
 export const rowOf = (from: Status, cause: OrderCause, to: Status): number => {
   const row = rowAt[indexOf(from, cause, to)]
   if (row === undefined || row === 0) throw new Error(`no order goes from status ${from} to ${to} by cause ${cause}`)

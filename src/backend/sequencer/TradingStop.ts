@@ -1,4 +1,7 @@
-/** The command to set, replace or remove the exits of a position. Source: contract 3.6, contract amendment 5. */
+/**
+ * The command to set, replace or remove the exits of a position. Source: docs/contract/rest-trading.md#positions,
+ * docs/contract/orders.md#take-profit-and-stop-loss.
+ */
 import * as OrderRules from "../../domain/OrderRules.ts"
 import type { Command, CommandResult, SetTradingStop } from "../../proto/gateway/v1/sequencer.ts"
 import { Side, StopOrderType, TpslMode } from "../../proto/gateway/v1/types.ts"

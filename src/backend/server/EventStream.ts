@@ -9,7 +9,7 @@ import { type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
 import type { Cursor, EventLog } from "./EventLog.ts"
 
-/** Source: contract 8.1. */
+/** Source: docs/contract/boundary.md#sequencer. */
 export const HEARTBEAT_MS = 1000
 /** A subscriber that takes nothing for so long is ended. */
 export const SUBSCRIBER_STALL_MS = 10_000

@@ -1,7 +1,8 @@
 /**
  * The standard health service: whether the backend serves, for the probes of orchestrators and balancers.
  *
- * It asks for no secret, since probes carry none, and tells nothing but the status. Source: contract 8.2.
+ * It asks for no secret, since probes carry none, and tells nothing but the status.
+ * Source: docs/contract/boundary.md#referee.
  */
 import { type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js"
 import {

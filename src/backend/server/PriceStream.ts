@@ -1,14 +1,14 @@
 /**
  * Hands prices to their subscribers: all at first, then what changed, at most every 200 ms a market, and a heartbeat
  * every second. Only the newest price matters, so a subscriber that is behind is sent the whole once it reads again.
- * Source: contract 8.2.
+ * Source: docs/contract/boundary.md#referee.
  */
 import { type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamPricesRequest, StreamPricesResponse } from "../../proto/gateway/v1/referee.ts"
 import { Prices } from "../../proto/gateway/v1/types.ts"
 import { fail, HEARTBEAT_MS, SUBSCRIBER_STALL_MS, SUBSCRIBERS_MAX } from "./EventStream.ts"
 
-/** Source: contract 8.2. */
+/** Source: docs/contract/boundary.md#referee. */
 export const PRICES_MS = 200
 
 export type PriceCall = ServerWritableStream<StreamPricesRequest, StreamPricesResponse>

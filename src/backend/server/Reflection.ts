@@ -1,6 +1,6 @@
 /**
  * The standard reflection service: tells a client without our proto files what can be asked here, in the versions v1 and
- * v1alpha, which differ in their path alone. Source: contract 8.2.
+ * v1alpha, which differ in their path alone. Source: docs/contract/boundary.md#referee.
  */
 import { createFileRegistry, type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt"

@@ -30,9 +30,9 @@ import type { EventLog } from "./EventLog.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
 import type { Caller, Submitter } from "./Writer.ts"
 
-/** Source: contract 8.1. */
+/** Source: docs/contract/boundary.md#sequencer. */
 export const BATCH_COMMANDS_MAX = 20
-/** Source: contract 8.1. */
+/** Source: docs/contract/boundary.md#sequencer. */
 export const STREAM_COMMANDS_MAX = 1024
 
 /** A command with the bytes that it came in. */

@@ -22,7 +22,7 @@ export const TURN_COMMANDS_MAX = 4096
 export const CHECKPOINT_ENTRIES = 10_000
 /** Journal entries between two snapshots: what a start may have to replay, besides what came while one was taken. */
 export const SNAPSHOT_ENTRIES = 2500
-/** Engine time moves at least this often, in ms. Source: contract 9. */
+/** Engine time moves at least this often, in ms. Source: docs/contract/exchange.md. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64
 /** Free bytes below which nothing is written any more: far more than the turns between two looks can take. */
@@ -33,7 +33,7 @@ export const SPACE_MS = 100
 /** Ticks in a row that find the clock where it was, after which prices count as stopped. */
 export const STILL_TICKS = 50
 
-/** Why every command is refused, or why prices do not move. Source: contract amendment 25. */
+/** Why every command is refused, or why prices do not move. Source: docs/contract/rest.md#service-endpoints. */
 export type Refusing = "DiskFull" | "JournalStopped" | "PricesStopped"
 
 /** Result code of SQLite: the disk is full. The pages that could not be written hold no commit. */
@@ -107,7 +107,7 @@ const refusal = (
   return CommandResult.encode({ outcome: { $case: "status", value } }).finish()
 }
 
-/** The id of a client that a command_id is made of, where there is one. Source: contract 8. */
+/** The id of a client that a command_id is made of, where there is one. Source: docs/contract/boundary.md. */
 const ID_FIELDS: { readonly [K in NonNullable<Command["command"]>["$case"]]?: string } = {
   transfer_funds: "transfer_id",
   withdraw_funds: "withdrawal_id",

@@ -1,4 +1,7 @@
-/** /access: activation of an access code. Source: specification, /access/activate; contract 3.2, 4.7. */
+/**
+ * /access: activation of an access code. Source: specification, /access/activate;
+ * docs/contract/rest-access.md#activate, docs/contract/authentication.md#activation.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MultiplierBps } from "../../domain/AccessCode.ts"

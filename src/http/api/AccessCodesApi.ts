@@ -1,4 +1,4 @@
-/** /admin/access-codes: the access codes of a closed launch. Source: contract 3.2. */
+/** /admin/access-codes: the access codes of a closed launch. Source: docs/contract/rest-access.md#access-codes. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AccessCode, IssuedAccessCode, MultiplierBps } from "../../domain/AccessCode.ts"

@@ -1,4 +1,4 @@
-/** /account: balances and movements of money. Source: contract 3.7. */
+/** /account: balances and movements of money. Source: docs/contract/rest-account.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"

@@ -1,4 +1,4 @@
-/** /admin: what the administrator may do. Source: contract 3.8. */
+/** /admin: what the administrator may do. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"

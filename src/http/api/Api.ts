@@ -1,7 +1,7 @@
 /**
  * The whole REST surface as one value: server, client and the OpenAPI document are derived from it.
  *
- * Source: contract 3.
+ * Source: docs/contract/rest.md.
  */
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AccessApi } from "./AccessApi.ts"

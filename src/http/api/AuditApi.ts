@@ -1,4 +1,4 @@
-/** /admin/audit: the trail of what administrators do. Source: contract 3.8. */
+/** /admin/audit: the trail of what administrators do. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditEntry } from "../../domain/Audit.ts"

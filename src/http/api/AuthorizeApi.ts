@@ -1,4 +1,4 @@
-/** /authorize: tokens and the whitelist. Source: contract 3.2. */
+/** /authorize: tokens and the whitelist. Source: docs/contract/rest-access.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"

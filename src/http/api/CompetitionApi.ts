@@ -1,4 +1,7 @@
-/** /user/competitions. Source: specification, Competition placement; contract 3.8, 9.10. */
+/**
+ * /user/competitions. Source: specification, Competition placement; docs/contract/rest-user.md#competitions,
+ * docs/contract/exchange.md#competition-scoring.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound } from "../../domain/ApiError.ts"

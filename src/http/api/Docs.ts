@@ -4,7 +4,10 @@ import { OpenApi } from "effect/http-api"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { RequiredScope } from "./Security.ts"
 
-/** Column Auth of contract 3: open, by address rate only; bearer token; Basic; or a scope: token or API key. */
+/**
+ * Column Auth of docs/contract/rest.md#access: open, by address rate only; bearer token; Basic; or a scope: token or
+ * API key.
+ */
 export type Access = "open" | "bearer" | "basic" | Scope
 
 /** Names of the security schemes in the document. */

@@ -3,7 +3,8 @@
  *
  * - A schema used with another description becomes a reference with that description, not a numbered copy.
  * - `XEncoded`, the wire form of a schema that decodes to something else, is `X` where the name is free.
- * - Objects are open: new fields of answers are compatible changes, unknown ones of requests are ignored (contract 1.1).
+ * - Objects are open: new fields of answers are compatible changes, unknown ones of requests are ignored
+ * (docs/contract/conventions.md#json-and-http).
  */
 import { bounded, boundedForm } from "./Bounds.ts"
 import { describe } from "./Describe.ts"

@@ -1,4 +1,7 @@
-/** Refusals that only HTTP knows: they carry the code `BAD_REQUEST` under a status of their own. Source: contract 1.1. */
+/**
+ * Refusals that only HTTP knows: they carry the code `BAD_REQUEST` under a status of their own.
+ * Source: docs/contract/conventions.md#json-and-http.
+ */
 import { ErrorReporter, Schema } from "effect"
 
 const body = {

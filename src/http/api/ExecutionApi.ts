@@ -1,4 +1,4 @@
-/** /execution and its predecessor /trade: what was traded. Source: contract 3.5. */
+/** /execution and its predecessor /trade: what was traded. Source: docs/contract/rest-trading.md#executions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound } from "../../domain/ApiError.ts"

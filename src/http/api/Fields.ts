@@ -1,4 +1,7 @@
-/** Fields as requests write them, more forgiving than the records that answers carry. Source: contract 1.3 to 1.7. */
+/**
+ * Fields as requests write them, more forgiving than the records that answers carry.
+ * Source: docs/contract/conventions.md#decimals, #times, #identifiers, #enumerations, #paging.
+ */
 import { Schema, SchemaTransformation } from "effect"
 import { type Address, parseAddress } from "../../domain/Address.ts"
 import { LIMIT_DEFAULT, LIMIT_MAX } from "../../domain/Page.ts"

@@ -1,6 +1,7 @@
 /**
  * What the fields of the API mean: one noun, one meaning, in every record. The document takes the meaning of a field from
- * here where its schema tells none of its own; `Record.field` tells one that differs. Source: contract 1.3, 1.4, 2, 3.
+ * here where its schema tells none of its own; `Record.field` tells one that differs.
+ * Source: docs/contract/conventions.md#decimals, #times, docs/contract/orders.md, docs/contract/rest.md.
  */
 
 /** Meaning; unit where the value is a number or decimal text; an example where no operation shows one. */

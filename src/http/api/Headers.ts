@@ -1,4 +1,7 @@
-/** Which headers an answer carries, as the document tells them. Source: contract 1.1, 3.5, 7, 8.4. */
+/**
+ * Which headers an answer carries, as the document tells them. Source: docs/contract/conventions.md#json-and-http,
+ * docs/contract/rest-trading.md#executions, docs/contract/limits.md, docs/contract/boundary.md#lagging.
+ */
 
 import { bounded } from "./Bounds.ts"
 import { taggedPaths } from "./Tagged.ts"

@@ -1,4 +1,4 @@
-/** /market: public market data. Source: contract 3.3. */
+/** /market: public market data. Source: docs/contract/rest-market.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound, ServiceUnavailable } from "../../domain/ApiError.ts"

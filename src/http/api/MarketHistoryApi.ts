@@ -1,4 +1,4 @@
-/** /market: what a market was, and how it is judged. Source: contract 3.3. */
+/** /market: what a market was, and how it is judged. Source: docs/contract/rest-market.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound, ServiceUnavailable } from "../../domain/ApiError.ts"

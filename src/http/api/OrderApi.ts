@@ -1,4 +1,7 @@
-/** /order: placing, amending, canceling and reading orders. Source: contract 2, 3.4. */
+/**
+ * /order: placing, amending, canceling and reading orders. Source: docs/contract/orders.md,
+ * docs/contract/rest-trading.md#order-endpoints.
+ */
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"

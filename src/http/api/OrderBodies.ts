@@ -1,4 +1,7 @@
-/** Bodies of the order commands, as clients write them. Source: contract 2.1, 3.4. */
+/**
+ * Bodies of the order commands, as clients write them. Source: docs/contract/orders.md#new-order,
+ * docs/contract/rest-trading.md#order-endpoints.
+ */
 import { Schema } from "effect"
 import { Decimal } from "../../domain/Decimal.ts"
 import {

@@ -1,4 +1,4 @@
-/** /position: positions, and how they are carried. Source: contract 3.6. */
+/** /position: positions, and how they are carried. Source: docs/contract/rest-trading.md#positions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"

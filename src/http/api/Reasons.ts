@@ -2,7 +2,7 @@
  * Why an operation may be refused: what the document lists, and what a test holds every answer against.
  *
  * Standing reasons follow from how an operation is asked; its own ones are told here, by method and path, below /api/v1.
- * Source: contract 1.2, 3.
+ * Source: docs/contract/conventions.md#reasons, docs/contract/rest.md.
  */
 import { codeOf, httpStatusOf, type Reason } from "../../domain/Reason.ts"
 

@@ -1,4 +1,7 @@
-/** /user/referral and /user/rewards. Source: specification, POST /api/v1/user/referral; contract 3.8, 9.9. */
+/**
+ * /user/referral and /user/rewards. Source: specification, POST /api/v1/user/referral;
+ * docs/contract/rest-user.md#referral, #rewards, docs/contract/exchange.md#referrals.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"

@@ -1,6 +1,6 @@
 /**
  * Who may call: the middleware tags that endpoints carry. What they check is in `http/security`; a client attaches its
- * credentials to the same tags. Source: contract 3 (column Auth), 4.
+ * credentials to the same tags. Source: docs/contract/rest.md#access, docs/contract/authentication.md.
  */
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
@@ -91,6 +91,6 @@ export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess, { provid
 
 /**
  * The outermost check of every endpoint: takes the body in, within its limits, and turns each failure, declared or not,
- * into the error body of contract 1.2.
+ * into the error body of docs/contract/conventions.md#errors.
  */
 export class Door extends HttpApiMiddleware.Service<Door>()("gateway/http/Door", { error: [BadRequest, Internal] }) {}

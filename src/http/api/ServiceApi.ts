@@ -1,4 +1,7 @@
-/** How the process itself is, outside /api/v1; never rate limited. Source: contract 3.9, 4.3. */
+/**
+ * How the process itself is, outside /api/v1; never rate limited. Source: docs/contract/rest.md#service-endpoints,
+ * docs/contract/authentication.md#tokens.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { docs } from "./Docs.ts"

@@ -1,4 +1,4 @@
-/** /account: what moved an account's money, and its figures. Source: contract 3.7. */
+/** /account: what moved an account's money, and its figures. Source: docs/contract/rest-account.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Deposit, Statistics, Withdrawal } from "../../domain/Account.ts"

@@ -1,6 +1,7 @@
 /**
  * Answers that rarely change carry an entity tag, and who names it in `If-None-Match` is answered 304: what the document
- * tells of both, and of the documents themselves. Source: contract 1.1, 3.9; RFC 9110, 13.1.2.
+ * tells of both, and of the documents themselves. Source: docs/contract/conventions.md#json-and-http,
+ * docs/contract/rest.md#service-endpoints; RFC 9110, 13.1.2.
  */
 import { bounded } from "./Bounds.ts"
 

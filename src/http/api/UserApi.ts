@@ -1,4 +1,4 @@
-/** /user: the caller, its portfolio, sub-accounts and API keys. Source: contract 3.8. */
+/** /user: the caller, its portfolio, sub-accounts and API keys. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../domain/ApiError.ts"

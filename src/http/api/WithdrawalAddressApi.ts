@@ -1,4 +1,7 @@
-/** /account/withdrawal-addresses: where withdrawals may go to. Source: contract 3.7, contract amendment 1. */
+/**
+ * /account/withdrawal-addresses: where withdrawals may go to. Source: docs/contract/rest-account.md,
+ * docs/contract/conventions.md#addresses.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { NotFound } from "../../domain/ApiError.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /admin/access-codes. Source: contract 3.2. */
+/** Handlers of /admin/access-codes. Source: docs/contract/rest-access.md#access-codes. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { AccessCodeIssuer } from "../../services/AccessCodeIssuer.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /access. Source: contract 3.2, 4.7. */
+/** Handlers of /access. Source: docs/contract/rest-access.md#activate, docs/contract/authentication.md#activation. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Activation } from "../../services/Activation.ts"

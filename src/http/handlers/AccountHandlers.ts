@@ -1,4 +1,4 @@
-/** Handlers of /account. Source: contract 3.7. */
+/** Handlers of /account. Source: docs/contract/rest-account.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Funds } from "../../services/Funds.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /admin/audit. Source: contract 3.8. */
+/** Handlers of /admin/audit. Source: docs/contract/rest-user.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { AuditTrail } from "../../services/AuditTrail.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /authorize. Source: contract 3.2. */
+/** Handlers of /authorize. Source: docs/contract/rest-access.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Admission } from "../../services/Admission.ts"

@@ -1,4 +1,7 @@
-/** Batches of orders: what they count for, and the answer that tells each order's fate. Source: contract 3.4. */
+/**
+ * Batches of orders: what they count for, and the answer that tells each order's fate.
+ * Source: docs/contract/rest-trading.md#batches.
+ */
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/User.ts"
 import type { BatchOutcome } from "../../services/Orders.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /user/competitions. Source: contract 3.8. */
+/** Handlers of /user/competitions. Source: docs/contract/rest-user.md#competitions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Competitions } from "../../services/Competitions.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /execution and /trade. Source: contract 3.5. */
+/** Handlers of /execution and /trade. Source: docs/contract/rest-trading.md#executions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Lists } from "../../services/Lists.ts"

@@ -1,7 +1,7 @@
 /**
  * A list as an answer, joined from the texts that its rows were encoded to when their events came: no row is decoded or
  * encoded again. That these texts are what the schemas write is asserted by tests, not by every request.
- * Source: contract 1.7; docs/decisions/0009.
+ * Source: docs/contract/conventions.md#paging; docs/decisions/0009.
  */
 import { HttpServerResponse } from "effect/http"
 import type { Page } from "../../services/Lists.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /market. Source: contract 3.3. */
+/** Handlers of /market. Source: docs/contract/rest-market.md. */
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MARKET_LIMIT_DEFAULT } from "../../domain/Page.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /market: histories, and what the referee judges. Source: contract 3.3. */
+/** Handlers of /market: histories, and what the referee judges. Source: docs/contract/rest-market.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MarketHistory } from "../../services/MarketHistory.ts"

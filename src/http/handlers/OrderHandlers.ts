@@ -1,4 +1,4 @@
-/** Handlers of /order. Source: contract 3.4. */
+/** Handlers of /order. Source: docs/contract/rest-trading.md#order-endpoints. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { DeadMansSwitch } from "../../services/DeadMansSwitch.ts"

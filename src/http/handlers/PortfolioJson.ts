@@ -1,6 +1,6 @@
 /**
  * The portfolio as JSON text: money is decimal text inside and a bare numeral on the wire, digit for digit, so no float
- * ever holds it. Source: specification, Portfolio; contract 3.8.
+ * ever holds it. Source: specification, Portfolio; docs/contract/rest-user.md#portfolio.
  */
 import type { Portfolio } from "../../domain/Portfolio.ts"
 

@@ -1,4 +1,4 @@
-/** Handlers of /position. Source: contract 3.6. */
+/** Handlers of /position. Source: docs/contract/rest-trading.md#positions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Holdings } from "../../services/Holdings.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /user/referral and /user/rewards. Source: contract 3.8. */
+/** Handlers of /user/referral and /user/rewards. Source: docs/contract/rest-user.md#referral, #rewards. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Referrals } from "../../services/Referrals.ts"

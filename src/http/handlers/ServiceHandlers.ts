@@ -1,4 +1,6 @@
-/** Handlers outside /api/v1. Source: contract 3.9, 4.3. */
+/**
+ * Handlers outside /api/v1. Source: docs/contract/rest.md#service-endpoints, docs/contract/authentication.md#tokens.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Authenticator } from "../../services/Authenticator.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /account: statements and figures. Source: contract 3.7. */
+/** Handlers of /account: statements and figures. Source: docs/contract/rest-account.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Holdings } from "../../services/Holdings.ts"

@@ -1,4 +1,4 @@
-/** Handlers of /user. Source: contract 3.8. */
+/** Handlers of /user. Source: docs/contract/rest-user.md. */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"

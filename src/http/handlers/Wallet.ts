@@ -1,4 +1,7 @@
-/** A wallet in the path of an admin endpoint. Source: contract 3.2, contract amendment 1. */
+/**
+ * A wallet in the path of an admin endpoint. Source: docs/contract/rest-access.md#whitelist,
+ * docs/contract/conventions.md#addresses.
+ */
 import { Effect } from "effect"
 import { FULL_ADDRESS, parseAddress, parseFullAddress, rootOfParty } from "../../domain/Address.ts"
 import { parseParty, PARTY_ID } from "../../domain/Identity.ts"

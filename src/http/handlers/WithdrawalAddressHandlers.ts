@@ -1,4 +1,7 @@
-/** Handlers of /account/withdrawal-addresses. Source: contract 3.7, contract amendment 1. */
+/**
+ * Handlers of /account/withdrawal-addresses. Source: docs/contract/rest-account.md,
+ * docs/contract/conventions.md#addresses.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { WithdrawalAddresses } from "../../services/WithdrawalAddresses.ts"

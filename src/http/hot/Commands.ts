@@ -1,6 +1,7 @@
 /**
  * Orders: create, amend and cancel, by the short way. While the gateway admits no more commands, all but cancels are refused
- * before their bodies are read. Source: contract 3.4; contract amendment 30.
+ * before their bodies are read. Source: docs/contract/rest-trading.md#order-endpoints;
+ * docs/contract/boundary.md#overload.
  */
 import type { Context } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"

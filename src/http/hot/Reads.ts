@@ -1,7 +1,9 @@
 /**
  * Public market data, by the short way and from memory: the text of an answer is kept while the revision of the market
  * view stands that it was made of, and given out again without a fiber, with headers of its own, after the same rate
- * limit. Its `ts`, the time of the answer, is written anew. Where the limit has to be asked for over a wire, and while the backend is ill, nothing is taken from memory, so that age and refusal are told. Source: contract 3.3, 8.4.
+ * limit. Its `ts`, the time of the answer, is written anew. Where the limit has to be asked for over a wire, and while
+ * the backend is ill, nothing is taken from memory, so that age and refusal are told.
+ * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging.
  */
 import { Clock, Context, Effect } from "effect"
 import { HttpServerRequest } from "effect/http"

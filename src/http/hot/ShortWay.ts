@@ -2,7 +2,7 @@
  * A short way to an endpoint: its own schemas, its own middlewares and the handler that HttpApi has, run once, without
  * router, merged contexts and response objects. So no rule is written twice, and what is answered is what HttpApi would
  * answer. It knows endpoints that take a JSON body or a query, or neither, and answer JSON.
- * Source: contract 1.1, 3; docs/decisions/0009.
+ * Source: docs/contract/conventions.md#json-and-http, docs/contract/rest.md#order-of-the-checks; docs/decisions/0009.
  */
 import { Context, Effect, Fiber, identity, Schema, Tracer } from "effect"
 import { HttpServerRequest, HttpServerResponse } from "effect/http"

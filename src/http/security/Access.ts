@@ -1,6 +1,6 @@
 /**
- * The checks behind the four kinds of access, in the order of contract 3: credentials, address, rate, nonce of an API
- * key, scope and gate. What the request says is looked at after them.
+ * The checks behind the four kinds of access, in the order of docs/contract/rest.md#order-of-the-checks: credentials,
+ * address, rate, nonce of an API key, scope and gate. What the request says is looked at after them.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex } from "@noble/hashes/utils.js"

@@ -2,7 +2,8 @@
  * The door of every endpoint: takes the body in, lets the checks behind it decide, and answers every failure.
  *
  * The body is read before anybody asks who is calling, since a signature may cover it; it is judged (as JSON, against
- * the schema) only after the credentials, when the endpoint asks for its text. Source: contract 1.1, 3.
+ * the schema) only after the credentials, when the endpoint asks for its text.
+ * Source: docs/contract/conventions.md#json-and-http, docs/contract/rest.md#order-of-the-checks.
  */
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Context, Effect, Layer } from "effect"

@@ -2,7 +2,7 @@
  * A channel to one backend: credentials, keepalive, reads with a deadline behind a circuit breaker, and streams that are
  * taken up again for ever.
  *
- * Source: contract 8, 8.3.
+ * Source: docs/contract/boundary.md, docs/contract/boundary.md#errors.
  */
 import { randomUUID } from "node:crypto"
 import * as NodeStream from "@effect/platform-node/NodeStream"
@@ -55,7 +55,7 @@ export interface Endpoint {
 /** First and longest pause between two attempts to connect, in ms; each is jittered by a fifth. */
 export const RECONNECT_MS_MIN = 100
 export const RECONNECT_MS_MAX = 250
-/** A stream whose heartbeat is this late is given up. Source: contract 8.4. */
+/** A stream whose heartbeat is this late is given up. Source: docs/contract/boundary.md#lagging. */
 export const SILENCE_MS_MAX = 5000
 /** Steps in which that time is counted. */
 const SILENCE_STEPS = 5

@@ -3,13 +3,15 @@
  *
  * Every command given to `submit` is told exactly one outcome: the sequencer's answer, *refused* (it was never written,
  * so it was surely not sequenced), or *unknown* (it was written and its stream was lost, or its time ran out). A written
- * command is never written again; one that was not goes to the next stream while its time lasts. Source: contract 8.3.
+ * command is never written again; one that was not goes to the next stream while its time lasts.
+ * Source: docs/contract/boundary.md#errors, #retries.
  *
  * A command of a credential that ended while it waited is not written.
  *
  * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
  * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
- * always tried (contract 8.4). When the sequencer falls silent, whoever waits is told at once, and all but cancels are refused.
+ * always tried (docs/contract/boundary.md#lagging). When the sequencer falls silent, whoever waits is told at once, and
+ * all but cancels are refused.
  */
 import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
 import {
@@ -24,9 +26,9 @@ import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from
 
 /** Commands without an outcome, written or not; one more is refused. */
 export const PENDING_COMMANDS_MAX = 16_384
-/** Commands of one message. Source: contract 8.1. */
+/** Commands of one message. Source: docs/contract/boundary.md#sequencer. */
 export const MESSAGE_COMMANDS_MAX = 1024
-/** Time in which a command gets its outcome. Source: contract 8.1. */
+/** Time in which a command gets its outcome. Source: docs/contract/boundary.md#sequencer. */
 export const DEADLINE_MS = 2000
 /** The same for a cancel that is tried though the sequencer is silent. */
 export const SILENT_DEADLINE_MS = 500

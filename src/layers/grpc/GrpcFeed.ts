@@ -1,6 +1,6 @@
 /**
  * The Feed port over StreamEvents: taken up again at the next seq after every loss, a gap closes the connection and a
- * repetition is dropped. Source: contract 8, 8.1.
+ * repetition is dropped. Source: docs/contract/boundary.md#one-event-stream, #sequencer.
  */
 import { status } from "@grpc/grpc-js"
 import { Effect, Layer, Stream } from "effect"

@@ -1,4 +1,4 @@
-/** The PriceFeed port over StreamPrices. Source: contract 8.2. */
+/** The PriceFeed port over StreamPrices. Source: docs/contract/boundary.md#referee. */
 import { Effect, Layer } from "effect"
 import { RefereeService, type StreamPricesResponse } from "../../proto/gateway/v1/referee.ts"
 import { PriceFeed, type PriceFrame } from "../../services/PriceFeed.ts"

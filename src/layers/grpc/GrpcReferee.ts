@@ -1,4 +1,4 @@
-/** The Referee port over gRPC. Source: contract 8.2. */
+/** The Referee port over gRPC. Source: docs/contract/boundary.md#referee. */
 import { Effect, Layer } from "effect"
 import { RefereeService } from "../../proto/gateway/v1/referee.ts"
 import { Referee, RefereeUnavailable } from "../../services/Referee.ts"
@@ -16,7 +16,7 @@ import {
   toRiskTier
 } from "./WireRecords.ts"
 
-/** Deadlines of the reads. Source: contract 8.2. */
+/** Deadlines of the reads. Source: docs/contract/boundary.md#referee. */
 const READ_MS = 2000
 const PRICES_MS = 1000
 const PREVIEW_MS = 1000

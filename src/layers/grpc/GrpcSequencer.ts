@@ -1,4 +1,7 @@
-/** The Sequencer port over gRPC: commands over one stream, reads over unary calls. Source: contract 8.1, 8.3. */
+/**
+ * The Sequencer port over gRPC: commands over one stream, reads over unary calls.
+ * Source: docs/contract/boundary.md#sequencer, #errors, #retries.
+ */
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
@@ -23,7 +26,7 @@ import { allPages } from "./Pages.ts"
 import { fromCommand, toAck } from "./WireCommands.ts"
 import { toInstrument, toLevels, toOrder, toSubAccount } from "./WireRecords.ts"
 
-/** Deadlines of the reads. Source: contract 8.1. */
+/** Deadlines of the reads. Source: docs/contract/boundary.md#sequencer. */
 const HEAD_MS = 1000
 const BOOK_MS = 1000
 const LIST_MS = 2000
@@ -50,7 +53,7 @@ const details = (reason: Reason, metadata: CommandStatus["metadata"]): Details =
 const refused = (refusal: CommandStatus, reason: Reason) =>
   new CommandRefused({ reason, message: refusal.message, details: details(reason, refusal.metadata) })
 
-/** What a refusal in the stream means to the caller. Source: contract 8.3. */
+/** What a refusal in the stream means to the caller. Source: docs/contract/boundary.md#errors, #retries. */
 export const errorOf = (refusal: CommandStatus): SubmitError => {
   const { code, message, reason } = refusal
   switch (code) {

@@ -4,7 +4,7 @@
  */
 import { Door } from "./Door.ts"
 
-/** Where the gateway listens unless PORT and HOST say otherwise. Source: contract 13, contract amendment 23. */
+/** Where the gateway listens unless PORT and HOST say otherwise. Source: docs/contract/configuration.md#variables. */
 export const PORT_DEFAULT = 3010
 export const HOST_DEFAULT = "127.0.0.1"
 

@@ -22,7 +22,7 @@ export class SigningKeyInvalid extends Schema.TaggedError<SigningKeyInvalid>()("
 export interface Options {
   /** JWT_SIGNING_KEY: seed of 32 bytes, hex. `undefined`: the one of the file. */
   readonly seed: Redacted.Redacted<string> | undefined
-  /** JWT_VERIFY_KEYS: older public keys, in any form of contract 4.1. */
+  /** JWT_VERIFY_KEYS: older public keys, in any form of docs/contract/authentication.md#signatures. */
   readonly verifyKeys: ReadonlyArray<string>
   /** Where the file is; made if missing. */
   readonly dataDir: string

@@ -1,4 +1,7 @@
-/** What a call may fail with: the error classes of the whole API, told apart by `code`. Source: contract 1.2. */
+/**
+ * What a call may fail with: the error classes of the whole API, told apart by `code`.
+ * Source: docs/contract/conventions.md#errors.
+ */
 import { Schema } from "effect"
 import {
   BadRequest,

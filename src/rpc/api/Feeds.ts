@@ -2,7 +2,7 @@
  * The feeds as streams: the topics of the WebSocket endpoints with the same messages, each told by its `kind`.
  *
  * A stream begins with `subscribed`; what follows is what a socket would be told. A topic that is refused fails the call.
- * Source: contract 5.3, 5.5, 5.8.
+ * Source: docs/contract/websocket.md#messages, #public-topics, #private-topics.
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"

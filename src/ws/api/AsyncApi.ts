@@ -2,7 +2,7 @@
  * The AsyncAPI document of the WebSocket endpoints, from the schemas that the frames themselves have.
  *
  * Actions are those of the gateway: it receives what clients ask and sends what they are told.
- * Source: contract 5; AsyncAPI 3.0.
+ * Source: docs/contract/websocket.md; AsyncAPI 3.0.
  */
 import { Schema } from "effect"
 import { Address } from "../../domain/Address.ts"

@@ -1,4 +1,6 @@
-/** Why the gateway closes a connection, and how its peer should go on. Source: contract 5.4. */
+/**
+ * Why the gateway closes a connection, and how its peer should go on. Source: docs/contract/websocket.md#close-codes.
+ */
 
 /** Come back at once, come back with back-off, log in first, mend the client, or stay away. */
 export type Advice = "reconnect" | "back-off" | "log-in" | "fix" | "stop"

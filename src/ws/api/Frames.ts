@@ -1,5 +1,6 @@
 /**
- * Messages of the WebSocket endpoints, one JSON object a text frame. Source: specification, Events, Messages; contract 5.3.
+ * Messages of the WebSocket endpoints, one JSON object a text frame. Source: specification, Events, Messages;
+ * docs/contract/websocket.md#messages.
  *
  * Fields that a peer does not know are ignored; `""` and `null` in an optional field are the same as its absence.
  */
@@ -41,7 +42,9 @@ export type Unsubscribe = typeof Unsubscribe.Type
 export const Ping = Schema.Struct({ op: Schema.Literal("ping"), ...reqId, ts: Schema.optionalKey(Schema.Int) })
 export type Ping = typeof Ping.Type
 
-/** Either `bearer`, or the four fields of an API key. Source: contract 4.8. */
+/**
+ * Either `bearer`, or the four fields of an API key. Source: docs/contract/authentication.md#websocket-authentication.
+ */
 export const Auth = Schema.Struct({
   op: Schema.Literal("auth"),
   ...reqId,

@@ -1,4 +1,7 @@
-/** What the events of each topic carry in `data`. Source: contract 5.5, 5.6, 5.8. */
+/**
+ * What the events of each topic carry in `data`. Source: docs/contract/websocket.md#public-topics, #order-book,
+ * #private-topics.
+ */
 import { Schema } from "effect"
 import { Balance } from "../../domain/Account.ts"
 import { Address } from "../../domain/Address.ts"

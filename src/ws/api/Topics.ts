@@ -1,4 +1,7 @@
-/** The topics as the API tells them: what they are called, where they are, how often they come and what they carry. Source: contract 5.5, 5.8. */
+/**
+ * The topics as the API tells them: what they are called, where they are, how often they come and what they carry.
+ * Source: docs/contract/websocket.md#public-topics, #private-topics.
+ */
 import type { Schema } from "effect"
 import { depths, Interval } from "../../domain/Enumerations.ts"
 import type { PrivateTopic, Topic } from "../../domain/Topic.ts"

@@ -1,4 +1,7 @@
-/** What a backend may do to the gateway: nothing that is without a bound, and nothing that ends it. Source: contract 8. */
+/**
+ * What a backend may do to the gateway: nothing that is without a bound, and nothing that ends it.
+ * Source: docs/contract/boundary.md.
+ */
 import { status, type UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Cause, Duration, Effect, Exit, Fiber, Logger, Stream } from "effect"
 import { assert, describe, it } from "vitest"

@@ -1,4 +1,4 @@
-/** What a backend refuses and what the gateway answers, reason by reason. Source: contract 8.3. */
+/** What a backend refuses and what the gateway answers, reason by reason. Source: docs/contract/boundary.md#errors. */
 import { status } from "@grpc/grpc-js"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -64,7 +64,7 @@ const keyChanges = each(() => [
 ])
 
 const nonces = each(({ bytes, clustered }) => [
-  // 32 bytes a row, kept for ever: contract 4.2
+  // 32 bytes a row, kept for ever: docs/contract/authentication.md#login
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
   `CREATE TABLE activation_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
   `CREATE TABLE windowed_nonces (
