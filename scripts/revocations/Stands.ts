@@ -46,4 +46,3 @@ export const two = async (say: (line: string) => void): Promise<Running> => {
 }
 
 /** Whether the programs that {@link two} needs are installed. */
-export const isThere = Fleet.isThere
