@@ -44,6 +44,7 @@ const FUNDS = "100000"
 
 const limitsOff = {
   RATE_LIMIT_MODE: "off",
+  CONNECTIONS_PER_IP: "0",
   WS_CONNECTIONS_PER_IP: "0",
   WS_CONNECTIONS_PER_USER: "0",
   ARRIVALS_PER_IP: "0",

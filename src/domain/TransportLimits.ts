@@ -214,7 +214,7 @@ export const transportLimits = {
   },
   connections_per_address: {
     kind: "connections",
-    figure: 1_000,
+    figure: 10_000,
     unit: "connections",
     what: "connections of an address, sockets included",
     over: "the connection is closed",
