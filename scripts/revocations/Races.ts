@@ -126,7 +126,7 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
       })
       const answered_ms = Date.now()
       const text = await response.text()
-      // what a busy gateway could not finish is asked for again; a key may be gone by then
+      // repeat what a busy gateway could not finish; the key may not exist any more
       if (response.ok || (tries > 1 && response.status === 404)) return answered_ms
       if (response.status !== 503 || tries > TRIES_MAX) throw new Error(`${what}: ${response.status} ${text}`)
       await pause()
