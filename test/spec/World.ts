@@ -51,8 +51,9 @@ export interface World {
 /** The same token, its time over. */
 const expiredOf = (token: string): string => {
   const [header, payload] = token.split(".") as [string, string]
-  const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as Record<string, number>
-  const old = { ...claims, iat: claims["iat"]! - 700_000, exp: claims["iat"]! - 1 }
+  const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as { iat: number; iat_ms: number }
+  const { iat, iat_ms } = claims
+  const old = { ...claims, iat: iat - 700_000, iat_ms: iat_ms - 700_000_000, exp: iat - 1 }
   const text = `${header}.${Buffer.from(JSON.stringify(old)).toString("base64url")}`
   const key = createPrivateKey({
     key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), Buffer.from(SEED, "hex")]),
