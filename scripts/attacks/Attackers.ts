@@ -97,8 +97,10 @@ const addressOf = (connection: number, each: number | undefined): string =>
 /** How often connections are looked at, in ms. */
 const DRIP_MS = 1_000
 
-/** How often closed connections are opened anew that would stay, in ms. */
-const AGAIN_MS = 10_000
+/** Mean time after which a closed connection that would stay is opened again, in ms: half to one and a half of it. */
+const AGAIN_MS = 60_000
+/** Time between the last byte of the last connection and the report, in ms: the gateway reads what it was sent. */
+const SETTLE_MS = 500
 
 const run = (kind: Kind, count: number, url: URL): void => {
   const attack: Attack = attacks[kind]
@@ -106,6 +108,7 @@ const run = (kind: Kind, count: number, url: URL): void => {
   let opening = 0
   let opened = 0
   let begun = 0
+  let atWork = 0
   const fill = () => {
     const most = attack.resets === true ? Math.min(AT_ONCE, count - opened) : count
     for (let room = Math.min(most - open.size, AT_ONCE - opening); room > 0; room--) begin()
@@ -120,32 +123,39 @@ const run = (kind: Kind, count: number, url: URL): void => {
       if (isOpening) opening--
       isOpening = false
     }
+    let isAtWork = false
+    // those that do not stay are at work from the first on
+    const works = () => {
+      if (isAtWork) return
+      isAtWork = true
+      if (++atWork === (attack.resets === true ? 1 : count)) setTimeout(() => process.send?.({ opened }), SETTLE_MS)
+    }
     socket.once("connect", () => {
       settled()
       opened++
-      // those that do not stay are at work from the first on
-      if (opened === (attack.resets === true ? 1 : count)) process.send?.({ opened })
+      if (attack.after === undefined) works()
       const first = attack.first()
       if (first !== "") socket.write(first)
       if (attack.reads === false) socket.pause()
-      setImmediate(fill)
+      if (attack.perAddress === undefined || opened < count) setImmediate(fill)
     })
     if (attack.reads !== false) socket.on("data", () => attack.resets === true && socket.resetAndDestroy())
-    if (attack.after !== undefined) socket.once("data", () => socket.write(attack.after!))
+    if (attack.after !== undefined) socket.once("data", () => socket.write(attack.after!, works))
     socket.on("error", () => {})
     socket.once("close", () => {
       settled()
+      works()
       open.delete(socket)
-      // one that stays is opened anew now and then, so that opening is not the attack
+      // one that stays is opened again later, so that opening is not the attack
       if (attack.perAddress === undefined || opened < count) setImmediate(fill)
+      else setTimeout(begin, AGAIN_MS * (0.5 + Math.random()))
     })
   }
   const { drip } = attack
   setInterval(() => {
     if (drip !== undefined) for (const socket of open) if (socket.writable) socket.write(drip)
-    if (attack.perAddress === undefined || opened < count) fill()
+    if (opened < count || attack.perAddress === undefined) fill()
   }, DRIP_MS)
-  if (attack.perAddress !== undefined) setInterval(fill, AGAIN_MS)
   fill()
 }
 
