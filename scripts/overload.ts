@@ -91,11 +91,19 @@ export const run = async (options: Options): Promise<Outcome> => {
   }
 }
 
-/** The share of the best second's accepted orders that the worst second reached. */
-export const worstShare = ({ seconds }: Outcome): number => {
-  const judged = seconds.slice(Math.min(WARM_S, seconds.length - 1)).map(({ accepted }) => accepted)
+/** The share of the best second that the worst one reached, of what `of` says. */
+const shareOf = ({ seconds }: Outcome, of: (second: Second) => number): number => {
+  const judged = seconds.slice(Math.min(WARM_S, seconds.length - 1)).map(of)
   return Math.min(...judged) / Math.max(1, ...judged)
 }
+/** The share of the best second's rate of accepted orders that the worst second reached. */
+export const worstShare = (outcome: Outcome): number =>
+  shareOf(outcome, ({ accepted, ms }) => (accepted / ms) * 1_000)
+/** The same of the machine's own speed, which no service can even out. */
+export const paceShare = (outcome: Outcome): number => shareOf(outcome, ({ pace }) => pace)
+/** The same of accepted orders for the speed that the machine had. */
+export const pacedShare = (outcome: Outcome): number =>
+  shareOf(outcome, ({ accepted, ms, pace }) => (accepted / ms / pace) * 1_000_000)
 
 /** What must not be, in words. */
 export const violations = (outcome: Outcome): ReadonlyArray<string> => {
@@ -122,7 +130,7 @@ const line = (second: Second, i: number): string =>
     `p50 ${second.p50_ms.toFixed(0)} p99 ${second.p99_ms.toFixed(0)} ms`,
     `canceled ${String(second.canceled).padStart(5)} p99 ${second.cancel_p99_ms.toFixed(0)} ms`,
     `frames ${String(second.frames).padStart(5)}`,
-    `steal ${(second.steal * 100).toFixed(0)} % load ${second.load.toFixed(1)}`,
+    `steal ${(second.steal * 100).toFixed(0)} % load ${second.load.toFixed(1)} pace ${second.pace.toFixed(0)} in ${second.ms.toFixed(0)} ms`,
     `refused ${counted(second.refused) || "0"} p99 ${second.refusal_p99_ms.toFixed(0)} ms`,
     ...(Object.keys(second.uncanceled).length > 0 ? [`cancels refused ${counted(second.uncanceled)}`] : [])
   ].join("  ")
@@ -144,6 +152,9 @@ const main = async (): Promise<void> => {
   const { accepted_ms, ready_ms, shown_ms } = outcome.recovery
   const ms = (time: number | undefined) => (time === undefined ? "never" : `${time.toFixed(0)} ms`)
   console.log(`after the load: ready ${ms(ready_ms)}, accepted ${ms(accepted_ms)}, shown ${ms(shown_ms)}`)
+  const of = (share: number) => share.toFixed(2)
+  console.log(`the machine alone: worst second ${of(paceShare(outcome))} of the best`)
+  console.log(`for the machine's speed: worst second ${of(pacedShare(outcome))} of the best`)
   console.log(`worst second ${worstShare(outcome).toFixed(2)} of the best; ${outcome.cpu_us.toFixed(0)} us a command`)
   const found = violations(outcome)
   for (const violation of found) console.log(`VIOLATION ${violation}`)

@@ -153,6 +153,9 @@ const recover = async (port: number, user: User, follower: Follower): Promise<Re
   return times
 }
 
+/** Time between two measurements of the machine, in ms. */
+const PACE_MS = 50
+
 const run = async ({ callers, port, seconds, users }: Plan): Promise<Report> => {
   const seen = new Seconds()
   const followers = users.map((user) => new Follower(port, user, () => seen.frame()))
@@ -167,12 +170,14 @@ const run = async ({ callers, port, seconds, users }: Plan): Promise<Report> => 
   })
   for (const caller of all) caller.begin()
   const began = performance.now()
+  const measuring = setInterval(() => seen.measure(), PACE_MS)
   for (let second = 1; second <= seconds; second++) {
     await sleep(Math.max(0, began + second * 1_000 - performance.now()))
     for (const caller of all) caller.look(performance.now())
     if (second < seconds) seen.close()
   }
   seen.close()
+  clearInterval(measuring)
   for (const caller of all) caller.stop()
   const recovery = await recover(port, users[0]!, followers[0]!)
   for (const caller of all) caller.end()

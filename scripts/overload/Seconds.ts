@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs"
 import { loadavg } from "node:os"
 
 export interface Second {
+  /** How long it took, in ms: timers of a busy process are late. */
+  readonly ms: number
   /** Orders that were accepted, and cancels. */
   readonly accepted: number
   readonly canceled: number
@@ -20,6 +22,8 @@ export interface Second {
   /** Share of the machine's processor time that others took from it. */
   readonly steal: number
   readonly load: number
+  /** Speed of the machine: rounds of a fixed computation in a millisecond of processor time. */
+  readonly pace: number
 }
 
 const percentile = (values: Array<number>, share: number): number =>
@@ -33,6 +37,18 @@ const ticks = (): readonly [number, number] => {
   return [all[7] ?? 0, all.reduce((sum, each) => sum + each, 0)]
 }
 
+/** Rounds of the computation that measures the machine; about a millisecond. */
+const PACE_ROUNDS = 20_000
+
+/** The fixed computation: property writes and small objects, as servers make them. */
+const spin = (): number => {
+  const { system, user } = process.threadCpuUsage()
+  const kept: Record<string, { readonly i: number }> = {}
+  for (let i = 0; i < PACE_ROUNDS; i++) kept[`k${i & 255}`] = { i }
+  const after = process.threadCpuUsage()
+  return (PACE_ROUNDS * 1_000) / Math.max(1, after.user + after.system - user - system)
+}
+
 export class Seconds {
   readonly seconds: Array<Second> = []
   private accepted: Array<number> = []
@@ -42,7 +58,13 @@ export class Seconds {
   private uncanceled: Record<string, number> = {}
   private frames = 0
   private ticks = ticks()
+  private began = performance.now()
+  private paces: Array<number> = []
 
+  /** Measures the machine; to be called several times a second. */
+  measure(): void {
+    this.paces.push(spin())
+  }
   order(ms: number): void {
     this.accepted.push(ms)
   }
@@ -60,7 +82,9 @@ export class Seconds {
   /** A second is over. */
   close(): Second {
     const [stolen, all] = ticks()
+    const now = performance.now()
     const second: Second = {
+      ms: now - this.began,
       accepted: this.accepted.length,
       canceled: this.canceled.length,
       refused: this.refused,
@@ -71,16 +95,19 @@ export class Seconds {
       refusal_p99_ms: percentile(this.refusals, 0.99),
       frames: this.frames,
       steal: (stolen - this.ticks[0]) / Math.max(1, all - this.ticks[1]),
-      load: loadavg()[0]!
+      load: loadavg()[0]!,
+      pace: percentile(this.paces, 0.5)
     }
     this.seconds.push(second)
     this.ticks = [stolen, all]
+    this.began = now
     this.accepted = []
     this.canceled = []
     this.refusals = []
     this.refused = {}
     this.uncanceled = {}
     this.frames = 0
+    this.paces = []
     return second
   }
 }
