@@ -10,8 +10,8 @@ import { createHash } from "node:crypto"
 import { orderExample } from "../src/http/api/OrderApi.ts"
 import { Order } from "../src/domain/Order.ts"
 import { page } from "../src/domain/Page.ts"
-import * as Record from "../src/domain/Record.ts"
-import { textOf } from "../src/http/handlers/Joined.ts"
+import * as RecordJson from "../src/domain/RecordJson.ts"
+import { textOf } from "../src/http/handlers/PreEncodedList.ts"
 import { header, print, type Row, summary } from "./Harness.ts"
 
 export interface Options {
@@ -29,7 +29,7 @@ export const run = (options: Options): ReadonlyArray<Row> => {
     order_link_id: `a-${i}`,
     created_time: String(1767225600000 + i)
   }))
-  const texts = orders.map(Record.order)
+  const texts = orders.map(RecordJson.order)
   const list = texts.map((text) => JSON.parse(text) as Order)
   const encode = Schema.encodeUnknownSync(page(Order))
   const variants: Record<string, () => string> = {

@@ -4,7 +4,7 @@
  * `node examples/bot-plain.ts`, against a gateway on port 3010. Stops by itself after ten orders.
  */
 import { fileURLToPath } from "node:url"
-import { connect, keyOf, newSeed } from "../src/plain/index.ts"
+import { connect, keyOf, newSeed } from "../src/sdk/index.ts"
 
 const SYMBOL = "BTC-USDC"
 

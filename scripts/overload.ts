@@ -97,8 +97,7 @@ const shareOf = ({ seconds }: Outcome, of: (second: Second) => number): number =
   return Math.min(...judged) / Math.max(1, ...judged)
 }
 /** The share of the best second's rate of accepted orders that the worst second reached. */
-export const worstShare = (outcome: Outcome): number =>
-  shareOf(outcome, ({ accepted, ms }) => (accepted / ms) * 1_000)
+export const worstShare = (outcome: Outcome): number => shareOf(outcome, ({ accepted, ms }) => (accepted / ms) * 1_000)
 /** The same of the machine's own speed, which no service can even out. */
 export const paceShare = (outcome: Outcome): number => shareOf(outcome, ({ pace }) => pace)
 /** The same of accepted orders for the speed that the machine had. */

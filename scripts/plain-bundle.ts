@@ -20,7 +20,7 @@ export interface Bundle {
 
 /** Bundles a text that imports from `src`; by default all of the plain client. */
 export const bundlePlain = async (
-  contents = 'export * from "./src/plain/index.ts"',
+  contents = 'export * from "./src/sdk/index.ts"',
   format: "esm" | "iife" = "esm"
 ): Promise<Bundle> => {
   const { metafile, outputFiles } = await build({

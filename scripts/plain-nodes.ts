@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { program } from "../test/plain/story.ts"
+import { program } from "../test/sdk/story.ts"
 import { startGateway } from "./GatewayProcess.ts"
 import { bundlePlain } from "./plain-bundle.ts"
 

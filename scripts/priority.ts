@@ -8,8 +8,8 @@
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Grid from "../src/domain/Grid.ts"
-import * as OrderBook from "../src/backend/sequencer/OrderBook.ts"
-import * as Slots from "../src/backend/sequencer/Slots.ts"
+import * as OrderBook from "../src/backend/engine/sequencer/OrderBook.ts"
+import * as Slots from "../src/backend/engine/sequencer/Slots.ts"
 import { Side } from "../src/proto/gateway/v1/types.ts"
 import { read, type Resting, type Session, type Step } from "./replay/Session.ts"
 

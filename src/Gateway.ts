@@ -9,62 +9,62 @@ import { Clock, Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
-import { Hot } from "./http/hot/Hot.ts"
+import { FastRoutes } from "./http/fast/FastRoutes.ts"
 import * as Http from "./http/Http.ts"
 import * as Page from "./http/Page.ts"
 import * as AdminUsers from "./layers/AdminUsers.ts"
-import { BACKLOG } from "./layers/node/EarlyDoor.ts"
+import { BACKLOG } from "./layers/node/EarlyListen.ts"
 import { measure } from "./layers/node/Measure.ts"
 import { drain, Limits as DoorBounds, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
-import { crowds } from "./layers/node/Readers.ts"
+import { crowds } from "./layers/node/SlowClientGuard.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
-import { AccessCodeIssuer } from "./services/AccessCodeIssuer.ts"
-import { Activation } from "./services/Activation.ts"
-import { Administrators } from "./services/Administrators.ts"
-import { Admission } from "./services/Admission.ts"
-import { ApiKeys } from "./services/ApiKeys.ts"
-import { AuditTrail } from "./services/AuditTrail.ts"
-import { Authenticator } from "./services/Authenticator.ts"
-import { BackendHealth } from "./services/BackendHealth.ts"
-import { BanList } from "./services/BanList.ts"
-import { Bans } from "./services/Bans.ts"
-import { CallLines } from "./services/CallLines.ts"
-import * as CommandAdmission from "./services/CommandAdmission.ts"
-import { Competitions } from "./services/Competitions.ts"
-import { Cursors } from "./services/Cursors.ts"
-import { DeadMansSwitch } from "./services/DeadMansSwitch.ts"
-import { FeedLines } from "./services/FeedLines.ts"
-import { Funds } from "./services/Funds.ts"
-import { Gate } from "./services/Gate.ts"
-import { Grants } from "./services/Grants.ts"
-import { Holdings } from "./services/Holdings.ts"
-import { IndexPrices } from "./services/IndexPrices.ts"
-import { Klines } from "./services/Klines.ts"
-import { Lifecycle } from "./services/Lifecycle.ts"
-import { Lists } from "./services/Lists.ts"
-import { MarketHistory } from "./services/MarketHistory.ts"
-import { Markets } from "./services/Markets.ts"
-import { Metrics } from "./services/Metrics.ts"
-import { Orders } from "./services/Orders.ts"
-import { Performance } from "./services/Performance.ts"
-import { Positions } from "./services/Positions.ts"
-import { OwnWrites } from "./services/OwnWrites.ts"
-import * as PriceFollower from "./services/PriceFollower.ts"
-import { Projector } from "./services/Projector.ts"
-import { RateLimiter } from "./services/RateLimiter.ts"
+import { AccessCodeIssuer } from "./services/identity/AccessCodeIssuer.ts"
+import { Activation } from "./services/identity/Activation.ts"
+import { Administrators } from "./services/identity/Administrators.ts"
+import { LaunchAccess } from "./services/identity/LaunchAccess.ts"
+import { ApiKeys } from "./services/identity/ApiKeys.ts"
+import { AuditTrail } from "./services/identity/AuditTrail.ts"
+import { Authenticator } from "./services/identity/Authenticator.ts"
+import { BackendHealth } from "./services/operations/BackendHealth.ts"
+import { BanList } from "./services/identity/BanList.ts"
+import { Bans } from "./services/rewards/Bans.ts"
+import { RpcConnections } from "./services/operations/RpcConnections.ts"
+import * as CommandAdmission from "./services/trading/CommandAdmission.ts"
+import { Competitions } from "./services/rewards/Competitions.ts"
+import { Cursors } from "./services/operations/Cursors.ts"
+import { DeadMansSwitch } from "./services/trading/DeadMansSwitch.ts"
+import { InProcessFeeds } from "./services/operations/InProcessFeeds.ts"
+import { Funds } from "./services/trading/Funds.ts"
+import { BackendAvailability } from "./services/operations/BackendAvailability.ts"
+import { Grants } from "./services/identity/Grants.ts"
+import { PortfolioQueries } from "./services/read-model/PortfolioQueries.ts"
+import { IndexPrices } from "./services/markets/IndexPrices.ts"
+import { Klines } from "./services/markets/Klines.ts"
+import { Lifecycle } from "./services/operations/Lifecycle.ts"
+import { HistoryQueries } from "./services/read-model/HistoryQueries.ts"
+import { MarketHistory } from "./services/markets/MarketHistory.ts"
+import { MarketQueries } from "./services/markets/MarketQueries.ts"
+import { Metrics } from "./services/operations/Metrics.ts"
+import { Orders } from "./services/trading/Orders.ts"
+import { TradingStatistics } from "./services/read-model/TradingStatistics.ts"
+import { Positions } from "./services/trading/Positions.ts"
+import { ReadYourWrites } from "./services/read-model/ReadYourWrites.ts"
+import * as PriceFollower from "./services/markets/PriceFollower.ts"
+import { Projector } from "./services/read-model/Projector.ts"
+import { RateLimiter } from "./services/operations/RateLimiter.ts"
 import { Readiness } from "./services/Readiness.ts"
-import { ReferralFees } from "./services/ReferralFees.ts"
-import { Referrals } from "./services/Referrals.ts"
-import { Rewards } from "./services/Rewards.ts"
-import { Scorekeeper } from "./services/Scorekeeper.ts"
-import * as SettledSequencer from "./services/SettledSequencer.ts"
-import { SubAccounts } from "./services/SubAccounts.ts"
-import { Tokens } from "./services/Tokens.ts"
-import { CurrentTracer } from "./services/Tracing.ts"
-import { UserSnapshots } from "./services/UserSnapshots.ts"
-import { WithdrawalAddresses } from "./services/WithdrawalAddresses.ts"
+import { ReferralFees } from "./services/rewards/ReferralFees.ts"
+import { Referrals } from "./services/rewards/Referrals.ts"
+import { Rewards } from "./services/rewards/Rewards.ts"
+import { CompetitionScoring } from "./services/rewards/CompetitionScoring.ts"
+import * as ReadYourWritesSequencer from "./services/read-model/ReadYourWritesSequencer.ts"
+import { SubAccounts } from "./services/identity/SubAccounts.ts"
+import { Tokens } from "./services/identity/Tokens.ts"
+import { CurrentTracer } from "./services/operations/Tracing.ts"
+import { UserSnapshots } from "./services/read-model/UserSnapshots.ts"
+import { WithdrawalAddresses } from "./services/trading/WithdrawalAddresses.ts"
 import * as AsyncApi from "./ws/api/AsyncApi.ts"
 import { Hub } from "./ws/Hub.ts"
 import { defaults as wsDefaults, Limits } from "./ws/Limits.ts"
@@ -96,12 +96,12 @@ const policies = (settings: Settings) => {
   const ground = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
-    FeedLines.layer,
-    CallLines.layer,
+    InProcessFeeds.layer,
+    RpcConnections.layer,
     Cursors.layer,
     Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
     ApiKeys.layer({ refresh: REVOCATIONS_REFRESH }),
-    Admission.layer({ mode: settings.accessMode }),
+    LaunchAccess.layer({ mode: settings.accessMode }),
     RateLimiter.layer({
       mode: settings.rateLimitMode,
       limits: {
@@ -112,7 +112,11 @@ const policies = (settings: Settings) => {
       }
     })
   )
-  const lanes = Layer.mergeAll(Gate.layer, PriceFollower.layer, Projector.layer({ houseUsers: HOUSE_USERS }))
+  const lanes = Layer.mergeAll(
+    BackendAvailability.layer,
+    PriceFollower.layer,
+    Projector.layer({ houseUsers: HOUSE_USERS })
+  )
   const desks = Layer.mergeAll(
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
@@ -145,22 +149,22 @@ const policies = (settings: Settings) => {
     Competitions.layer
   )
   const readers = Layer.mergeAll(
-    Markets.layer,
-    Lists.layer,
-    Holdings.layer,
+    MarketQueries.layer,
+    HistoryQueries.layer,
+    PortfolioQueries.layer,
     MarketHistory.layer,
-    Performance.layer,
+    TradingStatistics.layer,
     Rewards.layer,
     DeadMansSwitch.layer
   )
   return Bans.layer.pipe(
-    Layer.provideMerge(Scorekeeper.layer),
+    Layer.provideMerge(CompetitionScoring.layer),
     Layer.provideMerge(readers),
     Layer.provideMerge(desks),
-    Layer.provideMerge(SettledSequencer.layer),
+    Layer.provideMerge(ReadYourWritesSequencer.layer),
     Layer.provideMerge(CommandAdmission.sequencer),
     Layer.provideMerge(CommandAdmission.CommandAdmission.layer()),
-    Layer.provideMerge(OwnWrites.layer),
+    Layer.provideMerge(ReadYourWrites.layer),
     Layer.provideMerge(lanes),
     Layer.provideMerge(ground),
     Layer.provideMerge(BanList.layer),
@@ -204,7 +208,7 @@ const front = (settings: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
-      const { offer } = yield* Hot
+      const { offer } = yield* FastRoutes
       const isTooMuch = crowds()
       yield* Effect.acquireRelease(
         Effect.sync(() =>
@@ -213,7 +217,7 @@ const front = (settings: Settings) =>
         (takeAway) => Effect.sync(takeAway)
       )
     })
-  ).pipe(Layer.provide(Hot.layer({ trustedProxies: settings.trustedProxies })))
+  ).pipe(Layer.provide(FastRoutes.layer({ trustedProxies: settings.trustedProxies })))
 
 /** The door, whose bounds for an address mean nothing where all connections are a proxy's. */
 const door = ({ arrivalsPerIp, connectionsPerIp, trustedProxies }: Settings) =>

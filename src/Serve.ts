@@ -10,7 +10,7 @@ import { NodeServer } from "./layers/node/NodeServer.ts"
 import { type Settings, settings } from "./layers/Settings.ts"
 import * as Otlp from "./layers/otlp/Otlp.ts"
 import * as Standalone from "./layers/Standalone.ts"
-import * as Meter from "./services/Meter.ts"
+import * as MetricsRegistry from "./services/operations/MetricsRegistry.ts"
 
 const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -64,7 +64,10 @@ const Main = Layer.unwrap(
       Layer.provide(Gateway.layer(settings)),
       Layer.provide(settings.databaseUrl === undefined ? Standalone.layer(settings) : cluster(settings)),
       Layer.provide(
-        Otlp.layer(settings).pipe(Layer.provideMerge(logging(settings.logLevel)), Layer.provideMerge(Meter.layer))
+        Otlp.layer(settings).pipe(
+          Layer.provideMerge(logging(settings.logLevel)),
+          Layer.provideMerge(MetricsRegistry.layer)
+        )
       )
     )
   )

@@ -102,7 +102,7 @@ const ofCommandLine = new Set([
   "src/layers/Settings.ts",
   "src/layers/node/NodePasswordHashes.ts",
   "src/layers/node/NodeSignatures.ts",
-  "src/services/Signatures.ts"
+  "src/services/identity/Signatures.ts"
 ])
 
 describe("the house", () => {
@@ -190,7 +190,7 @@ describe("the house", () => {
         else foreign.add(target)
       }
     }
-    walk("src/plain/index.ts")
+    walk("src/sdk/index.ts")
     assert.deepStrictEqual([...foreign], ["@noble/ed25519"])
     assert.isAbove(seen.size, 20)
   })

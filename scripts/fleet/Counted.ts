@@ -1,6 +1,6 @@
 /** Whether an order that is sent twice is one order: raced to two gateways, or cut off and repeated at another. */
 import { join } from "node:path"
-import { read, seedOf } from "../../src/backend/sequencer/Ids.ts"
+import { read, seedOf } from "../../src/backend/engine/sequencer/Ids.ts"
 import { verifyJournal } from "../../test/e2e/BackendProcess.ts"
 import * as Child from "./Child.ts"
 import type * as Cut from "./Cut.ts"

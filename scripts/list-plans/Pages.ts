@@ -1,8 +1,8 @@
 /** Every list that a database serves, with every filter and the hardest pairs of them. */
 import { Effect } from "effect"
 import { type RowKey, type Rows } from "../../src/domain/Page.ts"
-import { AccessCodes } from "../../src/services/AccessCodes.ts"
-import { CompetitionStore } from "../../src/services/CompetitionStore.ts"
+import { AccessCodes } from "../../src/services/identity/AccessCodes.ts"
+import { CompetitionStore } from "../../src/services/rewards/CompetitionStore.ts"
 import {
   type ExecutionQuery,
   History,
@@ -10,7 +10,7 @@ import {
   OFFSET_MAX,
   type OrderQuery
 } from "../../src/services/History.ts"
-import { RewardStore } from "../../src/services/RewardStore.ts"
+import { RewardStore } from "../../src/services/rewards/RewardStore.ts"
 import { addressOf, OWN, type Table, timeOf, uuidOf } from "./Fill.ts"
 
 type Services = AccessCodes | CompetitionStore | History | RewardStore

@@ -1,5 +1,5 @@
 /** Users who trade by the plain client over connections that are cut, and what must have become of each of their orders. */
-import { connect, type Exchange, ExchangeError } from "../../src/plain/index.ts"
+import { connect, type Exchange, ExchangeError } from "../../src/sdk/index.ts"
 import { pick } from "../../test/simulation/Users.ts"
 import { SYMBOL } from "./Follower.ts"
 import type { Findings } from "./Ledger.ts"

@@ -1,6 +1,6 @@
 /** docs/reference/markets-file.md, docs/markets.schema.json and examples/markets.json, from the schema of a markets file. */
 import type { Schema } from "effect"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { aboutOf, Fields, Tier } from "../../src/backend/markets/Fields.ts"
 import { ERRORS_MAX, FILE_BYTES_MAX, jsonSchema, MARKETS_MAX } from "../../src/backend/markets/File.ts"
 import { rules } from "../../src/backend/markets/Rules.ts"

@@ -2,7 +2,7 @@
 import { OpenApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
-import { ownReasons } from "../../src/http/api/Reasons.ts"
+import { ownReasons } from "../../src/http/api/OperationErrors.ts"
 import {
   AdminAccess,
   BearerOnly,
@@ -14,7 +14,7 @@ import {
   RequiredScope
 } from "../../src/http/api/Security.ts"
 import type { Bucket } from "../../src/domain/RateHeaders.ts"
-import { defaultLimits } from "../../src/services/RateLimiter.ts"
+import { defaultLimits } from "../../src/services/operations/RateLimiter.ts"
 import { derived } from "../../src/rpc/api/Operations.ts"
 import { row, table } from "./Table.ts"
 

@@ -1,7 +1,7 @@
 /** Uses of one credential, by transport: each is made ready before the race, so that in the race it is only sent. */
 import type { Agent } from "node:http"
 import { Wallet } from "../../src/client/index.ts"
-import { authMessage } from "../../src/domain/Messages.ts"
+import { authMessage } from "../../src/domain/SigningMessages.ts"
 import { ask, type Asked, inWords, type Outcome } from "../fleet/Ask.ts"
 import { pause } from "../fleet/Orders.ts"
 

@@ -6,17 +6,17 @@
 import { readFile } from "node:fs/promises"
 import { Worker } from "node:worker_threads"
 import { Effect, Logger, Redacted, References, Result, Schema, type Scope } from "effect"
-import type * as Engine from "./Engine.ts"
+import type * as Engine from "./engine/Engine.ts"
 import { Journal, JournalError } from "./journal/Journal.ts"
 import { NewestEvents, replay, snapshot } from "./journal/Replay.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
-import { machine } from "./EngineMachine.ts"
-import * as Markets from "./Markets.ts"
+import { machine } from "./engine/EngineMachine.ts"
+import * as MarketRules from "./engine/MarketRules.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
-import * as Positions from "./referee/Positions.ts"
-import * as Reads from "./Reads.ts"
-import * as Ids from "./sequencer/Ids.ts"
+import * as Positions from "./engine/referee/Positions.ts"
+import * as Reads from "./engine/Reads.ts"
+import * as Ids from "./engine/sequencer/Ids.ts"
 import { defaultLimits, EventLog } from "./server/EventLog.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
@@ -94,10 +94,10 @@ const file = (name: string, path: string) =>
 
 const marketsOf = Effect.fnUntraced(function* (
   path: string | undefined
-): Effect.fn.Return<ReadonlyArray<Markets.Market>, SettingError> {
-  if (path === undefined) return Markets.shippedMarkets
+): Effect.fn.Return<ReadonlyArray<MarketRules.Market>, SettingError> {
+  if (path === undefined) return MarketRules.shippedMarkets
   const text = (yield* file("MARKETS_FILE", path)).toString("utf8")
-  const read = Markets.read(text)
+  const read = MarketRules.read(text)
   if (Result.isSuccess(read)) return read.success
   const findings = read.failure.map((error) => `MARKETS_FILE: ${path}: ${error}`)
   return yield* new SettingError({ message: findings.join("\n"), findings })

@@ -16,7 +16,7 @@ import {
   type Values,
   withDefault
 } from "../domain/Setting.ts"
-import { OPEN_ORDERS_MAX } from "./sequencer/OpenOrders.ts"
+import { OPEN_ORDERS_MAX } from "./engine/sequencer/OpenOrders.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))

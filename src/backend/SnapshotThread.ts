@@ -3,7 +3,7 @@
  * that one's state. The writer never waits for it, and every snapshot is also a proof that the journal replays.
  */
 import { parentPort, workerData } from "node:worker_threads"
-import { machine } from "./EngineMachine.ts"
+import { machine } from "./engine/EngineMachine.ts"
 import { takeSnapshot } from "./journal/Replay.ts"
 
 parentPort!.postMessage(takeSnapshot(machine, workerData as string))

@@ -10,7 +10,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { bodyHash, loginMessage, requestMessage } from "../client/Wallet.ts"
 import { isPublicKey, mayVerify } from "../domain/Ed25519.ts"
 import { bytesOfPublicKey, bytesOfSignature, isKeyOfParty, isNonce, parseParty } from "../domain/Identity.ts"
-import { authMessage } from "../domain/Messages.ts"
+import { authMessage } from "../domain/SigningMessages.ts"
 
 /** What is signed, as its sender writes it. */
 export type Signed =

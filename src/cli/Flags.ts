@@ -1,7 +1,7 @@
 /** Flags of all commands, and what they stand for. */
 import { Config, Effect, Option } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
-import { Refused } from "./Refused.ts"
+import { CliError } from "./ErrorOutput.ts"
 
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(
@@ -31,7 +31,7 @@ export const baseUrl = Effect.gen(function* () {
   const asked = Option.getOrUndefined(yield* Url)
   const url = asked ?? (yield* Config.String("GATEWAY_URL").pipe(Config.withDefault("http://127.0.0.1:3010")))
   if (!URL.canParse(url) || !/^https?:$/u.test(new URL(url).protocol)) {
-    return yield* new Refused({
+    return yield* new CliError({
       code: "USAGE",
       message: `${url} is no address of a gateway`,
       hint: "write it as http://host:port"

@@ -4,7 +4,7 @@ import { Client } from "../client/index.ts"
 import { subAccountAddress } from "../domain/Address.ts"
 import { baseUrl } from "./Flags.ts"
 import * as KeyFiles from "./KeyFiles.ts"
-import { Refused } from "./Refused.ts"
+import { CliError } from "./ErrorOutput.ts"
 
 /** For what anybody may ask. */
 export const anybody = Effect.flatMap(baseUrl, (url) => Client.make({ baseUrl: url }))
@@ -40,7 +40,7 @@ const password = Effect.gen(function* () {
   const text = yield* Effect.mapError(
     fs.readFileString(path.value),
     ({ reason }) =>
-      new Refused({ code: "USAGE", message: `ADMIN_PASSWORD_FILE: cannot read ${path.value}: ${reason._tag}` })
+      new CliError({ code: "USAGE", message: `ADMIN_PASSWORD_FILE: cannot read ${path.value}: ${reason._tag}` })
   )
   return Option.some(text.trimEnd())
 })
@@ -51,7 +51,7 @@ export const admin = Effect.gen(function* () {
   const username = yield* Config.option(Config.String("ADMIN_USERNAME"))
   const secret = yield* password
   if (Option.isNone(username) || Option.isNone(secret)) {
-    return yield* new Refused({
+    return yield* new CliError({
       code: "USAGE",
       message: "who the administrator is must stand in the environment",
       hint: "set ADMIN_USERNAME, and ADMIN_PASSWORD or ADMIN_PASSWORD_FILE"

@@ -9,7 +9,7 @@ import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import * as Wallet from "../client/Wallet.ts"
 import { Key } from "./Flags.ts"
-import { Refused } from "./Refused.ts"
+import { CliError } from "./ErrorOutput.ts"
 
 /** Bits of a file's mode that let others in. */
 const OTHERS = 0o077
@@ -34,7 +34,7 @@ const pathOf = Effect.fnUntraced(function* (name: string) {
 })
 
 const unusable = (message: string, hint?: string) =>
-  new Refused({ code: "KEY", message, ...(hint === undefined ? {} : { hint }) })
+  new CliError({ code: "KEY", message, ...(hint === undefined ? {} : { hint }) })
 
 const writeOwn = Effect.fnUntraced(function* (path: string, value: unknown, flag: "w" | "wx") {
   const fs = yield* FileSystem.FileSystem

@@ -6,7 +6,7 @@ import { Config, Console, Effect, Layer } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { VERSION } from "../http/api/Api.ts"
 import { teardown } from "../Teardown.ts"
-import { AllTold, printed, tell } from "./Refused.ts"
+import { OutputFinished, printed, tell } from "./ErrorOutput.ts"
 import { root } from "./Root.ts"
 
 const args = process.argv.slice(2)
@@ -47,7 +47,7 @@ const presenter: CliOutput.Presenter = {
 }
 
 const report = (error: unknown) =>
-  error instanceof AllTold || CliError.isCliError(error)
+  error instanceof OutputFinished || CliError.isCliError(error)
     ? Effect.void
     : Effect.flatMap(url, (url) => {
         const told = tell(error, url)

@@ -22,9 +22,9 @@ import { HttpApiClient, HttpApiMiddleware } from "effect/http-api"
 import { Api } from "../http/api/Api.ts"
 import { AdminAccess, BearerOnly, BearerOrApiKey } from "../http/api/Security.ts"
 import type { Depth } from "../domain/Enumerations.ts"
-import { authMessage } from "../domain/Messages.ts"
+import { authMessage } from "../domain/SigningMessages.ts"
 import { isPassing } from "./Backoff.ts"
-import * as Busy from "./Busy.ts"
+import * as OverloadRetry from "./OverloadRetry.ts"
 import * as Feed from "./Feed.ts"
 import * as Follow from "./Follow.ts"
 import { signed } from "./Signed.ts"
@@ -64,7 +64,7 @@ const bytesOfBody = (body: HttpBody.HttpBody): Uint8Array => {
 
 const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => {
   // a nonce is good for one request: each try is signed anew
-  const admitted: Admitted = (next, request) => Busy.untilAdmitted(Effect.suspend(() => next(sign(request))))
+  const admitted: Admitted = (next, request) => OverloadRetry.untilAdmitted(Effect.suspend(() => next(sign(request))))
   return HttpApiClient.make(Api, { baseUrl }).pipe(
     Effect.provide(
       Layer.mergeAll(

@@ -13,14 +13,14 @@ import { printTopic } from "../domain/Topic.ts"
 import { isPrivate } from "../domain/TopicNames.ts"
 import { closeCodes } from "../ws/api/CloseCodes.ts"
 import { CODE_LOST, type Ended, nextStep, pauseAfter, textOf } from "./Backoff.ts"
-import { type AuthFrame, dial, type GiveUp } from "./Dial.ts"
+import { type AuthFrame, connect, type GiveUp } from "./Connect.ts"
 import { FeedEnded, type FeedEvent, type FeedState } from "./FeedEvent.ts"
 import type { LocalBook } from "./LocalBook.ts"
-import { WATCH_MS } from "./Line.ts"
+import { WATCH_MS } from "./Connection.ts"
 import { type Counts, Topics } from "./Topics.ts"
 import * as Watched from "./Watched.ts"
 
-export type { AuthFrame } from "./Dial.ts"
+export type { AuthFrame } from "./Connect.ts"
 export * from "./FeedEvent.ts"
 export type { Counts } from "./Topics.ts"
 
@@ -94,7 +94,7 @@ export const follow = Effect.fnUntraced(function* (
   const connectOnce = Effect.callback<Ended>((resume) => {
     connections++
     enter({ type: "connecting" })
-    giveUp = dial(webSocket(`${connection.url}${path}`), topics, {
+    giveUp = connect(webSocket(`${connection.url}${path}`), topics, {
       now,
       tell,
       authFrame: path === "/ws/private" ? (use) => use(connection.authFrame()) : undefined,

@@ -3,7 +3,7 @@
  * #api-keys.
  */
 import { etc } from "@noble/ed25519"
-import { requestMessage } from "../domain/Messages.ts"
+import { requestMessage } from "../domain/SigningMessages.ts"
 
 /** A nonce that nobody has used: 128 random bits. */
 export const nonce = (): string => etc.bytesToHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))

@@ -7,9 +7,9 @@ import type { ErrorFrame, EventFrame, Resume } from "../ws/api/Frames.ts"
 import type { BookData } from "../ws/api/TopicData.ts"
 import { isPassing } from "./Backoff.ts"
 import type { Fault, FeedEvent, TopicMessage, UserMessage } from "./FeedEvent.ts"
-import type { Line } from "./Line.ts"
+import type { Connection } from "./Connection.ts"
 import { LocalBook } from "./LocalBook.ts"
-import { type Joining, UserPlaces } from "./UserPlaces.ts"
+import { type Joining, StreamPositions } from "./StreamPositions.ts"
 
 /** Faults of a topic, with no sound message in between, after which the line itself is not trusted. */
 export const FAULTS_MAX = 5
@@ -40,7 +40,7 @@ const chunksOf = <A>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
 export class Topics {
   readonly wanted: Set<string>
   readonly books = new Map<string, LocalBook>()
-  readonly places = new UserPlaces()
+  readonly places = new StreamPositions()
   readonly counts: Counts = {
     messages: 0,
     resumed: 0,
@@ -49,7 +49,7 @@ export class Topics {
   }
   /** When the last message of a topic came. */
   readonly heard = new Map<string, number>()
-  line: Line | undefined
+  line: Connection | undefined
   private readonly handlers: TopicsHandlers
   /** Topics that were asked for again after a fault: until that is answered, what they send is left out. */
   private readonly mending = new Set<string>()

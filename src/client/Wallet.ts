@@ -9,7 +9,7 @@ import { sha256, sha512 } from "@noble/hashes/sha2.js"
 import { bytesToHex, hexToBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 import { fingerprintOfKey, rootOfKey, rootOfParty, userIdOf } from "../domain/Address.ts"
 
-export { loginMessage, requestMessage } from "../domain/Messages.ts"
+export { loginMessage, requestMessage } from "../domain/SigningMessages.ts"
 export { nonce } from "./Signed.ts"
 
 // the curve comes without a hash of its own; with this one it signs at once, in every environment

@@ -4,7 +4,7 @@
  * Like the {@link Projection} that it is a part of, it is a function of the stream alone, however that is cut.
  * Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md, docs/contract/boundary.md#ownership.
  */
-import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow, noFlows } from "./Activity.ts"
+import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow, noFlows } from "./HourlyStats.ts"
 import { add, type ClosedPnl } from "./ClosedPnl.ts"
 import * as Decimal from "./Decimal.ts"
 import type { TransactionType } from "./Enumerations.ts"
@@ -43,7 +43,7 @@ export interface LedgerChange {
 }
 
 /** What a ledger goes on from. */
-export interface LedgerStanding {
+export interface LedgerState {
   /** Closed PnL to which more may come: of orders that are open, or that have ended at the time of the last event. */
   readonly closings: ReadonlyArray<Pick<ClosedPnlRow, "user_id" | "closed"> & { readonly ended?: boolean }>
   /** The last hour of every sub-account in every market, and of every sub-account. */
@@ -75,7 +75,7 @@ export class Ledger {
   private fundingPayments: Array<FundingPaymentRow> = []
 
   /** `ts_ms` is the engine time of the last event. */
-  constructor(standing: LedgerStanding | undefined, ts_ms = 0) {
+  constructor(standing: LedgerState | undefined, ts_ms = 0) {
     this.activity = new Activity(standing?.markets, standing?.accounts)
     this.endedAt = ts_ms
     for (const { closed, ended } of standing?.closings ?? []) {

@@ -15,17 +15,17 @@ export const EXPIRY_MS_MAX = 90 * DAY_MS
 export const BATCH_ORDERS_MAX = 20
 
 /** One leg: a market order at a trigger price, by default of the last price. */
-export interface LegAsked {
+export interface LegRequest {
   readonly market: { readonly trigger_price: string; readonly trigger_by?: TriggerBy }
 }
-export interface TpslAsked {
+export interface TpslRequest {
   readonly mode?: TpslMode
-  readonly take_profit?: LegAsked
-  readonly stop_loss?: LegAsked
+  readonly take_profit?: LegRequest
+  readonly stop_loss?: LegRequest
 }
 
 /** An order as it is asked for; absent fields have the defaults of docs/contract/orders.md#new-order. */
-export interface OrderAsked {
+export interface OrderRequest {
   readonly sub_account_address: string
   readonly symbol: string
   readonly side: Side
@@ -44,22 +44,22 @@ export interface OrderAsked {
     readonly trigger_by?: TriggerBy
     readonly trigger_direction?: TriggerDirection
   }
-  readonly tpsl?: TpslAsked
+  readonly tpsl?: TpslRequest
   readonly smp_type?: SmpType
 }
 
-export interface NamedOrder {
+export interface OrderNameRequest {
   readonly sub_account_address: string
   readonly symbol: string
   readonly order_id?: string
   readonly order_link_id?: string
 }
 
-export interface AmendAsked extends NamedOrder {
+export interface AmendRequest extends OrderNameRequest {
   readonly price?: string
   readonly qty?: string
   readonly trigger?: { readonly trigger_price: string }
-  readonly tpsl?: TpslAsked
+  readonly tpsl?: TpslRequest
   readonly order_iv?: number
 }
 
@@ -68,10 +68,10 @@ type Violation = OrderRules.Violation
 /** Whether what a form became is a violation instead. */
 export const isViolation = (made: object): made is Violation => "reason" in made
 
-const exitOf = (leg: LegAsked | undefined): Exit | undefined =>
+const exitOf = (leg: LegRequest | undefined): Exit | undefined =>
   leg && { trigger_price: leg.market.trigger_price, trigger_by: leg.market.trigger_by ?? "LastPrice" }
 
-const exitsOf = ({ mode, take_profit, stop_loss }: TpslAsked): Exits => ({
+const exitsOf = ({ mode, take_profit, stop_loss }: TpslRequest): Exits => ({
   mode,
   take_profit: exitOf(take_profit),
   stop_loss: exitOf(stop_loss)
@@ -142,7 +142,11 @@ const checkExpiry = (time_in_force: TimeInForce, expire_time: number | undefined
  * Makes a new order of what is asked. `now` is Unix ms. The least value of a Market order hangs on the mark at its turn,
  * and so is left to the sequencer.
  */
-export const newOrder = (rules: OrderRules.OrderRules, asked: OrderAsked, now: () => number): NewOrder | Violation => {
+export const newOrder = (
+  rules: OrderRules.OrderRules,
+  asked: OrderRequest,
+  now: () => number
+): NewOrder | Violation => {
   const market = asked.order_type === "Market"
   const postOnly = asked.time_in_force === "PostOnly"
   const time_in_force = postOnly
@@ -195,7 +199,7 @@ export const newOrder = (rules: OrderRules.OrderRules, asked: OrderAsked, now: (
 }
 
 /** Makes an amend of what is asked; what depends on the order itself is left to the sequencer. */
-export const amendment = (rules: OrderRules.OrderRules, asked: AmendAsked): AmendOrder | Violation => {
+export const amendment = (rules: OrderRules.OrderRules, asked: AmendRequest): AmendOrder | Violation => {
   const { symbol, order_id, order_link_id, price, qty, trigger } = asked
   if (price !== undefined) {
     const ticks = OrderRules.checkPrice(rules, price)

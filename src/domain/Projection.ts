@@ -12,10 +12,10 @@ import type { Event, StreamPosition } from "./Event.ts"
 import type { Closing, Execution } from "./Execution.ts"
 import type { FundingRate } from "./Funding.ts"
 import type { AdlAlert, InsurancePool } from "./InsurancePool.ts"
-import { Ledger, type LedgerChange, type LedgerStanding } from "./Ledger.ts"
+import { Ledger, type LedgerChange, type LedgerState } from "./Ledger.ts"
 import type { Instrument, OpenInterest, Prices, PublicTrade } from "./Market.ts"
 import type { Order } from "./Order.ts"
-import * as Record from "./Record.ts"
+import * as RecordJson from "./RecordJson.ts"
 import type { PrivateTopic } from "./Topic.ts"
 import type { SubAccountState } from "./User.ts"
 
@@ -113,12 +113,12 @@ export interface Projection extends LedgerChange, MarketRows {
 }
 
 /** What the model holds besides rows, to go on from. */
-export interface Standing {
+export interface ModelState {
   readonly position: ModelPosition | undefined
   readonly heads: ReadonlyArray<StreamHead>
   readonly candles: ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>
   /** Absent: nothing was ever traded. */
-  readonly ledger?: LedgerStanding
+  readonly ledger?: LedgerState
 }
 
 interface Head {
@@ -148,7 +148,7 @@ export class Projecting {
    * Goes on from where a model stands. `houseUsers` are users that nobody can log in as (a market maker of the backend):
    * their orders and fills are in books, trades and candles, but make no rows and no stream that nobody could read.
    */
-  constructor(standing: Standing, houseUsers: ReadonlySet<string> = new Set()) {
+  constructor(standing: ModelState, houseUsers: ReadonlySet<string> = new Set()) {
     this.position = standing.position
     this.houseUsers = houseUsers
     for (const { user_id, seq, topics } of standing.heads) this.heads.set(user_id, { seq, ...topics })
@@ -207,7 +207,7 @@ export class Projecting {
         case "order": {
           if (owner === undefined) break
           const { order } = body
-          const record = Record.order(order)
+          const record = RecordJson.order(order)
           orders.set(order.order_id, { user_id: owner, seq: orders.get(order.order_id)?.seq ?? seq, order, record })
           this.ledger.order(body, event.ts_ms)
           tell(event, owner, "order", order.sub_account_address, undefined, () => record)
@@ -216,7 +216,7 @@ export class Projecting {
         case "execution": {
           if (owner === undefined) break
           const { closing, execution } = body
-          const record = Record.execution(execution)
+          const record = RecordJson.execution(execution)
           executions.push({ user_id: owner, seq, execution, record, closing })
           this.ledger.execution(owner, event, body)
           tell(event, owner, "execution", execution.sub_account_address, undefined, () => record)
@@ -226,7 +226,7 @@ export class Projecting {
           if (owner === undefined) break
           const { position } = body
           tell(event, owner, "position", position.sub_account_address, position.symbol, (at) =>
-            Record.position(position, at)
+            RecordJson.position(position, at)
           )
           break
         }
@@ -235,14 +235,14 @@ export class Projecting {
           const { balance, reason } = body
           this.ledger.balance(owner, epoch, event, body)
           tell(event, owner, "account_balance", balance.sub_account_address, balance.asset, (at) =>
-            Record.balance(balance, at, reason)
+            RecordJson.balance(balance, at, reason)
           )
           break
         }
         case "trades": {
           const series = this.candles("trade", body.symbol)
           for (const printed of body.trades) {
-            const trade = Record.publicTrade(printed)
+            const trade = RecordJson.publicTrade(printed)
             trades.push({ seq, trade })
             series.trade(trade.timestamp, trade.price, trade.qty)
           }
@@ -335,7 +335,7 @@ export class Projecting {
       const key = `${symbol}|${interval}`
       if (timestamp <= (this.sampled.get(key) ?? -1)) continue
       this.sampled.set(key, timestamp)
-      into.push({ interval, record: { symbol, open_interest: Record.decimal(open_interest), timestamp } })
+      into.push({ interval, record: { symbol, open_interest: RecordJson.decimal(open_interest), timestamp } })
     }
   }
   private movedCandles(): ReadonlyArray<CandleChange> {

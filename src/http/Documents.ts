@@ -4,9 +4,9 @@
  */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
-import * as Lane from "./Lane.ts"
+import * as Lane from "./BulkResponseThrottle.ts"
 
-export interface Asked {
+export interface DocumentRequest {
   readonly path: string
   readonly acceptEncoding: string | undefined
   /** Of the client; who asks from one address shares one turn. */
@@ -14,7 +14,7 @@ export interface Asked {
 }
 
 export type Documents = (
-  asked: Asked,
+  asked: DocumentRequest,
   response: HttpServerResponse.HttpServerResponse
 ) => Effect.Effect<HttpServerResponse.HttpServerResponse>
 
@@ -37,7 +37,7 @@ const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
   })
 
 /** Serves the answers of these paths from memory, compressed to whoever takes gzip. */
-export const make = (paths: ReadonlyArray<string>, lane: Lane.Lane = Lane.make()): Documents => {
+export const make = (paths: ReadonlyArray<string>, lane: Lane.BulkResponseThrottle = Lane.make()): Documents => {
   const packed = new Map<string, Uint8Array>()
   return Effect.fnUntraced(function* ({ acceptEncoding, address, path }, response) {
     const { body } = response

@@ -8,9 +8,9 @@ import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { hostsOf, isAlias } from "../domain/RequestTarget.ts"
-import * as Answer from "./Answer.ts"
+import * as ErrorResponse from "./ErrorResponse.ts"
 import { Api } from "./api/Api.ts"
-import { OPENAPI_PATH, taggedPaths } from "./api/Tagged.ts"
+import { OPENAPI_PATH, taggedPaths } from "./api/EtagDocuments.ts"
 import * as AccessCodesHandlers from "./handlers/AccessCodesHandlers.ts"
 import * as AccessHandlers from "./handlers/AccessHandlers.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
@@ -36,10 +36,10 @@ import * as Page from "./Page.ts"
 import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as SwaggerPage from "./SwaggerPage.ts"
 import * as RouteTable from "./RouteTable.ts"
-import * as Access from "./security/Access.ts"
-import * as Door from "./security/Door.ts"
-import { CALLS_PATH } from "../services/CallLines.ts"
-import { CurrentTracer, ofRequest } from "../services/Tracing.ts"
+import * as AccessChecks from "./security/AccessChecks.ts"
+import * as RequestBody from "./security/RequestBody.ts"
+import { CALLS_PATH } from "../services/operations/RpcConnections.ts"
+import { CurrentTracer, ofRequest } from "../services/operations/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
@@ -85,15 +85,15 @@ const upgrade = ofReason("UpgradeRequired")
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState, table: RouteTable.RouteTable) => {
   const path = pathOf(request.url)
   const methods = table.methodsOf(path)
-  if (methods === undefined) return Answer.write(state, noSuchRoute)
+  if (methods === undefined) return ErrorResponse.write(state, noSuchRoute)
   if (RouteTable.isSocket(path) && request.method === "GET") {
-    return HttpServerResponse.setHeaders(Answer.write(state, upgrade), {
+    return HttpServerResponse.setHeaders(ErrorResponse.write(state, upgrade), {
       upgrade: "websocket",
       connection: "upgrade"
     })
   }
   const refused = ofReason("MethodNotAllowed", {}, { message: `this path takes ${methods}` })
-  return HttpServerResponse.setHeader(Answer.write(state, refused), "allow", methods)
+  return HttpServerResponse.setHeader(ErrorResponse.write(state, refused), "allow", methods)
 }
 
 const isRouteNotFound = (error: unknown): boolean =>
@@ -140,8 +140,8 @@ const envelope = (
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
         const path = pathOf(request.url)
-        if (isHostUnclear(request)) return Effect.succeed(Answer.write(state, oneHost))
-        if (isAlias(path)) return Effect.succeed(Answer.write(state, noSuchRoute))
+        if (isHostUnclear(request)) return Effect.succeed(ErrorResponse.write(state, oneHost))
+        if (isAlias(path)) return Effect.succeed(ErrorResponse.write(state, noSuchRoute))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
         const span = isTraced ? ofRequest(request.source, state.id) : undefined
@@ -152,7 +152,7 @@ const envelope = (
             const found = cause.reasons.find((reason) => reason._tag === "Fail")
             return found !== undefined && isRouteNotFound(found.error)
               ? Effect.succeed(unrouted(request, state, table))
-              : Answer.ofCause(cause, state)
+              : ErrorResponse.ofCause(cause, state)
           }),
           Effect.map((response) => HttpServerResponse.setHeaders(response, headersOf(state, response.status))),
           isTagged(path) ? Effect.map((response) => tagged(request, response)) : identity,
@@ -228,8 +228,8 @@ export const layer = (options: HttpOptions) => {
     Layer.mergeAll(
       HttpApiBuilder.layer(Api, { openapiPath: OPENAPI_PATH }).pipe(
         Layer.provide(handlers),
-        Layer.provide(Access.layer),
-        Layer.provide(Door.layer)
+        Layer.provide(AccessChecks.layer),
+        Layer.provide(RequestBody.layer)
       ),
       SwaggerPage.layer,
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),

@@ -4,8 +4,8 @@
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Metrics } from "../services/Metrics.ts"
-import * as Answer from "./Answer.ts"
+import { Metrics } from "../services/operations/Metrics.ts"
+import * as ErrorResponse from "./ErrorResponse.ts"
 import { CurrentRequest } from "./RequestState.ts"
 import { ofReason } from "./WireError.ts"
 
@@ -25,7 +25,7 @@ export const layer = (options: { readonly metricsPublic: boolean; readonly trust
         // a proxy on this machine that nobody named stands for clients from anywhere
         const isHidden = options.trustedProxies === 0 && headers["x-forwarded-for"] !== undefined
         const isHere = !isHidden && isLoopback(state.clientIp)
-        if (!options.metricsPublic && !isHere) return Answer.write(state, noSuchRoute)
+        if (!options.metricsPublic && !isHere) return ErrorResponse.write(state, noSuchRoute)
         return HttpServerResponse.text(yield* metrics.text, { contentType: CONTENT_TYPE })
       })
       yield* router.add("GET", METRICS_PATH, answer)

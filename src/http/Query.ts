@@ -4,7 +4,7 @@
  * Source: docs/contract/conventions.md#json-and-http, #query-parameters.
  */
 import type { Schema } from "effect"
-import { quoted, shown } from "../domain/Shown.ts"
+import { quoted, shown } from "../domain/InputText.ts"
 import { fieldsOf, nearest } from "./NearestName.ts"
 import { BadJson } from "./StrictJson.ts"
 

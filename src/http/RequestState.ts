@@ -2,8 +2,8 @@
 import { Context, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { clientIpOf } from "../domain/ClientIp.ts"
-import type { Rate } from "../services/RateLimiter.ts"
-import { REQUEST_KEY } from "../services/RequestInHand.ts"
+import type { Rate } from "../services/operations/RateLimiter.ts"
+import { REQUEST_KEY } from "../services/operations/RequestContext.ts"
 import { valueAt } from "./StrictJson.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u

@@ -2,7 +2,7 @@
  * Which paths exist, and with which methods: what a request is told that no route took.
  * Source: docs/contract/conventions.md#paths-and-methods.
  */
-import { CALLS_PATH } from "../services/CallLines.ts"
+import { CALLS_PATH } from "../services/operations/RpcConnections.ts"
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
 export interface Route {

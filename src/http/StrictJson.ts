@@ -6,7 +6,7 @@
  */
 import { isTooComplex } from "../domain/JsonShape.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
-import { Written } from "../domain/Shown.ts"
+import { Written } from "../domain/InputText.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 
 /** A body or query that is refused. */

@@ -8,7 +8,7 @@
 import { Config, Schema } from "effect"
 import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
-import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyDoor.ts"
+import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyListen.ts"
 
 /** A setting names something that cannot be used. */
 export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {

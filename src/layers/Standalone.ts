@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { Duration, Effect, Layer } from "effect"
 import * as Embedded from "../backend/Embedded.ts"
-import { CurrentMeter } from "../services/Meter.ts"
+import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import * as Backends from "./Backends.ts"
 import type { Endpoint } from "./grpc/Channel.ts"
 import * as NodePorts from "./node/NodePorts.ts"
@@ -21,7 +21,7 @@ const embeddedBackend = (settings: Settings) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { address, metrics, secret } = yield* Embedded.make
-      const meter = yield* CurrentMeter
+      const meter = yield* CurrentMetricsRegistry
       yield* Effect.acquireRelease(
         Effect.sync(() => meter.include(metrics)),
         (remove) => Effect.sync(remove)

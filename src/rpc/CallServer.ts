@@ -5,9 +5,9 @@
 import { Effect, Queue } from "effect"
 import { type RpcMessage, RpcSerialization, RpcServer } from "effect/rpc"
 import { transportLimits } from "../domain/TransportLimits.ts"
-import type { Peer } from "../services/FeedLines.ts"
+import type { Peer } from "../services/operations/InProcessFeeds.ts"
 import { CurrentPeer } from "./handlers/Peer.ts"
-import { defectText, type Id, overLimit, read, refusalText, refusedCall } from "./Lines.ts"
+import { defectText, type Id, overLimit, read, refusalText, refusedCall } from "./CallMessages.ts"
 
 /** Calls in flight, of one connection of the network. */
 export interface Load {

@@ -5,8 +5,8 @@ import { RpcSerialization } from "effect/rpc"
 import type { IncomingMessage } from "node:http"
 import * as ApiError from "../domain/ApiError.ts"
 import { httpStatusOf } from "../domain/Reason.ts"
-import { type Budget, InboundBudget } from "../services/InboundBudget.ts"
-import * as RequestBody from "../services/RequestBody.ts"
+import { type Budget, InboundBudget } from "../services/operations/InboundBudget.ts"
+import * as RequestBody from "../services/operations/RequestBody.ts"
 import type { CallServer, Load } from "./CallServer.ts"
 
 /** Parts of an answer that its client has not read; calls behind them wait. */

@@ -7,7 +7,7 @@
 import { Effect, FiberSet, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { RpcServer } from "effect/rpc"
-import { CallLines } from "../services/CallLines.ts"
+import { RpcConnections } from "../services/operations/RpcConnections.ts"
 import { RPC_PATH, Rpcs } from "./api/Rpcs.ts"
 import * as CallServer from "./CallServer.ts"
 import * as FeedHandlers from "./handlers/FeedHandlers.ts"
@@ -30,7 +30,7 @@ const overHttp = Effect.gen(function* () {
 const overWebSocket = Effect.gen(function* () {
   const server = yield* CallServer.make(true)
   const run = yield* FiberSet.makeRuntime<never>()
-  const lines = yield* CallLines
+  const lines = yield* RpcConnections
   const fork = (effect: Effect.Effect<void>, then: () => void) => void run(effect).addObserver(then)
   yield* lines.serve((line) => new SocketCalls(server, line, fork))
   return server.protocol

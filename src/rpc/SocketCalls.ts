@@ -1,15 +1,15 @@
 /** Calls over a WebSocket: its messages hold lines, and a line may be longer than a message. */
 import { Effect } from "effect"
 import { transportLimits } from "../domain/TransportLimits.ts"
-import type { CallLine, LineCalls } from "../services/CallLines.ts"
+import type { RpcConnection, ConnectionCalls } from "../services/operations/RpcConnections.ts"
 import type { CallServer, Connection } from "./CallServer.ts"
-import { overLimit } from "./Lines.ts"
+import { overLimit } from "./CallMessages.ts"
 
 const UNFINISHED_MAX = transportLimits.unfinished_bytes.figure
 
-export class SocketCalls implements LineCalls {
+export class SocketCalls implements ConnectionCalls {
   private readonly server: CallServer
-  private readonly line: CallLine
+  private readonly line: RpcConnection
   private readonly connection: Connection
   private readonly fork: (effect: Effect.Effect<void>, then: () => void) => void
   /** The beginning of a line. */
@@ -20,7 +20,7 @@ export class SocketCalls implements LineCalls {
   private working = false
   private leaving = false
 
-  constructor(server: CallServer, line: CallLine, fork: (effect: Effect.Effect<void>, then: () => void) => void) {
+  constructor(server: CallServer, line: RpcConnection, fork: (effect: Effect.Effect<void>, then: () => void) => void) {
     this.server = server
     this.line = line
     this.fork = fork

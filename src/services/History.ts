@@ -9,7 +9,7 @@
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
-import type { AccountRow, MarketRow } from "../domain/Activity.ts"
+import type { AccountRow, MarketRow } from "../domain/HourlyStats.ts"
 import type { ClosedPnl } from "../domain/ClosedPnl.ts"
 import type {
   ExecType,
@@ -22,7 +22,7 @@ import type {
 import type { Closing, Execution } from "../domain/Execution.ts"
 import type { FundingPayment, FundingRate } from "../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
-import type { LedgerStanding } from "../domain/Ledger.ts"
+import type { LedgerState } from "../domain/Ledger.ts"
 import type { StreamPosition } from "../domain/Event.ts"
 import type { Candle, Instrument, OpenInterest, PublicTrade } from "../domain/Market.ts"
 import type { Order } from "../domain/Order.ts"
@@ -230,7 +230,7 @@ export class History extends Context.Service<
     }) => Read<ReadonlyArray<{ readonly execution: Execution; readonly closing: Closing | undefined }>>
 
     /** What the ledger of the projection goes on from after a start. */
-    readonly ledger: Read<LedgerStanding>
+    readonly ledger: Read<LedgerState>
     /** The last candle of every interval, of every price of every market, to go on from after a start. */
     readonly lastCandles: Read<ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>>
     /** Head of every user's stream and of each of its topics, to count on from after a start. */

@@ -3,10 +3,10 @@
  * docs/contract/boundary.md#lagging, docs/contract/configuration.md.
  */
 import { Context, Effect, Layer } from "effect"
-import { BackendHealth, type LinkState } from "./BackendHealth.ts"
+import { BackendHealth, type LinkState } from "./operations/BackendHealth.ts"
 import { History } from "./History.ts"
-import { Lifecycle } from "./Lifecycle.ts"
-import { MarketView } from "./MarketView.ts"
+import { Lifecycle } from "./operations/Lifecycle.ts"
+import { MarketView } from "./markets/MarketView.ts"
 
 /** A backend may be ill for so long before traffic is sent elsewhere. */
 export const ILL_MAX_MS = 10_000

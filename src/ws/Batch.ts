@@ -14,7 +14,7 @@ export interface Source {
 }
 
 /** A frame with what a queue must know of it; made once and shared by all outboxes that queue it. */
-export interface Parcel {
+export interface FrameRun {
   readonly frame: Frame
   /** `undefined`: a reply, which is neither dropped nor repeated. */
   readonly source: Source | undefined
@@ -24,7 +24,7 @@ export interface Parcel {
   readonly weight: number
 }
 
-export const parcel = (frame: Frame, source: Source | undefined, at: number): Parcel => ({
+export const frameRun = (frame: Frame, source: Source | undefined, at: number): FrameRun => ({
   frame,
   source,
   at,
@@ -39,14 +39,14 @@ export class Batch {
   readonly weight: number = 0
   private next: Filled | undefined = undefined
 
-  with(parcel: Parcel): Batch {
+  with(parcel: FrameRun): Batch {
     return this.next?.last === parcel ? this.next : (this.next = new Filled(this, parcel))
   }
   /** Forgets what followed. */
   reset(): void {
     this.next = undefined
   }
-  parcels(): Array<Parcel> {
+  parcels(): Array<FrameRun> {
     return []
   }
   bytes(_deflated: boolean): Buffer {
@@ -55,8 +55,8 @@ export class Batch {
 }
 
 /** Without recursion: a turn may bring very many. */
-const parcelsOf = (batch: Batch): Array<Parcel> => {
-  const parcels: Array<Parcel> = []
+const parcelsOf = (batch: Batch): Array<FrameRun> => {
+  const parcels: Array<FrameRun> = []
   for (let at = batch; at instanceof Filled; at = at.before) parcels.push(at.last)
   return parcels.reverse()
 }
@@ -66,12 +66,12 @@ class Filled extends Batch {
   override readonly count: number
   override readonly length: number
   override readonly weight: number
-  readonly last: Parcel
+  readonly last: FrameRun
   readonly before: Batch
   private plain: Buffer | undefined = undefined
   private deflated: Buffer | undefined = undefined
 
-  constructor(before: Batch, last: Parcel) {
+  constructor(before: Batch, last: FrameRun) {
     super()
     this.before = before
     this.last = last
@@ -79,7 +79,7 @@ class Filled extends Batch {
     this.length = before.length + last.frame.length
     this.weight = before.weight + last.weight
   }
-  override parcels(): Array<Parcel> {
+  override parcels(): Array<FrameRun> {
     return parcelsOf(this)
   }
   override bytes(deflated: boolean): Buffer {

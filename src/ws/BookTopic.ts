@@ -3,10 +3,10 @@ import { checksum } from "../domain/Book.ts"
 import * as Decimal from "../domain/Decimal.ts"
 import type { Depth } from "../domain/Enumerations.ts"
 import type { Level } from "../domain/Market.ts"
-import type { BookView, MarketChange } from "../services/MarketView.ts"
+import type { BookView, MarketChange } from "../services/markets/MarketView.ts"
 import type { BookData } from "./api/TopicData.ts"
 import type { Frame } from "./Frame.ts"
-import type { Job } from "./Pacer.ts"
+import type { Job } from "./Throttler.ts"
 import { PacedTopic, type View } from "./PublicTopic.ts"
 
 /** Least time between two messages of a topic, in ms. */

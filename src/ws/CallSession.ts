@@ -1,13 +1,13 @@
 /**
- * A WebSocket of `/rpc`: its messages are procedure calls, which a server behind {@link CallLines} runs. Each call carries its
+ * A WebSocket of `/rpc`: its messages are procedure calls, which a server behind {@link RpcConnections} runs. Each call carries its
  * own credentials, so the connection has no user and no time to authenticate.
  * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
-import type { AcceptCalls, CallLine, LineCalls } from "../services/CallLines.ts"
-import type { Peer } from "../services/FeedLines.ts"
-import type { Held } from "../services/InboundBudget.ts"
-import { Connection, type Line, type Surroundings } from "./Connection.ts"
+import type { AcceptCalls, RpcConnection, ConnectionCalls } from "../services/operations/RpcConnections.ts"
+import type { Peer } from "../services/operations/InProcessFeeds.ts"
+import type { Held } from "../services/operations/InboundBudget.ts"
+import { Connection, type Transport, type ConnectionDeps } from "./Connection.ts"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import { Frame } from "./Frame.ts"
 
@@ -27,14 +27,14 @@ export interface Opening {
 }
 
 export class CallSession extends Connection {
-  private readonly calls: LineCalls
+  private readonly calls: ConnectionCalls
   private readonly held: Held
   /** Parts of streams that are not acknowledged: as many acknowledgements are no messages of the client's own. */
   private unacknowledged = 0
   /** Ends with this reason when no call is in flight. */
   private leaving: CloseReason | undefined
 
-  constructor(around: Surroundings, line: Line, ip: string, { accept, headers, held, peer }: Opening) {
+  constructor(around: ConnectionDeps, line: Transport, ip: string, { accept, headers, held, peer }: Opening) {
     super(around, line, "rpc", ip)
     this.held = held
     this.calls = accept({
@@ -45,7 +45,7 @@ export class CallSession extends Connection {
       tooLarge: () => this.end("TooBig"),
       hold: (bytes) => held.set(bytes),
       idle: () => this.settle()
-    } satisfies CallLine)
+    } satisfies RpcConnection)
   }
 
   private write(text: string): void {

@@ -4,7 +4,7 @@
  */
 import type { Effect } from "effect"
 import type { CloseReason } from "./api/CloseCodes.ts"
-import { parcel } from "./Batch.ts"
+import { frameRun } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
 import type { Limits } from "./Limits.ts"
 import { MessageRate } from "./MessageRate.ts"
@@ -14,7 +14,7 @@ import { type Flusher, Outbox, type Sink } from "./Outbox.ts"
 export type Endpoint = "general" | "public" | "private" | "rpc"
 
 /** The socket of a connection. */
-export interface Line extends Sink {
+export interface Transport extends Sink {
   /** Starts the closing handshake; what was written before goes out first. */
   readonly close: (reason: CloseReason) => void
   readonly ping: () => void
@@ -24,10 +24,10 @@ export interface Line extends Sink {
 }
 
 /** Why a connection ends: for a reason of ours, or because the other side left. */
-export type Ending = CloseReason | "Peer"
+export type EndReason = CloseReason | "Peer"
 
 /** What all connections share. */
-export interface Surroundings {
+export interface ConnectionDeps {
   readonly hub: {
     readonly now: () => number
     readonly flusher: Flusher
@@ -37,7 +37,7 @@ export interface Surroundings {
   /** Runs an effect in a fiber of its own. */
   readonly run: (effect: Effect.Effect<void>) => void
   /** Counts why a connection ends. */
-  readonly ending: (reason: Ending) => void
+  readonly ending: (reason: EndReason) => void
   /** Forgets a connection that is over. */
   readonly gone: (connection: Connection) => void
 }
@@ -52,15 +52,15 @@ export abstract class Connection {
   readonly endpoint: Endpoint
   readonly ip: string
   readonly outbox: Outbox
-  protected readonly line: Line
+  protected readonly line: Transport
   protected closing = false
   protected readonly openedAt: number
-  private readonly around: Surroundings
+  private readonly around: ConnectionDeps
   private lastHeard: number
   private lastPing: number
   private readonly rate: MessageRate
 
-  constructor(around: Surroundings, line: Line, endpoint: Endpoint, ip: string) {
+  constructor(around: ConnectionDeps, line: Transport, endpoint: Endpoint, ip: string) {
     this.around = around
     this.line = line
     this.endpoint = endpoint
@@ -169,6 +169,6 @@ export abstract class Connection {
   protected abstract limited(verdict: "dropped" | "notice" | "flood", message: string | undefined): void
 
   protected reply(frame: Frame): void {
-    this.outbox.offer(parcel(frame, undefined, this.around.hub.now()))
+    this.outbox.offer(frameRun(frame, undefined, this.around.hub.now()))
   }
 }

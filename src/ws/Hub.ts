@@ -9,14 +9,14 @@
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import type { Instrument } from "../domain/Market.ts"
 import type { Topic } from "../domain/Topic.ts"
-import { BackendHealth } from "../services/BackendHealth.ts"
-import { type MarketChange, MarketView } from "../services/MarketView.ts"
-import { CurrentMeter } from "../services/Meter.ts"
-import { UserStreams } from "../services/UserStreams.ts"
+import { BackendHealth } from "../services/operations/BackendHealth.ts"
+import { type MarketChange, MarketView } from "../services/markets/MarketView.ts"
+import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
+import { UserStreams } from "../services/read-model/UserStreams.ts"
 import { BookTopic } from "./BookTopic.ts"
 import { KlineTopic } from "./KlineTopic.ts"
 import { Flusher, type Outbox } from "./Outbox.ts"
-import * as Pacer from "./Pacer.ts"
+import * as Pacer from "./Throttler.ts"
 import { type PrivateFeed, UserMessage } from "./PrivateFeed.ts"
 import { PacedTopic, type PublicTopic, type View } from "./PublicTopic.ts"
 import { AlertTopic, PoolTopic, TickerTopic } from "./StateTopics.ts"
@@ -90,7 +90,7 @@ class Market {
     const rank = RANKS.indexOf(kind)
     return sum(this.ranked, (each) => (each.rank === rank ? each.topic.members.size : 0))
   }
-  tell(change: MarketChange, now: number, pacer: Pacer.Pacer): void {
+  tell(change: MarketChange, now: number, pacer: Pacer.Throttler): void {
     for (const { topic } of this.ranked) {
       const job = topic.take(change, now)
       if (job !== undefined) pacer.request(job, now)
@@ -132,7 +132,7 @@ export class Hub extends Context.Service<
       const topics = new Map<string, PublicTopic>()
       const markets = new Map<string, Market>()
 
-      const meter = yield* CurrentMeter
+      const meter = yield* CurrentMetricsRegistry
       meter.gauge("gateway_ws_conflations_total", {}, () => flusher.conflations)
       for (const kind of RANKS) {
         meter.gauge("gateway_ws_subscriptions", { topic: kind }, () =>

@@ -4,11 +4,11 @@
  * docs/contract/boundary.md#lagging.
  */
 import { Clock, Effect, type Scope } from "effect"
-import type { LinkState } from "../services/BackendHealth.ts"
+import type { LinkState } from "../services/operations/BackendHealth.ts"
 import type { Limits } from "./Limits.ts"
 
 /** A socket that is looked after. */
-export interface Kept {
+export interface KeepaliveSession {
   readonly tick: (now: number, lost: { readonly private: boolean; readonly public: boolean }) => void
 }
 
@@ -34,7 +34,7 @@ export const lostFor = (
 
 /** Visits all sockets for ever. */
 export const run = (
-  sockets: () => Iterable<Kept>,
+  sockets: () => Iterable<KeepaliveSession>,
   limits: Limits,
   health: { readonly sequencer: () => LinkState; readonly referee: () => LinkState }
 ): Effect.Effect<void, never, Scope.Scope> => {

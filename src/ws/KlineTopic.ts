@@ -8,10 +8,10 @@
 import { bucketEnd, flat } from "../domain/Candles.ts"
 import type { Interval } from "../domain/Enumerations.ts"
 import type { Candle } from "../domain/Market.ts"
-import type { MarketChange } from "../services/MarketView.ts"
+import type { MarketChange } from "../services/markets/MarketView.ts"
 import type { KlineData } from "./api/TopicData.ts"
 import type { Frame } from "./Frame.ts"
-import type { Job } from "./Pacer.ts"
+import type { Job } from "./Throttler.ts"
 import { PacedTopic, type View } from "./PublicTopic.ts"
 
 /** Least time between two messages of the open candle, in ms. */

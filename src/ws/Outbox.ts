@@ -7,7 +7,7 @@
  * the socket drains; what must not be lost ends the connection instead. Source: docs/contract/websocket.md#limits,
  * #slow-consumers.
  */
-import { Batch, type Parcel, parcel, type Source } from "./Batch.ts"
+import { Batch, type FrameRun, frameRun, type Source } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
 
 /** The socket behind an outbox. */
@@ -75,7 +75,7 @@ export class Outbox {
   private readonly owner: Owner
   /** What this turn brought, while the socket takes everything; else what waits is in the backlog. */
   private batch: Batch
-  private backlog: Array<Parcel> | undefined = undefined
+  private backlog: Array<FrameRun> | undefined = undefined
   private backlogWeight = 0
   /** Feeds that were dropped; a snapshot of each follows when the socket has drained. */
   private lapsed: Set<Source> | undefined = undefined
@@ -100,7 +100,7 @@ export class Outbox {
   }
 
   /** Queues a frame; over the limit, docs/contract/websocket.md#slow-consumers decides. */
-  offer(parcel: Parcel): void {
+  offer(parcel: FrameRun): void {
     if (this.closed || (parcel.source !== undefined && this.lapsed?.has(parcel.source) === true)) return
     // a frame that is larger than the limit by itself may pass when nothing else waits
     if (this.weight > 0 && this.weight + parcel.weight > this.limits.outbound_bytes && !this.makeRoom(parcel)) return
@@ -123,7 +123,7 @@ export class Outbox {
     this.drop((other) => other === source)
   }
 
-  private push(parcel: Parcel): void {
+  private push(parcel: FrameRun): void {
     if (this.backlog === undefined) this.batch = this.batch.with(parcel)
     else {
       this.backlog.push(parcel)
@@ -141,7 +141,7 @@ export class Outbox {
   }
 
   /** Lets these wait, and no others. */
-  private retain(parcels: Array<Parcel>): void {
+  private retain(parcels: Array<FrameRun>): void {
     this.batch = this.flusher.nothing
     this.backlog = parcels
     this.backlogWeight = parcels.reduce((sum, { weight }) => sum + weight, 0)
@@ -154,7 +154,7 @@ export class Outbox {
   }
 
   /** Drops what can be dropped; false where the frame itself was, or the connection ended. */
-  private makeRoom({ source, weight }: Parcel): boolean {
+  private makeRoom({ source, weight }: FrameRun): boolean {
     if (source?.conflatable === true) {
       this.lapse(source)
       this.drop((other) => other === source)
@@ -227,7 +227,7 @@ export class Outbox {
   }
 
   /** The socket does not take what was written: what comes waits here. */
-  private block(written: ReadonlyArray<Parcel>): void {
+  private block(written: ReadonlyArray<FrameRun>): void {
     this.blockedSince = written[0]!.at
     this.blockedByLasting = written.some(({ source }) => source?.conflatable !== true)
     this.backlog ??= []
@@ -244,7 +244,7 @@ export class Outbox {
       const now = this.flusher.now()
       const frame = source.snapshot(now)
       if (frame === undefined) continue
-      this.retain([parcel(frame, source, now)])
+      this.retain([frameRun(frame, source, now)])
       return true
     }
     return false

@@ -49,7 +49,7 @@ class Place implements Source {
 }
 
 /** How a topic begins: with a snapshot taken at `seq`, or without one after the position it resumes from. */
-export interface Beginning {
+export interface FeedStart {
   readonly topic: PrivateTopic
   readonly snapshot: Frame | undefined
   readonly seq: number
@@ -129,7 +129,7 @@ export class PrivateFeed {
   /** Starts topics: their snapshots, then a replay, then what was kept aside, then live. */
   begin(
     stream_id: string,
-    beginnings: ReadonlyArray<Beginning>,
+    beginnings: ReadonlyArray<FeedStart>,
     replay: ReadonlyArray<UserMessage>,
     now: number
   ): void {

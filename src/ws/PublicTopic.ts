@@ -1,9 +1,9 @@
 /** Public topics: who joined, and how what they carry is told. Source: docs/contract/websocket.md#public-topics. */
-import type { MarketChange, MarketView } from "../services/MarketView.ts"
+import type { MarketChange, MarketView } from "../services/markets/MarketView.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import { parcel, type Source } from "./Batch.ts"
+import { frameRun, type Source } from "./Batch.ts"
 import type { Outbox } from "./Outbox.ts"
-import type { Job } from "./Pacer.ts"
+import type { Job } from "./Throttler.ts"
 
 export type View = typeof MarketView.Service
 
@@ -35,7 +35,7 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   /** Offers events to all members; each is encoded and framed once, and each member visited once. */
   protected sendAll(events: ReadonlyArray<Data>, now: number): void {
     if (this.members.size === 0) return
-    const parcels = events.map((data) => parcel(this.frame(data, now), this, now))
+    const parcels = events.map((data) => frameRun(this.frame(data, now), this, now))
     for (const member of this.members) for (const sent of parcels) member.offer(sent)
   }
 }

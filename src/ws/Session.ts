@@ -8,21 +8,21 @@
 import { Cause, Effect, Result } from "effect"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
-import { type AuthError, type Authenticator, refusalOfGrant } from "../services/Authenticator.ts"
-import type { MarketView } from "../services/MarketView.ts"
-import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/UserSnapshots.ts"
-import type { UserStreams } from "../services/UserStreams.ts"
+import { type AuthError, type Authenticator, refusalOfGrant } from "../services/identity/Authenticator.ts"
+import type { MarketView } from "../services/markets/MarketView.ts"
+import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/read-model/UserSnapshots.ts"
+import type { UserStreams } from "../services/read-model/UserStreams.ts"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
-import { Connection, type Endpoint, type Line, type Lost, type Surroundings } from "./Connection.ts"
+import { Connection, type Endpoint, type Transport, type Lost, type ConnectionDeps } from "./Connection.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
-import { type Misread, read } from "./Inbound.ts"
-import { type Beginning, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
-import { errorFrame, ofAuthError, type Refusal, refuse, withReqId } from "./Refusal.ts"
+import { type InvalidMessage, read } from "./ClientMessages.ts"
+import { type FeedStart, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
+import { errorFrame, ofAuthError, type WsError, refuse, withReqId } from "./WsError.ts"
 
 /** What all sessions share. */
-export interface House extends Surroundings {
+export interface SessionDeps extends ConnectionDeps {
   readonly hub: typeof Hub.Service
   readonly authenticator: typeof Authenticator.Service
   readonly snapshots: typeof UserSnapshots.Service
@@ -37,7 +37,7 @@ const WORK_MS = 10_000
 
 export class Session extends Connection {
   caller: Caller | undefined
-  private readonly house: House
+  private readonly house: SessionDeps
   /** `undefined` before the first. */
   private publicTopics: Set<string> | undefined = undefined
   /** Takes the callback at the grant of the caller away. */
@@ -49,7 +49,7 @@ export class Session extends Connection {
   private busy = false
   private failedAuths = 0
 
-  constructor(house: House, line: Line, endpoint: Endpoint, ip: string) {
+  constructor(house: SessionDeps, line: Transport, endpoint: Endpoint, ip: string) {
     super(house, line, endpoint, ip)
     this.house = house
   }
@@ -101,7 +101,7 @@ export class Session extends Connection {
 
   // ---- replies
 
-  private misread({ details, message, reason, req_id }: Misread): void {
+  private misread({ details, message, reason, req_id }: InvalidMessage): void {
     this.reply(errorFrame(refuse(reason, message, details), req_id))
   }
 
@@ -181,7 +181,7 @@ export class Session extends Connection {
     )
   }
 
-  private credentialCheck(frame: Auth): Refusal | Effect.Effect<Caller, AuthError> {
+  private credentialCheck(frame: Auth): WsError | Effect.Effect<Caller, AuthError> {
     const { api_key, bearer, nonce, signature, timestamp_ms } = frame
     if (bearer !== undefined) {
       if (api_key !== undefined) return refuse("AmbiguousAuth", "send either bearer or api_key, not both")
@@ -200,7 +200,7 @@ export class Session extends Connection {
     })
   }
 
-  private authRefusal({ code, details, message }: Refusal, req_id: ReqId | undefined): Frame {
+  private authRefusal({ code, details, message }: WsError, req_id: ReqId | undefined): Frame {
     return frameOf({
       op: "auth",
       success: false,
@@ -212,7 +212,7 @@ export class Session extends Connection {
     })
   }
 
-  private authFailed(error: Refusal, req_id: ReqId | undefined, counts: boolean): void {
+  private authFailed(error: WsError, req_id: ReqId | undefined, counts: boolean): void {
     this.reply(this.authRefusal(error, req_id))
     if (counts && ++this.failedAuths >= this.house.limits.auth_tries) this.end("AuthRefused")
   }
@@ -258,7 +258,7 @@ export class Session extends Connection {
   // ---- topics
 
   /** The topic of a text, or why it is refused here. */
-  private topicOf(text: string): Topic | Refusal {
+  private topicOf(text: string): Topic | WsError {
     const topic = parseTopic(text)
     if (typeof topic === "string") return refuse("InvalidField", topic, { field: "args" })
     if (topic.kind === "private") {
@@ -391,10 +391,10 @@ export class Session extends Connection {
     feed: PrivateFeed,
     names: ReadonlyArray<PrivateTopic>,
     refused: (topic: PrivateTopic, error: SnapshotUnavailable) => void
-  ): Effect.Effect<ReadonlyArray<Beginning>> {
+  ): Effect.Effect<ReadonlyArray<FeedStart>> {
     const { hub, snapshots } = this.house
     return Effect.gen(function* () {
-      const beginnings: Array<Beginning> = []
+      const beginnings: Array<FeedStart> = []
       for (const topic of names) {
         const taken = yield* Effect.result(snapshots.take(feed.user_id, topic, feed.bound_to))
         if (Result.isFailure(taken)) refused(topic, taken.failure)

@@ -7,12 +7,12 @@
  */
 import type { Duplex } from "node:stream"
 import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
-import { Boundary } from "./Boundary.ts"
+import { FrameScanner } from "./FrameScanner.ts"
 import { CLOSE, control, PING, PONG } from "./Frame.ts"
 import type { Limits } from "./Limits.ts"
-import type { Held } from "../services/InboundBudget.ts"
+import type { Held } from "../services/operations/InboundBudget.ts"
 import { deflateOf, reasonOf, receiverOf } from "./Protocol.ts"
-import type { Line } from "./Connection.ts"
+import type { Transport } from "./Connection.ts"
 
 /** What a socket brings. */
 export interface Listener {
@@ -49,7 +49,7 @@ function onClose(this: Carrier): void {
 /** The close event follows. */
 const onError = (): void => {}
 
-export class Socket implements Line {
+export class Socket implements Transport {
   readonly deflated: boolean
   private readonly socket: Carrier
   private readonly limits: Limits
@@ -207,7 +207,7 @@ interface Reader {
 class Reading {
   private readonly receiver: ReturnType<typeof receiverOf>
   private readonly deflate: ReturnType<typeof deflateOf> | undefined
-  readonly boundary = new Boundary()
+  readonly boundary = new FrameScanner()
   private readonly reader: Reader
   /** Chunks that the receiver has not read to their end. */
   private unread = 0

@@ -3,10 +3,10 @@
  * Source: docs/contract/websocket.md#public-topics.
  */
 import type { AdlAlert } from "../domain/InsurancePool.ts"
-import type { MarketChange } from "../services/MarketView.ts"
+import type { MarketChange } from "../services/markets/MarketView.ts"
 import type { AlertData, PoolData, TickerData } from "./api/TopicData.ts"
 import type { Frame } from "./Frame.ts"
-import type { Job } from "./Pacer.ts"
+import type { Job } from "./Throttler.ts"
 import { PublicTopic, StateTopic } from "./PublicTopic.ts"
 
 /** Least and longest time between two messages, in ms. */

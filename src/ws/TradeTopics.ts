@@ -4,7 +4,7 @@
  */
 import * as Decimal from "../domain/Decimal.ts"
 import type { AggregatedTrade, PublicTrade } from "../domain/Market.ts"
-import type { MarketChange } from "../services/MarketView.ts"
+import type { MarketChange } from "../services/markets/MarketView.ts"
 import type { AggregatedTradeData, LiquidationData, TradeData } from "./api/TopicData.ts"
 import type { Frame } from "./Frame.ts"
 import { PublicTopic, type View } from "./PublicTopic.ts"

@@ -13,25 +13,25 @@ import * as ApiError from "../domain/ApiError.ts"
 import { hostsOf } from "../domain/RequestTarget.ts"
 import { networkOf } from "../domain/Ip.ts"
 import { httpStatusOf, type Reason } from "../domain/Reason.ts"
-import { Authenticator } from "../services/Authenticator.ts"
-import { BackendHealth } from "../services/BackendHealth.ts"
-import { CallLines, CALLS_PATH } from "../services/CallLines.ts"
-import { FeedLines, type Open, type Peer } from "../services/FeedLines.ts"
-import { InboundBudget } from "../services/InboundBudget.ts"
-import { MarketView } from "../services/MarketView.ts"
-import { type Counter, CurrentMeter, type Meter } from "../services/Meter.ts"
-import { Presence } from "../services/Presence.ts"
-import { Refused } from "../services/Refused.ts"
-import { UserSnapshots } from "../services/UserSnapshots.ts"
-import { UserStreams } from "../services/UserStreams.ts"
+import { Authenticator } from "../services/identity/Authenticator.ts"
+import { BackendHealth } from "../services/operations/BackendHealth.ts"
+import { RpcConnections, CALLS_PATH } from "../services/operations/RpcConnections.ts"
+import { InProcessFeeds, type Open, type Peer } from "../services/operations/InProcessFeeds.ts"
+import { InboundBudget } from "../services/operations/InboundBudget.ts"
+import { MarketView } from "../services/markets/MarketView.ts"
+import { type Counter, CurrentMetricsRegistry, type MetricsRegistry } from "../services/operations/MetricsRegistry.ts"
+import { Presence } from "../services/operations/Presence.ts"
+import { DomainError } from "../services/DomainError.ts"
+import { UserSnapshots } from "../services/read-model/UserSnapshots.ts"
+import { UserStreams } from "../services/read-model/UserStreams.ts"
 import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
 import { Hub } from "./Hub.ts"
-import { InnerLine } from "./InnerLine.ts"
+import { InProcessTransport } from "./InProcessTransport.ts"
 import * as Keepalive from "./Keepalive.ts"
 import { Limits } from "./Limits.ts"
 import { CallSession } from "./CallSession.ts"
-import { type Connection, type Ending, type Endpoint } from "./Connection.ts"
-import { type House, Session } from "./Session.ts"
+import { type Connection, type EndReason, type Endpoint } from "./Connection.ts"
+import { type SessionDeps, Session } from "./Session.ts"
 import { Socket } from "./Socket.ts"
 import * as Upgrade from "./Upgrade.ts"
 
@@ -82,8 +82,8 @@ class Tally {
 }
 
 /** A counter for each reason of an end. */
-const endingsOf = (meter: Meter) => {
-  const counter = (reason: Ending, code: number): Counter =>
+const endingsOf = (meter: MetricsRegistry) => {
+  const counter = (reason: EndReason, code: number): Counter =>
     meter.counter("gateway_ws_closed_total", { reason, code: String(code) })
   const reasons = Object.entries(closeCodes) as ReadonlyArray<readonly [CloseReason, { readonly code: number }]>
   const ours = Object.fromEntries(reasons.map(([reason, { code }]) => [reason, counter(reason, code)]))
@@ -111,13 +111,13 @@ export const layer = Layer.effectDiscard(
     const fork = yield* FiberSet.makeRuntime<never>()
 
     const budget = yield* InboundBudget
-    const callLines = yield* CallLines
+    const callLines = yield* RpcConnections
     const sessions = new Set<Connection>()
     /** Connections by address, those of an IPv6 network together. */
     const ips = new Tally()
     const users = new Tally()
 
-    const meter = yield* CurrentMeter
+    const meter = yield* CurrentMetricsRegistry
     const count: Record<Endpoint, number> = { general: 0, public: 0, private: 0, rpc: 0 }
     for (const endpoint of Object.values(endpoints)) {
       meter.gauge("gateway_ws_sessions", { endpoint }, () => count[endpoint])
@@ -129,7 +129,7 @@ export const layer = Layer.effectDiscard(
     })
     const endings = endingsOf(meter)
 
-    const house: House = {
+    const house: SessionDeps = {
       hub,
       authenticator,
       snapshots: yield* UserSnapshots,
@@ -180,8 +180,8 @@ export const layer = Layer.effectDiscard(
         Effect.suspend(() => {
           const ip = clientIpOf(peer.address, peer.forwarded, limits.trusted_proxies)
           const refused = refusalOf(endpoint, ip)
-          if (refused !== undefined) return Effect.fail(new Refused(refused))
-          const opened = Effect.tap(InnerLine.make, (line) =>
+          if (refused !== undefined) return Effect.fail(new DomainError(refused))
+          const opened = Effect.tap(InProcessTransport.make, (line) =>
             Effect.sync(() => line.begin(joined(new Session(house, line, endpoint, ip)), messages))
           )
           return Effect.map(
@@ -238,7 +238,7 @@ export const layer = Layer.effectDiscard(
 
     server.removeAllListeners("upgrade")
     server.on("upgrade", onUpgrade)
-    const lines = yield* FeedLines
+    const lines = yield* InProcessFeeds
     yield* lines.serve(open)
 
     yield* Effect.addFinalizer(() =>

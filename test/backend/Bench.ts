@@ -1,8 +1,8 @@
 /** A test bench around the engine: short words for commands, and what they caused. */
 import { assert } from "@effect/vitest"
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
-import * as Engine from "../../src/backend/Engine.ts"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import type { Command, CommandAck, CommandStatus, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
   type Balance,

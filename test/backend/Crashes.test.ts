@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import * as Pools from "../../src/backend/referee/Pools.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import * as Pools from "../../src/backend/engine/referee/Pools.ts"
 import {
   ExecType,
   MarginMode,

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import {
   CancelType,
   type Order,

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Reads from "../../src/backend/Reads.ts"
-import * as Funding from "../../src/backend/referee/Funding.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
+import * as Funding from "../../src/backend/engine/referee/Funding.ts"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import { ExecType, Side } from "../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../vectors.ts"

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import { subAccountAddress } from "../../src/domain/Address.ts"
 import { BalanceReason, TransferStatus } from "../../src/proto/gateway/v1/types.ts"
 import { ackOf, Bench, BTC, BUY, kinds, SELL, statusOf, trader } from "./Bench.ts"

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
-import * as Ids from "../../src/backend/sequencer/Ids.ts"
-import * as OpenOrders from "../../src/backend/sequencer/OpenOrders.ts"
-import { SLOTS_MAX } from "../../src/backend/sequencer/Slots.ts"
+import * as Ids from "../../src/backend/engine/sequencer/Ids.ts"
+import * as OpenOrders from "../../src/backend/engine/sequencer/OpenOrders.ts"
+import { SLOTS_MAX } from "../../src/backend/engine/sequencer/Slots.ts"
 import { OrderStatus, RejectReason } from "../../src/proto/gateway/v1/types.ts"
 import { Bench, BUY, orders as ordersOf, trader } from "./Bench.ts"
 

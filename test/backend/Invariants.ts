@@ -1,10 +1,10 @@
 /** What holds after every step, recounted from the state, and what a replay must give. */
 import { assert } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import * as Accounts from "../../src/backend/referee/Accounts.ts"
-import * as Pools from "../../src/backend/referee/Pools.ts"
-import type { Order } from "../../src/backend/sequencer/Order.ts"
-import { isMet } from "../../src/backend/sequencer/Queues.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import * as Accounts from "../../src/backend/engine/referee/Accounts.ts"
+import * as Pools from "../../src/backend/engine/referee/Pools.ts"
+import type { Order } from "../../src/backend/engine/sequencer/Order.ts"
+import { isMet } from "../../src/backend/engine/sequencer/TriggerQueues.ts"
 import { type Bench, BUY } from "./Bench.ts"
 
 /** Small, seeded, good enough: mulberry32. */

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
-import * as Reads from "../../src/backend/Reads.ts"
-import * as Adl from "../../src/backend/referee/Adl.ts"
-import { assertConserved } from "../../src/backend/referee/Accounts.ts"
-import * as Liquidation from "../../src/backend/referee/Liquidation.ts"
-import * as Pools from "../../src/backend/referee/Pools.ts"
-import { type Account, type Holding, holdingOf } from "../../src/backend/State.ts"
-import { begin } from "../../src/backend/Turn.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
+import * as Adl from "../../src/backend/engine/referee/Adl.ts"
+import { assertConserved } from "../../src/backend/engine/referee/Accounts.ts"
+import * as Liquidation from "../../src/backend/engine/referee/Liquidation.ts"
+import * as Pools from "../../src/backend/engine/referee/Pools.ts"
+import { type Account, type MarketPosition, positionOf } from "../../src/backend/engine/State.ts"
+import { begin } from "../../src/backend/engine/StepContext.ts"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Grid from "../../src/domain/Grid.ts"
 import * as Margin from "../../src/domain/Margin.ts"
@@ -56,7 +56,7 @@ const alerts = (step: Engine.Step): Array<AdlAlert> =>
   step.events.flatMap(({ event }) => (event?.$case === "adl_changed" ? [event.value.alert!] : []))
 
 /** Gives a holding a position out of nothing, and its totals with it; another must take the other side. */
-const put = (state: Engine.State, holding: Holding, lots: number, entryValue: bigint): void => {
+const put = (state: Engine.State, holding: MarketPosition, lots: number, entryValue: bigint): void => {
   const { market } = holding
   holding.lots = lots
   holding.entryValue = entryValue
@@ -103,13 +103,13 @@ describe.skipIf(math === undefined)("the rules of risk, to the digit of the vect
       if (pool.size === "0") continue
       const lots = Number(n(pool.size) / rules.qty.step)
       put(state, target.holding, lots, n(pool.entry_value))
-      put(state, holdingOf(state.accountOf.get(rich.address)!, target.holding.market), -lots, n(pool.entry_value))
+      put(state, positionOf(state.accountOf.get(rich.address)!, target.holding.market), -lots, n(pool.entry_value))
     }
     fund(state, account, n(input.account.wallet))
     for (const position of input.account.positions as Array<Case>) {
       const market = state.marketOf.get(position.symbol)!
       const lots = Number(n(position.size) / market.rules.qty.step)
-      const holding = holdingOf(account, market)
+      const holding = positionOf(account, market)
       holding.leverage = n(position.leverage)
       put(state, holding, lots, n(position.entry_value))
       if (position.mode === "Isolated") {
@@ -118,7 +118,7 @@ describe.skipIf(math === undefined)("the rules of risk, to the digit of the vect
         holding.account.wallet -= n(position.isolated_margin)
         holding.isolatedMargin = n(position.isolated_margin)
       }
-      const other = holdingOf(state.accountOf.get(rich.address)!, market)
+      const other = positionOf(state.accountOf.get(rich.address)!, market)
       state.entries -= other.lots < 0 ? -other.entryValue : other.entryValue
       market.netLots -= other.lots
       market.openLots -= Math.max(0, other.lots)

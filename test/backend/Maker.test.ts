@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import * as Reads from "../../src/backend/Reads.ts"
-import { MAKER_USER } from "../../src/backend/referee/Maker.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
+import { MAKER_USER } from "../../src/backend/engine/referee/Maker.ts"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import { Bench, BTC, BUY, SELL, trader } from "./Bench.ts"
 

@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js"
 import { credentials } from "@grpc/grpc-js"
 import { Result } from "effect"
 import { assert, describe, it } from "vitest"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { aboutOf, Fields, Tier, TIERS_MAX } from "../../src/backend/markets/Fields.ts"
 import { ERRORS_MAX, FILE_BYTES_MAX, MARKETS_MAX, read } from "../../src/backend/markets/File.ts"
 import { rules } from "../../src/backend/markets/Rules.ts"
@@ -15,7 +15,7 @@ import { read as readPage } from "../../scripts/docs/Markdown.ts"
 import { temporary } from "../doubles/FakeBackend.ts"
 import { Bench } from "./Bench.ts"
 import * as BackendProcess from "./BackendProcess.ts"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 
 type Json = Record<string, unknown>
 

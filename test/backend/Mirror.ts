@@ -3,8 +3,8 @@
  * never differ from what the reads answer.
  */
 import { assert } from "@effect/vitest"
-import * as Reads from "../../src/backend/Reads.ts"
-import type { State } from "../../src/backend/Engine.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
+import type { State } from "../../src/backend/engine/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { type Balance, type Order, OrderStatus, type Position } from "../../src/proto/gateway/v1/types.ts"
 

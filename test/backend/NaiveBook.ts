@@ -2,7 +2,7 @@
  * The order book as one would explain it: objects in two lists, sorted by price and time, searched from the front. Slow
  * and clear, the oracle of the fast one.
  */
-import { NONE, type OrderBook } from "../../src/backend/sequencer/OrderBook.ts"
+import { NONE, type OrderBook } from "../../src/backend/engine/sequencer/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 
 export interface Resting {

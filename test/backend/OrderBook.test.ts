@@ -1,9 +1,9 @@
 /** `BOOK_OPERATIONS=1000000` runs the comparison as long as one likes. */
 import { assert, describe, it } from "vitest"
 import * as Venue from "../../bench/matching/Venue.ts"
-import * as BookChanges from "../../src/backend/sequencer/BookChanges.ts"
-import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
-import * as Slots from "../../src/backend/sequencer/Slots.ts"
+import * as BookChanges from "../../src/backend/engine/sequencer/BookChanges.ts"
+import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
+import * as Slots from "../../src/backend/engine/sequencer/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import { pick, random } from "./Invariants.ts"
 import * as NaiveBook from "./NaiveBook.ts"

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import { type CommandStatus, OrderCause } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
   CancelType,

@@ -3,9 +3,9 @@
  * in four markets and all their risk tiers, whose prices walk and fall.
  */
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import type { Watch } from "../../src/backend/referee/Watch.ts"
-import type { MarketState } from "../../src/backend/State.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import type { PriceThresholdIndex } from "../../src/backend/engine/referee/PriceThresholdIndex.ts"
+import type { MarketState } from "../../src/backend/engine/State.ts"
 import { MarginMode } from "../../src/proto/gateway/v1/types.ts"
 import { Bench, BUY, SELL, trader } from "./Bench.ts"
 import { nobodyFails, pick, random } from "./Invariants.ts"
@@ -70,7 +70,7 @@ const world = (
   return { inputs: bench.inputs, config: bench.state.config }
 }
 
-type Change = (watch: Watch) => Watch
+type Change = (watch: PriceThresholdIndex) => PriceThresholdIndex
 
 /** Counts how often a position is asked. */
 const run = ({ config, inputs }: ReturnType<typeof world>, change: Change) => {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
-import * as Engine from "../../src/backend/Engine.ts"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import { CancelType, OrderStatus, RejectReason, Side } from "../../src/proto/gateway/v1/types.ts"
 import {
   ackOf,

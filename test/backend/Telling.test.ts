@@ -1,7 +1,7 @@
 /** What the mark alone tells: docs/contract/websocket.md#emission, its row on mark prices. */
 import { assert, describe, it } from "@effect/vitest"
 import { BalanceReason, MarginMode } from "../../src/proto/gateway/v1/types.ts"
-import * as Engine from "../../src/backend/Engine.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
 import { balances, Bench, BTC, BUY, kinds, positions, SELL, trader } from "./Bench.ts"
 
 const [alice, bob] = [trader("alice"), trader("bob")]

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import { OrderStatus, type Side, TriggerBy } from "../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, executions, orderId, orders, SELL, type Trader, trader } from "./Bench.ts"
 import { recount, replays } from "./Invariants.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Engine from "../../src/backend/Engine.ts"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
-import * as Reads from "../../src/backend/Reads.ts"
+import * as Engine from "../../src/backend/engine/Engine.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import {
   CancelType,

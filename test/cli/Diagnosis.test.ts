@@ -6,7 +6,7 @@ import { assert, describe, it } from "vitest"
 import { type Claim, diagnose, messageOf, type Signed, windowOf } from "../../src/cli/Diagnosis.ts"
 import * as Wallet from "../../src/client/Wallet.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
-import { Signatures } from "../../src/services/Signatures.ts"
+import { Signatures } from "../../src/services/identity/Signatures.ts"
 
 const { verifySync } = Effect.runSync(Effect.provide(Signatures, NodeSignatures.layer()))
 const wallet = Wallet.fromSeed("9d".repeat(32))

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
 import * as Wallet from "../../src/client/Wallet.ts"
-import { authMessage } from "../../src/domain/Messages.ts"
+import { authMessage } from "../../src/domain/SigningMessages.ts"
 
 const file = new URL("../../../shared/vectors/auth.json", import.meta.url)
 const present = existsSync(file)

@@ -2,8 +2,8 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { type AccessCode, hashOfCode } from "../../src/domain/AccessCode.ts"
-import { AccessCodes, codeKeyOf } from "../../src/services/AccessCodes.ts"
-import { Accounts } from "../../src/services/Accounts.ts"
+import { AccessCodes, codeKeyOf } from "../../src/services/identity/AccessCodes.ts"
+import { Accounts } from "../../src/services/identity/Accounts.ts"
 
 const NOW = 1_767_225_600_000
 const wallet = (name: string) => `0x${hashOfCode(name)}`

@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { Accounts, type ApiKeyRecord } from "../../src/services/Accounts.ts"
+import { Accounts, type ApiKeyRecord } from "../../src/services/identity/Accounts.ts"
 
 const address = (n: number) => `0x${n.toString(16).padStart(64, "0")}`
 const user = (n: number) => ({

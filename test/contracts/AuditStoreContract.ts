@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { type AuditEntry, auditKeyOf } from "../../src/domain/Audit.ts"
-import { type AuditQuery, AuditStore } from "../../src/services/AuditStore.ts"
+import { type AuditQuery, AuditStore } from "../../src/services/identity/AuditStore.ts"
 
 export const entry = (n: number, fields: Partial<AuditEntry> = {}): AuditEntry => ({
   audit_id: `018f3f1e-5d5b-4a00-8000-${n.toString(16).padStart(12, "0")}`,

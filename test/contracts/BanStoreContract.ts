@@ -1,7 +1,7 @@
 /** What every BanStore keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { type Ban, BanStore } from "../../src/services/BanStore.ts"
+import { type Ban, BanStore } from "../../src/services/identity/BanStore.ts"
 
 const ban = (n: number, fields: Partial<Ban> = {}): Ban => ({
   root_address: `0x${n}`,

@@ -7,7 +7,7 @@ import {
   CompetitionStore,
   type Entry,
   placeOf
-} from "../../src/services/CompetitionStore.ts"
+} from "../../src/services/rewards/CompetitionStore.ts"
 
 export const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`
 export const competition = (n: number, fields: Partial<CompetitionRecord> = {}): CompetitionRecord => ({

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import type { Event } from "../../src/domain/Event.ts"
 import type { RowKey } from "../../src/domain/Page.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
-import * as Record from "../../src/domain/Record.ts"
+import * as RecordJson from "../../src/domain/RecordJson.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import {
   type ExecutionQuery,
@@ -573,7 +573,11 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         yield* commit(story())
         const still = order({ order_id: uuid(1), order_link_id: "a-1", leaves_qty: "0.1" })
         const fresh = order({ order_id: uuid(9), created_time: String(START) })
-        const open = [still, fresh].map((each) => ({ user_id: alice.user_id, order: each, record: Record.order(each) }))
+        const open = [still, fresh].map((each) => ({
+          user_id: alice.user_id,
+          order: each,
+          record: RecordJson.order(each)
+        }))
         const of = { user_id: alice.user_id, sub_account_address: alice.account(0) }
         const records = [{ ...of, topic: "account_balance" as const, subject: "USDC", seq: 0, record: "{}" }]
         const to = { epoch: "e2", seq: 3, began: 3, ts_ms: START + 5_000 }

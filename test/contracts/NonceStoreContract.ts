@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Clock, Effect, type Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { NonceStore } from "../../src/services/NonceStore.ts"
+import { NonceStore } from "../../src/services/identity/NonceStore.ts"
 
 const owner = (byte: number) => new Uint8Array(32).fill(byte)
 

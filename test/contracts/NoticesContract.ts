@@ -1,16 +1,20 @@
 /** What every board of notices that joins gateways promises. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Deferred, Effect, Layer } from "effect"
-import { type Missed, type Notice, Notices } from "../../src/services/Notices.ts"
+import {
+  type InvalidationsMissed,
+  type Invalidation,
+  InvalidationBus
+} from "../../src/services/operations/InvalidationBus.ts"
 
-const notices: ReadonlyArray<Notice> = [
+const notices: ReadonlyArray<Invalidation> = [
   { type: "token", jti: "jti-1", expires_at_ms: 1_800_000_000_000 },
   { type: "api_key", public_key: "aa", api_key_id: "key-1", ended: true },
   { type: "api_key", public_key: "bb", api_key_id: "key-2", ended: false },
   { type: "ban", user_id: "user-1" }
 ]
 const PROBE = "probe"
-const isProbe = (notice: Notice | Missed) => notice.type === "ban" && notice.user_id === PROBE
+const isProbe = (notice: Invalidation | InvalidationsMissed) => notice.type === "ban" && notice.user_id === PROBE
 
 /** Waits for a condition; the test's own limit of time is the limit. */
 export const eventually = (condition: () => boolean) =>
@@ -23,8 +27,8 @@ export const suite = <E, R>(name: string, place: Layer.Layer<R, E>, gateway: Lay
   withLayer(place, { excludeTestServices: true })(`Notices on ${name}`, (it) => {
     const join = Effect.gen(function* () {
       const context = yield* Layer.build(Layer.fresh(gateway))
-      const board = yield* Effect.provide(Notices, context)
-      const heard: Array<Notice | Missed> = []
+      const board = yield* Effect.provide(InvalidationBus, context)
+      const heard: Array<Invalidation | InvalidationsMissed> = []
       yield* board.listen((notice) => Effect.sync(() => void heard.push(notice)))
       return { ...board, heard, notices: () => heard.filter((notice) => notice.type !== "missed" && !isProbe(notice)) }
     })
@@ -57,7 +61,7 @@ export const suite = <E, R>(name: string, place: Layer.Layer<R, E>, gateway: Lay
         const [a, b] = [yield* join, yield* join]
         yield* acquainted([a, b])
         const goOn = yield* Deferred.make<void>()
-        const slow: Array<Notice | Missed> = []
+        const slow: Array<Invalidation | InvalidationsMissed> = []
         yield* b.listen((notice) =>
           Effect.andThen(
             Deferred.await(goOn),

@@ -1,7 +1,7 @@
 /** What every Presence keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { Presence } from "../../src/services/Presence.ts"
+import { Presence } from "../../src/services/operations/Presence.ts"
 import { eventually } from "./NoticesContract.ts"
 
 /** What a watcher of this gateway was told, in order. */

@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Clock, Effect, type Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { RateLimitStore } from "../../src/services/RateLimitStore.ts"
+import { RateLimitStore } from "../../src/services/operations/RateLimitStore.ts"
 
 const log = (key: string, limit = 3) => ({ bucket: "public", key, limit, window_ms: 60_000 })
 

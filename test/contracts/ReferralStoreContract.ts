@@ -1,7 +1,7 @@
 /** What every ReferralStore keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { ReferralStore } from "../../src/services/ReferralStore.ts"
+import { ReferralStore } from "../../src/services/rewards/ReferralStore.ts"
 
 export const suite = <E>(name: string, layer: Layer.Layer<ReferralStore, E>) =>
   withLayer(layer)(`ReferralStore on ${name}`, (it) => {

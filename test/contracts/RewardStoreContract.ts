@@ -1,7 +1,7 @@
 /** What every RewardStore keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { type NewReward, type RewardKey, RewardStore } from "../../src/services/RewardStore.ts"
+import { type NewReward, type RewardKey, RewardStore } from "../../src/services/rewards/RewardStore.ts"
 
 const idOf = (n: number) => `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`
 const reward = (n: number, fields: Partial<NewReward> = {}): NewReward => ({

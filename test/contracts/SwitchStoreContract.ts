@@ -1,7 +1,7 @@
 /** What every store of dead-man's switches keeps. */
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
-import { SwitchStore } from "../../src/services/SwitchStore.ts"
+import { DeadMansSwitchStore } from "../../src/services/trading/DeadMansSwitchStore.ts"
 
 const address = (n: number) => `0x${n.toString(16).padStart(64, "0")}`
 const setting = (n: number, enabled: boolean, time_window = 10) => ({
@@ -10,11 +10,11 @@ const setting = (n: number, enabled: boolean, time_window = 10) => ({
   time_window
 })
 
-export const suite = <E>(name: string, layer: Layer.Layer<SwitchStore, E>) =>
+export const suite = <E>(name: string, layer: Layer.Layer<DeadMansSwitchStore, E>) =>
   withLayer(layer)(`SwitchStore on ${name}`, (it) => {
     it.effect("answers what was set last, by address, to its user only", () =>
       Effect.gen(function* () {
-        const store = yield* SwitchStore
+        const store = yield* DeadMansSwitchStore
         yield* store.set("alice", setting(2, true, 3))
         yield* store.set("alice", setting(1, false))
         yield* store.set("bob", setting(3, true))
@@ -27,7 +27,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<SwitchStore, E>) =>
 
     it.effect("tells each user with an enabled switch once", () =>
       Effect.gen(function* () {
-        const store = yield* SwitchStore
+        const store = yield* DeadMansSwitchStore
         yield* store.set("dora", setting(4, true))
         yield* store.set("dora", setting(5, true))
         yield* store.set("emil", setting(6, true))

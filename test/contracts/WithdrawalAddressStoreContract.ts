@@ -2,7 +2,7 @@
 import { assert, layer as withLayer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import { openRules } from "../../src/domain/WithdrawalAddress.ts"
-import { TooManyAddresses, WithdrawalAddressStore } from "../../src/services/WithdrawalAddressStore.ts"
+import { TooManyAddresses, WithdrawalAddressStore } from "../../src/services/trading/WithdrawalAddressStore.ts"
 
 const address = (n: number, created_time = n) => ({
   destination: `0x${n.toString(16).padStart(64, "0")}`,

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { Yaml } from "effect/encoding"
 import { assert, describe, it } from "vitest"
 import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
-import { catalogue } from "../../src/services/MetricNames.ts"
+import { catalogue } from "../../src/services/operations/MetricNames.ts"
 
 const RULES = "deploy/prometheus/alerts.yml"
 const TESTS = "deploy/prometheus/alerts.test.yml"

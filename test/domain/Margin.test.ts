@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Margin from "../../src/domain/Margin.ts"
-import { rulesOf, shippedMarkets } from "../../src/backend/Markets.ts"
+import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import * as Grid from "../../src/domain/Grid.ts"
 import { vectors } from "../vectors.ts"
 

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { rulesOf, shippedMarkets } from "../../src/backend/Markets.ts"
+import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import * as OrderForm from "../../src/domain/OrderForm.ts"
-import type { OrderAsked } from "../../src/domain/OrderForm.ts"
+import type { OrderRequest } from "../../src/domain/OrderForm.ts"
 import { DAY_MS } from "../../src/domain/Time.ts"
 
 const rules = rulesOf(shippedMarkets[0]!)
 const NOW = 1_767_225_600_000
-const limit: OrderAsked = {
+const limit: OrderRequest = {
   sub_account_address: "0xa",
   symbol: "BTC-USDC",
   side: "Buy",
@@ -15,8 +15,8 @@ const limit: OrderAsked = {
   price: "60000"
 }
 const { price: _, ...market } = { ...limit, order_type: "Market" } as const
-const made = (asked: OrderAsked) => OrderForm.newOrder(rules, asked, () => NOW)
-const refused = (asked: OrderAsked) => {
+const made = (asked: OrderRequest) => OrderForm.newOrder(rules, asked, () => NOW)
+const refused = (asked: OrderRequest) => {
   const violation = made(asked)
   return OrderForm.isViolation(violation) ? [violation.reason, violation.field] : []
 }
@@ -97,7 +97,7 @@ describe("the form of a new order", () => {
 })
 
 describe("the form of an amend", () => {
-  const amend = (asked: Partial<OrderForm.AmendAsked>) =>
+  const amend = (asked: Partial<OrderForm.AmendRequest>) =>
     OrderForm.amendment(rules, { sub_account_address: "0xa", symbol: "BTC-USDC", order_id: "o", ...asked })
 
   it("moves a trigger, and removes an exit by a price of 0", () => {

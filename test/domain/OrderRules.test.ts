@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { rulesOf, shippedMarkets } from "../../src/backend/Markets.ts"
+import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import * as OrderRules from "../../src/domain/OrderRules.ts"
 
 const rules = rulesOf(shippedMarkets[0]!)

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { OrderStatus as Statuses } from "../../src/domain/Enumerations.ts"
 import { isFinal } from "../../src/domain/Order.ts"
 import * as OrderStatus from "../../src/domain/OrderStatus.ts"
-import { rowOf } from "../../src/backend/sequencer/Status.ts"
+import { rowOf } from "../../src/backend/engine/sequencer/Status.ts"
 import { OrderCause } from "../../src/proto/gateway/v1/sequencer.ts"
 import { OrderStatus as Wire } from "../../src/proto/gateway/v1/types.ts"
 

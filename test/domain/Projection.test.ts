@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "fast-check"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
-import { type Projection, Projecting, type Standing, streamIdOf } from "../../src/domain/Projection.ts"
-import * as Record from "../../src/domain/Record.ts"
+import { type Projection, Projecting, type ModelState, streamIdOf } from "../../src/domain/Projection.ts"
+import * as RecordJson from "../../src/domain/RecordJson.ts"
 import { balance, body, event, execution, order, position, START, userOf, uuid } from "../doubles/events.ts"
 
 /** What a history keeps of projections, to compare and to go on from. */
 class Kept {
-  standing: Standing = { position: undefined, heads: [], candles: [] }
+  standing: ModelState = { position: undefined, heads: [], candles: [] }
   readonly rows = new Map<string, unknown>()
   readonly userEvents: Array<unknown> = []
 
@@ -132,18 +132,22 @@ describe("Projecting", () => {
 
 describe("Record", () => {
   it("writes records in the order of their schema, with canonical decimals and without absent fields", () => {
-    const text = Record.order(order({ price: "60000.0", qty: "0.50", order_link_id: "a-1" }))
+    const text = RecordJson.order(order({ price: "60000.0", qty: "0.50", order_link_id: "a-1" }))
     assert.isTrue(text.startsWith('{"avg_price":"0","close_on_trigger":false,"created_time":"1767225600000"'))
     const record = JSON.parse(text) as { readonly [key: string]: unknown }
     assert.strictEqual(record["price"], "60000")
     assert.strictEqual(record["qty"], "0.5")
     assert.isFalse("trigger" in record)
     assert.isBelow(text.indexOf('"reject_reason"'), text.indexOf('"version"'))
-    assert.strictEqual(Record.execution(execution({ exec_price: "100" })).indexOf('{"base_fee"'), 0)
-    const held = JSON.parse(Record.position(position(), 5)) as { readonly [key: string]: unknown }
+    assert.strictEqual(RecordJson.execution(execution({ exec_price: "100" })).indexOf('{"base_fee"'), 0)
+    const held = JSON.parse(RecordJson.position(position(), 5)) as { readonly [key: string]: unknown }
     assert.deepStrictEqual(held, { ...position(), seq: 5 })
     assert.strictEqual(Object.keys(held).at(-1), "seq")
-    assert.deepStrictEqual(JSON.parse(Record.balance(balance(), 6, "trade")), { ...balance(), seq: 6, reason: "trade" })
+    assert.deepStrictEqual(JSON.parse(RecordJson.balance(balance(), 6, "trade")), {
+      ...balance(),
+      seq: 6,
+      reason: "trade"
+    })
   })
 
   it("keeps a whole conditional order with its legs", () => {
@@ -154,6 +158,6 @@ describe("Record", () => {
       parent_order_id: uuid(2),
       reject_message: 'he said "no"'
     })
-    assert.deepStrictEqual(JSON.parse(Record.order(conditional)), conditional)
+    assert.deepStrictEqual(JSON.parse(RecordJson.order(conditional)), conditional)
   })
 })

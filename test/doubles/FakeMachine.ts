@@ -3,7 +3,7 @@
  * balance, a deposit in the asset "NONE" is refused, a deposit in the asset "BUG" breaks an assertion; a Tick of a new second samples no prices.
  */
 import { createHash } from "node:crypto"
-import type { Machine } from "../../src/backend/Machine.ts"
+import type { Machine } from "../../src/backend/engine/Machine.ts"
 import type { Reads } from "../../src/backend/server/Serve.ts"
 import type { Command, CommandAck, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 

@@ -1,6 +1,6 @@
 /** Ids that count up: the same run gives the same ids. */
 import { Effect, Layer } from "effect"
-import { Ids } from "../../src/services/Ids.ts"
+import { Ids } from "../../src/services/operations/Ids.ts"
 
 export const layer: Layer.Layer<Ids> = Layer.sync(Ids, () => {
   let count = 0

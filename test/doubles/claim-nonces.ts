@@ -4,8 +4,8 @@ import { writeSync } from "node:fs"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlAccounts from "../../src/layers/sql/SqlAccounts.ts"
 import * as SqlNonceStore from "../../src/layers/sql/SqlNonceStore.ts"
-import { Accounts } from "../../src/services/Accounts.ts"
-import { NonceStore } from "../../src/services/NonceStore.ts"
+import { Accounts } from "../../src/services/identity/Accounts.ts"
+import { NonceStore } from "../../src/services/identity/NonceStore.ts"
 
 const [filename, synchronous] = process.argv.slice(2) as [string, "FULL" | "NORMAL"]
 const owner = new Uint8Array(32).fill(7)

@@ -21,11 +21,11 @@ import * as Cluster from "../../src/layers/Cluster.ts"
 import * as Otlp from "../../src/layers/otlp/Otlp.ts"
 import { settings } from "../../src/layers/Settings.ts"
 import type { Endpoints } from "../../src/rpc/handlers/Endpoints.ts"
-import type { FeedLines } from "../../src/services/FeedLines.ts"
-import type { RateLimitStore } from "../../src/services/RateLimitStore.ts"
-import * as Meter from "../../src/services/Meter.ts"
-import type { NonceStore } from "../../src/services/NonceStore.ts"
-import type { Signatures } from "../../src/services/Signatures.ts"
+import type { InProcessFeeds } from "../../src/services/operations/InProcessFeeds.ts"
+import type { RateLimitStore } from "../../src/services/operations/RateLimitStore.ts"
+import * as MetricsRegistry from "../../src/services/operations/MetricsRegistry.ts"
+import type { NonceStore } from "../../src/services/identity/NonceStore.ts"
+import type { Signatures } from "../../src/services/identity/Signatures.ts"
 import * as Standalone from "../../src/layers/Standalone.ts"
 import { asTold } from "../spec/Told.ts"
 import { messageOf } from "../ws/Document.ts"
@@ -84,7 +84,7 @@ export interface Exchange {
   /** The door, for tests that count what comes through it. */
   readonly server: Server
   /** Runs an effect inside the process, on what the gateway is made of. */
-  readonly inside: <A, E>(effect: Effect.Effect<A, E, Endpoints | FeedLines>) => Promise<A>
+  readonly inside: <A, E>(effect: Effect.Effect<A, E, Endpoints | InProcessFeeds>) => Promise<A>
   readonly close: () => Promise<void>
 }
 
@@ -135,7 +135,7 @@ export const startExchange = async (
         )
       )
     ).pipe(
-      Layer.provide(Meter.layer),
+      Layer.provide(MetricsRegistry.layer),
       Layer.provide(Layer.succeed(References.MinimumLogLevel, "Error")),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
       Layer.provide(options.clock ?? Layer.empty)

@@ -1,7 +1,7 @@
 /** A running exchange tells Prometheus what it did: requests of both ways, sockets, commands, caches, and its backend. */
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
-import { catalogue } from "../../src/services/MetricNames.ts"
+import { catalogue } from "../../src/services/operations/MetricNames.ts"
 import {
   apiKeyHeaders,
   call,

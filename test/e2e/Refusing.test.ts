@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { machine, reads } from "../../src/backend/Backend.ts"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { serve } from "../../src/backend/server/Serve.ts"
 import { SPACE_BYTES_MIN } from "../../src/backend/server/Writer.ts"
 import {

@@ -2,7 +2,7 @@
 import { OpenApi } from "effect/http-api"
 import { assert, describe, it } from "vitest"
 import { Api } from "../../src/http/api/Api.ts"
-import { ownReasons, statusOfReason } from "../../src/http/api/Reasons.ts"
+import { ownReasons, statusOfReason } from "../../src/http/api/OperationErrors.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
@@ -89,7 +89,7 @@ describe("the document", () => {
     assert.deepStrictEqual(
       fields.flatMap(faultsOf),
       [],
-      "annotate the schema, or add the field to http/api/Glossary.ts"
+      "annotate the schema, or add the field to http/api/FieldDocs.ts"
     )
   })
   it("would find a field that is told nothing", () => {

@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { gunzipSync } from "node:zlib"
 import { assert, describe, it } from "vitest"
 import * as Documents from "../../src/http/Documents.ts"
-import { PART_BYTES } from "../../src/http/Lane.ts"
+import { PART_BYTES } from "../../src/http/BulkResponseThrottle.ts"
 
 const text = "a document ".repeat(1_000)
 const response = () => HttpServerResponse.text(text, { contentType: "text/html" })

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
-import { AuthRefused } from "../../src/services/Authenticator.ts"
+import { AuthRefused } from "../../src/services/identity/Authenticator.ts"
 import { type Ask, ADMIN, btc, gateway, rate, tokenCaller, userId, v1, well } from "./Fixture.ts"
 
 const plain = gateway()

@@ -1,7 +1,7 @@
 /** Every refusal of a field names it, repeats what was given and says what is accepted. */
 import { writeFileSync } from "node:fs"
 import { afterAll, assert, describe, it } from "vitest"
-import { given, isSecret, GIVEN_MAX } from "../../src/domain/Shown.ts"
+import { given, isSecret, GIVEN_MAX } from "../../src/domain/InputText.ts"
 import { asked, document, type Json, type Operation, operations } from "./Asked.ts"
 import { gateway, v1 } from "./Fixture.ts"
 

@@ -14,57 +14,57 @@ import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
 import * as MemoryWithdrawalAddressStore from "../../src/layers/memory/MemoryWithdrawalAddressStore.ts"
 import type { PageFile } from "../../src/http/Page.ts"
-import { AccessCodeIssuer } from "../../src/services/AccessCodeIssuer.ts"
-import { AccessCodes } from "../../src/services/AccessCodes.ts"
-import { Accounts } from "../../src/services/Accounts.ts"
-import { Activation } from "../../src/services/Activation.ts"
-import { Administrators } from "../../src/services/Administrators.ts"
-import { type AccessMode, Admission } from "../../src/services/Admission.ts"
-import { ApiKeys } from "../../src/services/ApiKeys.ts"
-import { AuditStore } from "../../src/services/AuditStore.ts"
-import { AuditTrail } from "../../src/services/AuditTrail.ts"
-import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
-import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
-import { BanList } from "../../src/services/BanList.ts"
-import { Bans } from "../../src/services/Bans.ts"
-import type { CommandAdmission } from "../../src/services/CommandAdmission.ts"
-import { Competitions } from "../../src/services/Competitions.ts"
-import { type CompetitionRecord, CompetitionStore } from "../../src/services/CompetitionStore.ts"
-import { Cursors } from "../../src/services/Cursors.ts"
-import { DeadMansSwitch } from "../../src/services/DeadMansSwitch.ts"
-import { Funds } from "../../src/services/Funds.ts"
-import { Gate } from "../../src/services/Gate.ts"
-import { Grants } from "../../src/services/Grants.ts"
+import { AccessCodeIssuer } from "../../src/services/identity/AccessCodeIssuer.ts"
+import { AccessCodes } from "../../src/services/identity/AccessCodes.ts"
+import { Accounts } from "../../src/services/identity/Accounts.ts"
+import { Activation } from "../../src/services/identity/Activation.ts"
+import { Administrators } from "../../src/services/identity/Administrators.ts"
+import { type AccessMode, LaunchAccess } from "../../src/services/identity/LaunchAccess.ts"
+import { ApiKeys } from "../../src/services/identity/ApiKeys.ts"
+import { AuditStore } from "../../src/services/identity/AuditStore.ts"
+import { AuditTrail } from "../../src/services/identity/AuditTrail.ts"
+import { Authenticator, AuthRefused } from "../../src/services/identity/Authenticator.ts"
+import { BackendHealth, type LinkState } from "../../src/services/operations/BackendHealth.ts"
+import { BanList } from "../../src/services/identity/BanList.ts"
+import { Bans } from "../../src/services/rewards/Bans.ts"
+import type { CommandAdmission } from "../../src/services/trading/CommandAdmission.ts"
+import { Competitions } from "../../src/services/rewards/Competitions.ts"
+import { type CompetitionRecord, CompetitionStore } from "../../src/services/rewards/CompetitionStore.ts"
+import { Cursors } from "../../src/services/operations/Cursors.ts"
+import { DeadMansSwitch } from "../../src/services/trading/DeadMansSwitch.ts"
+import { Funds } from "../../src/services/trading/Funds.ts"
+import { BackendAvailability } from "../../src/services/operations/BackendAvailability.ts"
+import { Grants } from "../../src/services/identity/Grants.ts"
 import { History } from "../../src/services/History.ts"
-import { Holdings } from "../../src/services/Holdings.ts"
-import { Ids } from "../../src/services/Ids.ts"
-import { IndexPrices } from "../../src/services/IndexPrices.ts"
-import { Lifecycle } from "../../src/services/Lifecycle.ts"
-import { Lists } from "../../src/services/Lists.ts"
-import { Klines } from "../../src/services/Klines.ts"
-import { MarketHistory } from "../../src/services/MarketHistory.ts"
-import { Markets } from "../../src/services/Markets.ts"
-import { MarketView } from "../../src/services/MarketView.ts"
-import { Metrics } from "../../src/services/Metrics.ts"
-import { Orders } from "../../src/services/Orders.ts"
-import { OwnWrites } from "../../src/services/OwnWrites.ts"
-import { Positions } from "../../src/services/Positions.ts"
-import { Presence } from "../../src/services/Presence.ts"
-import { Performance } from "../../src/services/Performance.ts"
-import { type Rate, RateLimiter } from "../../src/services/RateLimiter.ts"
+import { PortfolioQueries } from "../../src/services/read-model/PortfolioQueries.ts"
+import { Ids } from "../../src/services/operations/Ids.ts"
+import { IndexPrices } from "../../src/services/markets/IndexPrices.ts"
+import { Lifecycle } from "../../src/services/operations/Lifecycle.ts"
+import { HistoryQueries } from "../../src/services/read-model/HistoryQueries.ts"
+import { Klines } from "../../src/services/markets/Klines.ts"
+import { MarketHistory } from "../../src/services/markets/MarketHistory.ts"
+import { MarketQueries } from "../../src/services/markets/MarketQueries.ts"
+import { MarketView } from "../../src/services/markets/MarketView.ts"
+import { Metrics } from "../../src/services/operations/Metrics.ts"
+import { Orders } from "../../src/services/trading/Orders.ts"
+import { ReadYourWrites } from "../../src/services/read-model/ReadYourWrites.ts"
+import { Positions } from "../../src/services/trading/Positions.ts"
+import { Presence } from "../../src/services/operations/Presence.ts"
+import { TradingStatistics } from "../../src/services/read-model/TradingStatistics.ts"
+import { type Rate, RateLimiter } from "../../src/services/operations/RateLimiter.ts"
 import { Readiness } from "../../src/services/Readiness.ts"
 import { Referee } from "../../src/services/Referee.ts"
-import { Referrals } from "../../src/services/Referrals.ts"
-import { ReferralStore } from "../../src/services/ReferralStore.ts"
-import { Rewards } from "../../src/services/Rewards.ts"
-import { type RewardRecord, RewardStore } from "../../src/services/RewardStore.ts"
-import { Scorekeeper } from "../../src/services/Scorekeeper.ts"
+import { Referrals } from "../../src/services/rewards/Referrals.ts"
+import { ReferralStore } from "../../src/services/rewards/ReferralStore.ts"
+import { Rewards } from "../../src/services/rewards/Rewards.ts"
+import { type RewardRecord, RewardStore } from "../../src/services/rewards/RewardStore.ts"
+import { CompetitionScoring } from "../../src/services/rewards/CompetitionScoring.ts"
 import { Sequencer } from "../../src/services/Sequencer.ts"
-import { SigningKeys } from "../../src/services/SigningKeys.ts"
-import { SubAccounts } from "../../src/services/SubAccounts.ts"
-import { SwitchStore } from "../../src/services/SwitchStore.ts"
-import { UserStreams } from "../../src/services/UserStreams.ts"
-import { WithdrawalAddresses } from "../../src/services/WithdrawalAddresses.ts"
+import { SigningKeys } from "../../src/services/operations/SigningKeys.ts"
+import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
+import { DeadMansSwitchStore } from "../../src/services/trading/DeadMansSwitchStore.ts"
+import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
+import { WithdrawalAddresses } from "../../src/services/trading/WithdrawalAddresses.ts"
 
 export const root = rootOfKey(new Uint8Array(32).fill(7))
 export const v0 = subAccountAddress(root, 0)
@@ -137,8 +137,8 @@ export interface Doubles {
   readonly referrals?: Partial<ReferralStore["Service"]>
   readonly rewards?: Partial<RewardStore["Service"]>
   readonly sequencer?: Partial<Sequencer["Service"]>
-  readonly ownWrites?: Partial<OwnWrites["Service"]>
-  readonly switches?: Partial<SwitchStore["Service"]>
+  readonly ownWrites?: Partial<ReadYourWrites["Service"]>
+  readonly switches?: Partial<DeadMansSwitchStore["Service"]>
   readonly embedded?: boolean
   readonly faucet?: boolean
   readonly trustedProxies?: number
@@ -376,7 +376,7 @@ export const ports = (doubles: Doubles) =>
       claim: () => Effect.succeed(true),
       ...doubles.rewards
     }),
-    mock(Scorekeeper)({ judge: () => Effect.void }),
+    mock(CompetitionScoring)({ judge: () => Effect.void }),
     mock(BackendHealth)({
       sequencer: () => well,
       referee: () => well,
@@ -502,8 +502,8 @@ export const ports = (doubles: Doubles) =>
     MemoryWithdrawalAddressStore.layer,
     Lifecycle.layer,
     Presence.layer,
-    mock(OwnWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),
-    mock(SwitchStore)({
+    mock(ReadYourWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),
+    mock(DeadMansSwitchStore)({
       of: () => Effect.succeed([]),
       set: () => Effect.void,
       users: Effect.succeed([]),
@@ -517,11 +517,11 @@ export const policies = (doubles: Doubles) =>
     Orders.layer,
     Positions.layer,
     DeadMansSwitch.layer,
-    Lists.layer,
-    Holdings.layer,
-    Markets.layer,
+    HistoryQueries.layer,
+    PortfolioQueries.layer,
+    MarketQueries.layer,
     MarketHistory.layer,
-    Performance.layer,
+    TradingStatistics.layer,
     Metrics.layer.pipe(Layer.provideMerge(Readiness.layer)),
     Funds.layer({ faucet: doubles.faucet ?? true }).pipe(
       Layer.provideMerge(WithdrawalAddresses.layer({ delay: "1 day" }))
@@ -536,7 +536,11 @@ export const policies = (doubles: Doubles) =>
     Layer.provideMerge(Layer.mergeAll(SubAccounts.layer, Klines.layer)),
     Layer.provideMerge(AccessCodeIssuer.layer),
     Layer.provideMerge(
-      Layer.mergeAll(Cursors.layer, Gate.layer, Admission.layer({ mode: doubles.accessMode ?? "open" }))
+      Layer.mergeAll(
+        Cursors.layer,
+        BackendAvailability.layer,
+        LaunchAccess.layer({ mode: doubles.accessMode ?? "open" })
+      )
     ),
     Layer.provideMerge(ports(doubles))
   )

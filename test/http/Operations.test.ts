@@ -5,13 +5,13 @@ import { afterAll, assert, describe, it } from "vitest"
 import { isCurrent } from "../../scripts/generate-openapi.ts"
 
 import { AdminAccess, BearerOnly, BearerOrApiKey, PublicAccess, RequiredScope } from "../../src/http/api/Security.ts"
-import { CodeExists } from "../../src/services/AccessCodes.ts"
-import { AccountsUnavailable } from "../../src/services/Accounts.ts"
+import { CodeExists } from "../../src/services/identity/AccessCodes.ts"
+import { AccountsUnavailable } from "../../src/services/identity/Accounts.ts"
 import { HistoryUnavailable } from "../../src/services/History.ts"
 import { RefereeUnavailable } from "../../src/services/Referee.ts"
-import { Refused } from "../../src/services/Refused.ts"
+import { DomainError } from "../../src/services/DomainError.ts"
 import { CommandRefused, OutcomeUnknown, SequencerFault, SequencerUnavailable } from "../../src/services/Sequencer.ts"
-import { AuthUnavailable } from "../../src/services/Authenticator.ts"
+import { AuthUnavailable } from "../../src/services/identity/Authenticator.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
 import { asked, document, type Json, operations } from "./Asked.ts"
 import { type Doubles, gateway, rate, well } from "./Fixture.ts"
@@ -132,7 +132,7 @@ const troubles: Record<string, Doubles> = {
   },
   ...Object.fromEntries(
     (["InvalidCode", "CodeAlreadyUsed", "WalletAlreadyActivated", "NonceReused", "InvalidSignature"] as const).map(
-      (reason) => [`an activation that ends in ${reason}`, { activation: { activate: fail(new Refused(reason)) } }]
+      (reason) => [`an activation that ends in ${reason}`, { activation: { activate: fail(new DomainError(reason)) } }]
     )
   ),
   "no markets": { markets: { instrument: () => undefined } },

@@ -2,7 +2,7 @@
 import { createPrivateKey, sign } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { afterAll, assert, describe, it } from "vitest"
-import { loginMessage, requestMessage } from "../../src/domain/Messages.ts"
+import { loginMessage, requestMessage } from "../../src/domain/SigningMessages.ts"
 import { EXAMPLE } from "../../src/http/api/Signing.ts"
 import { ADDITIONS, withAdditions } from "../../src/http/SwaggerPage.ts"
 import { vectors } from "../vectors.ts"

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
+import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import * as NaiveBook from "../backend/NaiveBook.ts"
 import { measure, OPENS_AT, table } from "../../scripts/priority.ts"

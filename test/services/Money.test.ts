@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Caller } from "../../src/domain/User.ts"
-import { Funds } from "../../src/services/Funds.ts"
+import { Funds } from "../../src/services/trading/Funds.ts"
 import type { Command } from "../../src/services/Sequencer.ts"
-import { SubAccounts } from "../../src/services/SubAccounts.ts"
+import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
 import { type Doubles, foreign, orderId, policies, root, tokenCaller, userId, v0, v1 } from "../http/Fixture.ts"
 
 const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }

@@ -2,10 +2,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { BackendHealth } from "../../src/services/BackendHealth.ts"
+import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable } from "../../src/services/History.ts"
-import { Lifecycle } from "../../src/services/Lifecycle.ts"
-import { MarketView } from "../../src/services/MarketView.ts"
+import { Lifecycle } from "../../src/services/operations/Lifecycle.ts"
+import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { ILL_MAX_MS, Readiness } from "../../src/services/Readiness.ts"
 import { btc } from "../http/Fixture.ts"
 

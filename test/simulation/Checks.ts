@@ -3,10 +3,10 @@
  * came to it: price-time priority, fees to the last digit, the status table, money, positions, books, the order of
  * deleveraging.
  */
-import type { State, Step } from "../../src/backend/Engine.ts"
+import type { State, Step } from "../../src/backend/engine/Engine.ts"
 import { maintenanceMargin } from "../../src/domain/Margin.ts"
-import * as OrderBook from "../../src/backend/sequencer/OrderBook.ts"
-import { type Holding, units } from "../../src/backend/State.ts"
+import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
+import { type MarketPosition, units } from "../../src/backend/engine/State.ts"
 import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
 import { Exits } from "./Exits.ts"
 import { Deleveraging } from "./Deleveraging.ts"
@@ -240,7 +240,7 @@ export class Checks {
   private recount(state: State): void {
     const net = state.markets.map(() => 0)
     let money = state.fees - state.deposits
-    const count = (holding: Holding) => {
+    const count = (holding: MarketPosition) => {
       const { market, lots, entryValue } = holding
       net[market.index]! += lots
       const value = units(market.markTicks, Math.abs(lots)) * market.rules.unit

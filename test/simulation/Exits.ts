@@ -17,7 +17,7 @@
  * #adl, #deposits-and-withdrawals, #competition-scoring, docs/contract/stories.md#login-to-closed-pnl,
  * #conditional-order, #liquidation-pool-adl, #activation, #competition.
  */
-import type { State } from "../../src/backend/Engine.ts"
+import type { State } from "../../src/backend/engine/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
   type Execution,

@@ -3,7 +3,7 @@
  * the initial margin, once in a second, with a wallet that stands still; and nobody is further away than that from what
  * was told last, unless the second has been used. Source: docs/contract/websocket.md#emission.
  */
-import type { State } from "../../src/backend/Engine.ts"
+import type { State } from "../../src/backend/engine/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason, type Position } from "../../src/proto/gateway/v1/types.ts"
 import { ensure, scaled } from "./Exact.ts"

@@ -5,14 +5,14 @@
  * Checked after every step: {@link Checks}. Checked at every death and at the end: the state is that of a replay from the
  * first entry, what was acknowledged is in the journal exactly once, and a repetition is answered like the first time.
  */
-import type { State } from "../../src/backend/Engine.ts"
-import { type Config, machine as engine } from "../../src/backend/EngineMachine.ts"
+import type { State } from "../../src/backend/engine/Engine.ts"
+import { type Config, machine as engine } from "../../src/backend/engine/EngineMachine.ts"
 import type { Entry, JournalPort } from "../../src/backend/journal/Journal.ts"
 import { linksOf, replay, type ReplayLinks, type Start } from "../../src/backend/journal/Replay.ts"
-import type { Machine } from "../../src/backend/Machine.ts"
+import type { Machine } from "../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../src/backend/server/EventLog.ts"
 import { Code, Writer } from "../../src/backend/server/Writer.ts"
-import { shippedMarkets } from "../../src/backend/Markets.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { Command, type CommandAck, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
 import { Checks } from "./Checks.ts"
 import { Crash, Disk } from "./Disk.ts"

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { ownReasons } from "../../src/http/api/Reasons.ts"
+import { ownReasons } from "../../src/http/api/OperationErrors.ts"
 import { cellsOf, type Cell } from "./Cells.ts"
 import { elsewhere, rows } from "./Endpoints.ts"
 import { type Json, operations } from "./JsonSchema.ts"

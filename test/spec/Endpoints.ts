@@ -393,7 +393,7 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   "POST /access/activate": {
     ModuleDisabled: "test/e2e/Admission.test.ts",
     CodeExpired: "test/e2e/Admission.test.ts",
-    NonceReused: "test/services/Activation.test.ts"
+    NonceReused: "test/services/identity/Activation.test.ts"
   },
   "POST /position/set-leverage": {
     InsufficientBalance: "test/e2e/Commands.test.ts",
@@ -416,8 +416,8 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   },
   "POST /account/faucet": { ModuleDisabled: "test/services/Money.test.ts" },
   "PUT /admin/index-price": { ModuleDisabled: "test/http/handlers/Admin.test.ts" },
-  "POST /account/withdrawals": { DestinationNotListed: "test/services/WithdrawalAddresses.test.ts" },
-  "POST /account/withdrawal-addresses": { LimitReached: "test/services/WithdrawalAddresses.test.ts" },
+  "POST /account/withdrawals": { DestinationNotListed: "test/services/trading/WithdrawalAddresses.test.ts" },
+  "POST /account/withdrawal-addresses": { LimitReached: "test/services/trading/WithdrawalAddresses.test.ts" },
   "POST /user/sub-accounts": { LimitReached: "test/backend/Funds.test.ts" },
-  "POST /user/api-keys": { LimitReached: "test/services/ApiKeys.test.ts" }
+  "POST /user/api-keys": { LimitReached: "test/services/identity/ApiKeys.test.ts" }
 }

@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import type { Scope } from "../../src/domain/Enumerations.ts"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlRewardStore from "../../src/layers/sql/SqlRewardStore.ts"
-import { RewardStore } from "../../src/services/RewardStore.ts"
+import { RewardStore } from "../../src/services/rewards/RewardStore.ts"
 import {
   type Answer,
   apiKeyHeaders,

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect } from "effect"
 import { TestClock } from "effect/testing"
-import type { LinkState } from "../../src/services/BackendHealth.ts"
+import type { LinkState } from "../../src/services/operations/BackendHealth.ts"
 import * as Keepalive from "../../src/ws/Keepalive.ts"
 import { defaults } from "../../src/ws/Limits.ts"
-import * as Pacer from "../../src/ws/Pacer.ts"
+import * as Throttler from "../../src/ws/Throttler.ts"
 
 const job = (interval_ms: number) => {
   const runs: Array<number> = []
@@ -15,7 +15,7 @@ describe("Pacer", () => {
   it.effect("runs at once when the interval has passed, else when it has, and once for many requests", () =>
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const pacer = yield* Pacer.make(clock)
+      const pacer = yield* Throttler.make(clock)
       const [slow, fast] = [job(200), job(20)]
       yield* TestClock.adjust(1) // the fiber sleeps
       pacer.request(slow, 1)
@@ -43,7 +43,7 @@ describe("Pacer", () => {
 
   it.effect("is woken by a job that is due before the one it sleeps for", () =>
     Effect.gen(function* () {
-      const pacer = yield* Pacer.make(yield* Clock.Clock)
+      const pacer = yield* Throttler.make(yield* Clock.Clock)
       const [slow, fast] = [job(200), job(20)]
       pacer.request(slow, 0)
       pacer.request(slow, 0)

@@ -4,7 +4,7 @@ import { assert, describe, it } from "vitest"
 import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { UserEvent } from "../../src/services/History.ts"
 import { frameOf } from "../../src/ws/Frame.ts"
-import type { Parcel } from "../../src/ws/Batch.ts"
+import type { FrameRun } from "../../src/ws/Batch.ts"
 import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
 import { PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
 
@@ -41,7 +41,7 @@ class Told extends Outbox {
     const { data, topic } = JSON.parse(bytes.toString("utf8", bytes[1]! < 126 ? 2 : 4))
     this.messages.push({ topic, seq: data.seq, type: data.type })
   }
-  override offer(parcel: Parcel): void {
+  override offer(parcel: FrameRun): void {
     this.note(parcel.frame.plain)
   }
   override begin(...[frame]: Parameters<Outbox["begin"]>): void {

@@ -15,15 +15,15 @@ import type { PositionState } from "../../src/domain/Position.ts"
 import type { UserStreamEvent } from "../../src/domain/Projection.ts"
 import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { Caller } from "../../src/domain/User.ts"
-import { Authenticator, AuthRefused } from "../../src/services/Authenticator.ts"
-import { BackendHealth, type LinkState } from "../../src/services/BackendHealth.ts"
-import { CallLines } from "../../src/services/CallLines.ts"
-import { FeedLines } from "../../src/services/FeedLines.ts"
+import { Authenticator, AuthRefused } from "../../src/services/identity/Authenticator.ts"
+import { BackendHealth, type LinkState } from "../../src/services/operations/BackendHealth.ts"
+import { RpcConnections } from "../../src/services/operations/RpcConnections.ts"
+import { InProcessFeeds } from "../../src/services/operations/InProcessFeeds.ts"
 import { History, type UserEvent } from "../../src/services/History.ts"
-import { type MarketChange, MarketView } from "../../src/services/MarketView.ts"
-import { Presence } from "../../src/services/Presence.ts"
+import { type MarketChange, MarketView } from "../../src/services/markets/MarketView.ts"
+import { Presence } from "../../src/services/operations/Presence.ts"
 import { Referee } from "../../src/services/Referee.ts"
-import { UserStreams } from "../../src/services/UserStreams.ts"
+import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
 import * as sound from "../doubles/events.ts"
 import { defaults, Limits } from "../../src/ws/Limits.ts"
 import * as Ws from "../../src/ws/Ws.ts"
@@ -333,7 +333,7 @@ export const start = (
     world.url = `ws://127.0.0.1:${(world.server.address() as AddressInfo).port}`
     const built = Layer.build(
       Ws.live.pipe(
-        Layer.provide([servicesOf(world), FeedLines.layer, CallLines.layer]),
+        Layer.provide([servicesOf(world), InProcessFeeds.layer, RpcConnections.layer]),
         Layer.provide(Layer.succeed(Ws.UpgradeServer, world.server)),
         Layer.provide(Layer.succeed(Limits, { ...defaults, drain_ms: 50, close_timeout_ms: 500, ...limits }))
       )

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path"
 import { backup as copyDatabase, DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { JournalError } from "./Journal.ts"
-import * as Private from "./Private.ts"
+import * as PrivateFiles from "./PrivateFiles.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 export interface BackedUp {
@@ -22,7 +22,7 @@ export interface BackedUp {
 const copy = async (from: string, to: string): Promise<void> => {
   const db = new DatabaseSync(from, { readOnly: true })
   try {
-    Private.file(to)
+    PrivateFiles.file(to)
     // all pages in one step: a copy in several would begin anew with every commit of the writer
     await copyDatabase(db, to, { rate: 0x7fffffff })
   } finally {
@@ -31,7 +31,7 @@ const copy = async (from: string, to: string): Promise<void> => {
 }
 
 const copyFile = (from: string, to: string): void => {
-  Private.file(to)
+  PrivateFiles.file(to)
   copyFileSync(from, to)
 }
 

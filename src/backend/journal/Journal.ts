@@ -30,7 +30,7 @@ import {
   put
 } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
-import * as Private from "./Private.ts"
+import * as PrivateFiles from "./PrivateFiles.ts"
 
 /** The journal cannot be opened, read or trusted. `message` says what the operator can do. */
 export class JournalError extends Schema.TaggedError<JournalError>()("JournalError", {
@@ -299,10 +299,10 @@ export class Journal {
     let db: DatabaseSync | undefined
     try {
       Directory.make(dirname(path))
-      Private.directory(dirname(path))
-      Private.database(`${path}.lock`)
+      PrivateFiles.directory(dirname(path))
+      PrivateFiles.database(`${path}.lock`)
       release = lock(`${path}.lock`)
-      Private.database(path)
+      PrivateFiles.database(path)
       db = new DatabaseSync(path)
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000")
       db.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -${CACHE_KIB}`)

@@ -7,9 +7,9 @@
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Transfer } from "../../proto/gateway/v1/types.ts"
-import type { Input, Machine, Step } from "../Machine.ts"
+import type { Input, Machine, Step } from "../engine/Machine.ts"
 import { EventLog, type EventLogLimits, type EventTail } from "../server/EventLog.ts"
-import type { Links } from "../Links.ts"
+import type { ClientIdIndex } from "../engine/ClientIdIndex.ts"
 import { CURE, Journal, JournalError, type JournalPort, unreadable } from "./Journal.ts"
 import * as Snapshots from "./Snapshots.ts"
 
@@ -44,7 +44,7 @@ export interface ReplayOptions<S> {
 }
 
 /** The journal's index for an engine: while it replays, what it remembers must be in the file already. */
-export interface ReplayLinks extends Links {
+export interface ReplayLinks extends ClientIdIndex {
   replaying: boolean
 }
 

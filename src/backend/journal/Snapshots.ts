@@ -20,7 +20,7 @@ import {
 import { dirname, join } from "node:path"
 import type { EventTail } from "../server/EventLog.ts"
 import * as Directory from "./Directory.ts"
-import * as Private from "./Private.ts"
+import * as PrivateFiles from "./PrivateFiles.ts"
 
 /** Snapshots kept: one is enough until it turns out to be damaged. */
 export const SNAPSHOTS_KEPT = 2
@@ -115,9 +115,9 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
 /** Removes what was being written when its process died, and closes the rest to other users. Only for the journal's writer, before it takes snapshots. */
 export const clean = (directory: string): void => {
   if (!existsSync(directory)) return
-  Private.directory(directory)
+  PrivateFiles.directory(directory)
   for (const name of readdirSync(directory)) if (name.endsWith(".tmp")) rmSync(join(directory, name), { force: true })
-  Private.files(list(directory).map((position) => join(directory, nameOf(position))))
+  PrivateFiles.files(list(directory).map((position) => join(directory, nameOf(position))))
 }
 
 export const remove = (directory: string, position: number): void =>

@@ -5,7 +5,7 @@
  * Numbers are decimal text with at most 20 integer digits and 18 decimal places, as everywhere in the API.
  */
 import { Effect, Schema } from "effect"
-import { OPEN_ORDERS_MAX } from "../sequencer/OpenOrders.ts"
+import { OPEN_ORDERS_MAX } from "../engine/sequencer/OpenOrders.ts"
 
 /** Risk tiers of a market at most. */
 export const TIERS_MAX = 100

@@ -11,9 +11,9 @@ import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { Journal, JournalError } from "../journal/Journal.ts"
 import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
-import * as Private from "../journal/Private.ts"
+import * as PrivateFiles from "../journal/PrivateFiles.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
-import type { Machine } from "../Machine.ts"
+import type { Machine } from "../engine/Machine.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
 import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
@@ -139,7 +139,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const journal = yield* Effect.acquireRelease(
     Effect.try({
       try: () => {
-        Private.directory(options.directory)
+        PrivateFiles.directory(options.directory)
         return Journal.open(path, () => ({
           epoch: crypto.randomUUID(),
           rules: machine.rules,

@@ -11,7 +11,7 @@
 import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import { type FoundEntry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
-import type { Machine } from "../Machine.ts"
+import type { Machine } from "../engine/Machine.ts"
 import type { EventLog } from "./EventLog.ts"
 
 /** Commands that wait for their turn, over all callers; one more is refused with RESOURCE_EXHAUSTED. */

@@ -6,7 +6,7 @@ import type { AccessCode } from "../../domain/AccessCode.ts"
 import type { Competition } from "../../domain/Competition.ts"
 import { ChangeCompetitionBody, CreateCompetitionBody } from "../../http/api/AdminApi.ts"
 import * as Gateway from "../Gateway.ts"
-import { Refused } from "../Refused.ts"
+import { CliError } from "../ErrorOutput.ts"
 import { type Column, facts, type Paint, show, table, time } from "../Show.ts"
 
 const label = Flag.String("label").pipe(Flag.withDescription("At most 64 characters"), Flag.optional)
@@ -67,7 +67,7 @@ const file = Flag.String("file").pipe(Flag.withDescription("JSON file, as the AP
 /** Reads a body from a file by its schema. */
 const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
   const fs = yield* FileSystem.FileSystem
-  const refused = (message: string) => new Refused({ code: "USAGE", message: `${path}: ${message}` })
+  const refused = (message: string) => new CliError({ code: "USAGE", message: `${path}: ${message}` })
   const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) =>
     refused(`cannot be read: ${reason._tag}`)
   )
@@ -198,7 +198,7 @@ const hash = Command.make(
     Effect.gen(function* () {
       const password = yield* Config.option(Config.Redacted("NEW_ADMIN_PASSWORD"))
       if (Option.isNone(password) || Redacted.value(password.value).length < PASSWORD_CHARS_MIN) {
-        return yield* new Refused({
+        return yield* new CliError({
           code: "USAGE",
           message: `NEW_ADMIN_PASSWORD must hold a password of at least ${PASSWORD_CHARS_MIN} characters`,
           hint: "read -rs NEW_ADMIN_PASSWORD && export NEW_ADMIN_PASSWORD"
@@ -207,7 +207,7 @@ const hash = Command.make(
       const { make } = yield* Effect.promise(() => import("../../layers/node/NodePasswordHashes.ts"))
       const password_hash = printPasswordHash(yield* make(Redacted.value(password.value)))
       const user = parseAdminUser(JSON.stringify({ username, role, password_hash }))
-      if (typeof user === "string") return yield* new Refused({ code: "USAGE", message: user })
+      if (typeof user === "string") return yield* new CliError({ code: "USAGE", message: user })
       yield* show(user, (line) => JSON.stringify(line))
     })
 ).pipe(Command.withDescription("Print a line for ADMIN_USERS_FILE; the password is read from NEW_ADMIN_PASSWORD"))

@@ -4,7 +4,7 @@ import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
 import type { Setting } from "../../domain/Setting.ts"
 import { settings, table } from "../../layers/Settings.ts"
-import { AllTold } from "../Refused.ts"
+import { OutputFinished } from "../ErrorOutput.ts"
 import { show, table as rows } from "../Show.ts"
 
 interface Value {
@@ -114,7 +114,7 @@ const check = Command.make("check", {}, () =>
             .map(({ message, name }) => `${paint.red("wrong")}  ${name === undefined ? "" : `${name}: `}${message}`)
             .join("\n")
     )
-    if (wrong.length > 0) return yield* new AllTold()
+    if (wrong.length > 0) return yield* new OutputFinished()
   })
 ).pipe(Command.withDescription("Say whether a start would take the settings, and if not, all that is wrong"))
 

@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import * as Wallet from "../../client/Wallet.ts"
 import { diagnose, type Diagnosis, messageOf, type Signed, windowOf } from "../Diagnosis.ts"
 import * as KeyFiles from "../KeyFiles.ts"
-import { AllTold, Refused } from "../Refused.ts"
+import { OutputFinished, CliError } from "../ErrorOutput.ts"
 import { facts, type Paint, show } from "../Show.ts"
 
 const method = Argument.String("method").pipe(Argument.withDescription("GET, POST, PUT, PATCH or DELETE"))
@@ -17,7 +17,7 @@ const fresh = nonce.pipe(Flag.withDescription("Default: 128 random bits"), Flag.
 
 const bytesOf = (path: string) =>
   Effect.flatMap(FileSystem.FileSystem, (fs) => fs.readFile(path)).pipe(
-    Effect.mapError(({ reason }) => new Refused({ code: "USAGE", message: `cannot read ${path}: ${reason._tag}` }))
+    Effect.mapError(({ reason }) => new CliError({ code: "USAGE", message: `cannot read ${path}: ${reason._tag}` }))
   )
 const bodyOf = (path: Option.Option<string>) => (Option.isNone(path) ? Effect.succeed(undefined) : bytesOf(path.value))
 
@@ -153,7 +153,7 @@ const judge = (
 ) =>
   Effect.gen(function* () {
     // the verifier is the gateway's own: one verdict everywhere
-    const { Signatures } = yield* Effect.promise(() => import("../../services/Signatures.ts"))
+    const { Signatures } = yield* Effect.promise(() => import("../../services/identity/Signatures.ts"))
     const { layer } = yield* Effect.promise(() => import("../../layers/node/NodeSignatures.ts"))
     const { verifySync } = yield* Effect.provide(Signatures, layer())
     const clock = yield* Clock.currentTimeMillis
@@ -163,7 +163,7 @@ const judge = (
       verifySync
     )
     yield* show(diagnosis, verdict)
-    if (!diagnosis.valid) return yield* new AllTold()
+    if (!diagnosis.valid) return yield* new OutputFinished()
   })
 
 const verifyLogin = Command.make(

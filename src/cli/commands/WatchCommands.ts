@@ -9,7 +9,7 @@ import { printTopic } from "../../domain/Topic.ts"
 import { Json } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
 import * as Live from "../Live.ts"
-import { Refused } from "../Refused.ts"
+import { CliError } from "../ErrorOutput.ts"
 import { ofSide, type Paint, paint, time } from "../Show.ts"
 
 const symbol = Argument.String("symbol").pipe(Argument.withDescription("Market, such as BTC-USDC"))
@@ -99,7 +99,7 @@ export const trades = Command.make("trades", { symbol, count: count("trades") },
     const told = client.events([printTopic({ kind: "trade", symbol })]).pipe(
       Stream.mapEffect((event) =>
         event.kind === "refused"
-          ? Effect.fail(new Refused({ code: event.error.code, message: event.error.message }))
+          ? Effect.fail(new CliError({ code: event.error.code, message: event.error.message }))
           : Effect.succeed(event.kind === "trade" ? event.data.list : [])
       ),
       Stream.flatMap(Stream.fromIterable)

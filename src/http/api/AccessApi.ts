@@ -6,7 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MultiplierBps } from "../../domain/AccessCode.ts"
 import { Conflict, NotFound, ServiceUnavailable, Unauthorized } from "../../domain/ApiError.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { bodyErrors } from "./Errors.ts"
 import { AccessModule, PublicAccess, RateBeside } from "./Security.ts"
 

@@ -11,14 +11,14 @@ import { AdminApi } from "./AdminApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
 import { CompetitionApi } from "./CompetitionApi.ts"
-import { finish } from "./Document.ts"
+import { finish } from "./OpenApiDocument.ts"
 import { ExecutionApi, TradeApi } from "./ExecutionApi.ts"
 import { MarketApi } from "./MarketApi.ts"
 import { MarketHistoryApi } from "./MarketHistoryApi.ts"
 import { OrderApi } from "./OrderApi.ts"
 import { PositionApi } from "./PositionApi.ts"
 import { RewardApi } from "./RewardApi.ts"
-import { Door } from "./Security.ts"
+import { RequestBodyMiddleware } from "./Security.ts"
 import { SIGNING } from "./Signing.ts"
 import { ServiceApi } from "./ServiceApi.ts"
 import { StatementApi } from "./StatementApi.ts"
@@ -32,7 +32,7 @@ export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
   .add(PositionApi, AccountApi, WithdrawalAddressApi, StatementApi, UserApi, RewardApi, CompetitionApi)
   .add(AdminApi, AccessCodesApi, AuditApi, ServiceApi)
-  .middleware(Door)
+  .middleware(RequestBodyMiddleware)
   .annotateMerge(
     OpenApi.annotations({
       title: "Trading Gateway",

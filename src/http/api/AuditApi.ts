@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditEntry } from "../../domain/Audit.ts"
 import { page } from "../../domain/Page.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { paging, span, text } from "./Fields.ts"
 import { AdminAccess } from "./Security.ts"
 

@@ -4,7 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { bodyErrors } from "./Errors.ts"
 import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateInstead, Ungated } from "./Security.ts"
 

@@ -9,7 +9,7 @@ import { Competition, Placement } from "../../domain/Competition.ts"
 import { CompetitionStatus } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, paging } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"
 

@@ -6,7 +6,7 @@ import { ExecType, Side } from "../../domain/Enumerations.ts"
 import { Execution } from "../../domain/Execution.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { AnyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"
 

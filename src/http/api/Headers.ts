@@ -3,8 +3,8 @@
  * docs/contract/rest-trading.md#executions, docs/contract/limits.md, docs/contract/boundary.md#lagging.
  */
 
-import { bounded } from "./Bounds.ts"
-import { taggedPaths } from "./Tagged.ts"
+import { bounded } from "./SchemaLimits.ts"
+import { taggedPaths } from "./EtagDocuments.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any

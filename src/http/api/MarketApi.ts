@@ -6,7 +6,7 @@ import { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
 import { Candle, Instrument, OrderBook, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, span } from "./Fields.ts"
 import { PublicAccess } from "./Security.ts"
 

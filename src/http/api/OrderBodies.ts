@@ -15,12 +15,12 @@ import {
 } from "../../domain/Enumerations.ts"
 import { OrderLinkId, OrderLinkIdOrNone, Uuid } from "../../domain/Identity.ts"
 import { BATCH_ORDERS_MAX } from "../../domain/OrderForm.ts"
-import { SwitchWindow } from "../../domain/Switch.ts"
+import { SwitchWindow } from "../../domain/DeadMansSwitchWindow.ts"
 import { Millis } from "../../domain/Time.ts"
 import { AnyAddress, AnySymbol } from "./Fields.ts"
 
 /** `PostOnly` is `GTC` with `post_only`; it is never answered. */
-export const TimeInForceAsked = Schema.Literals(["GTC", "GTT", "IOC", "FOK", "PostOnly"]).annotate({
+export const TimeInForceInput = Schema.Literals(["GTC", "GTT", "IOC", "FOK", "PostOnly"]).annotate({
   identifier: "TimeInForceAsked",
   description: "GTC by default; a Market order is IOC. GTT needs expire_time; PostOnly is short for GTC with post_only"
 })
@@ -28,7 +28,7 @@ export const TimeInForceAsked = Schema.Literals(["GTC", "GTT", "IOC", "FOK", "Po
 const triggerPrice = Decimal.annotate({ description: "A multiple of the market's tick_size" })
 const triggerBy = Schema.optionalKey(TriggerBy.annotate({ description: "Reference price; LastPrice by default" }))
 
-export const TriggerAsked = Schema.Struct({
+export const TriggerInput = Schema.Struct({
   trigger_price: triggerPrice,
   trigger_by: triggerBy,
   trigger_direction: Schema.optionalKey(
@@ -42,27 +42,27 @@ export const TriggerAsked = Schema.Struct({
 const Fixed = Schema.Never.annotate({
   message: "no value: it cannot be amended, so cancel the order and place another"
 })
-export const TriggerAmended = Schema.Struct({
+export const TriggerPatch = Schema.Struct({
   trigger_price: triggerPrice,
   trigger_by: Schema.optionalKey(Fixed),
   trigger_direction: Schema.optionalKey(Fixed)
 }).annotate({ identifier: "TriggerAmended" })
 
-export const LegAsked = Schema.Struct({
+export const LegInput = Schema.Struct({
   market: Schema.Struct({ trigger_price: triggerPrice, trigger_by: triggerBy })
 }).annotate({ identifier: "LegAsked" })
 
 const tpslOf = (identifier: string, description: string) =>
   Schema.Struct({
     mode: Schema.optionalKey(TpslMode),
-    take_profit: Schema.optionalKey(LegAsked),
-    stop_loss: Schema.optionalKey(LegAsked)
+    take_profit: Schema.optionalKey(LegInput),
+    stop_loss: Schema.optionalKey(LegInput)
   }).annotate({ identifier, description })
-export const TpslAsked = tpslOf(
+export const TpslInput = tpslOf(
   "TpslAsked",
   "Exits that the first fill attaches which opens or increases a position in the order's direction: Full (by default) closes the whole position, Partial what this order opened. A position has at most 20 pairs"
 )
-export const TpslAmended = tpslOf("TpslAmended", "Absent legs stay; a trigger_price of 0 removes a leg")
+export const TpslPatch = tpslOf("TpslAmended", "Absent legs stay; a trigger_price of 0 removes a leg")
 
 export const CreateOrderBody = Schema.Struct({
   sub_account_address: AnyAddress,
@@ -78,7 +78,7 @@ export const CreateOrderBody = Schema.Struct({
       description: "In the quote asset, a multiple of the market's tick_size; required for Limit, ignored for Market"
     })
   ),
-  time_in_force: Schema.optionalKey(TimeInForceAsked),
+  time_in_force: Schema.optionalKey(TimeInForceInput),
   expire_time: Schema.optionalKey(
     Millis.annotate({ description: "Unix ms, with GTT only: 1 second to 90 days from now" })
   ),
@@ -86,8 +86,8 @@ export const CreateOrderBody = Schema.Struct({
   reduce_only: Schema.optionalKey(Schema.Boolean),
   close_on_trigger: Schema.optionalKey(Schema.Boolean),
   order_link_id: Schema.optionalKey(OrderLinkId),
-  trigger: Schema.optionalKey(TriggerAsked),
-  tpsl: Schema.optionalKey(TpslAsked),
+  trigger: Schema.optionalKey(TriggerInput),
+  tpsl: Schema.optionalKey(TpslInput),
   smp_type: Schema.optionalKey(SmpType)
 }).annotate({ identifier: "CreateOrderBody" })
 export type CreateOrderBody = typeof CreateOrderBody.Type
@@ -103,8 +103,8 @@ export const AmendOrderBody = Schema.Struct({
   ...orderName,
   price: Schema.optionalKey(Decimal),
   qty: Schema.optionalKey(Decimal.annotate({ description: "The new total" })),
-  trigger: Schema.optionalKey(TriggerAmended),
-  tpsl: Schema.optionalKey(TpslAmended),
+  trigger: Schema.optionalKey(TriggerPatch),
+  tpsl: Schema.optionalKey(TpslPatch),
   order_iv: Schema.optionalKey(
     Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
       description: "Expected `version` of the order; 0: no check"

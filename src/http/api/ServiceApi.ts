@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 
 export const Health = Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String }).annotate({
   identifier: "Health"

@@ -8,7 +8,7 @@ import { FundingPayment } from "../../domain/Funding.ts"
 import { FeeRate } from "../../domain/Market.ts"
 import { page } from "../../domain/Page.ts"
 import { Transaction } from "../../domain/Transaction.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"
 

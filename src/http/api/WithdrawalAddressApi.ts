@@ -7,7 +7,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { NotFound } from "../../domain/ApiError.ts"
 import { Millis } from "../../domain/Time.ts"
 import { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
-import { docs } from "./Docs.ts"
+import { docs } from "./OpenApiAnnotations.ts"
 import { bodyErrors } from "./Errors.ts"
 import { text } from "./Fields.ts"
 import { BearerOrApiKey } from "./Security.ts"

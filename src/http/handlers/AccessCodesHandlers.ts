@@ -1,9 +1,9 @@
 /** Handlers of /admin/access-codes. Source: docs/contract/rest-access.md#access-codes. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { AccessCodeIssuer } from "../../services/AccessCodeIssuer.ts"
+import { AccessCodeIssuer } from "../../services/identity/AccessCodeIssuer.ts"
 import { Api } from "../api/Api.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 import { auditing } from "./Audited.ts"
 
 export const layer = HttpApiBuilder.group(

@@ -1,9 +1,9 @@
 /** Handlers of /access. Source: docs/contract/rest-access.md#activate, docs/contract/authentication.md#activation. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Activation } from "../../services/Activation.ts"
+import { Activation } from "../../services/identity/Activation.ts"
 import { Api } from "../api/Api.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -1,20 +1,20 @@
 /** Handlers of /account. Source: docs/contract/rest-account.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Funds } from "../../services/Funds.ts"
-import { Holdings } from "../../services/Holdings.ts"
-import { Lists } from "../../services/Lists.ts"
+import { Funds } from "../../services/trading/Funds.ts"
+import { PortfolioQueries } from "../../services/read-model/PortfolioQueries.ts"
+import { HistoryQueries } from "../../services/read-model/HistoryQueries.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "account",
   Effect.fnUntraced(function* (handlers) {
     const funds = yield* Funds
-    const holdings = yield* Holdings
-    const lists = yield* Lists
+    const holdings = yield* PortfolioQueries
+    const lists = yield* HistoryQueries
     return handlers.handleAll({
       balances: ({ query }) =>
         Effect.flatMap(CurrentCaller, (caller) => named(holdings.balances(caller, query.sub_account_address))),

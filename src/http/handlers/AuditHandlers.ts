@@ -1,9 +1,9 @@
 /** Handlers of /admin/audit. Source: docs/contract/rest-user.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { AuditTrail } from "../../services/AuditTrail.ts"
+import { AuditTrail } from "../../services/identity/AuditTrail.ts"
 import { Api } from "../api/Api.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

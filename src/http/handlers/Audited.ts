@@ -1,7 +1,7 @@
 /** Puts an admin endpoint's action on record, with the request in hand. */
 import { Effect } from "effect"
-import type { AccountsUnavailable } from "../../services/Accounts.ts"
-import { type Action, AuditTrail, type Steps } from "../../services/AuditTrail.ts"
+import type { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { type Action, AuditTrail, type Steps } from "../../services/identity/AuditTrail.ts"
 import { CurrentAdministrator } from "../api/Security.ts"
 import { CurrentRequest } from "../RequestState.ts"
 

@@ -1,11 +1,11 @@
 /** Handlers of /authorize. Source: docs/contract/rest-access.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Admission } from "../../services/Admission.ts"
-import { Authenticator } from "../../services/Authenticator.ts"
+import { LaunchAccess } from "../../services/identity/LaunchAccess.ts"
+import { Authenticator } from "../../services/identity/Authenticator.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { limited, named, ofField } from "../Refusals.ts"
+import { limited, named, ofField } from "../ErrorMapping.ts"
 import { CurrentRequest } from "../RequestState.ts"
 import { internal } from "../WireError.ts"
 import { auditing } from "./Audited.ts"
@@ -15,7 +15,7 @@ export const layer = HttpApiBuilder.group(
   Api,
   "authorize",
   Effect.fnUntraced(function* (handlers) {
-    const admission = yield* Admission
+    const admission = yield* LaunchAccess
     const audited = yield* auditing
     const authenticator = yield* Authenticator
 

@@ -4,10 +4,10 @@
  */
 import { Effect, Result } from "effect"
 import type { Caller } from "../../domain/User.ts"
-import type { BatchOutcome } from "../../services/Orders.ts"
-import { type Counted, type RateLimiter, slotsOf } from "../../services/RateLimiter.ts"
+import type { BatchOutcome } from "../../services/trading/Orders.ts"
+import { type Counted, type RateLimiter, slotsOf } from "../../services/operations/RateLimiter.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { limited, refusalOf } from "../Refusals.ts"
+import { limited, refusalOf } from "../ErrorMapping.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 
 /** So many orders of a batch count as one request. */

@@ -1,10 +1,10 @@
 /** Handlers of /user/competitions. Source: docs/contract/rest-user.md#competitions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Competitions } from "../../services/Competitions.ts"
+import { Competitions } from "../../services/rewards/Competitions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -1,12 +1,12 @@
 /** Handlers of /execution and /trade. Source: docs/contract/rest-trading.md#executions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Lists } from "../../services/Lists.ts"
+import { HistoryQueries } from "../../services/read-model/HistoryQueries.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 import { CurrentRequest } from "../RequestState.ts"
-import { joined } from "./Joined.ts"
+import { joined } from "./PreEncodedList.ts"
 
 /** Since when /trade/executions is deprecated, Unix seconds. */
 const DEPRECATED_SINCE = 1_767_225_600
@@ -15,7 +15,7 @@ export const layer = HttpApiBuilder.group(
   Api,
   "execution",
   Effect.fnUntraced(function* (handlers) {
-    const lists = yield* Lists
+    const lists = yield* HistoryQueries
     return handlers.handleAll({
       list: ({ query }) =>
         Effect.flatMap(CurrentCaller, (caller) => named(lists.executions(caller, query))).pipe(Effect.map(joined))
@@ -28,7 +28,7 @@ export const offset = HttpApiBuilder.group(
   Api,
   "trade",
   Effect.fnUntraced(function* (handlers) {
-    const lists = yield* Lists
+    const lists = yield* HistoryQueries
     return handlers.handleAll({
       executions: Effect.fnUntraced(function* ({ query }) {
         const state = yield* CurrentRequest

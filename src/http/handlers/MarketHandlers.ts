@@ -2,7 +2,7 @@
 import { Clock, Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { MARKET_LIMIT_DEFAULT } from "../../domain/Page.ts"
-import { type Aged, Markets } from "../../services/Markets.ts"
+import { type Aged, MarketQueries } from "../../services/markets/MarketQueries.ts"
 import { Api } from "../api/Api.ts"
 import {
   type BookQuery,
@@ -13,7 +13,7 @@ import {
   type KlineQuery,
   type TradesQuery
 } from "../api/MarketApi.ts"
-import { type Failure, named } from "../Refusals.ts"
+import { type Failure, named } from "../ErrorMapping.ts"
 import { CurrentRequest } from "../RequestState.ts"
 
 /** Instruments and risk limits rarely change: an answer may be kept for 5 seconds. */
@@ -35,8 +35,8 @@ export const told = <A, B, E extends Failure>(read: Effect.Effect<Aged<A>, E>, a
   )
 export const listed = <A>(list: ReadonlyArray<A>) => ({ list })
 
-/** Handlers of the reads that come most often. They have two ways in: HttpApi's, and the short one of `http/hot`. */
-export const reads = (markets: Markets["Service"]) => ({
+/** Handlers of the reads that come most often. They have two ways in: HttpApi's, and the short one of `http/fast`. */
+export const reads = (markets: MarketQueries["Service"]) => ({
   time: () =>
     Effect.map(Clock.currentTimeMillis, (now) => ({
       server_ts_ms: now,
@@ -70,6 +70,6 @@ export const layer = HttpApiBuilder.group(
   Api,
   "market",
   Effect.fnUntraced(function* (handlers) {
-    return handlers.handleAll(reads(yield* Markets))
+    return handlers.handleAll(reads(yield* MarketQueries))
   })
 )

@@ -1,7 +1,7 @@
 /** Handlers of /market: histories, and what the referee judges. Source: docs/contract/rest-market.md. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { MarketHistory } from "../../services/MarketHistory.ts"
+import { MarketHistory } from "../../services/markets/MarketHistory.ts"
 import { Api } from "../api/Api.ts"
 import { KLINE_LIMIT_DEFAULT } from "../api/MarketApi.ts"
 import { cached, listed, told } from "./MarketHandlers.ts"

@@ -1,18 +1,18 @@
 /** Handlers of /order. Source: docs/contract/rest-trading.md#order-endpoints. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { DeadMansSwitch } from "../../services/DeadMansSwitch.ts"
-import { Lists } from "../../services/Lists.ts"
-import { Orders } from "../../services/Orders.ts"
-import { RateLimiter } from "../../services/RateLimiter.ts"
+import { DeadMansSwitch } from "../../services/trading/DeadMansSwitch.ts"
+import { HistoryQueries } from "../../services/read-model/HistoryQueries.ts"
+import { Orders } from "../../services/trading/Orders.ts"
+import { RateLimiter } from "../../services/operations/RateLimiter.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import type { AmendOrderBody, CancelOrderBody, CreateOrderBody } from "../api/OrderBodies.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 import * as Batches from "./Batches.ts"
-import { joined } from "./Joined.ts"
+import { joined } from "./PreEncodedList.ts"
 
-/** Handlers of the commands on one order. They have two ways in: HttpApi's, and the short one of `http/hot`. */
+/** Handlers of the commands on one order. They have two ways in: HttpApi's, and the short one of `http/fast`. */
 export const commands = (orders: Orders["Service"]) => ({
   create: ({ payload }: { readonly payload: CreateOrderBody }) =>
     Effect.flatMap(CurrentCaller, (caller) => named(orders.create(caller, payload))),
@@ -28,7 +28,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const deadMan = yield* DeadMansSwitch
     const limiter = yield* RateLimiter
-    const lists = yield* Lists
+    const lists = yield* HistoryQueries
     const orders = yield* Orders
     return handlers.handleAll({
       ...commands(orders),

@@ -1,19 +1,19 @@
 /** Handlers of /position. Source: docs/contract/rest-trading.md#positions. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Holdings } from "../../services/Holdings.ts"
-import { Lists } from "../../services/Lists.ts"
-import { Positions } from "../../services/Positions.ts"
+import { PortfolioQueries } from "../../services/read-model/PortfolioQueries.ts"
+import { HistoryQueries } from "../../services/read-model/HistoryQueries.ts"
+import { Positions } from "../../services/trading/Positions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,
   "position",
   Effect.fnUntraced(function* (handlers) {
-    const holdings = yield* Holdings
-    const lists = yield* Lists
+    const holdings = yield* PortfolioQueries
+    const lists = yield* HistoryQueries
     const positions = yield* Positions
     return handlers.handleAll({
       list: ({ query }) => Effect.flatMap(CurrentCaller, (caller) => named(holdings.positions(caller, query))),

@@ -1,11 +1,11 @@
 /** Handlers of /user/referral and /user/rewards. Source: docs/contract/rest-user.md#referral, #rewards. */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Referrals } from "../../services/Referrals.ts"
-import { Rewards } from "../../services/Rewards.ts"
+import { Referrals } from "../../services/rewards/Referrals.ts"
+import { Rewards } from "../../services/rewards/Rewards.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

@@ -3,7 +3,7 @@
  */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Authenticator } from "../../services/Authenticator.ts"
+import { Authenticator } from "../../services/identity/Authenticator.ts"
 import { Readiness } from "../../services/Readiness.ts"
 import { Api, VERSION } from "../api/Api.ts"
 

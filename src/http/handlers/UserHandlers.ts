@@ -2,15 +2,15 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Accounts } from "../../services/Accounts.ts"
-import { type ApiKeyChange, ApiKeys } from "../../services/ApiKeys.ts"
-import { AuthRefused } from "../../services/Authenticator.ts"
-import { Holdings } from "../../services/Holdings.ts"
-import { SubAccounts } from "../../services/SubAccounts.ts"
+import { Accounts } from "../../services/identity/Accounts.ts"
+import { type ApiKeyChange, ApiKeys } from "../../services/identity/ApiKeys.ts"
+import { AuthRefused } from "../../services/identity/Authenticator.ts"
+import { PortfolioQueries } from "../../services/read-model/PortfolioQueries.ts"
+import { SubAccounts } from "../../services/identity/SubAccounts.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import type { ChangeApiKeyBody } from "../api/UserApi.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 import * as PortfolioJson from "./PortfolioJson.ts"
 
 const changeOf = (body: ChangeApiKeyBody): ApiKeyChange => ({
@@ -31,7 +31,7 @@ export const layer = HttpApiBuilder.group(
   Effect.fnUntraced(function* (handlers) {
     const accounts = yield* Accounts
     const apiKeys = yield* ApiKeys
-    const holdings = yield* Holdings
+    const holdings = yield* PortfolioQueries
     const subAccounts = yield* SubAccounts
 
     const me = Effect.gen(function* () {

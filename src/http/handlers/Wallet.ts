@@ -5,10 +5,10 @@
 import { Effect } from "effect"
 import { FULL_ADDRESS, parseAddress, parseFullAddress, rootOfParty } from "../../domain/Address.ts"
 import { parseParty, PARTY_ID } from "../../domain/Identity.ts"
-import { invalidField, type Refused } from "../../services/Refused.ts"
+import { invalidField, type DomainError } from "../../services/DomainError.ts"
 
 const reader = (accepted: string, read: (text: string) => string | undefined) => {
-  return (text: string): Effect.Effect<string, Refused> => {
+  return (text: string): Effect.Effect<string, DomainError> => {
     const root = text.includes("::") ? (parseParty(text) === undefined ? undefined : rootOfParty(text)) : read(text)
     return root === undefined ? Effect.fail(invalidField("root_address", text, accepted)) : Effect.succeed(root)
   }

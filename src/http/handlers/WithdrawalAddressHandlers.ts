@@ -4,10 +4,10 @@
  */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { WithdrawalAddresses } from "../../services/WithdrawalAddresses.ts"
+import { WithdrawalAddresses } from "../../services/trading/WithdrawalAddresses.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { named } from "../Refusals.ts"
+import { named } from "../ErrorMapping.ts"
 
 export const layer = HttpApiBuilder.group(
   Api,

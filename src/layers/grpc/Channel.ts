@@ -31,12 +31,12 @@ import {
 } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 import { HealthService } from "../../proto/grpc/health/v1/health.ts"
-import * as Breaker from "../../services/Breaker.ts"
-import { CurrentMeter } from "../../services/Meter.ts"
-import { RequestInHand } from "../../services/RequestInHand.ts"
-import * as Tracing from "../../services/Tracing.ts"
-import type { Silence } from "../../services/Patience.ts"
-import * as Pulse from "../../services/Pulse.ts"
+import * as Breaker from "../../services/operations/CircuitBreaker.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
+import { RequestContext } from "../../services/operations/RequestContext.ts"
+import * as Tracing from "../../services/operations/Tracing.ts"
+import type { SilenceSignal } from "../../services/operations/Timeout.ts"
+import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
 
 /** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
 export interface ClientTls {
@@ -98,7 +98,7 @@ export interface Channel {
    */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
   /** Whether the backend answers at all, though there is a connection. */
-  readonly silence: Silence
+  readonly silence: SilenceSignal
 }
 
 /** Waits before the next attempt to connect: exponential, jittered, bounded. */
@@ -152,12 +152,12 @@ export const make = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const silence =
     server === undefined
-      ? Pulse.unasked
-      : yield* Pulse.make({ server, begin: Effect.succeed(healthOf(client, metadata)), late: () => silent })
+      ? LivenessProbe.unasked
+      : yield* LivenessProbe.make({ server, begin: Effect.succeed(healthOf(client, metadata)), late: () => silent })
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
-      const asking = Context.getOrUndefined(fiber.context, RequestInHand)
+      const asking = Context.getOrUndefined(fiber.context, RequestContext)
       return Effect.callback((resume) => {
         if (silence.isSilent()) return resume(Effect.fail(silent))
         const sent = metadata(asking?.id)
@@ -246,7 +246,9 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
   Stream.callback<A, E>(
     (queue: Queue.Queue<A, E | Cause.Done>) =>
       Effect.gen(function* () {
-        const losses = (yield* CurrentMeter).counter("gateway_stream_losses_total", { stream: subscription.name })
+        const losses = (yield* CurrentMetricsRegistry).counter("gateway_stream_losses_total", {
+          stream: subscription.name
+        })
         let failures = 0
         while (true) {
           const error = yield* connection(subscription, queue, () => {

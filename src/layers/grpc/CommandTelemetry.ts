@@ -3,9 +3,9 @@
  * share one stream, so a span has no metadata to travel in: both sides know the command by its `command_id`.
  */
 import { Clock, Effect, Exit, type Fiber, Option } from "effect"
-import { type Counter, CurrentMeter } from "../../services/Meter.ts"
+import { type Counter, CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 import type { Command, CommandAck, SubmitError } from "../../services/Sequencer.ts"
-import * as Tracing from "../../services/Tracing.ts"
+import * as Tracing from "../../services/operations/Tracing.ts"
 
 type Result = Exit.Exit<CommandAck, SubmitError>
 
@@ -26,7 +26,7 @@ const outcomeOf = (result: Result): string => {
 /** Begins to follow a command of a fiber; the returned function is told its outcome. */
 export const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
-  const meter = yield* CurrentMeter
+  const meter = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
   const durations = meter.histogram("gateway_command_duration_seconds", {})
   const counters = new Map<string, Counter>()

@@ -7,8 +7,8 @@ import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Details, isReason, type Reason } from "../../domain/Reason.ts"
 import { refusalOf } from "../../domain/Grant.ts"
 import { type CommandStatus, SequencerService } from "../../proto/gateway/v1/sequencer.ts"
-import { CallerInHand } from "../../services/CallerInHand.ts"
-import { CurrentMeter } from "../../services/Meter.ts"
+import { RequestCaller } from "../../services/identity/RequestCaller.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 import {
   type CommandAck,
   CommandRefused,
@@ -116,7 +116,7 @@ const convert =
 /** The port over a channel. */
 export const make = Effect.fnUntraced(function* (channel: Channel) {
   const clock = yield* Clock.Clock
-  const meter = yield* CurrentMeter
+  const meter = yield* CurrentMetricsRegistry
   const losses = meter.counter("gateway_stream_losses_total", { stream: "commands" })
   const stream = yield* Effect.acquireRelease(
     Effect.sync(() => new CommandStream(channel, () => losses.add())),
@@ -151,7 +151,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
               done(result)
               resume(result)
             },
-            Context.get(fiber.context, CallerInHand)?.grant
+            Context.get(fiber.context, RequestCaller)?.grant
           )
           return Effect.sync(withdraw)
         })

@@ -8,8 +8,8 @@ import {
   CodeUnusable,
   faultOf,
   WalletActivated
-} from "../../services/AccessCodes.ts"
-import { Accounts } from "../../services/Accounts.ts"
+} from "../../services/identity/AccessCodes.ts"
+import { Accounts } from "../../services/identity/Accounts.ts"
 
 /** Newest first. */
 const order = (a: CodeKey, b: CodeKey): number =>

@@ -9,7 +9,7 @@ import {
   KeyRegistered,
   TooManyKeys,
   type User
-} from "../../services/Accounts.ts"
+} from "../../services/identity/Accounts.ts"
 
 export const layer: Layer.Layer<Accounts> = Layer.sync(Accounts, () => {
   const users = new Map<string, Omit<User, "activated" | keyof Activation>>()

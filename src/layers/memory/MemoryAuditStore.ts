@@ -1,7 +1,7 @@
 /** The audit trail in this process: a double for tests and trials, which forgets everything at its end. */
 import { Effect, Layer } from "effect"
 import { type AuditEntry, auditKeyOf, type AuditKey } from "../../domain/Audit.ts"
-import { AuditStore } from "../../services/AuditStore.ts"
+import { AuditStore } from "../../services/identity/AuditStore.ts"
 
 const compare = (a: AuditKey, b: AuditKey): number =>
   a.time - b.time || (a.audit_id === b.audit_id ? a.part - b.part : a.audit_id < b.audit_id ? -1 : 1)

@@ -1,6 +1,6 @@
 /** Bans in this process: a double for tests and trials, which forgets everything at its end. */
 import { Effect, Layer } from "effect"
-import { type Ban, BanStore } from "../../services/BanStore.ts"
+import { type Ban, BanStore } from "../../services/identity/BanStore.ts"
 
 export const layer: Layer.Layer<BanStore> = Layer.sync(BanStore, () => {
   const bans = new Map<string, Ban>()

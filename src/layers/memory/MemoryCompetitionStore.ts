@@ -9,8 +9,8 @@ import {
   placeOf,
   SlugTaken,
   type Tally
-} from "../../services/CompetitionStore.ts"
-import { Outpaced } from "../../services/RewardStore.ts"
+} from "../../services/rewards/CompetitionStore.ts"
+import { Outpaced } from "../../services/rewards/RewardStore.ts"
 
 /** Latest start first. */
 const latest = (a: CompetitionKey, b: CompetitionKey): number =>

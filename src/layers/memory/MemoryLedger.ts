@@ -1,6 +1,6 @@
 /** The ledger's part of the read model in memory: the clear double of the one in SQL. */
 import { Effect } from "effect"
-import type { AccountRow, MarketRow } from "../../domain/Activity.ts"
+import type { AccountRow, MarketRow } from "../../domain/HourlyStats.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import type { OpenInterestInterval } from "../../domain/Enumerations.ts"
 import type { FundingPayment, FundingRate } from "../../domain/Funding.ts"

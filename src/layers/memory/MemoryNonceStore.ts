@@ -5,7 +5,7 @@
 import { Clock, Duration, Effect, Layer } from "effect"
 import { Hex } from "effect/encoding"
 import { nonceDigest } from "../../domain/Secrets.ts"
-import { NonceReused, NonceStore, NonceStoreUnavailable } from "../../services/NonceStore.ts"
+import { NonceReused, NonceStore, NonceStoreUnavailable } from "../../services/identity/NonceStore.ts"
 
 export interface Options {
   /** How long nonces of API keys are kept: twice their window. Default 60 seconds. */

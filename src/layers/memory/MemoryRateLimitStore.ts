@@ -4,7 +4,7 @@
  * Windows are measured by the time that has passed: setting the clock neither frees a slot nor takes one.
  */
 import { Clock, Effect, Layer } from "effect"
-import { type Log, RateLimitStore, type Standing } from "../../services/RateLimitStore.ts"
+import { type Log, RateLimitStore, type BucketState } from "../../services/operations/RateLimitStore.ts"
 
 /** Times of the last passes: a ring that grows with use up to the limit. */
 interface Passes {
@@ -49,7 +49,7 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       const buckets = new Map<string, Map<string, Passes>>()
 
       /** How a log stands; `next`: slots that are wanted next. */
-      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number, next = 1): Standing => {
+      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number, next = 1): BucketState => {
         const used = passes?.count ?? 0
         // so many of the oldest passes have to leave the window
         const leaving = Math.min(used, used + next - log.limit)
@@ -83,13 +83,13 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
         keys.set(log.key, passes)
         return passes
       }
-      const take = (log: Log, now: number): Standing => {
+      const take = (log: Log, now: number): BucketState => {
         const passes = current(log, now)
         const passed = passes.count < log.limit
         if (passed) remember(passes, now, log.limit)
         return standing(passed, passes, log, now)
       }
-      const takeAll = (logs: ReadonlyArray<Log>, count: number, now: number): ReadonlyArray<Standing> => {
+      const takeAll = (logs: ReadonlyArray<Log>, count: number, now: number): ReadonlyArray<BucketState> => {
         const all = logs.map((log) => current(log, now))
         const pass = all.map((passes, i) => passes.count + count <= logs[i]!.limit)
         const isTaken = !pass.includes(false)
@@ -100,7 +100,7 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
         })
       }
 
-      const peek = (log: Log, now: number): Standing => {
+      const peek = (log: Log, now: number): BucketState => {
         const passes = buckets.get(log.bucket)?.get(log.key)
         if (passes !== undefined) forget(passes, now - log.window_ms)
         return standing((passes?.count ?? 0) < log.limit, passes, log, now)

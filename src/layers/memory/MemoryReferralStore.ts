@@ -1,6 +1,6 @@
 /** Who referred whom, in this process: a double for tests and trials, which forgets everything at its end. */
 import { Effect, Layer } from "effect"
-import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/ReferralStore.ts"
+import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/rewards/ReferralStore.ts"
 
 export const layer: Layer.Layer<ReferralStore> = Layer.sync(ReferralStore, () => {
   const referrers = new Map<string, Referrer>()

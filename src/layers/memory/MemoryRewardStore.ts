@@ -2,7 +2,13 @@
 import { Effect, Layer } from "effect"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { RewardStatus } from "../../domain/Enumerations.ts"
-import { type Counted, type NewReward, Outpaced, type RewardRecord, RewardStore } from "../../services/RewardStore.ts"
+import {
+  type Counted,
+  type NewReward,
+  Outpaced,
+  type RewardRecord,
+  RewardStore
+} from "../../services/rewards/RewardStore.ts"
 
 const recordOf = (reward: NewReward, status: RewardStatus): RewardRecord => ({
   ...reward,

@@ -1,7 +1,7 @@
 /** Withdrawal addresses in this process: a double for tests and trials, which forgets everything at its end. */
 import { Effect, Layer } from "effect"
 import { openRules, type WithdrawalAddress, type WithdrawalRules } from "../../domain/WithdrawalAddress.ts"
-import { TooManyAddresses, WithdrawalAddressStore } from "../../services/WithdrawalAddressStore.ts"
+import { TooManyAddresses, WithdrawalAddressStore } from "../../services/trading/WithdrawalAddressStore.ts"
 
 const inOrder = (a: WithdrawalAddress, b: WithdrawalAddress): number =>
   a.created_time - b.created_time || (a.destination < b.destination ? -1 : 1)

@@ -7,7 +7,7 @@
 import { type JetStreamManager, jetstream, jetstreamManager, type JetStreamClient } from "@nats-io/jetstream"
 import { connect, type NatsConnection } from "@nats-io/transport-node"
 import { Context, Deferred, Effect, Layer, Redacted, Schema } from "effect"
-import { CurrentMeter } from "../../services/Meter.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
 /** Most that the stream keeps. */
 const KEPT = { max_msgs: 1_000_000, max_bytes: 1024 ** 3, max_age: 24 * 3600 * 1e9 }
@@ -75,7 +75,7 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
     NatsStream,
     Effect.gen(function* () {
       let current: Connected | undefined
-      const meter = yield* CurrentMeter
+      const meter = yield* CurrentMetricsRegistry
       meter.gauge("gateway_dependency_up", { dependency: "nats" }, () => (current === undefined ? 0 : 1))
       const tried = yield* Deferred.make<void>()
       /** One connection, from its opening to its end. */

@@ -6,8 +6,8 @@ import type { Clock, Tracer } from "effect"
 import type * as Http from "node:http"
 import { performance } from "node:perf_hooks"
 import type { Duplex } from "node:stream"
-import type { Metrics } from "../../services/Metrics.ts"
-import * as Tracing from "../../services/Tracing.ts"
+import type { Metrics } from "../../services/operations/Metrics.ts"
+import * as Tracing from "../../services/operations/Tracing.ts"
 
 /** What an answer counts as that its caller did not wait for. */
 const LEFT = 499

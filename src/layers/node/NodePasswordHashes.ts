@@ -2,7 +2,7 @@
 import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from "node:crypto"
 import { Effect, Layer } from "effect"
 import type { PasswordHash } from "../../domain/Administrator.ts"
-import { PasswordHashes } from "../../services/PasswordHashes.ts"
+import { PasswordHashes } from "../../services/identity/PasswordHashes.ts"
 
 const HASH_BYTES = 32
 const SALT_BYTES = 16

@@ -4,15 +4,16 @@ import * as Http from "node:http"
 import type { Duplex } from "node:stream"
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
 import { transportLimits } from "../../domain/TransportLimits.ts"
-import * as Door from "./Door.ts"
-import * as Readers from "./Readers.ts"
-import * as Turnstile from "./Turnstile.ts"
+import * as HttpServer from "./HttpServer.ts"
+import * as SlowClientGuard from "./SlowClientGuard.ts"
+import * as ConnectionRateLimiter from "./ConnectionRateLimiter.ts"
 
 /** Every bound of a connection, in one place. */
-export interface Bounds extends Door.DoorLimits, Readers.ReaderLimits, Turnstile.TurnstileLimits {}
+export interface Bounds
+  extends HttpServer.ServerLimits, SlowClientGuard.SlowClientLimits, ConnectionRateLimiter.ConnectionRateLimits {}
 
 export const defaults: Bounds = {
-  ...Door.defaults,
+  ...HttpServer.defaults,
   reading_ms: transportLimits.reading_ms.figure,
   unread_bytes: transportLimits.unread_bytes.figure,
   connections_per_address: transportLimits.connections_per_address.figure,
@@ -36,7 +37,7 @@ const bodyOf = (reason: Reason): string =>
 
 const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const due = Door.answering(socket)
+  const due = HttpServer.answering(socket)
   if (due?.req.complete === true) {
     // what is wrong stands behind a whole request, whose answer comes first: this one would be taken for it
     socket.pause()
@@ -110,20 +111,25 @@ export const putBefore = (server: Http.Server, front: Front): (() => void) => {
 }
 
 /** The door that the program opened before it loaded this, with the default bounds; undefined: there is none yet. */
-export const Early = Context.Reference<Door.Door | undefined>("gateway/layers/node/NodeServer/Early", {
-  defaultValue: () => undefined
-})
+export const Early = Context.Reference<HttpServer.GatewayHttpServer | undefined>(
+  "gateway/layers/node/NodeServer/Early",
+  {
+    defaultValue: () => undefined
+  }
+)
 
-export class NodeServer extends Context.Service<NodeServer, Door.Door>()("gateway/layers/node/NodeServer") {
+export class NodeServer extends Context.Service<NodeServer, HttpServer.GatewayHttpServer>()(
+  "gateway/layers/node/NodeServer"
+) {
   static readonly layer = Layer.effect(
     NodeServer,
     Effect.gen(function* () {
       const limits = yield* Limits
-      const server = (yield* Early) ?? new Door.Door(limits)
+      const server = (yield* Early) ?? new HttpServer.GatewayHttpServer(limits)
       server.on("clientError", refusing())
       server.on("checkExpectation", answerExpectation)
-      Readers.watch(server, limits)
-      Turnstile.install(server, limits)
+      SlowClientGuard.watch(server, limits)
+      ConnectionRateLimiter.install(server, limits)
       return server
     })
   )

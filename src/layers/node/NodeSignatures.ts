@@ -7,9 +7,9 @@
 import { Effect, Layer } from "effect"
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { mayVerify } from "../../domain/Ed25519.ts"
-import { Lru } from "../../services/Lru.ts"
-import { CurrentMeter } from "../../services/Meter.ts"
-import { Signatures } from "../../services/Signatures.ts"
+import { Lru } from "../../services/operations/Lru.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
+import { Signatures } from "../../services/identity/Signatures.ts"
 
 /** DER of a SubjectPublicKeyInfo for Ed25519, up to the 32 bytes of the key. */
 const SPKI = Buffer.from("302a300506032b6570032100", "hex")
@@ -28,7 +28,7 @@ export const keyObjectOf = (publicKey: Uint8Array): KeyObject =>
 export const layer = (options: Options = {}): Layer.Layer<Signatures> =>
   Layer.effect(
     Signatures,
-    Effect.map(CurrentMeter, (meter) => {
+    Effect.map(CurrentMetricsRegistry, (meter) => {
       const lookups = meter.cache("signature_keys")
       const keys = new Lru<string, KeyObject>(options.keys_max ?? 4096)
       const keyOf = (publicKey: Uint8Array): KeyObject => {

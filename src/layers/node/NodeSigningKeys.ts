@@ -10,7 +10,7 @@ import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSy
 import { join } from "node:path"
 import { isPublicKey } from "../../domain/Ed25519.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
-import { SigningKeys, type VerifyKey } from "../../services/SigningKeys.ts"
+import { SigningKeys, type VerifyKey } from "../../services/operations/SigningKeys.ts"
 import * as PrivateFiles from "./PrivateFiles.ts"
 
 /** A key of the settings, or the key file, cannot be used; the gateway must not start. */

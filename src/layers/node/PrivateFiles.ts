@@ -1,7 +1,7 @@
 /**
  * Files that only their owner reads and writes: mode 0600, directories 0700.
  *
- * The backend has the same in `backend/journal/Private.ts`; neither imports the other.
+ * The backend has the same in `backend/journal/PrivateFiles.ts`; neither imports the other.
  */
 import { chmodSync, closeSync, openSync, statSync } from "node:fs"
 

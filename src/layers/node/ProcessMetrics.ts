@@ -2,7 +2,7 @@
 import { Effect, Layer } from "effect"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
-import { CurrentMeter } from "../../services/Meter.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
 /** Length of the windows in which the delay of the event loop is measured, in ms. */
 const WINDOW_MS = 10_000
@@ -31,7 +31,7 @@ const openFilesMax = (): number => {
 
 export const layer: Layer.Layer<never> = Layer.effectDiscard(
   Effect.gen(function* () {
-    const meter = yield* CurrentMeter
+    const meter = yield* CurrentMetricsRegistry
     meter.gauge("process_cpu_seconds_total", {}, () => {
       const { system, user } = process.cpuUsage()
       return (system + user) / 1e6

@@ -4,7 +4,7 @@
  */
 import { Effect, Layer, Logger, Redacted } from "effect"
 import { OtlpResource } from "effect/observability"
-import { CurrentTracer } from "../../services/Tracing.ts"
+import { CurrentTracer } from "../../services/operations/Tracing.ts"
 import type { Settings } from "../Settings.ts"
 import * as OtlpExporter from "./OtlpExporter.ts"
 import * as OtlpLogger from "./OtlpLogger.ts"

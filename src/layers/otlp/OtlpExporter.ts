@@ -5,7 +5,7 @@
  * within a bound. (Effect's own exporter has no bound while a collector takes posts and does not answer.)
  */
 import { Deferred, Duration, Effect, Fiber, type Scope } from "effect"
-import { CurrentMeter } from "../../services/Meter.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
 /** Records that wait; later ones are dropped. */
 export const RECORDS_MAX = 8_192
@@ -38,7 +38,7 @@ const isFinal = (status: number): boolean => status >= 400 && status < 500 && st
 
 /** Posts for as long as the scope lives; answers how to add a record. */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Push, never, Scope.Scope> {
-  const meter = yield* CurrentMeter
+  const meter = yield* CurrentMetricsRegistry
   const { headers, message, signal, url } = options
   const sent = meter.counter("gateway_otlp_records_total", { signal, outcome: "sent" })
   const dropped = meter.counter("gateway_otlp_records_total", { signal, outcome: "dropped" })

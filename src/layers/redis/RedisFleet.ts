@@ -1,7 +1,7 @@
 /** What gateways of one fleet share through a Redis, or what a gateway that is alone has instead. */
 import { Effect, Layer } from "effect"
-import { NonceStore } from "../../services/NonceStore.ts"
-import { Presence } from "../../services/Presence.ts"
+import { NonceStore } from "../../services/identity/NonceStore.ts"
+import { Presence } from "../../services/operations/Presence.ts"
 import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
 import type { Settings } from "../Settings.ts"
 

@@ -8,9 +8,9 @@
 import { CircuitBreaker, Redis } from "effect/persistence"
 import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope } from "effect"
 import { createClient, ErrorReply } from "redis"
-import * as Breaker from "../../services/Breaker.ts"
-import { CurrentMeter } from "../../services/Meter.ts"
-import { within } from "../../services/Patience.ts"
+import * as Breaker from "../../services/operations/CircuitBreaker.ts"
+import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
+import { withTimeout } from "../../services/operations/Timeout.ts"
 
 /** How long a command may take. */
 const COMMAND_TIMEOUT = Duration.millis(500)
@@ -80,7 +80,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const inTime =
     (limit: Duration.Duration) =>
     <A>(effect: Effect.Effect<A, Redis.RedisError>) =>
-      within(Duration.toMillis(limit), effect, () => failed(new Error("Redis does not answer")))
+      withTimeout(Duration.toMillis(limit), effect, () => failed(new Error("Redis does not answer")))
   const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(FAILURES_MAX),
     openDuration: OPEN_FOR
@@ -136,7 +136,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
 
   let current: { readonly client: Client; readonly server: Server } | undefined
-  const meter = yield* CurrentMeter
+  const meter = yield* CurrentMetricsRegistry
   meter.gauge("gateway_dependency_up", { dependency: "redis" }, () => (current === undefined ? 0 : 1))
   const tried = yield* Deferred.make<void>()
   const session = Effect.fnUntraced(function* (told: Effect.Effect<void>) {

@@ -16,7 +16,7 @@ import { Hex } from "effect/encoding"
 import { Redis } from "effect/persistence"
 import { nonceDigest } from "../../domain/Secrets.ts"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
-import { NonceReused, NonceStore, NonceStoreUnavailable } from "../../services/NonceStore.ts"
+import { NonceReused, NonceStore, NonceStoreUnavailable } from "../../services/identity/NonceStore.ts"
 import { RedisLink, type Server } from "./RedisLink.ts"
 import { NOW } from "./Script.ts"
 

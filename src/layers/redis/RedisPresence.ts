@@ -9,8 +9,8 @@
  */
 import { Clock, Deferred, Duration, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
-import { Ids } from "../../services/Ids.ts"
-import { Presence, Tally, watchers } from "../../services/Presence.ts"
+import { Ids } from "../../services/operations/Ids.ts"
+import { Presence, Tally, watchers } from "../../services/operations/Presence.ts"
 import { NOW } from "./Script.ts"
 
 export interface Options {

@@ -10,8 +10,8 @@ import {
   type Log,
   RateLimitStore,
   type RateLimitStoreUnavailable,
-  type Standing
-} from "../../services/RateLimitStore.ts"
+  type BucketState
+} from "../../services/operations/RateLimitStore.ts"
 import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
 import { NOW } from "./Script.ts"
 
@@ -92,14 +92,14 @@ export const layer: Layer.Layer<RateLimitStore, never, Redis.Redis> = Layer.effe
     const ask = (
       logs: ReadonlyArray<Log>,
       count: number,
-      alone: Effect.Effect<ReadonlyArray<Standing>, RateLimitStoreUnavailable>
+      alone: Effect.Effect<ReadonlyArray<BucketState>, RateLimitStoreUnavailable>
     ) =>
       Effect.matchEffect(run(logs, count), {
         onFailure: () => Effect.andThen(tell(false), alone),
         onSuccess: (all) =>
           Effect.as(
             tell(true),
-            all.map(([passed, used, wait_ms]): Standing => ({ passed: passed === 1, used, wait_ms }))
+            all.map(([passed, used, wait_ms]): BucketState => ({ passed: passed === 1, used, wait_ms }))
           )
       })
     const takeAll = (logs: ReadonlyArray<Log>, count = 1) => ask(logs, count, own.takeAll(logs, count))

@@ -1,11 +1,11 @@
 /** What gateways of one fleet share through a Redis: nonces of API keys, rate limits, notices of what was revoked, who is present. */
 import { Duration, Layer } from "effect"
-import { NonceStore } from "../../services/NonceStore.ts"
+import { NonceStore } from "../../services/identity/NonceStore.ts"
 import * as NodeIds from "../node/NodeIds.ts"
 import type { Settings } from "../Settings.ts"
 import * as RedisLink from "./RedisLink.ts"
 import * as RedisNonceStore from "./RedisNonceStore.ts"
-import * as RedisNotices from "./RedisNotices.ts"
+import * as RedisInvalidationBus from "./RedisInvalidationBus.ts"
 import * as RedisPresence from "./RedisPresence.ts"
 import * as RedisRateLimitStore from "./RedisRateLimitStore.ts"
 
@@ -19,7 +19,7 @@ export const layer = <E, R>(
   // one gateway may take a signature that early, and another one that late
   const retention = Duration.millis(2 * (apiKeyWindowMs + RedisNonceStore.APART_MS))
   const windowed = RedisNonceStore.layer({ retention }).pipe(Layer.provide(link))
-  return Layer.mergeAll(RedisRateLimitStore.layer, RedisNotices.layer, RedisPresence.layer()).pipe(
+  return Layer.mergeAll(RedisRateLimitStore.layer, RedisInvalidationBus.layer, RedisPresence.layer()).pipe(
     Layer.provide([link, NodeIds.layer]),
     Layer.merge(NonceStore.routed({ forever, windowed }))
   )

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { hourOf, type MarketRow, noFlows, parseMarket, plus, print } from "../../domain/Activity.ts"
+import { hourOf, type MarketRow, noFlows, parseMarket, plus, print } from "../../domain/HourlyStats.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"

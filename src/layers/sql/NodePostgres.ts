@@ -4,7 +4,7 @@
  *
  * The server gives a statement up after {@link STATEMENT_MS}. Where it does not even say that, the statement fails after
  * {@link ANSWER_MS}, and its connection is not used again; where it answers nobody (it is frozen, or the way to it is), as soon as
- * {@link PostgresPulse} has found that out. A lost server costs every caller an error and no more: the next statement after
+ * {@link PostgresLivenessProbe} has found that out. A lost server costs every caller an error and no more: the next statement after
  * its return opens a new connection.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
@@ -14,9 +14,9 @@ import { Effect, Layer, type Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
 import { TakesLong } from "./Dialect.ts"
-import { type Silence, within } from "../../services/Patience.ts"
-import * as PostgresPulse from "./PostgresPulse.ts"
-import { lost, unanswered } from "./Unanswered.ts"
+import { type SilenceSignal, withTimeout } from "../../services/operations/Timeout.ts"
+import * as PostgresLivenessProbe from "./PostgresLivenessProbe.ts"
+import { lost, unanswered } from "./DatabaseTimeout.ts"
 
 /** Connections of one gateway. */
 const CONNECTIONS_MAX = 10
@@ -67,9 +67,9 @@ export const configOf = ({ url }: Options, application: string): Config & { read
 /** A connection that answers in time or is lost. */
 class Bounded implements SqlConnection.Connection {
   private readonly inner: SqlConnection.Connection
-  private readonly silence: Silence
+  private readonly silence: SilenceSignal
   private isLost = false
-  constructor(inner: SqlConnection.Connection, silence: Silence) {
+  constructor(inner: SqlConnection.Connection, silence: SilenceSignal) {
     this.inner = inner
     this.silence = silence
   }
@@ -79,7 +79,7 @@ class Bounded implements SqlConnection.Connection {
       return unanswered()
     }
     return Effect.flatMap(TakesLong, (takesLong) =>
-      this.isLost ? Effect.fail(late()) : within(takesLong ? Infinity : ANSWER_MS, effect, late, this.silence)
+      this.isLost ? Effect.fail(late()) : withTimeout(takesLong ? Infinity : ANSWER_MS, effect, late, this.silence)
     )
   }
   readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
@@ -112,10 +112,10 @@ const make = Effect.fnUntraced(function* (options: Options) {
     preparedStatementCacheSize: STATEMENTS_MAX
   })
   const pulse = configOf(options, "trading-gateway pulse")
-  const silence = yield* PostgresPulse.make(pulse, options.silence_ms)
+  const silence = yield* PostgresLivenessProbe.make(pulse, options.silence_ms)
   const none = () => lost("PostgreSQL has no free connection", "connect")
   const acquirer = Effect.map(
-    within(CONNECTION_MS, client.reserve, none, silence),
+    withTimeout(CONNECTION_MS, client.reserve, none, silence),
     (connection) => new Bounded(connection, silence)
   )
   return yield* SqlClient.make({

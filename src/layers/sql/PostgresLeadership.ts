@@ -8,10 +8,10 @@
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Layer } from "effect"
 import type { SqlError } from "effect/sql"
-import { Leadership } from "../../services/Leadership.ts"
-import { within } from "../../services/Patience.ts"
+import { Leadership } from "../../services/operations/Leadership.ts"
+import { withTimeout } from "../../services/operations/Timeout.ts"
 import * as NodePostgres from "./NodePostgres.ts"
-import { unanswered } from "./Unanswered.ts"
+import { unanswered } from "./DatabaseTimeout.ts"
 
 /** How often who does not lead tries, and who leads shows that it is there. */
 const EVERY = "250 millis"
@@ -32,7 +32,7 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
       const session = Effect.scoped(
         Effect.gen(function* () {
           const connection = yield* PgConnection.make({ ...config, startupParameters })
-          const ask = (sql: string) => within(SILENCE_MS, connection.query(sql), unanswered)
+          const ask = (sql: string) => withTimeout(SILENCE_MS, connection.query(sql), unanswered)
           while (true) {
             if (term !== undefined) yield* ask("SELECT 1")
             else if ((yield* ask(TRY)).rows[0]!["mine"] === true) {

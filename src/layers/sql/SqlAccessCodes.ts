@@ -5,8 +5,8 @@
 import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { AccessCode } from "../../domain/AccessCode.ts"
-import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from "../../services/AccessCodes.ts"
-import { Accounts, AccountsUnavailable } from "../../services/Accounts.ts"
+import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from "../../services/identity/AccessCodes.ts"
+import { Accounts, AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { migrateAccessCodes } from "./migrations/access.ts"
 
 // PostgreSQL gives BIGINT as text, SQLite gives BOOLEAN as 0 and 1

@@ -13,7 +13,7 @@ import {
   KeyRegistered,
   TooManyKeys,
   type User
-} from "../../services/Accounts.ts"
+} from "../../services/identity/Accounts.ts"
 import { dialect } from "./Dialect.ts"
 import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"

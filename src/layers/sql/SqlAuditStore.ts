@@ -2,8 +2,8 @@
 import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AuditEntry, partOf } from "../../domain/Audit.ts"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
-import { AuditStore } from "../../services/AuditStore.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { AuditStore } from "../../services/identity/AuditStore.ts"
 import { migrateAudit } from "./migrations/audit.ts"
 
 const Records = Schema.Array(Schema.Struct({ record: Schema.fromJsonString(AuditEntry) }))

@@ -1,8 +1,8 @@
 /** Bans in a database; SQLite and PostgreSQL alike. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
-import { BanStore } from "../../services/BanStore.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { BanStore } from "../../services/identity/BanStore.ts"
 import { migrateBans } from "./migrations/users.ts"
 
 interface Row {

@@ -4,7 +4,7 @@ import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { CompetitionState } from "../../domain/Competition.ts"
 import type { CompetitionStatus, IneligibleReason } from "../../domain/Enumerations.ts"
 import { Scoring } from "../../domain/Scoring.ts"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import {
   type CompetitionRecord,
   CompetitionStore,
@@ -12,8 +12,8 @@ import {
   type Entry,
   placeOf,
   SlugTaken
-} from "../../services/CompetitionStore.ts"
-import { Outpaced } from "../../services/RewardStore.ts"
+} from "../../services/rewards/CompetitionStore.ts"
+import { Outpaced } from "../../services/rewards/RewardStore.ts"
 import { migrateCompetitions } from "./migrations/users.ts"
 
 /** Entries written or asked for by one statement. */

@@ -12,12 +12,12 @@ import {
   parseAccount,
   parseMarket,
   print
-} from "../../domain/Activity.ts"
+} from "../../domain/HourlyStats.ts"
 import type { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
 import type { FundingPayment, FundingRate } from "../../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
-import type { LedgerStanding } from "../../domain/Ledger.ts"
+import type { LedgerState } from "../../domain/Ledger.ts"
 import type { OpenInterest } from "../../domain/Market.ts"
 import type { Projection } from "../../domain/Projection.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
@@ -347,7 +347,7 @@ export const make = ({ keyAt, list, query, replace, writer }: Tables) => {
         markets: markets.map(marketRow),
         accounts: accounts.map(accountRow),
         settled: settled.map((row) => ({ symbol: row.symbol, funding_time_ms: Number(row.funding_time_ms) }))
-      } satisfies LedgerStanding
+      } satisfies LedgerState
     })
   }
   return { write, reads }

@@ -15,7 +15,7 @@ import { Hex } from "effect/encoding"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { nonceDigest } from "../../domain/Secrets.ts"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
-import { NonceReused, type NonceSpace, NonceStore, NonceStoreUnavailable } from "../../services/NonceStore.ts"
+import { NonceReused, type NonceSpace, NonceStore, NonceStoreUnavailable } from "../../services/identity/NonceStore.ts"
 import { migrateNonces } from "./migrations/accounts.ts"
 
 export interface Options {

@@ -1,8 +1,8 @@
 /** Who referred whom, in a database; SQLite and PostgreSQL alike. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
-import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/ReferralStore.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { ReferralLoop, ReferralStore, type Referrer, ReferrerSet } from "../../services/rewards/ReferralStore.ts"
 import { dialect } from "./Dialect.ts"
 import { migrateReferrals } from "./migrations/users.ts"
 

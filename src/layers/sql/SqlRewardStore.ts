@@ -3,8 +3,8 @@ import { Array as Arr, Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { RewardKind, RewardStatus } from "../../domain/Enumerations.ts"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
-import { type NewReward, Outpaced, type RewardRecord, RewardStore } from "../../services/RewardStore.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { type NewReward, Outpaced, type RewardRecord, RewardStore } from "../../services/rewards/RewardStore.ts"
 import { migrateRewards } from "./migrations/users.ts"
 
 /** Rewards written by one statement. */

@@ -10,7 +10,7 @@ import * as SqlCompetitionStore from "./SqlCompetitionStore.ts"
 import * as SqlHistory from "./SqlHistory.ts"
 import * as SqlReferralStore from "./SqlReferralStore.ts"
 import * as SqlRewardStore from "./SqlRewardStore.ts"
-import * as SqlSwitchStore from "./SqlSwitchStore.ts"
+import * as SqlDeadMansSwitchStore from "./SqlDeadMansSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "./SqlWithdrawalAddressStore.ts"
 
 /** The gateway's own data. One client, so that one transaction uses a code and admits a wallet. */
@@ -21,7 +21,7 @@ export const layer = Layer.mergeAll(
   SqlCompetitionStore.layer,
   SqlReferralStore.layer,
   SqlRewardStore.layer,
-  SqlSwitchStore.layer,
+  SqlDeadMansSwitchStore.layer,
   SqlWithdrawalAddressStore.layer
 ).pipe(Layer.provideMerge(SqlAccounts.layer))
 

@@ -2,8 +2,8 @@
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
-import { AccountsUnavailable } from "../../services/Accounts.ts"
-import { TooManyAddresses, WithdrawalAddressStore } from "../../services/WithdrawalAddressStore.ts"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { TooManyAddresses, WithdrawalAddressStore } from "../../services/trading/WithdrawalAddressStore.ts"
 import { dialect } from "./Dialect.ts"
 import { migrateWithdrawalAddresses } from "./migrations/withdrawals.ts"
 

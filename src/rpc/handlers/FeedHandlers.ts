@@ -4,8 +4,8 @@ import type { Headers } from "effect/http"
 import * as ApiError from "../../domain/ApiError.ts"
 import { type Code, textOf } from "../../domain/Reason.ts"
 import { parseTopic } from "../../domain/Topic.ts"
-import { FeedLines, type LineEnded, type Opening } from "../../services/FeedLines.ts"
-import type { Refused } from "../../services/Refused.ts"
+import { InProcessFeeds, type ConnectionEnded, type Opening } from "../../services/operations/InProcessFeeds.ts"
+import type { DomainError } from "../../services/DomainError.ts"
 import { type Advice, closeCodes, closeReasonOf } from "../../ws/api/CloseCodes.ts"
 import { type Auth, type ClientFrame, ServerFrame } from "../../ws/api/Frames.ts"
 import { ApiErrors } from "../api/Errors.ts"
@@ -44,14 +44,14 @@ const codeOf: Record<Advice, Code> = {
   stop: "SERVICE_UNAVAILABLE"
 }
 /** Why a stream ended, by the word of a socket's end. */
-const endedBy = ({ code }: LineEnded): Failure => {
+const endedBy = ({ code }: ConnectionEnded): Failure => {
   const reason = closeReasonOf(code) ?? "Internal"
   const { advice, text } = closeCodes[reason]
   const wire = reason === "TooMany" ? "RateLimitExceeded" : codeOf[advice]
   return failureOf({ code: wire, message: text, details: { close_code: code } })
 }
 
-const failure = (error: Failure | Refused | LineEnded): Failure => {
+const failure = (error: Failure | DomainError | ConnectionEnded): Failure => {
   if (!("_tag" in error)) return error
   return error._tag === "LineEnded"
     ? endedBy(error)
@@ -82,7 +82,7 @@ const told = (text: string): Effect.Effect<unknown, Failure> => {
 }
 
 const make = Effect.gen(function* () {
-  const lines = yield* FeedLines
+  const lines = yield* InProcessFeeds
 
   const stream = <A>(
     endpoint: Opening["endpoint"],

@@ -13,7 +13,7 @@ import { closeCodes } from "./CloseCodes.ts"
 import { TIME } from "./Examples.ts"
 import * as Frames from "./Frames.ts"
 import * as JsonSchemas from "./JsonSchemas.ts"
-import { privateTopics, publicTopics, type TopicTold } from "./Topics.ts"
+import { privateTopics, publicTopics, type TopicPayload } from "./Topics.ts"
 
 interface Message {
   readonly id: string
@@ -125,7 +125,7 @@ const messages = {
 } satisfies Record<string, Message>
 
 /** The event message of a topic: the frame, with what this topic carries. */
-const eventOf = ({ carries, data, description, example, id, pattern, title }: TopicTold): Message => ({
+const eventOf = ({ carries, data, description, example, id, pattern, title }: TopicPayload): Message => ({
   id: `${id}Event`,
   title,
   summary: description,

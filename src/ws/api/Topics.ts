@@ -8,7 +8,7 @@ import type { PrivateTopic, Topic } from "../../domain/Topic.ts"
 import * as Examples from "./Examples.ts"
 import * as Data from "./TopicData.ts"
 
-export interface TopicTold {
+export interface TopicPayload {
   /** As in the names of messages. */
   readonly id: string
   readonly title: string
@@ -26,7 +26,7 @@ const anyOf = (names: ReadonlyArray<string | number>): string => `(?:${names.joi
 
 type PublicKind = Exclude<Topic["kind"], "private">
 
-const publicTold: Record<PublicKind, TopicTold> = {
+const publicPayloads: Record<PublicKind, TopicPayload> = {
   orderbook: {
     id: "orderbook",
     title: "Order book",
@@ -104,13 +104,13 @@ const publicTold: Record<PublicKind, TopicTold> = {
   }
 }
 
-const privateTold = (
+const privatePayload = (
   topic: PrivateTopic,
   title: string,
   snapshot: string,
   updates: string,
   data: Schema.Top
-): TopicTold => ({
+): TopicPayload => ({
   id: topic === "account_balance" ? "accountBalance" : topic,
   title,
   pattern: `^${topic}$`,
@@ -119,19 +119,19 @@ const privateTold = (
   data
 })
 
-export const publicTopics: ReadonlyArray<TopicTold> = Object.values(publicTold)
+export const publicTopics: ReadonlyArray<TopicPayload> = Object.values(publicPayloads)
 
-export const privateTopics: ReadonlyArray<TopicTold> = [
-  privateTold("order", "Orders", "all open orders", "each order that changed", Data.OrderData),
-  privateTold("execution", "Executions", "an empty list", "each fill and funding payment", Data.ExecutionData),
-  privateTold(
+export const privateTopics: ReadonlyArray<TopicPayload> = [
+  privatePayload("order", "Orders", "all open orders", "each order that changed", Data.OrderData),
+  privatePayload("execution", "Executions", "an empty list", "each fill and funding payment", Data.ExecutionData),
+  privatePayload(
     "position",
     "Positions",
     "open positions",
     "each position that changed, a closed one with size 0",
     Data.PositionData
   ),
-  privateTold(
+  privatePayload(
     "account_balance",
     "Balances",
     "all balances",

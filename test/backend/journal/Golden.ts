@@ -4,8 +4,8 @@
  */
 import { join } from "node:path"
 import { crc32 } from "node:zlib"
-import * as Engine from "../../../src/backend/Engine.ts"
-import { shippedMarkets } from "../../../src/backend/Markets.ts"
+import * as Engine from "../../../src/backend/engine/Engine.ts"
+import { shippedMarkets } from "../../../src/backend/engine/MarketRules.ts"
 import { Command, CommandResult, Event } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { random, Users } from "../../simulation/Users.ts"
 

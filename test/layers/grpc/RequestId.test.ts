@@ -4,7 +4,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as GrpcReferee from "../../../src/layers/grpc/GrpcReferee.ts"
 import { RefereeService } from "../../../src/proto/gateway/v1/referee.ts"
 import { Referee } from "../../../src/services/Referee.ts"
-import { CurrentTracer } from "../../../src/services/Tracing.ts"
+import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { type Gateway, gateway } from "../../http/Fixture.ts"
 
 /** A referee that writes down under which id it is asked; its first answer of each request is that it is not there. */

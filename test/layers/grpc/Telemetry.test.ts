@@ -6,14 +6,14 @@ import * as Channel from "../../../src/layers/grpc/Channel.ts"
 import * as GrpcFeed from "../../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcSequencer from "../../../src/layers/grpc/GrpcSequencer.ts"
 import { SequencerService } from "../../../src/proto/gateway/v1/sequencer.ts"
-import { CurrentMeter, Meter } from "../../../src/services/Meter.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
-import { CurrentTracer } from "../../../src/services/Tracing.ts"
+import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { type Commands, type Events, hostile, type Unary } from "../../doubles/HostileBackend.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { eventually } from "../../e2e/Exchange.ts"
 
-const told = (meter: Meter): string => Effect.runSync(meter.text)
+const told = (meter: MetricsRegistry): string => Effect.runSync(meter.text)
 
 /** Values by series. */
 const valuesOf = (text: string): ReadonlyMap<string, number> =>
@@ -22,11 +22,11 @@ const valuesOf = (text: string): ReadonlyMap<string, number> =>
 /** Runs a test against a backend, all that it counts in a registry of its own. */
 const against = async (
   sequencer: UntypedServiceImplementation,
-  test: (meter: Meter, endpoint: Channel.Endpoint, scope: Scope.Scope) => Promise<void>
+  test: (meter: MetricsRegistry, endpoint: Channel.Endpoint, scope: Scope.Scope) => Promise<void>
 ) => {
   const backend = await hostile({ sequencer })
   const scope = Effect.runSync(Scope.make())
-  await test(new Meter(), backend.endpoint, scope).finally(async () => {
+  await test(new MetricsRegistry(), backend.endpoint, scope).finally(async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
     await backend.close()
   })
@@ -70,7 +70,7 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
     const built = await Effect.runPromise(
       Layer.build(GrpcSequencer.layer(endpoint)).pipe(
         Scope.provide(scope),
-        Effect.provideService(CurrentMeter, meter),
+        Effect.provideService(CurrentMetricsRegistry, meter),
         Effect.provideService(CurrentTracer, tracer)
       )
     )
@@ -118,7 +118,7 @@ it("streams that were lost are counted", { timeout: 60_000 }, () => {
         .pipe(
           Stream.takeUntil(({ type }) => type === "heartbeat"),
           Stream.runDrain,
-          Effect.provideService(CurrentMeter, meter),
+          Effect.provideService(CurrentMetricsRegistry, meter),
           Effect.provide(Logger.layer([]))
         )
     )
@@ -135,7 +135,7 @@ it("a breaker is told by the call that it refuses, open and closed", { timeout: 
       : answer({ code: status.UNAVAILABLE, details: "no" })
   return against({ getHead }, async (meter, endpoint, scope) => {
     const channel = await Effect.runPromise(
-      Channel.make(endpoint).pipe(Scope.provide(scope), Effect.provideService(CurrentMeter, meter))
+      Channel.make(endpoint).pipe(Scope.provide(scope), Effect.provideService(CurrentMetricsRegistry, meter))
     )
     // a deadline that leaves no time for a second try
     const read = () =>

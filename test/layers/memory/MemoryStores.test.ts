@@ -7,13 +7,13 @@ import * as MemoryAuditStore from "../../../src/layers/memory/MemoryAuditStore.t
 import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import * as MemoryCompetitionStore from "../../../src/layers/memory/MemoryCompetitionStore.ts"
 import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
-import * as MemorySwitchStore from "../../../src/layers/memory/MemorySwitchStore.ts"
+import * as MemoryDeadMansSwitchStore from "../../../src/layers/memory/MemoryDeadMansSwitchStore.ts"
 import * as MemoryWithdrawalAddressStore from "../../../src/layers/memory/MemoryWithdrawalAddressStore.ts"
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as MemoryReferralStore from "../../../src/layers/memory/MemoryReferralStore.ts"
 import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
-import { NonceStore } from "../../../src/services/NonceStore.ts"
-import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
+import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
+import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
@@ -30,7 +30,7 @@ import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddre
 AccountsContract.suite("memory", MemoryAccounts.layer)
 AccessCodesContract.suite("memory", MemoryAccessCodes.layer.pipe(Layer.provideMerge(MemoryAccounts.layer)))
 NonceStoreContract.suite("memory", MemoryNonceStore.layer())
-SwitchStoreContract.suite("memory", MemorySwitchStore.layer)
+SwitchStoreContract.suite("memory", MemoryDeadMansSwitchStore.layer)
 WithdrawalAddressStoreContract.suite("memory", MemoryWithdrawalAddressStore.layer)
 RateLimitStoreContract.suite("memory", MemoryRateLimitStore.layer())
 BanStoreContract.suite("memory", MemoryBanStore.layer)

@@ -4,7 +4,7 @@ import type { Server } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { defaults, Limits, NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
-import { crowds } from "../../../src/layers/node/Readers.ts"
+import { crowds } from "../../../src/layers/node/SlowClientGuard.ts"
 
 /** Attackers of each kind. */
 const COUNT = Number(process.env["ATTACKERS"] ?? 40)

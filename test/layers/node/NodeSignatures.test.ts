@@ -4,7 +4,7 @@ import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect, Schema } from "effect"
 import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
-import { Signatures } from "../../../src/services/Signatures.ts"
+import { Signatures } from "../../../src/services/identity/Signatures.ts"
 import { vectors } from "../../vectors.ts"
 
 hashes.sha512 = sha512

@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { inspect } from "node:util"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import * as NodeSigningKeys from "../../../src/layers/node/NodeSigningKeys.ts"
-import { Signatures } from "../../../src/services/Signatures.ts"
-import { SigningKeys } from "../../../src/services/SigningKeys.ts"
+import { Signatures } from "../../../src/services/identity/Signatures.ts"
+import { SigningKeys } from "../../../src/services/operations/SigningKeys.ts"
 
 const inDirectory = <A, E>(use: (dataDir: string) => Effect.Effect<A, E>) =>
   Effect.acquireUseRelease(

@@ -3,7 +3,7 @@ import { ConfigProvider, Context, Effect, Layer } from "effect"
 import { assert, it } from "vitest"
 import * as Otlp from "../../../src/layers/otlp/Otlp.ts"
 import { settings } from "../../../src/layers/Settings.ts"
-import { CurrentTracer } from "../../../src/services/Tracing.ts"
+import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { Collector } from "../../doubles/Collector.ts"
 
 const layerOf = (environment: Record<string, string>) =>

@@ -2,17 +2,17 @@
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as OtlpExporter from "../../../src/layers/otlp/OtlpExporter.ts"
-import { CurrentMeter, Meter } from "../../../src/services/Meter.ts"
+import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { Collector } from "../../doubles/Collector.ts"
 import { eventually } from "../../e2e/Exchange.ts"
 
 let collector: Collector
 let scope: Scope.Closeable
-let meter: Meter
+let meter: MetricsRegistry
 beforeEach(async () => {
   collector = await Collector.start()
   scope = Effect.runSync(Scope.make())
-  meter = new Meter()
+  meter = new MetricsRegistry()
 })
 afterEach(async () => {
   await close()
@@ -28,7 +28,11 @@ const make = (url: string) =>
       headers: { "content-type": "application/json", authorization: "Bearer of-the-collector" },
       message: (records) => ({ records }),
       every: "5 millis"
-    }).pipe(Scope.provide(scope), Effect.provideService(CurrentMeter, meter), Effect.provide(Logger.layer([])))
+    }).pipe(
+      Scope.provide(scope),
+      Effect.provideService(CurrentMetricsRegistry, meter),
+      Effect.provide(Logger.layer([]))
+    )
   )
 const count = (outcome: "sent" | "dropped"): number =>
   meter.counter("gateway_otlp_records_total", { signal: "logs", outcome }).value

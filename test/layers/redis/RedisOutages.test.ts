@@ -4,9 +4,9 @@ import { assert, describe, it } from "vitest"
 import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
-import { NonceStore } from "../../../src/services/NonceStore.ts"
-import * as Meter from "../../../src/services/Meter.ts"
-import { RateLimitStore } from "../../../src/services/RateLimitStore.ts"
+import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
+import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
+import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
 import { isRedisInstalled, RedisServer, running } from "../../doubles/RedisServer.ts"
 
 /** Long enough for a loaded machine; only a Redis that hangs takes it. */
@@ -166,7 +166,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
     const lines: Array<boolean> = []
     const told: Array<string | undefined> = []
     const tell = Effect.gen(function* () {
-      const meter = yield* Meter.CurrentMeter
+      const meter = yield* MetricsRegistry.CurrentMetricsRegistry
       told.push(/^gateway_dependency_up\{dependency="redis"\} (\d)$/mu.exec(yield* meter.text)?.[1])
     })
     const server = await RedisServer.start()
@@ -185,7 +185,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
             Layer.provide(RedisLink.layer({ url: server.url }))
           )
         ),
-        Effect.provide(Meter.layer),
+        Effect.provide(MetricsRegistry.layer),
         Effect.provide(Logger.layer([]))
       )
     )

@@ -4,7 +4,7 @@ import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
-import { Leadership } from "../../../src/services/Leadership.ts"
+import { Leadership } from "../../../src/services/operations/Leadership.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 import { Proxy } from "../../doubles/Proxy.ts"
 

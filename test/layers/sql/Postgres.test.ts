@@ -13,7 +13,7 @@ import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
 import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
-import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
+import * as SqlDeadMansSwitchStore from "../../../src/layers/sql/SqlDeadMansSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
@@ -44,7 +44,7 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
     "PostgreSQL",
     SqlAccessCodes.layer.pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(postgres))
   )
-  SwitchStoreContract.suite("PostgreSQL", Layer.provide(SqlSwitchStore.layer, postgres))
+  SwitchStoreContract.suite("PostgreSQL", Layer.provide(SqlDeadMansSwitchStore.layer, postgres))
   WithdrawalAddressStoreContract.suite("PostgreSQL", Layer.provide(SqlWithdrawalAddressStore.layer, postgres))
   NonceStoreContract.suite("PostgreSQL", Layer.provide(SqlNonceStore.layer(), postgres))
 

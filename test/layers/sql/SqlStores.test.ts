@@ -13,14 +13,14 @@ import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
 import * as SqlAuditStore from "../../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
-import * as SqlSwitchStore from "../../../src/layers/sql/SqlSwitchStore.ts"
+import * as SqlDeadMansSwitchStore from "../../../src/layers/sql/SqlDeadMansSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
-import { Accounts } from "../../../src/services/Accounts.ts"
-import { CompetitionStore, type Entry, placeOf } from "../../../src/services/CompetitionStore.ts"
-import { NonceStore } from "../../../src/services/NonceStore.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { CompetitionStore, type Entry, placeOf } from "../../../src/services/rewards/CompetitionStore.ts"
+import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
@@ -45,7 +45,7 @@ AccessCodesContract.suite(
   "SQLite",
   SqlAccessCodes.layer.pipe(Layer.provideMerge(SqlAccounts.layer), Layer.provide(Layer.fresh(memory)))
 )
-SwitchStoreContract.suite("SQLite", Layer.provide(SqlSwitchStore.layer, memory))
+SwitchStoreContract.suite("SQLite", Layer.provide(SqlDeadMansSwitchStore.layer, memory))
 WithdrawalAddressStoreContract.suite("SQLite", Layer.provide(SqlWithdrawalAddressStore.layer, memory))
 NonceStoreContract.suite("SQLite", Layer.provide(SqlNonceStore.layer(), memory))
 NonceStoreContract.suite(

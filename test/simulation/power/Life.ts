@@ -5,10 +5,10 @@
  * Nothing in it hangs on the clock, so equal options on an equal disk give equal writes.
  */
 import { writeSync } from "node:fs"
-import { machine } from "../../../src/backend/EngineMachine.ts"
+import { machine } from "../../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { recover, takeSnapshot } from "../../../src/backend/journal/Replay.ts"
-import { shippedMarkets } from "../../../src/backend/Markets.ts"
+import { shippedMarkets } from "../../../src/backend/engine/MarketRules.ts"
 import { defaultLimits } from "../../../src/backend/server/EventLog.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
 import { Writer } from "../../../src/backend/server/Writer.ts"

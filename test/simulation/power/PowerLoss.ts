@@ -7,7 +7,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { machine } from "../../../src/backend/EngineMachine.ts"
+import { machine } from "../../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { recover, replay } from "../../../src/backend/journal/Replay.ts"
 import { defaultLimits } from "../../../src/backend/server/EventLog.ts"

@@ -1,0 +1,199 @@
+/**
+ * Auto-deleveraging: what a pool cannot carry goes to the opposite positions, those first that gained most with most
+ * leverage, at a price that leaves the loss of the inventory with them. Source: docs/contract/exchange.md#adl.
+ */
+import * as Decimal from "../../../domain/Decimal.ts"
+import * as Grid from "../../../domain/Grid.ts"
+import * as Margin from "../../../domain/Margin.ts"
+import { OrderCause } from "../../../proto/gateway/v1/sequencer.ts"
+import {
+  AdlTriggerReason,
+  CancelType,
+  CreateType,
+  ExecType,
+  OrderType,
+  PositionStatus,
+  Side,
+  TimeInForce
+} from "../../../proto/gateway/v1/types.ts"
+import * as Matching from "../sequencer/Matching.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
+import { type MarketPosition, type MarketState, type Pool, type State, valueOf } from "../State.ts"
+import type { StepContext } from "../StepContext.ts"
+import * as Accounts from "./Accounts.ts"
+import * as Liquidation from "./Liquidation.ts"
+
+/** Approximations this near one another, relatively, are compared as exact fractions. */
+const NEAR = 1e-9
+
+/** Profit ratio × leverage where the position gains, else ratio ÷ leverage; exact. V and E are positive. */
+export const scoreOf = (position: {
+  readonly pnl: Decimal.Scaled
+  readonly entryValue: Decimal.Scaled
+  readonly value: Decimal.Scaled
+  readonly equity: Margin.Fraction
+}): Margin.Fraction => {
+  const { pnl, entryValue, value, equity } = position
+  return pnl > 0n
+    ? { dividend: pnl * value * equity.divisor, divisor: entryValue * equity.dividend }
+    : { dividend: pnl * equity.dividend, divisor: entryValue * value * equity.divisor }
+}
+
+/** An opposite position as the queue sees it. */
+export interface Ranked {
+  readonly address: string
+  readonly score: Margin.Fraction
+}
+
+/** Highest score first, ties by address. */
+export const rank = <A extends Ranked>(positions: ReadonlyArray<A>): Array<A> =>
+  positions
+    .map((position) => ({
+      position,
+      near: Number(position.score.dividend) / Number(position.score.divisor)
+    }))
+    .sort((a, b) => {
+      const gap = b.near - a.near
+      if (Math.abs(gap) > NEAR * Math.max(Math.abs(a.near), Math.abs(b.near))) return gap
+      if (Margin.greater(a.position.score, b.position.score)) return -1
+      if (Margin.greater(b.position.score, a.position.score)) return 1
+      return a.position.address < b.position.address ? -1 : 1
+    })
+    .map(({ position }) => position)
+
+/** The price, in ticks, at which a pool hands over its inventory. */
+export const priceTicks = (input: {
+  readonly tick: Decimal.Scaled
+  /** signed, scaled */
+  readonly size: Decimal.Scaled
+  readonly entryValue: Decimal.Scaled
+  /** of the inventory, at mark */
+  readonly value: Decimal.Scaled
+  /** what the inventory must bring beside its entry value, as a fraction: −cash, or what is missing to the ratio −0.3 */
+  readonly result: Margin.Fraction
+}): number => {
+  const { tick, size, entryValue, value, result } = input
+  const long = size > 0n
+  const { divisor } = result
+  const entry = entryValue * divisor
+  const mark = value * divisor
+  const wanted = long ? entry + result.dividend : entry - result.dividend
+  const held = Decimal.max(Decimal.min(entry, mark), Decimal.min(Decimal.max(entry, mark), wanted))
+  return Number(Decimal.divide(held * Decimal.ONE, divisor * Decimal.abs(size) * tick, long ? "up" : "down"))
+}
+
+/** What the inventory must bring where the pool is depleted: its equity becomes 0. */
+export const depletedResult = (cash: Decimal.Scaled): Margin.Fraction => ({ dividend: -cash, divisor: 1n })
+
+/** What it must bring in a drawdown: the ratio becomes −0.3. */
+export const drawdownResult = (
+  maxPnl: Decimal.Scaled,
+  maxGroup: Decimal.Scaled,
+  realised: Decimal.Scaled
+): Margin.Fraction => ({ dividend: 10n * (maxPnl - realised) - 3n * maxGroup, divisor: 10n })
+
+/**
+ * What one counterparty takes at most, in lots: its size, and where the price is worse for it than the mark no more than
+ * its equity bears; an Isolated position all of it or nothing.
+ */
+export const limitLots = (counterparty: {
+  /** signed */
+  readonly lots: number
+  readonly equity: Margin.Fraction
+  readonly isolated: boolean
+  readonly ticks: number
+  readonly markTicks: number
+  /** value of a lot at a price of one tick */
+  readonly unit: Decimal.Scaled
+}): number => {
+  const { lots, equity, isolated, ticks, markTicks, unit } = counterparty
+  const size = Math.abs(lots)
+  const worse = lots < 0 ? ticks - markTicks : markTicks - ticks
+  if (worse <= 0) return size
+  const bears = Decimal.divide(equity.dividend, equity.divisor * BigInt(worse) * unit, "down")
+  if (bears >= BigInt(size)) return size
+  return isolated ? 0 : Number(Decimal.max(0n, bears))
+}
+
+interface Counterparty extends Ranked {
+  readonly holding: MarketPosition
+  readonly equity: Margin.Fraction
+}
+
+/** The positions of a side of a market, first in line first. */
+const queue = (market: MarketState, long: boolean): Array<Counterparty> => {
+  const found: Array<Counterparty> = []
+  for (const holding of market.holders) {
+    if (holding.lots > 0 !== long) continue
+    const { unrealisedPnl: pnl, value } = Accounts.figuresOf(holding)
+    const equity = Accounts.equityOf(holding, Accounts.totalsOf(holding.account))
+    if (equity.dividend <= 0n) continue
+    const score = scoreOf({ pnl, entryValue: holding.entryValue, value, equity })
+    found.push({ address: holding.account.address, score, holding, equity })
+  }
+  return rank(found)
+}
+
+/** Ranks the positions of a market; those whose indicator changes become outdated. */
+export const rankAll = (state: State, market: MarketState): void => {
+  for (const long of [true, false]) {
+    const ranked = queue(market, long)
+    for (const [i, { holding }] of ranked.entries()) {
+      const rank = Accounts.adlRank(ranked.length, i)
+      if (rank === holding.adlRank) continue
+      holding.adlRank = rank
+      Accounts.outdate(state, holding)
+    }
+  }
+}
+
+const take = (turn: StepContext, holding: MarketPosition, ticks: number, lots: number): void => {
+  Liquidation.cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_ADL)
+  Liquidation.announceStatus(turn, holding, PositionStatus.POSITION_STATUS_ADL)
+  const order = newOrder(turn, holding, {
+    side: holding.lots > 0 ? Side.SIDE_SELL : Side.SIDE_BUY,
+    type: OrderType.ORDER_TYPE_LIMIT,
+    timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
+    ticks,
+    lots,
+    reduceOnly: true,
+    createType: CreateType.CREATE_TYPE_CREATE_BY_ADL_PASS_THROUGH
+  })
+  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
+  Matching.passThrough(turn, order, lots, ExecType.EXEC_TYPE_ADL_TRADE)
+}
+
+/** Hands a pool's inventory to the opposite positions. Returns whether anybody took of it. */
+export const run = (turn: StepContext, pool: Pool, cash: Decimal.Scaled, maxGroup: Decimal.Scaled): boolean => {
+  const { market, lots, entryValue, account } = pool.holding
+  const long = lots > 0
+  const ticks = priceTicks({
+    tick: market.rules.price.step,
+    size: Grid.scaled(market.rules.qty, lots),
+    entryValue,
+    value: valueOf(market, market.markTicks, Math.abs(lots)),
+    result:
+      pool.reason === AdlTriggerReason.ADL_TRIGGER_REASON_PNL_DRAWDOWN
+        ? drawdownResult(pool.peaks[0]!.value, maxGroup, account.wallet)
+        : depletedResult(cash)
+  })
+  let left = Math.abs(lots)
+  let done = false
+  for (const { equity, holding } of queue(market, !long)) {
+    if (left === 0) break
+    const most = limitLots({
+      lots: holding.lots,
+      equity,
+      isolated: holding.isolated,
+      ticks,
+      markTicks: market.markTicks,
+      unit: market.rules.unit
+    })
+    const taken = Math.min(left, most)
+    if (taken === 0) continue
+    take(turn, holding, ticks, taken)
+    left -= taken
+    done = true
+  }
+  return done
+}

@@ -1,0 +1,76 @@
+/**
+ * The lane of large answers: they go out in parts, one at a time, and those who ask from one address share one turn. So
+ * a page of a megabyte costs the requests beside it no more than one part, however many ask for it and whether they read or not.
+ */
+import { Clock, Deferred, Effect, Stream } from "effect"
+import { networkOf } from "../domain/Ip.ts"
+
+/** Bytes of a part: what a turn costs the others is about the copy of as many. */
+export const PART_BYTES = 64 * 1024
+/** Least time between two parts, in ms: with it, 32 MiB a second go out to all at most. */
+const PART_MS = 2
+
+export interface BulkResponseThrottle {
+  /** The bytes as they go out to this address. */
+  readonly stream: (address: string, bytes: Uint8Array) => Stream.Stream<Uint8Array>
+}
+
+const partsOf = (bytes: Uint8Array): ReadonlyArray<Uint8Array> =>
+  Array.from({ length: Math.ceil(bytes.length / PART_BYTES) }, (_, i) =>
+    bytes.subarray(i * PART_BYTES, (i + 1) * PART_BYTES)
+  )
+
+export const make = (): BulkResponseThrottle => {
+  /** Who waits for a turn, by address; the address that waits longest comes first. */
+  const waiting = new Map<string, Set<Deferred.Deferred<void>>>()
+  let isMoving = false
+  let freeAt = 0
+
+  /** Gives a turn to one of the next address, which then goes to the end. */
+  const advance = (): void => {
+    const [first] = waiting
+    if (first === undefined) return
+    const [network, own] = first
+    const [turn] = own
+    waiting.delete(network)
+    own.delete(turn!)
+    if (own.size > 0) waiting.set(network, own)
+    Deferred.doneUnsafe(turn!, Effect.void)
+  }
+  /** Gives turns for as long as somebody waits. */
+  const move = Effect.gen(function* () {
+    while (waiting.size > 0) {
+      const now = yield* Clock.currentTimeMillis
+      if (freeAt > now) yield* Effect.sleep(freeAt - now)
+      freeAt = Math.max(now, freeAt) + PART_MS
+      advance()
+    }
+    isMoving = false
+  })
+
+  const takeTurn = (network: string): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const turn = Deferred.makeUnsafe<void>()
+      const own = waiting.get(network)
+      if (own === undefined) waiting.set(network, new Set([turn]))
+      else own.add(turn)
+      const started = isMoving ? Effect.void : Effect.forkDetach(move)
+      isMoving = true
+      // who leaves gives the turn back
+      const leave = Effect.sync(() => {
+        const rest = waiting.get(network)
+        if (rest?.delete(turn) === true && rest.size === 0) waiting.delete(network)
+      })
+      return Effect.andThen(
+        started,
+        Effect.onInterrupt(Deferred.await(turn), () => leave)
+      )
+    })
+
+  return {
+    stream: (address, bytes) => {
+      const turn = takeTurn(networkOf(address))
+      return Stream.mapEffect(Stream.fromIterable(partsOf(bytes)), (part) => Effect.as(turn, part))
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/** Every failure of a request, declared or not, as the one error body of docs/contract/conventions.md#errors. */
+import { Cause, Effect } from "effect"
+import { HttpServerError, HttpServerResponse } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { shown } from "../domain/InputText.ts"
+import { nearest } from "./NearestName.ts"
+import type { RequestState } from "./RequestState.ts"
+import { ofIssue } from "./SchemaErrorText.ts"
+import { BadJson } from "./StrictJson.ts"
+import { internal, ofReason, WireError } from "./WireError.ts"
+
+/** Writes an error body. */
+export const write = (state: RequestState, error: WireError): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.jsonUnsafe(
+    { code: error.code, message: error.message, details: error.details, request_id: state.id },
+    { status: error.status, headers: headersOf(state, error.status) }
+  )
+
+const headersOf = (state: RequestState, status: number): Record<string, string> => {
+  switch (status) {
+    case 401:
+      return { "www-authenticate": state.challenge }
+    case 413:
+      return { connection: "close" }
+    case 429:
+    case 503:
+      // the rate headers of a refusing bucket replace it by the bucket's own number
+      return { "retry-after": "1" }
+    default:
+      return {}
+  }
+}
+
+/** A body or query that could not be read. */
+export const badShape = ({ facts, field, message, reason }: BadJson): WireError =>
+  ofReason(reason, field === undefined ? facts : { field, ...facts }, message === undefined ? {} : { message })
+
+/** A body that could not be read, of an endpoint that knows these fields. */
+export const badBody = (problem: BadJson, fields: () => ReadonlySet<string>): WireError => {
+  const { reason } = problem
+  if (reason !== "UnknownField" || problem.field === undefined) return badShape(problem)
+  const near = nearest(problem.field.slice(problem.field.lastIndexOf(".") + 1), fields())
+  const field = shown(problem.field)
+  return near === undefined
+    ? ofReason(reason, { field }, { message: `unknown field ${field}: expected names in snake_case` })
+    : ofReason(reason, { field, nearest: [near] }, { message: `unknown field ${field}; did you mean ${near}?` })
+}
+
+const unread = ofReason("MalformedJson", {}, { message: "the body could not be read" })
+
+/** The answer to a failure of any kind; one that nobody foresaw is logged and tells nothing. */
+export const ofCause = <E>(
+  cause: Cause.Cause<E>,
+  state: RequestState
+): Effect.Effect<HttpServerResponse.HttpServerResponse, E> => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+  const error: unknown = Cause.squash(cause)
+  // one that is INTERNAL was logged by whoever made it
+  if (error instanceof WireError) return Effect.succeed(write(state, error))
+  if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
+    return Effect.succeed(
+      write(
+        state,
+        ofIssue(error.cause.issue, (field) => state.valueOf(field))
+      )
+    )
+  }
+  if (HttpServerError.isHttpServerError(error) && error.reason._tag === "RequestParseError") {
+    return Effect.succeed(write(state, unread))
+  }
+  return Effect.as(
+    Effect.logError("request failed", cause).pipe(Effect.annotateLogs("request_id", state.id)),
+    write(state, internal)
+  )
+}

@@ -1,0 +1,55 @@
+/** The text of a field that a rule behind the schemas refused. Source: docs/contract/conventions.md#errors. */
+import { type Details, type Reason, textOf } from "../domain/Reason.ts"
+import { fieldText } from "../domain/InputText.ts"
+import { DECIMAL } from "./SchemaErrorText.ts"
+
+/** What a field accepts that is refused for this reason, where the reason alone says it. */
+const BY_REASON: { readonly [R in Reason]?: string } = {
+  AlreadyClaimed: "a reward that is not claimed yet",
+  CodeExists: "a code that does not exist yet",
+  DestinationNotFound: "a listed withdrawal address",
+  DestinationNotListed: "a listed withdrawal address, from its effective_time on",
+  DuplicateRequestId: "an id that was not used before with other content",
+  InvalidCursor: "next_page_cursor of the page before, with the same filters",
+  InvalidDecimal: DECIMAL,
+  InvalidNonce: "8 to 64 characters of A-Z, a-z, 0-9, - and _",
+  InvalidPublicKey: "an Ed25519 public key: 32 bytes as hex, 0x-hex, base64 or base64url",
+  ReferralCodeNotFound: "the referral code of a user",
+  SelfReferral: "the referral code of a user whom you did not refer",
+  SlugTaken: "a slug that no competition has",
+  SymbolNotFound: "the symbol of a market, such as BTC-USDC",
+  TooManyDecimals: DECIMAL
+}
+
+const acceptedBy = (reason: Reason, facts: Details, message: string): string | undefined => {
+  const said = /^expected (.+)$/u.exec(message)?.[1]
+  if (said !== undefined) return said
+  const { max, min, nearest, step } = facts
+  switch (reason) {
+    case "NotMultipleOfStep":
+    case "NotMultipleOfTick":
+      if (step === undefined) return undefined
+      return `a multiple of ${step}${Array.isArray(nearest) ? `; nearest: ${nearest.join(", ")}` : ""}`
+    case "OutOfRange":
+      return min === undefined || max === undefined ? undefined : `a value from ${min} to ${max}`
+    default:
+      return BY_REASON[reason]
+  }
+}
+
+/** `message` is the text of the rule, if it has one; `valueOf` finds what was given. */
+export const refusedField = (
+  reason: Reason,
+  field: string,
+  facts: Details,
+  message: string,
+  valueOf: (field: string) => unknown
+): string => {
+  // the rule has named the field and the given value itself
+  if (message.startsWith(`${field}: expected `)) return message
+  const accepted = acceptedBy(reason, facts, message)
+  const value = valueOf(field)
+  return accepted === undefined
+    ? `${fieldText(field, "another value", value)}: ${message === "" ? textOf(reason) : message}`
+    : fieldText(field, accepted, value)
+}

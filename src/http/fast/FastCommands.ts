@@ -1,0 +1,86 @@
+/**
+ * Orders: create, amend and cancel, by the short way. While the gateway admits no more commands, all but cancels are refused
+ * before their bodies are read. Source: docs/contract/rest-trading.md#order-endpoints;
+ * docs/contract/boundary.md#overload.
+ */
+import type { Context } from "effect"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { Authenticator } from "../../services/identity/Authenticator.ts"
+import type { CommandAdmission } from "../../services/trading/CommandAdmission.ts"
+import type { Orders } from "../../services/trading/Orders.ts"
+import { Api } from "../api/Api.ts"
+import { commands } from "../handlers/OrderHandlers.ts"
+import type { Budget } from "../../services/operations/InboundBudget.ts"
+import * as RequestBody from "../../services/operations/RequestBody.ts"
+import { RequestState } from "../RequestState.ts"
+import { ofReason } from "../WireError.ts"
+import { asServerRequest, FastRequest } from "./FastRequest.ts"
+import * as FastPath from "./FastPath.ts"
+
+/** Whether a command is as plain as nearly all are: one body of a told length. */
+const isPlain = (request: IncomingMessage): boolean => {
+  const { headers, method } = request
+  const length = Number(headers["content-length"])
+  return (
+    method === "POST" &&
+    length > 0 &&
+    length <= RequestBody.BODY_BYTES_MAX &&
+    headers.host !== undefined &&
+    headers["transfer-encoding"] === undefined &&
+    headers["content-encoding"] === undefined &&
+    FastPath.isCodingPlain(request)
+  )
+}
+
+export interface Services {
+  readonly admission: CommandAdmission["Service"]
+  readonly authenticator: Authenticator["Service"]
+  readonly budget: Budget
+  readonly orders: Orders["Service"]
+}
+
+/** Endpoints that are served however busy the gateway is. */
+const always: ReadonlySet<string> = new Set(["cancel"])
+const BEARER = "Bearer "
+
+/** The body of the refusal up to the request's id, which is all that differs. */
+const refusal = (() => {
+  const { code, details, message, status } = ofReason("Overloaded")
+  const head = `${JSON.stringify({ code, message, details }).slice(0, -1)},"request_id":"`
+  return { status, head, retryAfter: "1" }
+})()
+
+export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
+  const { admission, authenticator, budget, orders } = services
+  const around = FastPath.fastPathDeps(context, trustedProxies)
+  const ways = new Map(
+    Object.entries(commands(orders)).map(([endpoint, handler]) => {
+      const way = FastPath.make(Api, { group: "order", endpoint }, handler, context)
+      return [way.path, { served: way.guarded(way.handled), isAlways: always.has(endpoint) }]
+    })
+  )
+  /** The user of a token that was verified before. */
+  const userOf = ({ headers }: IncomingMessage): string | undefined => {
+    const { authorization } = headers
+    if (authorization?.startsWith(BEARER) !== true) return undefined
+    return authenticator.bearerNow?.(authorization.slice(BEARER.length).trim())?.user_id
+  }
+  const refuse = (request: IncomingMessage, response: ServerResponse): void => {
+    const state = new RequestState(asServerRequest(new FastRequest(request)), trustedProxies)
+    FastPath.refuse(response, state, refusal)
+  }
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    const way = ways.get(request.url!)
+    if (way === undefined || !isPlain(request)) return false
+    const { isAlways, served } = way
+    if (!isAlways && admission.isBusy() && admission.refusesNow(userOf(request))) {
+      refuse(request, response)
+      return true
+    }
+    RequestBody.read(request, budget, (body) => {
+      // the parser holds a told length, so that it is never too large; nobody is left to answer where it was cut
+      if (typeof body !== "string") FastPath.run(request, response, served, around, body)
+    })
+    return true
+  }
+}

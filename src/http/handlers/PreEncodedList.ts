@@ -1,0 +1,27 @@
+/**
+ * A list as an answer, joined from the texts that its rows were encoded to when their events came: no row is decoded or
+ * encoded again. That these texts are what the schemas write is asserted by tests, not by every request.
+ * Source: docs/contract/conventions.md#paging; docs/decisions/0009.
+ */
+import { HttpServerResponse } from "effect/http"
+import type { Page } from "../../services/read-model/HistoryQueries.ts"
+
+/** Text of a page: its list, then whatever else it tells. */
+export const textOf = (texts: ReadonlyArray<string>, rest: { readonly [name: string]: string | number }): string => {
+  // one join writes every piece to its place; a text put together by additions is copied once more
+  const pieces = texts.slice()
+  pieces[0] = `{"list":[${pieces[0] ?? ""}`
+  pieces[pieces.length - 1] += `],${JSON.stringify(rest).slice(1)}`
+  return pieces.join(",")
+}
+
+/** The page itself where its history keeps no texts: then its schema encodes it. */
+export const joined = <P extends Page<unknown>>(page: P): P | HttpServerResponse.HttpServerResponse => {
+  if (page.texts === undefined) return page
+  const rest = Object.fromEntries(
+    Object.keys(page).flatMap((key) => (key === "list" || key === "texts" ? [] : [[key, page[key as keyof P]]]))
+  )
+  return HttpServerResponse.text(textOf(page.texts, rest as Record<string, string>), {
+    contentType: "application/json"
+  })
+}

@@ -1,0 +1,52 @@
+/** Settings of the dead-man's switch in a database; SQLite and PostgreSQL alike. */
+import { Effect, Layer, Schema } from "effect"
+import { type Migrator, SqlClient, type SqlError } from "effect/sql"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { DeadMansSwitchStore } from "../../services/trading/DeadMansSwitchStore.ts"
+import { migrateSwitches } from "./migrations/accounts.ts"
+
+const Row = Schema.Struct({
+  sub_account_address: Schema.String,
+  // SQLite gives BOOLEAN as 0 and 1
+  enabled: Schema.Union([Schema.Boolean, Schema.Literals([0, 1])]),
+  time_window: Schema.Int
+})
+const readRows = Schema.decodeUnknownEffect(Schema.Array(Row))
+
+const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
+  Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
+
+export const layer: Layer.Layer<DeadMansSwitchStore, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
+  Layer.effect(
+    DeadMansSwitchStore,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateSwitches
+      return DeadMansSwitchStore.of({
+        of: (user_id) =>
+          orUnavailable(
+            Effect.map(
+              Effect.flatMap(
+                sql`SELECT sub_account_address, enabled, time_window FROM switches
+                    WHERE user_id = ${user_id} ORDER BY sub_account_address`,
+                readRows
+              ),
+              (rows) => rows.map((row) => ({ ...row, enabled: Boolean(row.enabled) }))
+            )
+          ),
+        set: (user_id, setting) =>
+          orUnavailable(
+            Effect.asVoid(sql`
+              INSERT INTO switches ${sql.insert({ user_id, ...setting })}
+              ON CONFLICT (user_id, sub_account_address)
+              DO UPDATE SET enabled = excluded.enabled, time_window = excluded.time_window`)
+          ),
+        users: orUnavailable(
+          Effect.map(
+            sql<{ readonly user_id: string }>`SELECT DISTINCT user_id FROM switches WHERE enabled = ${true}`,
+            (rows) => rows.map(({ user_id }) => user_id)
+          )
+        )
+      })
+    })
+  )

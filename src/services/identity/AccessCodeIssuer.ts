@@ -1,0 +1,127 @@
+/**
+ * Policy: the administrator's access codes: made, listed, revoked. Source: docs/contract/rest-access.md#access-codes.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import {
+  type AccessCode,
+  codeOfId,
+  hashOfCode,
+  type IssuedAccessCode,
+  MULTIPLIER_BPS_DEFAULT,
+  normalizeCode
+} from "../../domain/AccessCode.ts"
+import { isUuid } from "../../domain/Identity.ts"
+import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import { AccessCodes, type CodeKey, codeKeyOf } from "./AccessCodes.ts"
+import type { AccountsUnavailable } from "./Accounts.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { Ids } from "../operations/Ids.ts"
+import { DomainError } from "../DomainError.ts"
+
+/** What is asked for; absent fields have the defaults of docs/contract/rest-access.md#access-codes. */
+export interface Issue {
+  /** Codes to make up, or as many as `codes` names. Default 1. */
+  readonly count?: number
+  /** Own codes in plain text. */
+  readonly codes?: ReadonlyArray<string>
+  readonly max_uses?: number
+  readonly expires_time?: number
+  readonly badge?: boolean
+  readonly multiplier_bps?: number
+  readonly label?: string
+}
+
+const printKey = ({ code_id, created_time }: CodeKey): string => `${created_time}.${code_id}`
+const parseKey = (text: string | undefined): CodeKey | undefined => {
+  if (text === undefined) return undefined
+  const at = text.indexOf(".")
+  return { created_time: Number(text.slice(0, at)), code_id: text.slice(at + 1) }
+}
+
+export class AccessCodeIssuer extends Context.Service<
+  AccessCodeIssuer,
+  {
+    /** Makes codes, all or none, and answers them in plain text: the only time anybody sees it. */
+    readonly issue: (asked: Issue) => Effect.Effect<ReadonlyArray<IssuedAccessCode>, DomainError | AccountsUnavailable>
+    /** A page of codes, newest first. */
+    readonly list: (query: {
+      readonly limit?: number
+      readonly cursor?: string
+      readonly label?: string
+    }) => Effect.Effect<
+      { readonly list: ReadonlyArray<AccessCode>; readonly next_page_cursor: string },
+      DomainError | AccountsUnavailable
+    >
+    /** Refuses the code from now on; repeating it changes nothing. */
+    readonly revoke: (code_id: string) => Effect.Effect<void, DomainError | AccountsUnavailable>
+  }
+>()("gateway/services/AccessCodeIssuer") {
+  static readonly layer: Layer.Layer<AccessCodeIssuer, never, AccessCodes | Cursors | Ids> = Layer.effect(
+    AccessCodeIssuer,
+    Effect.gen(function* () {
+      const store = yield* AccessCodes
+      const cursors = yield* Cursors
+      const ids = yield* Ids
+
+      const textsOf = ({ codes, count }: Issue): Effect.Effect<ReadonlyArray<string>, DomainError> => {
+        if (codes === undefined) return Effect.replicateEffect(Effect.map(ids.uuid, codeOfId), count ?? 1)
+        return count === undefined || count === codes.length
+          ? Effect.succeed(codes.map(normalizeCode))
+          : Effect.fail(
+              new DomainError("InvalidField", { field: "count" }, "expected the number of codes, or no value")
+            )
+      }
+
+      return AccessCodeIssuer.of({
+        issue: Effect.fnUntraced(function* (asked) {
+          const created_time = yield* Clock.currentTimeMillis
+          const { expires_time } = asked
+          if (expires_time !== undefined && expires_time <= created_time) {
+            return yield* Effect.fail(
+              new DomainError(
+                "OutOfRange",
+                { field: "expires_time", min: created_time + 1 },
+                "expected a time in the future"
+              )
+            )
+          }
+          const texts = yield* textsOf(asked)
+          const codes = yield* Effect.forEach(texts, (text) =>
+            Effect.map(ids.uuid, (code_id): AccessCode => ({
+              code_id,
+              code_hash: hashOfCode(text),
+              label: asked.label ?? "",
+              max_uses: asked.max_uses ?? 1,
+              uses: 0,
+              badge: asked.badge ?? false,
+              multiplier_bps: asked.multiplier_bps ?? MULTIPLIER_BPS_DEFAULT,
+              ...(expires_time === undefined ? {} : { expires_time }),
+              revoked: false,
+              created_time
+            }))
+          )
+          yield* Effect.catchTag(store.create(codes), "CodeExists", ({ index }) =>
+            Effect.fail(new DomainError("CodeExists", { field: `codes.${index}` }))
+          )
+          return codes.map((code, i) => ({ ...code, code: texts[i]! }))
+        }),
+        list: Effect.fnUntraced(function* ({ cursor, label, limit = LIMIT_DEFAULT }) {
+          const of = { endpoint: "access-codes", filters: [label] }
+          const after = parseKey(yield* cursors.read(of, cursor))
+          // one more than asked tells whether a page follows
+          const found = yield* store.list({ label, after, limit: limit + 1 })
+          const list = found.slice(0, limit)
+          const last = found.length > limit ? list.at(-1) : undefined
+          return {
+            list,
+            next_page_cursor: cursors.print(of, last === undefined ? undefined : printKey(codeKeyOf(last)))
+          }
+        }),
+        revoke: (code_id) =>
+          Effect.flatMap(isUuid(code_id) ? store.revoke(code_id) : Effect.succeed(false), (found) =>
+            found ? Effect.void : Effect.fail(new DomainError("AccessCodeNotFound"))
+          )
+      })
+    })
+  )
+}

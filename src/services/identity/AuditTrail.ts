@@ -1,0 +1,146 @@
+/**
+ * Policy: what administrators do is on record before it has an effect.
+ *
+ * An action makes two entries: `requested`, durable before the effect begins, with the state before; and its outcome,
+ * durable before the answer where the store allows. So no effect is without a record. Where the process or the store ends
+ * between the two, the action has no outcome on record: it may have happened. Both are logged as well.
+ * Source: docs/contract/rest-user.md.
+ */
+import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
+import type { Administrator } from "../../domain/Administrator.ts"
+import { type AuditEntry, auditKeyOf, type AuditKey, type AuditPhase } from "../../domain/Audit.ts"
+import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import { printable } from "../../domain/InputText.ts"
+import type { AccountsUnavailable } from "./Accounts.ts"
+import { AuditStore } from "./AuditStore.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { Ids } from "../operations/Ids.ts"
+import type { Page } from "../read-model/HistoryQueries.ts"
+import type { DomainError } from "../DomainError.ts"
+
+type Facts = Readonly<Record<string, unknown>>
+
+/** An action, and who asked for it. */
+export interface Action {
+  readonly administrator: Administrator
+  readonly request_id: string
+  readonly client_ip: string
+  /** operationId. */
+  readonly action: string
+  readonly target: string
+  /** What was asked for; never a secret. */
+  readonly request?: Facts
+}
+
+/** What an action does. */
+export interface Steps<A, E, E2 = never> {
+  /** The state before; it is read before the first entry is written. */
+  readonly before?: Effect.Effect<Facts, E2>
+  readonly effect: Effect.Effect<A, E>
+  readonly after: (result: A) => Facts
+}
+
+export interface AuditRequest {
+  readonly actor?: string
+  readonly action?: string
+  readonly start_time?: number
+  readonly end_time?: number
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+const printKey = ({ audit_id, part, time }: AuditKey): string => `${time}.${part}.${audit_id}`
+const parseKey = (text: string | undefined): AuditKey | undefined => {
+  if (text === undefined) return undefined
+  const [time, part, audit_id] = text.split(".")
+  return { time: Number(time), part: part === "0" ? 0 : 1, audit_id: audit_id! }
+}
+
+/** Failures that say that nothing changed. */
+const refusals = new Set(["Refused", "CommandRefused"])
+const reasonOf = (error: unknown): { readonly phase: AuditPhase; readonly reason: string } => {
+  const { _tag = "unknown", reason } = error as { readonly _tag?: string; readonly reason?: string }
+  return { phase: refusals.has(_tag) ? "refused" : "failed", reason: reason ?? _tag }
+}
+
+export class AuditTrail extends Context.Service<
+  AuditTrail,
+  {
+    /** Runs an effect between its two entries; it does not begin where the first cannot be written. */
+    readonly record: <A, E, E2 = never>(
+      action: Action,
+      steps: Steps<A, E, E2>
+    ) => Effect.Effect<A, E | E2 | AccountsUnavailable>
+    /** The latest first. */
+    readonly list: (asked: AuditRequest) => Effect.Effect<Page<AuditEntry>, DomainError | AccountsUnavailable>
+  }
+>()("gateway/services/AuditTrail") {
+  static readonly layer: Layer.Layer<AuditTrail, never, AuditStore | Cursors | Ids> = Layer.effect(
+    AuditTrail,
+    Effect.gen(function* () {
+      const cursors = yield* Cursors
+      const ids = yield* Ids
+      const store = yield* AuditStore
+
+      const append = (entry: AuditEntry) =>
+        Effect.andThen(
+          store.append(entry),
+          Effect.annotateLogs(Effect.logInfo("administrator acts"), {
+            audit_id: entry.audit_id,
+            phase: entry.phase,
+            actor: entry.actor,
+            role: entry.role,
+            action: entry.action,
+            target: printable(entry.target),
+            request_id: entry.request_id,
+            client_ip: entry.client_ip,
+            ...(entry.reason !== undefined && { reason: entry.reason })
+          })
+        )
+
+      return AuditTrail.of({
+        record: ({ administrator, ...action }, { after, before, effect }) =>
+          Effect.uninterruptibleMask((restore) =>
+            Effect.gen(function* () {
+              const state = before === undefined ? undefined : yield* restore(before)
+              const entry = {
+                ...action,
+                audit_id: yield* ids.uuid,
+                actor: administrator.username,
+                role: administrator.role,
+                ...(state !== undefined && { before: state })
+              }
+              yield* append({ ...entry, time: yield* Clock.currentTimeMillis, phase: "requested" })
+              const exit = yield* Effect.exit(restore(effect))
+              const failure = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
+              const outcome = Exit.isSuccess(exit)
+                ? { phase: "done" as const, after: after(exit.value) }
+                : reasonOf(failure)
+              // the effect stands, whatever becomes of this entry
+              yield* append({ ...entry, time: yield* Clock.currentTimeMillis, ...outcome }).pipe(
+                Effect.catch((error) =>
+                  Effect.annotateLogs(Effect.logError("the outcome of an action is not on record", error), {
+                    audit_id: entry.audit_id,
+                    request_id: entry.request_id
+                  })
+                )
+              )
+              return yield* exit
+            })
+          ),
+        list: Effect.fnUntraced(function* ({ action, actor, cursor, end_time, limit = LIMIT_DEFAULT, start_time }) {
+          const of = { endpoint: "admin/audit", filters: [actor, action, start_time, end_time] }
+          const after = parseKey(yield* cursors.read(of, cursor))
+          // one more than asked for says whether a page follows
+          const found = yield* store.list({ action, actor, start_time, end_time, after, limit: limit + 1 })
+          const list = found.slice(0, limit)
+          const last = found.length > limit ? list.at(-1) : undefined
+          return {
+            list,
+            next_page_cursor: cursors.print(of, last === undefined ? undefined : printKey(auditKeyOf(last)))
+          }
+        })
+      })
+    })
+  )
+}

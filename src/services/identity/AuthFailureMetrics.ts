@@ -1,0 +1,24 @@
+/** Counts why credentials were not accepted, by the reason that their holder is told. */
+import { Effect } from "effect"
+import type { AuthError } from "./Authenticator.ts"
+import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+
+const reasonOf = (error: AuthError): string => {
+  switch (error._tag) {
+    case "AuthRefused":
+      return error.reason
+    case "AuthLimited":
+      return "RateLimitExceeded"
+    case "AuthUnavailable":
+      return "AuthUnavailable"
+  }
+}
+
+export const counting = Effect.map(
+  CurrentMetricsRegistry,
+  (meter) =>
+    <A>(check: Effect.Effect<A, AuthError>): Effect.Effect<A, AuthError> =>
+      Effect.tapError(check, (error) =>
+        Effect.sync(() => meter.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
+      )
+)

@@ -1,0 +1,443 @@
+/**
+ * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of
+ * docs/contract/rest-access.md#authorize, docs/contract/authentication.md#api-keys, #websocket-authentication.
+ */
+import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effect"
+import { Hex } from "effect/encoding"
+import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../domain/Address.ts"
+import { isPublicKey } from "../../domain/Ed25519.ts"
+import { fieldText } from "../../domain/InputText.ts"
+import { type Grant, type GrantEnd, refusalOf } from "../../domain/Grant.ts"
+import { networkOf } from "../../domain/Ip.ts"
+import {
+  bytesOfPublicKey,
+  bytesOfSignature,
+  isKeyOfParty,
+  isNonce,
+  parseParty,
+  type Rail
+} from "../../domain/Identity.ts"
+import type { Details } from "../../domain/Reason.ts"
+import { Reason } from "../../domain/Reason.ts"
+import type { Caller } from "../../domain/User.ts"
+import { Accounts } from "./Accounts.ts"
+import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
+import * as AuthAttemptLimiter from "./AuthAttemptLimiter.ts"
+import * as AuthFailureMetrics from "./AuthFailureMetrics.ts"
+import { BanList } from "./BanList.ts"
+import { commandIdOf } from "../operations/Ids.ts"
+import { type NonceSpace, NonceStore } from "./NonceStore.ts"
+import { type Bucket, RateLimiter, type Rate } from "../operations/RateLimiter.ts"
+import { Sequencer } from "../Sequencer.ts"
+import * as SignatureDiagnostics from "./SignatureDiagnostics.ts"
+import { Signatures } from "./Signatures.ts"
+import { type TokenFault, Tokens } from "./Tokens.ts"
+
+/** The credentials were not accepted. `details` holds facts that the caller may know (server time, skew). */
+export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
+  reason: Reason,
+  /** In place of the text of the catalogue. */
+  text: Schema.optionalKey(Schema.String),
+  details: Schema.Record(Schema.String, Schema.Unknown)
+}) {
+  get facts(): Details {
+    return this.details as Details
+  }
+}
+/** A rate limit stands before, or after, the check of a signature. */
+export class AuthLimited extends Schema.TaggedError<AuthLimited>()("AuthLimited", { rate: Schema.Unknown }) {
+  get decision(): Rate {
+    return this.rate as Rate
+  }
+}
+/** A store or backend that the check needs does not answer. */
+export class AuthUnavailable extends Schema.TaggedError<AuthUnavailable>()("AuthUnavailable", {
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+export type AuthError = AuthRefused | AuthLimited | AuthUnavailable
+
+/** The API-key headers of a request as they came; absent ones are `undefined`. */
+export interface SignedRequest {
+  readonly method: string
+  /** Request target, byte for byte. */
+  readonly uri: string
+  readonly api_key: string | undefined
+  readonly signature: string | undefined
+  readonly timestamp_ms: string | undefined
+  readonly nonce: string | undefined
+  /** X-BODY-SHA256 as sent. */
+  readonly body_sha256: string | undefined
+  /** SHA-256 of the body that arrived, lower-case hex; `undefined`: the request has none. */
+  readonly actual_body_sha256: string | undefined
+  readonly client_ip: string
+}
+
+export interface AuthenticatorOptions {
+  /** How far a login's `timestamp_ms` may lie from the server's time. Default 60 seconds. */
+  readonly loginWindow?: Duration.Input
+  /** The same for API keys. Default 30 seconds. Nonces are kept for twice as long: tell the {@link NonceStore}. */
+  readonly apiKeyWindow?: Duration.Input
+  /** Tell callers whose signature is refused what was verified. Default `false`: in production they are not told. */
+  readonly explainSignatures?: boolean
+}
+
+const utf8 = new TextEncoder()
+/** SHA-256 of no bytes: what X-BODY-SHA256 says of a request without a body. */
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+const refuse = (reason: Reason, details: Details = {}, text?: string) =>
+  new AuthRefused({ reason, details, ...(text === undefined ? {} : { text }) })
+
+/** The refusal of a credential whose grant has ended. */
+const endedBy = (why: GrantEnd): AuthRefused => {
+  const { details, message, reason } = refusalOf(why)
+  return refuse(reason, details, message)
+}
+/** Fails in this turn where the grant has ended; `undefined`: it is in force. */
+export const refusalOfGrant = ({ ended }: Grant): AuthRefused | undefined =>
+  ended === undefined ? undefined : endedBy(ended)
+const inForce = (grant: Grant) =>
+  Effect.suspend(() => {
+    const refused = refusalOfGrant(grant)
+    return refused === undefined ? Effect.void : Effect.fail(refused)
+  })
+const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
+/** A store that does not answer is no verdict on the caller. */
+const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
+
+/** A wallet as a login names it. */
+interface Wallet {
+  readonly rail: Rail
+  readonly root_address: string
+  readonly party_id: string | undefined
+  readonly publicKey: Uint8Array
+  /** The key of a party is not on record yet: a valid signature binds it. */
+  readonly binds: boolean
+  /** Whose nonces these are. */
+  readonly owner: Uint8Array
+}
+
+export class Authenticator extends Context.Service<
+  Authenticator,
+  {
+    /** Logs a wallet in, and makes its user and sub-account 0 the first time. The door counts the address. */
+    readonly login: (body: {
+      readonly public_key: string
+      readonly signature: string
+      readonly timestamp_ms: number
+      readonly nonce: string
+      readonly verifying_key: string | undefined
+    }) => Effect.Effect<
+      {
+        readonly token: string
+        readonly user_id: string
+        readonly expires_at_ms: number
+        readonly root_address: string
+      },
+      AuthError
+    >
+    /** Ends the caller's token. */
+    readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
+    /** Whoever holds the token. Failures count against the client's address, as those of `signed` do. */
+    readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
+    /** The same at once, for a token that was verified before and stands; `undefined`: ask {@link bearer}. */
+    readonly bearerNow?: (token: string) => Caller | undefined
+    /**
+     * Whoever holds the token, at a socket: its failures are counted by the connection.
+     * Source: docs/contract/websocket.md#limits, docs/contract/limits.md.
+     */
+    readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError>
+    /** Whoever signed the request; the nonce is not claimed yet, so that the rate of the key can be checked first. */
+    readonly signed: (
+      request: SignedRequest
+    ) => Effect.Effect<{ readonly caller: Caller; readonly claimNonce: Effect.Effect<void, AuthError> }, AuthError>
+    /** WebSocket auth with an API key; claims the nonce. */
+    readonly signedSocket: (frame: {
+      readonly api_key: string
+      readonly signature: string
+      readonly timestamp_ms: number
+      readonly nonce: string
+      readonly client_ip: string
+    }) => Effect.Effect<Caller, AuthError>
+    /** Public keys that verify tokens, as a JSON Web Key Set. */
+    readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
+  }
+>()("gateway/services/Authenticator") {
+  static readonly layer = (
+    options: AuthenticatorOptions
+  ): Layer.Layer<
+    Authenticator,
+    never,
+    Accounts | ApiKeys | BanList | NonceStore | RateLimiter | Sequencer | Signatures | Tokens
+  > => Layer.effect(Authenticator, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
+  const clock = yield* Clock.Clock
+  const accounts = yield* Accounts
+  const apiKeys = yield* ApiKeys
+  const bans = yield* BanList
+  const nonces = yield* NonceStore
+  const limiter = yield* RateLimiter
+  const sequencer = yield* Sequencer
+  const signatures = yield* Signatures
+  const tokens = yield* Tokens
+
+  const loginWindow = Duration.toMillis(options.loginWindow ?? "60 seconds")
+  const apiKeyWindow = Duration.toMillis(options.apiKeyWindow ?? "30 seconds")
+  const attempts = AuthAttemptLimiter.make()
+  const signatureFacts = SignatureDiagnostics.make(options.explainSignatures ?? false)
+  const counted = yield* AuthFailureMetrics.counting
+
+  /** Counts against a bucket and refuses when it is full. */
+  const limit = (bucket: Bucket, key: string) =>
+    Effect.flatMap(limiter.take(bucket, key), (rate) =>
+      rate === undefined || rate.allowed ? Effect.void : Effect.fail(new AuthLimited({ rate }))
+    )
+  /** Refuses an address that failed too often before any signature is verified; counts what fails behind it. */
+  const guarded =
+    (bucket: Bucket, client_ip: string) =>
+    <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, E | AuthLimited> =>
+      attempts.run(`${bucket}|${networkOf(client_ip)}`, {
+        left: limiter.peek(bucket, client_ip),
+        check,
+        isFailure: (error) => error instanceof AuthRefused,
+        count: limiter.take(bucket, client_ip),
+        refuse: (rate) => new AuthLimited({ rate })
+      })
+
+  const checkTime = (timestamp_ms: number, window_ms: number) =>
+    Effect.flatMap(Clock.currentTimeMillis, (server_time_ms) => {
+      const skew_ms = timestamp_ms - server_time_ms
+      return Math.abs(skew_ms) <= window_ms
+        ? Effect.void
+        : Effect.fail(refuse("StaleTimestamp", { server_time_ms, window_ms, skew_ms }))
+    })
+
+  const unsigned = (facts: Parameters<typeof signatureFacts>[0], text?: string) =>
+    refuse("InvalidSignature", signatureFacts(facts), text)
+  const illForm = () =>
+    unsigned(
+      { hint: "a signature is 64 bytes in one of these encodings" },
+      "the signature is not 64 bytes in hex, 0x-hex, base64 or base64url"
+    )
+  const noSignature = () =>
+    refuse(
+      "InvalidSignature",
+      { field: "X-SIGNATURE" },
+      fieldText("X-SIGNATURE", "the signature, 64 bytes in hex or base64", undefined)
+    )
+
+  const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
+    signature === undefined
+      ? Effect.fail(illForm())
+      : Effect.flatMap(signatures.verify(publicKey, utf8.encode(message), signature), (matches) =>
+          matches ? Effect.void : Effect.fail(unsigned({ signed_string: message }))
+        )
+
+  const claim = (space: NonceSpace, owner: Uint8Array, nonce: string) =>
+    Effect.catchTags(nonces.claim(space, owner, nonce), {
+      NonceReused: () => Effect.fail(refuse("NonceReused")),
+      NonceStoreUnavailable: unavailable
+    })
+
+  const otherParty = () =>
+    refuse(
+      "InvalidPublicKey",
+      { field: "verifying_key" },
+      fieldText("verifying_key", "the key of this party, one with the fingerprint in the party id", "")
+    )
+  const readKey = (text: string) => {
+    const bytes = bytesOfPublicKey(text)
+    return bytes !== undefined && isPublicKey(bytes) ? Effect.succeed(bytes) : Effect.fail(refuse("InvalidPublicKey"))
+  }
+
+  /** The wallet behind `public_key`, which names a key or, holding `::`, a party. */
+  const walletOf = Effect.fnUntraced(function* (public_key: string, verifying_key: string | undefined) {
+    if (!public_key.includes("::")) {
+      const publicKey = yield* readKey(public_key)
+      const wallet: Wallet = {
+        rail: "address",
+        root_address: rootOfKey(publicKey),
+        party_id: undefined,
+        publicKey,
+        binds: false,
+        owner: publicKey
+      }
+      return wallet
+    }
+    const party = parseParty(public_key)
+    if (party === undefined) return yield* refuse("InvalidPublicKey")
+    const bound = yield* orUnavailable(accounts.partyKey(party.id))
+    const text = verifying_key ?? bound
+    if (text === undefined) return yield* refuse("UnknownPartyKey")
+    const publicKey = yield* readKey(text)
+    if (!isKeyOfParty(party, publicKey)) return yield* otherParty()
+    const wallet: Wallet = {
+      rail: "party",
+      root_address: rootOfParty(party.id),
+      party_id: party.id,
+      publicKey,
+      binds: bound === undefined,
+      owner: utf8.encode(party.id)
+    }
+    return wallet
+  })
+
+  /** The wallet's user, with sub-account 0 behind it. */
+  const admit = Effect.fnUntraced(function* (wallet: Wallet) {
+    const { rail, root_address, party_id } = wallet
+    const user_id = userIdOf(root_address)
+    if (wallet.binds) yield* accounts.bindPartyKey(party_id!, Hex.encode(wallet.publicKey))
+    yield* accounts.ensureUser({ user_id, root_address, rail, party_id })
+    if (!(yield* accounts.isReady(user_id))) {
+      yield* sequencer.submit({
+        command_id: commandIdOf("create_sub_account", root_address, 0),
+        user_id,
+        sub_account_address: subAccountAddress(root_address, 0),
+        body: { type: "create_sub_account", root_address, index: 0 }
+      })
+      yield* accounts.markReady(user_id)
+    }
+    return user_id
+  }, orUnavailable)
+
+  /** A key that is known and not expired. */
+  const activeKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
+    const key = yield* orUnavailable(apiKeys.find(Hex.encode(publicKey)))
+    // a ban revokes the keys of its user, and says so
+    const owner = key?.caller.user_id ?? (yield* orUnavailable(accounts.apiKeyOf(Hex.encode(publicKey))))?.user_id
+    if (owner !== undefined && bans.isBanned(owner)) return yield* endedBy("banned")
+    if (key === undefined) return yield* refuse("UnknownApiKey")
+    const { expires_at_ms } = key.caller
+    if (expires_at_ms !== undefined && expires_at_ms <= (yield* Clock.currentTimeMillis)) {
+      return yield* refuse("ExpiredApiKey")
+    }
+    return key
+  })
+
+  const checkAddress = (key: ActiveKey, client_ip: string) =>
+    key.allows(client_ip) ? Effect.void : Effect.fail(refuse("IpNotAllowed"))
+
+  /** Spends the nonce of a key that is in force, and is so still when the nonce is spent; only now was the key used. */
+  const spend = Effect.fnUntraced(function* (space: NonceSpace, publicKey: Uint8Array, nonce: string, caller: Caller) {
+    yield* inForce(caller.grant)
+    yield* claim(space, publicKey, nonce)
+    yield* inForce(caller.grant)
+    apiKeys.touch(caller.credential, yield* Clock.currentTimeMillis)
+  })
+
+  const login: Authenticator["Service"]["login"] = Effect.fnUntraced(function* (body) {
+    const { public_key, timestamp_ms, nonce } = body
+    if (!isNonce(nonce)) return yield* refuse("InvalidNonce", { field: "nonce" })
+    const wallet = yield* walletOf(public_key, body.verifying_key)
+    yield* checkTime(timestamp_ms, loginWindow)
+    yield* checkSignature(
+      wallet.publicKey,
+      `SERVICE_AUTH|LOGIN|${public_key}|${timestamp_ms}|${nonce}`,
+      bytesOfSignature(body.signature)
+    )
+    yield* limit("authorize-key", wallet.party_id ?? Hex.encode(wallet.publicKey))
+    yield* claim("login", wallet.owner, nonce)
+    const user_id = yield* admit(wallet)
+    const { root_address, rail } = wallet
+    const issued = yield* tokens.issue({ user_id, root_address, rail })
+    return { ...issued, user_id, root_address }
+  })
+
+  const faultOf = (fault: TokenFault) => (fault === "BannedUser" ? endedBy("banned") : refuse(fault))
+  const verifyToken = (token: string) =>
+    Effect.flatMap(tokens.verify(token), (verdict) =>
+      typeof verdict === "string" ? Effect.fail(faultOf(verdict)) : Effect.succeed(verdict)
+    )
+  const missing = Effect.suspend(() => Effect.fail(refuse("MissingToken")))
+
+  const holderOf = (
+    token: string,
+    around: (check: Effect.Effect<Caller, AuthError>) => Effect.Effect<Caller, AuthError>
+  ): Effect.Effect<Caller, AuthError> =>
+    Effect.clockWith((clock) => {
+      const known = tokens.known(token, clock.currentTimeMillisUnsafe())
+      if (typeof known === "object") return Effect.succeed(known)
+      const check =
+        known !== undefined
+          ? Effect.suspend(() => Effect.fail(faultOf(known)))
+          : token === ""
+            ? missing
+            : verifyToken(token)
+      return counted(around(check))
+    })
+
+  const checkRequest = Effect.fnUntraced(function* (request: SignedRequest) {
+    const { method, uri, timestamp_ms, nonce, body_sha256 } = request
+    if (request.api_key === undefined || request.api_key === "") return yield* missing
+    const publicKey = bytesOfPublicKey(request.api_key)
+    if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
+    if (request.signature === undefined || request.signature === "") return yield* noSignature()
+    const signature = bytesOfSignature(request.signature)
+    if (signature === undefined) return yield* illForm()
+    if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
+      return yield* refuse("StaleTimestamp", {
+        server_time_ms: yield* Clock.currentTimeMillis,
+        window_ms: apiKeyWindow
+      })
+    }
+    if (nonce === undefined || !isNonce(nonce)) return yield* refuse("InvalidNonce")
+
+    const key = yield* activeKey(publicKey)
+    yield* checkTime(Number(timestamp_ms), apiKeyWindow)
+    if (body_sha256 === undefined) {
+      if (key.require_body_hash && request.actual_body_sha256 !== undefined) {
+        return yield* unsigned({ hint: `this key signs bodies: X-BODY-SHA256 must be ${request.actual_body_sha256}` })
+      }
+    } else {
+      const arrived = request.actual_body_sha256 ?? EMPTY_SHA256
+      if (body_sha256.toLowerCase() !== arrived) {
+        return yield* unsigned({ hint: `the body that arrived has the SHA-256 ${arrived}` })
+      }
+    }
+    // a raw "|" in the target would let two requests share one message
+    if (uri.includes("|")) return yield* unsigned({ hint: "write | in a request target as %7C" })
+    const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
+    yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
+    yield* checkAddress(key, request.client_ip)
+    return { caller: key.caller, claimNonce: spend("rest", publicKey, nonce, key.caller) }
+  })
+
+  const signedSocket: Authenticator["Service"]["signedSocket"] = Effect.fnUntraced(function* (frame) {
+    const publicKey = bytesOfPublicKey(frame.api_key)
+    if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
+    const signature = bytesOfSignature(frame.signature)
+    if (signature === undefined) return yield* illForm()
+    if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
+    const key = yield* activeKey(publicKey)
+    yield* checkTime(frame.timestamp_ms, apiKeyWindow)
+    yield* checkSignature(publicKey, `SERVICE_WS|AUTH|${frame.timestamp_ms}|${frame.nonce}`, signature)
+    yield* checkAddress(key, frame.client_ip)
+    yield* spend("ws", publicKey, frame.nonce, key.caller)
+    if (!key.caller.scopes.has("read")) return yield* refuse("InsufficientScope", { required: "read" })
+    return key.caller
+  })
+
+  return Authenticator.of({
+    login: (body) => counted(login(body)),
+    logout: (caller) =>
+      orUnavailable(
+        tokens.revoke({ jti: caller.credential, user_id: caller.user_id, expires_at_ms: caller.expires_at_ms! })
+      ),
+    bearer: (token, client_ip) => holderOf(token, guarded("auth-failures", client_ip)),
+    bearerNow: (token) => {
+      const known = tokens.known(token, clock.currentTimeMillisUnsafe())
+      return typeof known === "object" ? known : undefined
+    },
+    bearerSocket: (token) => holderOf(token, identity),
+    signed: (request) =>
+      Effect.map(
+        counted(guarded("auth-failures", request.client_ip)(checkRequest(request))),
+        ({ caller, claimNonce }) => ({ caller, claimNonce: counted(claimNonce) })
+      ),
+    signedSocket: (frame) => counted(signedSocket(frame)),
+    jwks: tokens.jwks
+  })
+})

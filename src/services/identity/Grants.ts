@@ -1,0 +1,104 @@
+/**
+ * Policy: the grants in force on this gateway, by credential and by user, so that a change ends every use of a credential.
+ *
+ * The registry holds grants weakly: caches, requests and sockets keep theirs alive, and a grant that nothing uses has
+ * nothing to end. Source: docs/contract/authentication.md#revocation.
+ */
+import { Context, Duration, Effect, Layer } from "effect"
+import { Grant, type GrantEnd } from "../../domain/Grant.ts"
+
+/**
+ * Longest wait of a change for the effects that were under way. It is longer than the deadline of a command and the time
+ * limits of the stores, so it passes only where one of these failed.
+ */
+const SETTLE_MAX = Duration.seconds(10)
+
+export class Grants extends Context.Service<
+  Grants,
+  {
+    /** The grant of a credential that was found good in this turn of the event loop. */
+    readonly issue: (credential: string, user_id: string) => Grant
+    /** The grant in force of a credential, if something on this gateway uses it. */
+    readonly inForce: (credential: string) => Grant | undefined
+    /** Ends the grant of a credential. */
+    readonly end: (credential: string, why: GrantEnd) => void
+    /** Ends all grants of a user. */
+    readonly endUser: (user_id: string, why: GrantEnd) => void
+    /**
+     * Waits until no effect of an ended grant of the user is under way; `credential`: of this one alone. A change waits for
+     * it before it is answered. A change that is asked for with a token waits for no token, least of all for its own.
+     */
+    readonly settled: (user_id: string, credential?: string) => Effect.Effect<void>
+  }
+>()("gateway/services/Grants") {
+  static readonly layer: Layer.Layer<Grants> = Layer.sync(Grants, () => {
+    const grants = new Map<string, WeakRef<Grant>>()
+    const byUser = new Map<string, Set<string>>()
+    /** Ended grants with effects under way, by user. */
+    const ending = new Map<string, Set<Grant>>()
+
+    const forget = (credential: string, user_id: string) => {
+      grants.delete(credential)
+      const credentials = byUser.get(user_id)
+      if (credentials?.delete(credential) === true && credentials.size === 0) byUser.delete(user_id)
+    }
+    const unused = new FinalizationRegistry<{ readonly credential: string; readonly user_id: string }>(
+      ({ credential, user_id }) => {
+        // another grant of the credential may have been issued since
+        if (grants.get(credential)?.deref() === undefined) forget(credential, user_id)
+      }
+    )
+    const inForce = (credential: string) => grants.get(credential)?.deref()
+
+    const end = (credential: string, why: GrantEnd) => {
+      const grant = inForce(credential)
+      if (grant === undefined) return
+      const { user_id } = grant
+      forget(credential, user_id)
+      grant.end(why)
+      if (!grant.isHeld) return
+      const ended = ending.get(user_id) ?? new Set()
+      ending.set(user_id, ended.add(grant))
+      grant.whenIdle(() => {
+        if (ended.delete(grant) && ended.size === 0) ending.delete(user_id)
+      })
+    }
+
+    return Grants.of({
+      inForce,
+      issue: (credential, user_id) => {
+        const known = inForce(credential)
+        if (known !== undefined) return known
+        const grant = new Grant(credential, user_id)
+        grants.set(credential, new WeakRef(grant))
+        const credentials = byUser.get(user_id)
+        if (credentials === undefined) byUser.set(user_id, new Set([credential]))
+        else credentials.add(credential)
+        unused.register(grant, { credential, user_id })
+        return grant
+      },
+      end,
+      endUser: (user_id, why) => {
+        for (const credential of byUser.get(user_id) ?? []) end(credential, why)
+      },
+      settled: (user_id, credential) =>
+        Effect.suspend(() => {
+          const held = [...(ending.get(user_id) ?? [])].filter(
+            (grant) => credential === undefined || grant.credential === credential
+          )
+          if (held.length === 0) return Effect.void
+          const idle = (grant: Grant) =>
+            Effect.callback<void>((resume) => {
+              const leave = grant.whenIdle(() => resume(Effect.void))
+              return Effect.sync(leave)
+            })
+          return Effect.forEach(held, idle, { concurrency: "unbounded", discard: true }).pipe(
+            Effect.timeoutOrElse({
+              duration: SETTLE_MAX,
+              orElse: () => Effect.logWarning("a request of an ended credential is still under way")
+            })
+          )
+        })
+    })
+  })
+}

@@ -1,0 +1,149 @@
+/**
+ * Policy: whose sub-accounts are whose, and what may be done with them.
+ * Source: docs/contract/rest.md#sub-account-filter, docs/contract/rest-user.md#sub-accounts,
+ * docs/contract/authentication.md#scopes.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Caller, SubAccount, SubAccountState } from "../../domain/User.ts"
+import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { History, type HistoryUnavailable } from "../History.ts"
+import { Ids } from "../operations/Ids.ts"
+import { DomainError } from "../DomainError.ts"
+import { type CommandAck, type ReadError, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+
+export type SubAccountFailure = DomainError | AccountsUnavailable | HistoryUnavailable | SubmitError | ReadError
+
+const notFound = new DomainError("SubAccountNotFound")
+const first = new DomainError("NotEmpty", { index: 0 }, "the first sub-account stays")
+const bound = new DomainError(
+  "InsufficientScope",
+  { required: "account" },
+  "an API key bound to sub-accounts opens no others"
+)
+
+export class SubAccounts extends Context.Service<
+  SubAccounts,
+  {
+    /** Sub-accounts that the credential may see, by index. */
+    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<SubAccount>, SubAccountFailure>
+    readonly create: (caller: Caller, label: string | undefined) => Effect.Effect<SubAccount, SubAccountFailure>
+    readonly change: (
+      caller: Caller,
+      address: string,
+      change: { readonly label?: string; readonly frozen?: boolean }
+    ) => Effect.Effect<SubAccount, SubAccountFailure>
+    /** Deletes an empty one for ever: its index and address are not used again. Index 0 stays. */
+    readonly remove: (caller: Caller, address: string) => Effect.Effect<void, SubAccountFailure>
+    /**
+     * Addresses that a read looks at: the named one, or all that the credential may see. One that is somebody else's, or
+     * nobody's, is not found: existence is not revealed.
+     */
+    readonly resolve: (
+      caller: Caller,
+      address: string | undefined
+    ) => Effect.Effect<ReadonlyArray<string>, SubAccountFailure>
+  }
+>()("gateway/services/SubAccounts") {
+  static readonly layer: Layer.Layer<SubAccounts, never, Accounts | BackendAvailability | History | Ids | Sequencer> =
+    Layer.effect(
+      SubAccounts,
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const gate = yield* BackendAvailability
+        const history = yield* History
+        const ids = yield* Ids
+        const sequencer = yield* Sequencer
+
+        const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
+
+        const known = (caller: Caller) =>
+          Effect.map(history.subAccounts(caller.user_id), (states) =>
+            states.filter((state) => !state.deleted && sees(caller, state.sub_account_address))
+          )
+
+        /** The read model may not know the newest ones yet; the sequencer does. */
+        const find = Effect.fnUntraced(function* (caller: Caller, address: string) {
+          if (!sees(caller, address)) return yield* Effect.fail(notFound)
+          const isIt = (state: SubAccountState) => state.sub_account_address === address && !state.deleted
+          const found =
+            (yield* history.subAccounts(caller.user_id)).find(isIt) ??
+            (yield* sequencer.subAccounts(caller.user_id)).find(isIt)
+          return found ?? (yield* Effect.fail(notFound))
+        })
+
+        const recordOf = (state: SubAccountState, label: string): SubAccount => ({
+          sub_account_address: state.sub_account_address,
+          index: state.index,
+          label,
+          frozen: state.frozen,
+          created_time: state.created_time
+        })
+
+        const stateOf = (ack: CommandAck): Effect.Effect<SubAccountState, SequencerFault> =>
+          ack.result?.type === "sub_account"
+            ? Effect.succeed(ack.result.sub_account)
+            : Effect.fail(new SequencerFault({ cause: "the answer holds no sub-account" }))
+
+        return SubAccounts.of({
+          list: Effect.fnUntraced(function* (caller) {
+            yield* gate.sequencer
+            const labels = yield* accounts.labels(caller.user_id)
+            const states = yield* known(caller)
+            return states
+              .map((state) => recordOf(state, labels.get(state.sub_account_address) ?? ""))
+              .sort((a, b) => a.index - b.index)
+          }),
+          create: Effect.fnUntraced(function* (caller, label) {
+            if (caller.bound_to !== undefined) return yield* Effect.fail(bound)
+            yield* gate.sequencer
+            const ack = yield* sequencer.submit({
+              command_id: yield* ids.uuid,
+              user_id: caller.user_id,
+              sub_account_address: "",
+              body: { type: "create_sub_account", root_address: caller.root_address, index: undefined }
+            })
+            const state = yield* stateOf(ack)
+            if (label !== undefined) yield* accounts.setLabel(caller.user_id, state.sub_account_address, label)
+            return recordOf(state, label ?? "")
+          }),
+          change: Effect.fnUntraced(function* (caller, address, { label, frozen }) {
+            if (label === undefined && frozen === undefined) {
+              return yield* Effect.fail(
+                new DomainError("MissingField", { field: "label" }, "expected at least one of label and frozen")
+              )
+            }
+            let state: SubAccountState = yield* find(caller, address)
+            if (frozen !== undefined) {
+              yield* gate.sequencer
+              const ack = yield* sequencer.submit({
+                command_id: yield* ids.uuid,
+                user_id: caller.user_id,
+                sub_account_address: address,
+                body: { type: "set_sub_account", frozen }
+              })
+              state = yield* stateOf(ack)
+            }
+            if (label !== undefined) yield* accounts.setLabel(caller.user_id, address, label)
+            const labels = yield* accounts.labels(caller.user_id)
+            return recordOf(state, labels.get(address) ?? "")
+          }),
+          remove: Effect.fnUntraced(function* (caller, address) {
+            const state = yield* find(caller, address)
+            if (state.index === 0) return yield* Effect.fail(first)
+            yield* gate.sequencer
+            yield* sequencer.submit({
+              command_id: yield* ids.uuid,
+              user_id: caller.user_id,
+              sub_account_address: address,
+              body: { type: "delete_sub_account" }
+            })
+          }),
+          resolve: (caller, address) =>
+            address === undefined
+              ? Effect.map(known(caller), (states) => states.map((state) => state.sub_account_address))
+              : Effect.map(find(caller, address), () => [address])
+        })
+      })
+    )
+}

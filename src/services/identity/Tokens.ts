@@ -1,0 +1,291 @@
+/**
+ * Policy: issues and checks the bearer tokens: JWTs signed with EdDSA and with nothing else.
+ *
+ * A token is verified once and then known by its whole text; its time and its grant are checked on every use. Only
+ * successes are remembered. What other gateways revoke arrives through `Notices`, and is read from the database every so
+ * often. Source: docs/contract/authentication.md#tokens.
+ */
+import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
+import { Base64Url } from "effect/encoding"
+import { parseAddress } from "../../domain/Address.ts"
+import { SIGNATURE_BYTES } from "../../domain/Ed25519.ts"
+import { isUuid, type Rail } from "../../domain/Identity.ts"
+import { CLOCKS_APART_MS } from "../../domain/Time.ts"
+import { allScopes, type Caller } from "../../domain/User.ts"
+import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { BanList } from "./BanList.ts"
+import { Grants } from "./Grants.ts"
+import { Ids } from "../operations/Ids.ts"
+import { Lru } from "../operations/Lru.ts"
+import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+import { InvalidationBus } from "../operations/InvalidationBus.ts"
+import { Signatures } from "./Signatures.ts"
+import { SigningKeys } from "../operations/SigningKeys.ts"
+
+/** Why a token is refused. */
+export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken" | "BannedUser"
+
+export interface TokensOptions {
+  /** Names the audience: `trading-gateway:<environment>`. */
+  readonly environment: string
+  /** Default 7 days. Source: specification, Authentication. */
+  readonly validity?: Duration.Input
+  /** Verified tokens kept. Default 10 000. */
+  readonly known_max?: number
+  /** How often it is asked what other gateways revoked. Default: never, where nobody else revokes. */
+  readonly refresh?: Duration.Input
+}
+
+const ISSUER = "trading-gateway"
+/** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
+const LEEWAY_S = 5
+/** Longer texts are no token of ours, which have about 500 characters. */
+const TOKEN_CHARS_MAX = 2048
+/** Revoked tokens held before the expired ones are looked for. */
+const SWEEP_AT_LEAST = 1024
+
+/** The claims of a token, without what changes after it was issued. */
+type Claims = Omit<Caller, "grant">
+
+/** The user that a token names, when its validity begins, and when it was issued. */
+interface Holder<C = Caller> {
+  readonly caller: C
+  readonly from_ms: number
+  readonly issued_ms: number
+}
+
+const scopes = new Set(allScopes)
+const utf8 = new TextEncoder()
+const text = new TextDecoder("utf-8", { fatal: true })
+
+/** Bytes of unpadded base64url in its one canonical spelling. */
+const bytesOf = (segment: string): Uint8Array | undefined => {
+  const bytes = Result.getOrUndefined(Base64Url.decode(segment))
+  return bytes !== undefined && Base64Url.encode(bytes) === segment ? bytes : undefined
+}
+
+const objectOf = (segment: string): { readonly [key: string]: unknown } | undefined => {
+  const bytes = bytesOf(segment)
+  if (bytes === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text.decode(bytes))
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const isRail = (value: unknown): value is Rail => value === "address" || value === "party"
+
+/** `kid` of a header that says what ours say and nothing else, so that no foreign parameter has a meaning here. */
+const kidOf = (segment: string): string | undefined => {
+  const header = objectOf(segment)
+  if (header === undefined || header["alg"] !== "EdDSA" || header["typ"] !== "JWT") return undefined
+  const kid = header["kid"]
+  return typeof kid === "string" && Object.keys(header).length === 3 ? kid : undefined
+}
+
+export class Tokens extends Context.Service<
+  Tokens,
+  {
+    readonly issue: (user: {
+      readonly user_id: string
+      readonly root_address: string
+      readonly rail: Rail
+    }) => Effect.Effect<{ readonly token: string; readonly expires_at_ms: number }>
+    /** Whoever holds a token that was verified before, or why it is refused by now; `undefined`: not known here. */
+    readonly known: (token: string, now_ms: number) => Caller | TokenFault | undefined
+    /** Verifies a token; a refusal is a value, since strangers cause them at will. */
+    readonly verify: (token: string) => Effect.Effect<Caller | TokenFault>
+    /** Ends a token, after every restart too; answers when nothing that it let in has an effect any more. */
+    readonly revoke: (token: {
+      readonly jti: string
+      readonly user_id: string
+      readonly expires_at_ms: number
+    }) => Effect.Effect<void, AccountsUnavailable>
+    /** Public keys that verify tokens, as a JSON Web Key Set. */
+    readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
+  }
+>()("gateway/services/Tokens") {
+  static readonly layer = (
+    options: TokensOptions
+  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | BanList | Grants | Ids | Signatures | SigningKeys> =>
+    Layer.effect(
+      Tokens,
+      Effect.gen(function* () {
+        const clock = yield* Clock.Clock
+        const accounts = yield* Accounts
+        const bans = yield* BanList
+        const grants = yield* Grants
+        const ids = yield* Ids
+        const signatures = yield* Signatures
+        const keys = yield* SigningKeys
+        const notices = yield* InvalidationBus
+
+        const audience = `${ISSUER}:${options.environment}`
+        const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
+        const header = Base64Url.encode(JSON.stringify({ alg: "EdDSA", typ: "JWT", kid: keys.current.kid }))
+        const ring = new Map(keys.ring.map((key) => [key.kid, key.publicKey]))
+        const verified = new Lru<string, Holder>(options.known_max ?? 10_000)
+        const lookups = (yield* CurrentMetricsRegistry).cache("tokens")
+
+        const revoked = new Map<string, number>()
+        let sweepAt = SWEEP_AT_LEAST
+        const sweep = () => {
+          if (revoked.size < sweepAt) return
+          const now_ms = clock.currentTimeMillisUnsafe()
+          for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= now_ms) revoked.delete(jti)
+          sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
+        }
+        const take = ({ jti, expires_at_ms }: { readonly jti: string; readonly expires_at_ms: number }) => {
+          if (revoked.has(jti)) return
+          sweep()
+          revoked.set(jti, expires_at_ms)
+          grants.end(jti, "revoked")
+        }
+        /** Up to when revocations by other gateways are known. */
+        let read_ms = 0
+        const refresh = Effect.gen(function* () {
+          const now_ms = yield* Clock.currentTimeMillis
+          for (const token of yield* accounts.revokedTokens(read_ms)) take(token)
+          read_ms = now_ms - CLOCKS_APART_MS
+        })
+        const warned = Effect.tapError(refresh, (error) => Effect.logWarning("revoked tokens not read", error))
+        yield* refresh
+        if (options.refresh !== undefined) {
+          yield* Effect.ignore(warned).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
+        }
+        yield* notices.listen((notice) =>
+          notice.type === "token"
+            ? Effect.sync(() => take(notice))
+            : notice.type === "missed"
+              ? // one that fails is repeated by the next regular one, and must not hold up the notices behind it
+                Effect.ignore(warned)
+              : Effect.void
+        )
+        /** Why a token is outside its time. */
+        const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
+          now_ms < from_ms ? "InvalidToken" : caller.expires_at_ms! <= now_ms ? "ExpiredToken" : undefined
+        /** Why a token is not in force; one that was issued before a ban was lifted stays revoked. */
+        const ended = ({ caller: { credential, user_id }, issued_ms }: Holder<Claims>): TokenFault | undefined => {
+          if (bans.isBanned(user_id)) return "BannedUser"
+          const isOld = issued_ms <= bans.refusedThrough(user_id)
+          return isOld || revoked.has(credential) ? "RevokedToken" : undefined
+        }
+
+        const holderOf = (payload: string): Holder<Claims> | undefined => {
+          const claims = objectOf(payload)
+          if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
+          // seconds cannot tell a token from a ban of the same second; tokens of earlier versions have no iat_ms
+          const { sub, root, rail, iat, iat_ms = Number(iat) * 1000, nbf, exp, jti } = claims
+          if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isTime(iat) || !isTime(exp)) return undefined
+          if (typeof root !== "string" || parseAddress(root) !== root) return undefined
+          if (nbf !== undefined && !isTime(nbf)) return undefined
+          if (!isTime(iat_ms) || Math.floor(iat_ms / 1000) !== iat) return undefined
+          return {
+            from_ms: (Math.max(iat, nbf ?? 0) - LEEWAY_S) * 1000,
+            issued_ms: iat_ms,
+            caller: {
+              user_id: sub,
+              root_address: root,
+              rail,
+              via: "token",
+              credential: jti,
+              scopes,
+              bound_to: undefined,
+              expires_at_ms: exp * 1000
+            }
+          }
+        }
+
+        const invalid = Effect.succeed<TokenFault>("InvalidToken")
+        const verify = (token: string): Effect.Effect<Caller | TokenFault> => {
+          if (token.length > TOKEN_CHARS_MAX) return invalid
+          const parts = token.split(".", 4)
+          if (parts.length !== 3) return invalid
+          const [head, payload, tail] = parts as [string, string, string]
+          const kid = head === header ? keys.current.kid : kidOf(head)
+          const key = kid === undefined ? undefined : ring.get(kid)
+          const signature = bytesOf(tail)
+          if (key === undefined || signature?.length !== SIGNATURE_BYTES) return invalid
+          return Effect.flatMap(signatures.verify(key, utf8.encode(`${head}.${payload}`), signature), (matches) =>
+            matches
+              ? Effect.clockWith((clock): Effect.Effect<Caller | TokenFault> => {
+                  const now_ms = clock.currentTimeMillisUnsafe()
+                  const holder = holderOf(payload)
+                  if (holder === undefined) return invalid
+                  const fault = untimely(holder, now_ms) ?? ended(holder)
+                  if (fault !== undefined) return Effect.succeed(fault)
+                  // in this turn: a revocation or ban from now on finds the grant
+                  const { credential, user_id } = holder.caller
+                  const caller = { ...holder.caller, grant: grants.issue(credential, user_id) }
+                  verified.set(token, { ...holder, caller })
+                  return Effect.succeed(caller)
+                })
+              : invalid
+          )
+        }
+
+        return Tokens.of({
+          verify,
+          known: (token, now_ms) => {
+            const holder = verified.get(token)
+            if (holder === undefined) {
+              lookups.miss.add()
+              return undefined
+            }
+            lookups.hit.add()
+            const { caller } = holder
+            const isEnded = caller.grant.ended !== undefined
+            const fault = untimely(holder, now_ms) ?? (isEnded ? ended(holder) : undefined)
+            if (fault === undefined && !isEnded) return caller
+            verified.delete(token)
+            // no fault: a ban and its lifting came in one piece, and the token was issued after both; it is verified anew
+            return fault
+          },
+          issue: Effect.fnUntraced(function* (user) {
+            const jti = yield* ids.uuid
+            const now_ms = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+            const iat_ms = Math.max(now_ms, bans.refusedThrough(user.user_id) + 1)
+            const iat = Math.floor(iat_ms / 1000)
+            const exp = iat + validity_s
+            const payload = Base64Url.encode(
+              JSON.stringify({
+                iss: ISSUER,
+                aud: audience,
+                sub: user.user_id,
+                root: user.root_address,
+                rail: user.rail,
+                iat,
+                iat_ms,
+                exp,
+                jti
+              })
+            )
+            const signed = `${header}.${payload}`
+            const signature = Base64Url.encode(keys.sign(utf8.encode(signed)))
+            return { token: `${signed}.${signature}`, expires_at_ms: exp * 1000 }
+          }),
+          revoke: ({ expires_at_ms, jti, user_id }) =>
+            Effect.uninterruptible(
+              Effect.gen(function* () {
+                yield* accounts.revokeToken(jti, expires_at_ms)
+                take({ jti, expires_at_ms })
+                yield* notices.publish({ type: "token", jti, expires_at_ms })
+              })
+            ).pipe(Effect.andThen(grants.settled(user_id, jti))),
+          jwks: {
+            keys: keys.ring.map(({ kid, publicKey }) => ({
+              kty: "OKP",
+              crv: "Ed25519",
+              x: Base64Url.encode(publicKey),
+              kid,
+              use: "sig",
+              alg: "EdDSA"
+            }))
+          }
+        })
+      })
+    )
+}

@@ -1,0 +1,55 @@
+/**
+ * Policy: the administrator holds the index of a market, where the backend is the embedded one.
+ * Source: docs/contract/rest-user.md#index-price, docs/contract/exchange.md#prices.
+ */
+import { Context, Effect, Layer } from "effect"
+import * as Decimal from "../../domain/Decimal.ts"
+import { Ids } from "../operations/Ids.ts"
+import { MarketView } from "./MarketView.ts"
+import { DomainError } from "../DomainError.ts"
+import { Sequencer, type SubmitError } from "../Sequencer.ts"
+
+const disabled = new DomainError("ModuleDisabled")
+const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const notPositive = new DomainError("OutOfRange", { field: "price", min: "0" }, "expected a price above 0")
+
+export class IndexPrices extends Context.Service<
+  IndexPrices,
+  {
+    /** Holds an index price, canonical in the answer; `undefined` returns the market to its source. */
+    readonly set: (
+      symbol: string,
+      price: string | undefined
+    ) => Effect.Effect<string | undefined, DomainError | SubmitError>
+  }
+>()("gateway/services/IndexPrices") {
+  static readonly layer = (options: {
+    /** Whether the embedded backend is in use. */
+    readonly embedded: boolean
+  }): Layer.Layer<IndexPrices, never, Ids | MarketView | Sequencer> =>
+    Layer.effect(
+      IndexPrices,
+      Effect.gen(function* () {
+        const ids = yield* Ids
+        const markets = yield* MarketView
+        const sequencer = yield* Sequencer
+        return IndexPrices.of({
+          set: Effect.fnUntraced(function* (symbol, text) {
+            if (!options.embedded) return yield* Effect.fail(disabled)
+            const price = text === undefined ? undefined : Decimal.canonical(text)
+            if (price === "0") return yield* Effect.fail(notPositive)
+            if (markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
+              return yield* Effect.fail(noSymbol)
+            }
+            yield* sequencer.submit({
+              command_id: yield* ids.uuid,
+              user_id: "",
+              sub_account_address: "",
+              body: { type: "set_index_price", symbol, price }
+            })
+            return price
+          })
+        })
+      })
+    )
+}

@@ -1,0 +1,114 @@
+/**
+ * Policy: market reads over REST, from memory and from the candles on record. Source: docs/contract/rest-market.md,
+ * docs/contract/boundary.md#lagging.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
+import type { Candle, Instrument, PublicTrade, Ticker } from "../../domain/Market.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import type { HistoryUnavailable } from "../History.ts"
+import { Klines } from "./Klines.ts"
+import { type BookView, MarketView } from "./MarketView.ts"
+import type { Page } from "../read-model/HistoryQueries.ts"
+import { DomainError } from "../DomainError.ts"
+
+/** An answer, with the age of its data while the backend is away. */
+export interface Aged<A> {
+  readonly value: A
+  readonly age_ms: number | undefined
+}
+
+type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError | E>
+
+const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const notLoaded = new DomainError("BackendUnavailable")
+
+/** Reads after the symbol is found good and the data young enough. */
+export const agedReads = (gate: BackendAvailability["Service"], view: MarketView["Service"]) => {
+  const unknown = (symbol: string): DomainError | undefined =>
+    view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
+  return <A, E = never>(
+    symbol: string | undefined,
+    read: () => Effect.Effect<A, E>
+  ): Effect.Effect<Aged<A>, DomainError | E> =>
+    Effect.suspend((): Effect.Effect<Aged<A>, DomainError | E> => {
+      const refused = symbol === undefined ? undefined : unknown(symbol)
+      if (refused !== undefined) return Effect.fail(refused)
+      return Effect.flatMap(gate.marketData, (age_ms) => Effect.map(read(), (value) => ({ value, age_ms })))
+    })
+}
+
+export class MarketQueries extends Context.Service<
+  MarketQueries,
+  {
+    readonly instruments: (asked: {
+      readonly symbol?: string
+      readonly status?: InstrumentStatus
+      readonly limit: number
+      readonly cursor?: string
+    }) => Read<Page<Instrument>>
+    readonly tickers: (symbol: string | undefined) => Read<ReadonlyArray<Ticker>>
+    readonly book: (symbol: string, depth: number) => Read<BookView>
+    readonly recentTrades: (symbol: string, limit: number) => Read<ReadonlyArray<PublicTrade>>
+    /** Newest first, gaps filled with the last close. */
+    readonly candles: (asked: {
+      readonly symbol: string
+      readonly interval: Interval
+      readonly start_time?: number
+      readonly end_time?: number
+      readonly limit: number
+    }) => Read<ReadonlyArray<Candle>, HistoryUnavailable>
+  }
+>()("gateway/services/Markets") {
+  static readonly layer: Layer.Layer<MarketQueries, never, Cursors | BackendAvailability | Klines | MarketView> =
+    Layer.effect(
+      MarketQueries,
+      Effect.gen(function* () {
+        const cursors = yield* Cursors
+        const gate = yield* BackendAvailability
+        const klines = yield* Klines
+        const view = yield* MarketView
+
+        const aged = agedReads(gate, view)
+        const orNotLoaded = <A>(value: A | undefined): Effect.Effect<A, DomainError> =>
+          value === undefined ? Effect.fail(notLoaded) : Effect.succeed(value)
+
+        return MarketQueries.of({
+          instruments: (asked) => {
+            const list = { endpoint: "market/instruments-info", filters: [asked.symbol, asked.status] }
+            return aged(asked.symbol, () =>
+              Effect.map(cursors.read(list, asked.cursor), (after) => {
+                const rows = view
+                  .instruments()
+                  .filter(
+                    ({ symbol, status }) =>
+                      (asked.symbol === undefined || symbol === asked.symbol) &&
+                      (asked.status === undefined || status === asked.status) &&
+                      (after === undefined || symbol > after)
+                  )
+                  .toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1))
+                const shown = rows.slice(0, asked.limit)
+                const next = rows.length > shown.length ? shown.at(-1)!.symbol : undefined
+                return { list: shown, next_page_cursor: cursors.print(list, next) }
+              })
+            )
+          },
+          tickers: (symbol) =>
+            aged(symbol, () => {
+              if (symbol !== undefined) return Effect.map(orNotLoaded(view.ticker(symbol)), (ticker) => [ticker])
+              const tickers: Array<Ticker> = []
+              for (const instrument of view.instruments()) {
+                const ticker = view.ticker(instrument.symbol)
+                if (ticker !== undefined) tickers.push(ticker)
+              }
+              return Effect.succeed(tickers)
+            }),
+          book: (symbol, depth) => aged(symbol, () => orNotLoaded(view.book(symbol, depth))),
+          recentTrades: (symbol, limit) => aged(symbol, () => Effect.sync(() => view.recentTrades(symbol, limit))),
+          candles: ({ symbol, interval, start_time, end_time, limit }) =>
+            aged(symbol, () => klines.list({ kind: "trade", symbol, interval, start_time, end_time, limit }))
+        })
+      })
+    )
+}

@@ -1,0 +1,28 @@
+/**
+ * Policy: follows the referee's price stream to know whether the referee keeps up. The prices themselves reach readers with
+ * the event stream, in its order. Source: docs/contract/boundary.md#lagging.
+ */
+import { Effect, Layer, Schedule, Stream } from "effect"
+import { BackendHealth } from "../operations/BackendHealth.ts"
+import { PriceFeed, type PriceFrame } from "../PriceFeed.ts"
+
+export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const feed = yield* PriceFeed
+    const health = yield* BackendHealth
+    let isKnown = false
+    const take = (frame: PriceFrame): void => {
+      if (frame.type === "interrupted") return health.lostReferee()
+      isKnown ||= frame.type === "heartbeat"
+      // prices do not report how far it is, only that it is there
+      if (isKnown) health.sawReferee({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
+    }
+    yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(
+      Effect.sandbox,
+      Effect.ignore,
+      Effect.andThen(Effect.sync(() => health.lostReferee())),
+      Effect.repeat(Schedule.spaced("1 second")),
+      Effect.forkScoped
+    )
+  })
+)

@@ -1,0 +1,193 @@
+/**
+ * Policy: how often a caller may ask. A sliding log: a request passes if fewer than N passed in the last 60 000 ms;
+ * refused ones do not count. Source: docs/contract/limits.md.
+ */
+import { Context, Duration, Effect, Layer } from "effect"
+import { networkOf } from "../../domain/Ip.ts"
+import { type Bucket, type Rate, tightest } from "../../domain/RateHeaders.ts"
+import type { Caller } from "../../domain/User.ts"
+import { CurrentMetricsRegistry } from "./MetricsRegistry.ts"
+import { type Log, RateLimitStore, type RateLimitStoreUnavailable, type BucketState } from "./RateLimitStore.ts"
+
+export type { Bucket, Rate } from "../../domain/RateHeaders.ts"
+
+/** Requests a window, by bucket. */
+export type Limits = { readonly [B in Bucket]: number }
+
+export const defaultLimits: Limits = {
+  public: 60,
+  token: 30,
+  user: 120,
+  "api-key": 600,
+  "token-cancels": 30,
+  "user-cancels": 120,
+  "api-key-cancels": 600,
+  "authorize-ip": 20,
+  "authorize-key": 10,
+  "basic-failures": 10,
+  "auth-failures": 60,
+  "activate-ip": 10,
+  "activate-root": 5
+}
+
+/** Cancels pass as often as the other requests of the same credential or user, whatever those use up. */
+const asLargeAs = { "token-cancels": "token", "user-cancels": "user", "api-key-cancels": "api-key" } as const
+
+/** All limits, where some are set. */
+export const limitsOf = (set: Partial<Limits> = {}): Limits => {
+  const limits = { ...defaultLimits, ...set }
+  const cancels = Object.entries(asLargeAs).map(
+    ([bucket, of]) => [bucket, set[bucket as Bucket] ?? limits[of]] as const
+  )
+  return { ...limits, ...Object.fromEntries(cancels) }
+}
+
+/** What a request counts as. */
+export type Counted = "requests" | "cancels"
+
+/** A bucket, and whose. */
+export interface Slot {
+  readonly bucket: Bucket
+  readonly key: string
+}
+
+/**
+ * What a request with a good credential is counted against. All tokens of a user share the bucket of the user; API keys are
+ * counted by themselves. Source: docs/contract/limits.md, docs/contract/limits.md#buckets.
+ */
+export const slotsOf = ({ credential, user_id, via }: Caller, counted: Counted): ReadonlyArray<Slot> => {
+  const isCancel = counted === "cancels"
+  if (via === "api-key") return [{ bucket: isCancel ? "api-key-cancels" : "api-key", key: credential }]
+  return [
+    { bucket: isCancel ? "token-cancels" : "token", key: credential },
+    { bucket: isCancel ? "user-cancels" : "user", key: user_id }
+  ]
+}
+
+export interface RateLimiterOptions {
+  /** `report`: count and tell, refuse nothing; `off`: something in front does it. */
+  readonly mode: "enforce" | "report" | "off"
+  readonly limits?: Partial<Limits>
+  /** Default one minute. */
+  readonly window?: Duration.Input
+}
+
+/** Is told of every count that is made while a request is served, so that its answer can show the tightest bucket. */
+export const RateWitness = Context.Reference<((rate: Rate) => void) | undefined>("gateway/services/RateWitness", {
+  defaultValue: () => undefined
+})
+
+/** Buckets whose key is the address of a client. */
+const byAddress: ReadonlySet<Bucket> = new Set([
+  "public",
+  "authorize-ip",
+  "basic-failures",
+  "auth-failures",
+  "activate-ip"
+])
+
+export class RateLimiter extends Context.Service<
+  RateLimiter,
+  {
+    /**
+     * Counts a request against a bucket. Keys that are IP addresses are counted by network (an IPv6 /64).
+     * `undefined`: limits are off, or the store does not answer (orders do not stop because a counter is lost).
+     * {@link RateWitness} is told what the bucket says.
+     */
+    readonly take: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
+    /**
+     * The same as {@link take} at once, where the store can, and without telling {@link RateWitness}: for requests that are
+     * answered without a fiber.
+     */
+    readonly takeNow?: (bucket: Bucket, key: string) => Rate | undefined
+    /** Counts `count` requests (default 1) against each of some buckets, or none against any; answers the tightest. */
+    readonly takeAll: (slots: ReadonlyArray<Slot>, count?: number) => Effect.Effect<Rate | undefined>
+    /** The same as {@link takeAll} at once, where {@link takeNow} can. */
+    readonly takeAllNow?: (slots: ReadonlyArray<Slot>) => Rate | undefined
+    /** What `take` would say, without counting. */
+    readonly peek: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
+  }
+>()("gateway/services/RateLimiter") {
+  static readonly layer = (options: RateLimiterOptions): Layer.Layer<RateLimiter, never, RateLimitStore> =>
+    Layer.effect(
+      RateLimiter,
+      Effect.gen(function* () {
+        const store = yield* RateLimitStore
+        const limits = limitsOf(options.limits)
+        const meter = yield* CurrentMetricsRegistry
+        const refusals = new Map(
+          Object.keys(limits).map((bucket) => [bucket, meter.counter("gateway_rate_limit_refusals_total", { bucket })])
+        )
+        const off = Effect.undefined
+        if (options.mode === "off") {
+          return RateLimiter.of({
+            take: () => off,
+            takeNow: () => undefined,
+            takeAll: () => off,
+            takeAllNow: () => undefined,
+            peek: () => off
+          })
+        }
+        const enforced = options.mode === "enforce"
+        const window_ms = Duration.toMillis(options.window ?? "1 minute")
+        const window_s = Math.ceil(window_ms / 1000)
+
+        const logOf = ({ bucket, key }: Slot): Log => ({
+          bucket,
+          key: byAddress.has(bucket) ? networkOf(key) : key,
+          limit: limits[bucket],
+          window_ms
+        })
+        const rateOf = (bucket: Bucket, standing: BucketState): Rate => ({
+          bucket,
+          allowed: standing.passed || !enforced,
+          limit: limits[bucket],
+          remaining: Math.max(0, limits[bucket] - standing.used),
+          reset_s: Math.ceil(standing.wait_ms / 1000),
+          window_s
+        })
+
+        /** Counts what a bucket refuses, or would. */
+        const counted = (bucket: Bucket, standing: BucketState): Rate => {
+          if (!standing.passed) refusals.get(bucket)!.add()
+          return rateOf(bucket, standing)
+        }
+        const uncounted = (error: RateLimitStoreUnavailable) =>
+          Effect.as(Effect.logWarning("rate limit not counted", error), undefined)
+        const ask =
+          (question: (log: Log) => Effect.Effect<BucketState, RateLimitStoreUnavailable>, told = rateOf) =>
+          (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> =>
+            Effect.matchEffect(question(logOf({ bucket, key })), {
+              onFailure: uncounted,
+              onSuccess: (standing) => Effect.succeed(told(bucket, standing))
+            })
+        const take = ask(store.take, counted)
+        const peek = ask(store.peek)
+        const witnessed = (taken: Effect.Effect<Rate | undefined>): Effect.Effect<Rate | undefined> =>
+          Effect.withFiber((fiber) => {
+            const witness = Context.get(fiber.context, RateWitness)
+            if (witness === undefined) return taken
+            return Effect.tap(taken, (rate) => Effect.sync(() => rate === undefined || witness(rate)))
+          })
+        const ratesOf = (slots: ReadonlyArray<Slot>, standings: ReadonlyArray<BucketState>) =>
+          tightest(standings.map((standing, i) => counted(slots[i]!.bucket, standing)))
+        const takeAll = (slots: ReadonlyArray<Slot>, count?: number): Effect.Effect<Rate | undefined> =>
+          Effect.matchEffect(store.takeAll(slots.map(logOf), count), {
+            onFailure: uncounted,
+            onSuccess: (standings) => Effect.succeed(ratesOf(slots, standings))
+          })
+        const { takeAllNow, takeNow } = store
+        return RateLimiter.of({
+          ...(takeNow !== undefined && {
+            takeNow: (bucket, key) => counted(bucket, takeNow(logOf({ bucket, key })))
+          }),
+          ...(takeAllNow !== undefined && {
+            takeAllNow: (slots) => ratesOf(slots, takeAllNow(slots.map(logOf)))
+          }),
+          take: (bucket, key) => witnessed(take(bucket, key)),
+          peek,
+          takeAll: (slots, count) => witnessed(takeAll(slots, count))
+        })
+      })
+    )
+}

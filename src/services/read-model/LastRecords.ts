@@ -1,0 +1,144 @@
+/**
+ * Policy: positions and balances as their last events showed them. REST, snapshots and the private topics read the same
+ * records, so equal `seq` means equal fields, times included.
+ *
+ * What has had no event in this stream (a new sub-account, a market that it never used) has no record yet: then the
+ * referee answers, with `seq` 0, unless an event has come up to the position of its answer.
+ * Source: docs/contract/websocket.md#private-topics, docs/contract/conventions.md#updated-time.
+ */
+import { Effect, Schema } from "effect"
+import type { Balance, BalanceState } from "../../domain/Account.ts"
+import type { Position } from "../../domain/Position.ts"
+import { History, type HistoryUnavailable } from "../History.ts"
+import { Referee, type RefereeUnavailable } from "../Referee.ts"
+
+/** The read model stays behind what the referee has answered. */
+export class RecordsBehind extends Schema.TaggedError<RecordsBehind>()("RecordsBehind", {}) {}
+
+/** How often, and after which pause, the position of the read model is read until it has reached an answer. */
+const READS_MAX = 20
+const PAUSE_MS = 50
+
+type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
+
+export interface LastRecords {
+  /** Open positions of a user. */
+  readonly open: (user_id: string) => Effect.Effect<ReadonlyArray<Position>, HistoryUnavailable>
+  /** Positions of sub-accounts in a market, one each, flat or not. */
+  readonly positions: (
+    user_id: string,
+    addresses: ReadonlyArray<string>,
+    symbol: string
+  ) => Effect.Effect<ReadonlyArray<Position>, Failure>
+  /** All balances of sub-accounts. */
+  readonly balances: (
+    user_id: string,
+    addresses: ReadonlyArray<string>
+  ) => Effect.Effect<ReadonlyArray<Balance>, Failure>
+  /** The record of a position once it shows what was done at a time, Unix ms. */
+  readonly since: (
+    user_id: string,
+    at: { readonly sub_account_address: string; readonly symbol: string; readonly updated_time: number }
+  ) => Effect.Effect<Position, HistoryUnavailable | RecordsBehind>
+}
+
+interface Owned {
+  readonly sub_account_address: string
+}
+
+export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect.gen(function* () {
+  const history = yield* History
+  const referee = yield* Referee
+
+  /** Reads until there is a result. */
+  const untilFound = Effect.fnUntraced(function* <A>(
+    read: Effect.Effect<A | undefined, HistoryUnavailable>
+  ): Effect.fn.Return<A, HistoryUnavailable | RecordsBehind> {
+    for (let reads = 0; reads < READS_MAX; reads++) {
+      const found = yield* read
+      if (found !== undefined) return found
+      yield* Effect.sleep(PAUSE_MS)
+    }
+    return yield* new RecordsBehind()
+  })
+  const reached = (seq: number) =>
+    untilFound(Effect.map(history.position, (position) => ((position?.seq ?? 0) >= seq ? true : undefined)))
+
+  /** Records of sub-accounts; the referee answers for those that have none. */
+  const complete = Effect.fnUntraced(function* <A extends Owned>(
+    addresses: ReadonlyArray<string>,
+    read: Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>,
+    ask: (
+      missing: ReadonlyArray<string>
+    ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeUnavailable>
+  ): Effect.fn.Return<ReadonlyArray<A>, Failure> {
+    const wanted = new Set(addresses)
+    const known = Effect.map(read, (records) =>
+      records.filter(({ sub_account_address }) => wanted.has(sub_account_address))
+    )
+    const missing = (records: ReadonlyArray<A>) => {
+      const found = new Set(records.map(({ sub_account_address }) => sub_account_address))
+      return addresses.filter((address) => !found.has(address))
+    }
+    const first = yield* known
+    const without = missing(first)
+    if (without.length === 0) return first
+    const answer = yield* ask(without)
+    yield* reached(answer.as_of_seq)
+    const records = yield* known
+    const still = new Set(missing(records))
+    return [...records, ...answer.records.filter(({ sub_account_address }) => still.has(sub_account_address))]
+  })
+
+  const positionsOf = (user_id: string) =>
+    Effect.map(history.lastRecords(user_id, "position"), (rows) =>
+      rows.map(({ record }) => JSON.parse(record) as Position)
+    )
+  const balancesOf = (user_id: string) =>
+    Effect.map(history.lastRecords(user_id, "account_balance"), (rows) =>
+      rows.map(({ record }) => {
+        const { reason: _, ...balance } = JSON.parse(record) as Balance & { readonly reason?: string }
+        return balance
+      })
+    )
+
+  return {
+    open: (user_id) => Effect.map(positionsOf(user_id), (positions) => positions.filter(({ size }) => size !== "0")),
+    positions: (user_id, addresses, symbol) =>
+      complete(
+        addresses,
+        Effect.map(positionsOf(user_id), (positions) => positions.filter((position) => position.symbol === symbol)),
+        () =>
+          Effect.map(
+            referee.positions({ user_id, sub_account_address: undefined, symbol }),
+            ({ as_of_seq, positions }) => ({
+              as_of_seq,
+              records: positions.map((position) => ({ ...position, seq: 0 }))
+            })
+          )
+      ),
+    balances: (user_id, addresses) =>
+      complete(addresses, balancesOf(user_id), (missing) =>
+        Effect.map(
+          Effect.forEach(missing, (address) => referee.account(address), { concurrency: 4 }),
+          (accounts) => ({
+            as_of_seq: Math.max(...accounts.map(({ as_of_seq }) => as_of_seq)),
+            records: accounts.flatMap(({ balances }: { readonly balances: ReadonlyArray<BalanceState> }) =>
+              balances.map((balance) => ({ ...balance, seq: 0 }))
+            )
+          })
+        )
+      ),
+    since: (user_id, { sub_account_address, symbol, updated_time }) =>
+      untilFound(
+        Effect.map(positionsOf(user_id), (positions) =>
+          positions.find(
+            (position) =>
+              position.sub_account_address === sub_account_address &&
+              position.symbol === symbol &&
+              position.updated_time >= updated_time
+          )
+        )
+      )
+  }
+})

@@ -1,0 +1,218 @@
+/**
+ * Policy: what a credential holds: balances, positions, the portfolio, from the records of {@link LastRecords}.
+ *
+ * Each record names the user-stream position of its last event, each list the position that it holds, so that a client
+ * can join them to the private topics. Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md,
+ * docs/contract/rest-user.md#portfolio, docs/contract/websocket.md#lists-and-the-stream; amendments 10 to 12.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { Balance } from "../../domain/Account.ts"
+import { marketAddress } from "../../domain/Address.ts"
+import * as Decimal from "../../domain/Decimal.ts"
+import type { FeeRate } from "../../domain/Market.ts"
+import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import type { Portfolio } from "../../domain/Portfolio.ts"
+import type { Position } from "../../domain/Position.ts"
+import type { Caller } from "../../domain/User.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import type { History } from "../History.ts"
+import * as LastRecords from "./LastRecords.ts"
+import { RecordsBehind } from "./LastRecords.ts"
+import type { ListRequest, Page, StreamMark } from "./HistoryQueries.ts"
+import { MarketView } from "../markets/MarketView.ts"
+import { ReadYourWrites } from "./ReadYourWrites.ts"
+import { Referee, type RefereeUnavailable } from "../Referee.ts"
+import { DomainError } from "../DomainError.ts"
+import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import { UserStreams } from "./UserStreams.ts"
+
+export type PortfolioFailure = SubAccountFailure | RefereeUnavailable
+
+/** How often, and after which pause, a referee is read again that has closed a position of which no event has come. */
+const READS_MAX = 20
+const PAUSE_MS = 50
+
+const behind = new DomainError("BackendLagging")
+const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+
+const sum = (texts: ReadonlyArray<string>): string =>
+  Decimal.format(texts.reduce((total, text) => total + Decimal.parse(text), 0n))
+
+export class PortfolioQueries extends Context.Service<
+  PortfolioQueries,
+  {
+    readonly balances: (
+      caller: Caller,
+      sub_account_address: string | undefined
+    ) => Effect.Effect<{ readonly list: ReadonlyArray<Balance> } & StreamMark, PortfolioFailure>
+    /** Open positions; with a symbol one record a sub-account, even if flat. */
+    readonly positions: (
+      caller: Caller,
+      asked: ListRequest
+    ) => Effect.Effect<Page<Position> & StreamMark, PortfolioFailure>
+    /** Fee rates of one market or of all. */
+    readonly feeRates: (
+      caller: Caller,
+      symbol: string | undefined
+    ) => Effect.Effect<ReadonlyArray<FeeRate>, PortfolioFailure>
+    /** Sums leave out what a bound key does not see. */
+    readonly portfolio: (caller: Caller) => Effect.Effect<Portfolio, PortfolioFailure>
+  }
+>()("gateway/services/Holdings") {
+  static readonly layer: Layer.Layer<
+    PortfolioQueries,
+    never,
+    Cursors | BackendAvailability | History | MarketView | ReadYourWrites | Referee | SubAccounts | UserStreams
+  > = Layer.effect(
+    PortfolioQueries,
+    Effect.gen(function* () {
+      const cursors = yield* Cursors
+      const gate = yield* BackendAvailability
+      const markets = yield* MarketView
+      const ownWrites = yield* ReadYourWrites
+      const records = yield* LastRecords.make
+      const referee = yield* Referee
+      const subAccounts = yield* SubAccounts
+      const streams = yield* UserStreams
+
+      // read before the records: they then hold every event up to it
+      const markOf = (caller: Caller): StreamMark => ({
+        stream_id: streams.streamId(),
+        seq: streams.head(caller.user_id)
+      })
+
+      const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
+        Effect.catchIf(
+          read,
+          (error): error is RecordsBehind => error instanceof RecordsBehind,
+          () => Effect.fail(behind)
+        ) as Effect.Effect<A, Exclude<E, RecordsBehind> | DomainError>
+
+      const unseen = (caller: Caller): ((address: string) => boolean) =>
+        caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
+
+      /** What funding has come to in the markets of a user's positions. */
+      const fundingOf = Effect.fnUntraced(function* (caller: Caller, positions: ReadonlyArray<Position>) {
+        for (let reads = 0; reads < READS_MAX; reads++) {
+          const { portfolio } = yield* referee.portfolio(caller.user_id)
+          const found = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
+          if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
+          // it has closed a position whose event is on its way
+          yield* Effect.sleep(PAUSE_MS)
+          const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
+          positions = positions.filter((position) => open.has(keyOf(position)))
+        }
+        return yield* Effect.fail(behind)
+      })
+
+      return PortfolioQueries.of({
+        balances: Effect.fnUntraced(function* (caller, sub_account_address) {
+          const addresses = yield* subAccounts.resolve(caller, sub_account_address)
+          yield* gate.referee
+          yield* ownWrites.heldOfAll
+          const mark = markOf(caller)
+          const list = yield* accountRecords(records.balances(caller.user_id, addresses))
+          return { list: inOrderOf(addresses, list), ...mark }
+        }),
+        positions: Effect.fnUntraced(function* (caller, asked) {
+          const { symbol, sub_account_address } = asked
+          const filters = [
+            caller.user_id,
+            caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
+            sub_account_address,
+            symbol
+          ]
+          const cursorList = { endpoint: "position/list", filters }
+          const after = yield* cursors.read(cursorList, asked.cursor)
+          const addresses = yield* subAccounts.resolve(caller, sub_account_address)
+          if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
+          yield* gate.referee
+          yield* ownWrites.heldOfAll
+          const mark = markOf(caller)
+          const wanted = new Set(addresses)
+          const positions = yield* symbol === undefined
+            ? records.open(caller.user_id)
+            : accountRecords(records.positions(caller.user_id, addresses, symbol))
+          const rows = positions
+            .filter((position) => wanted.has(position.sub_account_address))
+            .map((position) => ({ key: rowKeyOf(position), position }))
+            .sort((a, b) => (a.key < b.key ? 1 : -1))
+            .filter(({ key }) => after === undefined || key < after)
+          const limit = asked.limit ?? LIMIT_DEFAULT
+          const shown = rows.slice(0, limit)
+          return {
+            list: shown.map(({ position }) => position),
+            next_page_cursor: cursors.print(cursorList, rows.length > limit ? shown.at(-1)!.key : undefined),
+            ...mark
+          }
+        }),
+        feeRates: Effect.fnUntraced(function* (caller, symbol) {
+          if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
+          yield* gate.referee
+          const rates = yield* referee.feeRates(caller.user_id)
+          return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)
+        }),
+        portfolio: Effect.fnUntraced(function* (caller) {
+          const isUnseen = unseen(caller)
+          const addresses = yield* subAccounts.resolve(caller, undefined)
+          yield* gate.referee
+          yield* ownWrites.heldOfAll
+          const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
+          const open = (yield* records.open(caller.user_id)).filter(
+            (position) => !isUnseen(position.sub_account_address)
+          )
+          const funding = yield* fundingOf(caller, open)
+          const positions = open.filter(({ symbol }) => funding.has(marketAddress(symbol)))
+          const payments = positions.map((position) => {
+            const rate = markets.ticker(position.symbol)?.funding_rate ?? "0"
+            const paid = Decimal.mul(Decimal.parse(position.position_value), Decimal.parse(rate), "toward-zero")
+            return Decimal.format(position.side === "Buy" ? -paid : paid)
+          })
+          return {
+            positions: positions.map((position) => {
+              const { epoch, funding_index } = funding.get(marketAddress(position.symbol))!
+              return {
+                epoch,
+                funding_index,
+                margin: position.isolated_margin ?? position.position_im,
+                price: position.avg_price,
+                seq: position.seq,
+                size: position.side === "Sell" ? `-${position.size}` : position.size,
+                timestamp: position.updated_time,
+                timestamp_ms: position.updated_time,
+                market_addr: marketAddress(position.symbol),
+                sid: position.sub_account_address
+              }
+            }),
+            summary: {
+              collateral_notional: sum(balances.map((balance) => balance.wallet_balance)),
+              maintenance_margin_required: sum(balances.map((balance) => balance.maintenance_margin)),
+              total_available_balance: sum(balances.map((balance) => balance.available_balance)),
+              total_balance: sum(balances.map((balance) => balance.equity)),
+              total_margin_used: sum(balances.flatMap((balance) => [balance.margin_used, balance.order_margin])),
+              total_positions: positions.length,
+              total_vaults: addresses.length,
+              unrealized_funding_total: sum(payments),
+              unrealized_pnl_total: sum(balances.map((balance) => balance.unrealised_pnl))
+            },
+            vault_balances: balances.map((balance) => ({
+              asset_addr: balance.asset_addr,
+              balance: balance.wallet_balance,
+              id: balance.sub_account_address
+            }))
+          }
+        })
+      })
+    })
+  )
+}
+
+const keyOf = (position: Position): string => `${position.sub_account_address}|${position.symbol}`
+
+const inOrderOf = (addresses: ReadonlyArray<string>, balances: ReadonlyArray<Balance>): ReadonlyArray<Balance> =>
+  addresses.flatMap((address) => balances.filter(({ sub_account_address }) => sub_account_address === address))
+
+/** Newest first, as text that orders the same way. */
+const rowKeyOf = (position: Position): string =>
+  `${String(position.created_time).padStart(16, "0")}/${position.sub_account_address}/${marketAddress(position.symbol)}`

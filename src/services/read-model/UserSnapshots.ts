@@ -1,0 +1,182 @@
+/**
+ * Policy: what a user's private topics stand at, joined to the numbers of the user stream.
+ *
+ * Guarantee: a snapshot holds every event up to its `seq`. It may hold a few later ones, which do no harm, since events
+ * carry whole records. A replay is complete or it is none. Source: docs/contract/websocket.md#resume.
+ */
+import { Context, Effect, Layer, Schema } from "effect"
+import type { Balance } from "../../domain/Account.ts"
+import type { OrderStatus } from "../../domain/Enumerations.ts"
+import type { Order } from "../../domain/Order.ts"
+import type { RowKey } from "../../domain/Page.ts"
+import type { Position } from "../../domain/Position.ts"
+import type { PrivateTopic } from "../../domain/Topic.ts"
+import { BackendHealth } from "../operations/BackendHealth.ts"
+import { History, type HistoryUnavailable, type UserEvent } from "../History.ts"
+import * as LastRecords from "./LastRecords.ts"
+import type { RecordsBehind } from "./LastRecords.ts"
+import type { RefereeUnavailable } from "../Referee.ts"
+import { UserStreams } from "./UserStreams.ts"
+
+/** What the snapshot needs does not answer, or lies behind what the gateway has told already. */
+export class SnapshotUnavailable extends Schema.TaggedError<SnapshotUnavailable>()("SnapshotUnavailable", {
+  reason: Schema.Literals(["BackendUnavailable", "BackendLagging"]),
+  cause: Schema.optionalKey(Schema.Defect())
+}) {}
+
+export interface Snapshot {
+  readonly stream_id: string
+  readonly seq: number
+  readonly list: ReadonlyArray<Order | Position | Balance>
+}
+
+/** Rows read at a time. */
+const PAGE = 500
+/** How often a list is read again to catch it between two events. */
+const READS_MAX = 3
+/** Events that a replay may hold: more are answered by snapshots. */
+export const REPLAY_MAX = 20_000
+
+const OPEN: ReadonlyArray<OrderStatus> = ["New", "PartiallyFilled", "Untriggered", "CancelRequested"]
+
+export class UserSnapshots extends Context.Service<
+  UserSnapshots,
+  {
+    /** The records of a topic: open orders, open positions, all balances; executions have none. */
+    readonly take: (
+      user_id: string,
+      topic: PrivateTopic,
+      sub_accounts: ReadonlySet<string> | undefined
+    ) => Effect.Effect<Snapshot, SnapshotUnavailable>
+    /**
+     * All events of the user after a position, oldest first; `undefined` where they cannot be told: another stream,
+     * a position that was never reached, or one that is not kept any more. `stream_id` undefined: the current one.
+     */
+    readonly replay: (
+      user_id: string,
+      since: { readonly stream_id: string | undefined; readonly seq: number }
+    ) => Effect.Effect<ReadonlyArray<UserEvent> | undefined, SnapshotUnavailable>
+  }
+>()("gateway/services/UserSnapshots") {
+  static readonly layer = Layer.effect(
+    UserSnapshots,
+    Effect.gen(function* () {
+      const history = yield* History
+      const records = yield* LastRecords.make
+      const streams = yield* UserStreams
+      const health = yield* BackendHealth
+
+      const openOrders = Effect.fnUntraced(function* (
+        user_id: string,
+        sub_accounts: ReadonlyArray<string> | undefined
+      ): Effect.fn.Return<ReadonlyArray<Order>, HistoryUnavailable> {
+        const rows: Array<Order> = []
+        let after: RowKey | undefined = undefined
+        do {
+          const page: { readonly rows: ReadonlyArray<Order>; readonly next: RowKey | undefined } =
+            yield* history.orders({
+              user_id,
+              sub_accounts,
+              symbol: undefined,
+              start_time: undefined,
+              end_time: undefined,
+              limit: PAGE,
+              after,
+              order_id: undefined,
+              order_link_id: undefined,
+              statuses: OPEN
+            })
+          rows.push(...page.rows)
+          after = page.next
+        } while (after !== undefined)
+        return rows
+      })
+
+      const orders = Effect.fnUntraced(function* (user_id: string, sub_accounts: ReadonlySet<string> | undefined) {
+        const named = sub_accounts === undefined ? undefined : [...sub_accounts]
+        for (let reads = 1; ; reads++) {
+          const seq = streams.head(user_id)
+          const stream_id = streams.streamId()
+          const list = yield* openOrders(user_id, named)
+          // nothing happened meanwhile: the list is exactly that of this position
+          if ((streams.head(user_id) === seq && streams.streamId() === stream_id) || reads === READS_MAX) {
+            return { stream_id, seq, list }
+          }
+        }
+      })
+
+      const positions = records.open
+      const balances = Effect.fnUntraced(function* (user_id: string) {
+        const owned = (yield* history.subAccounts(user_id)).filter(({ deleted }) => !deleted)
+        return yield* records.balances(
+          user_id,
+          owned.map(({ sub_account_address }) => sub_account_address)
+        )
+      })
+
+      /** The last records of a topic, which hold every event up to `seq`. */
+      const judged = Effect.fnUntraced(function* (
+        user_id: string,
+        topic: "position" | "account_balance",
+        sub_accounts: ReadonlySet<string> | undefined
+      ): Effect.fn.Return<Snapshot, HistoryUnavailable | RefereeUnavailable | RecordsBehind> {
+        const seq = streams.head(user_id)
+        const stream_id = streams.streamId()
+        const all: ReadonlyArray<Position | Balance> = yield* topic === "position"
+          ? positions(user_id)
+          : balances(user_id)
+        const list = all.filter(
+          ({ sub_account_address }) => sub_accounts === undefined || sub_accounts.has(sub_account_address)
+        )
+        return { stream_id, seq, list }
+      })
+
+      const unavailable = <A>(
+        read: Effect.Effect<A, HistoryUnavailable | RefereeUnavailable | RecordsBehind>
+      ): Effect.Effect<A, SnapshotUnavailable> =>
+        Effect.mapError(
+          read,
+          (cause) =>
+            new SnapshotUnavailable({
+              reason: cause._tag === "RecordsBehind" ? "BackendLagging" : "BackendUnavailable",
+              cause
+            })
+        )
+
+      return UserSnapshots.of({
+        take: (user_id, topic, sub_accounts) =>
+          Effect.suspend(() => {
+            const judges = topic === "position" || topic === "account_balance"
+            const link = judges ? health.referee() : health.sequencer()
+            if (link.ill) {
+              const isLate = link.connected && link.illness !== "stalled"
+              return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
+            }
+            if (topic === "execution") {
+              return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })
+            }
+            return unavailable(topic === "order" ? orders(user_id, sub_accounts) : judged(user_id, topic, sub_accounts))
+          }),
+        replay: Effect.fnUntraced(function* (user_id, since) {
+          const stream_id = streams.streamId()
+          const head = streams.head(user_id)
+          if (since.stream_id !== undefined && since.stream_id !== stream_id) return undefined
+          const events: Array<UserEvent> = []
+          // another gateway may tell what is committed a moment earlier: what the model holds was reached, and comes here too
+          if (since.seq > head) {
+            const [reached] = yield* unavailable(history.userEvents(user_id, since.seq - 1, 1))
+            if (reached?.seq !== since.seq) return undefined
+          }
+          let after = since.seq
+          while (after < head) {
+            const page = yield* unavailable(history.userEvents(user_id, after, PAGE))
+            if (page[0]?.seq !== after + 1 || events.length > REPLAY_MAX) return undefined
+            events.push(...page)
+            after = page.at(-1)!.seq
+          }
+          return streams.streamId() === stream_id ? events : undefined
+        })
+      })
+    })
+  )
+}

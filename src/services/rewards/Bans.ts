@@ -1,0 +1,130 @@
+/**
+ * Policy: shutting a wallet out, and letting it in again.
+ *
+ * First the ban is on record, every credential of the user refused and its sockets closed; then its keys are revoked for
+ * good, its orders canceled and its entries in running competitions excluded. Whatever fails in between, the same call
+ * again finishes it. Orders are canceled once more when no request that was let in before, by any gateway, can be on its
+ * way any longer. Source: docs/contract/rest-user.md#bans.
+ */
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { userIdOf } from "../../domain/Address.ts"
+import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
+import { ApiKeys, type ApiKeysError } from "../identity/ApiKeys.ts"
+import { BanList, REFRESH } from "../identity/BanList.ts"
+import { Grants } from "../identity/Grants.ts"
+import { Ids } from "../operations/Ids.ts"
+import { DomainError } from "../DomainError.ts"
+import { CompetitionScoring, type ScoringFailure } from "./CompetitionScoring.ts"
+import { CommandRefused, type ReadError, Sequencer, type SubmitError } from "../Sequencer.ts"
+
+export type BansFailure = DomainError | AccountsUnavailable | ApiKeysError | ScoringFailure | SubmitError | ReadError
+
+/**
+ * For how long a command that was let in may still come to be sequenced. Source: docs/contract/boundary.md#sequencer,
+ * #errors.
+ */
+const ON_ITS_WAY = "5 seconds"
+/** When the last order of a banned user is in its place: other gateways have heard of the ban, and their commands ended. */
+export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(ON_ITS_WAY))
+
+const unknownWallet = new DomainError("WalletNotFound")
+
+export class Bans extends Context.Service<
+  Bans,
+  {
+    readonly ban: (root_address: string, reason: string) => Effect.Effect<void, BansFailure>
+    /** Revoked credentials stay revoked. */
+    readonly lift: (root_address: string) => Effect.Effect<void, BansFailure>
+  }
+>()("gateway/services/Bans") {
+  static readonly layer: Layer.Layer<
+    Bans,
+    never,
+    Accounts | ApiKeys | BanList | Grants | Ids | CompetitionScoring | Sequencer
+  > = Layer.effect(
+    Bans,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const apiKeys = yield* ApiKeys
+      const bans = yield* BanList
+      const grants = yield* Grants
+      const ids = yield* Ids
+      const scores = yield* CompetitionScoring
+      const sequencer = yield* Sequencer
+      const scope = yield* Effect.scope
+
+      const userOf = Effect.fnUntraced(function* (root_address: string) {
+        const user = yield* accounts.user(userIdOf(root_address))
+        return user ?? (yield* Effect.fail(unknownWallet))
+      })
+
+      const revokeKeys = Effect.fnUntraced(function* (user_id: string) {
+        for (const { api_key_id } of yield* apiKeys.list(user_id)) {
+          yield* apiKeys.revoke(user_id, api_key_id).pipe(
+            // revoked in between
+            Effect.catchIf(
+              (error) => error._tag === "ApiKeyRefused" && error.reason === "ApiKeyNotFound",
+              () => Effect.void
+            )
+          )
+        }
+      })
+
+      const cancelOrders = Effect.fnUntraced(function* (user_id: string) {
+        for (const { deleted, sub_account_address } of yield* sequencer.subAccounts(user_id)) {
+          if (deleted) continue
+          yield* sequencer
+            .submit({
+              command_id: yield* ids.uuid,
+              user_id,
+              sub_account_address,
+              body: {
+                type: "cancel_all",
+                cancel_all: {
+                  symbol: undefined,
+                  side: undefined,
+                  order_filter: "All",
+                  reduce_only: undefined,
+                  cancel_type: "CancelByAdmin"
+                }
+              }
+            })
+            .pipe(
+              // deleted in between
+              Effect.catchIf(
+                (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
+                () => Effect.void
+              )
+            )
+        }
+      })
+
+      return Bans.of({
+        ban: Effect.fnUntraced(function* (root_address, reason) {
+          const { user_id } = yield* userOf(root_address)
+          const changed_time = yield* Clock.currentTimeMillis
+          yield* bans.put({ root_address, user_id, banned: true, reason, changed_time })
+          // keys and orders that were being made are made by now, and end with the others
+          yield* grants.settled(user_id)
+          yield* revokeKeys(user_id)
+          yield* cancelOrders(user_id)
+          yield* Effect.suspend(() => (bans.isBanned(user_id) ? cancelOrders(user_id) : Effect.void)).pipe(
+            Effect.catch((error) => Effect.logWarning("orders of a banned user not canceled again", error)),
+            Effect.delay(LAST_ORDER_AFTER),
+            Effect.forkIn(scope)
+          )
+          yield* scores.judge(user_id)
+        }),
+        lift: Effect.fnUntraced(function* (root_address) {
+          const { user_id } = yield* userOf(root_address)
+          const known = bans.of(user_id)
+          if (known?.banned !== true) return
+          // one that another gateway was making while the ban was set
+          yield* revokeKeys(user_id)
+          yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
+          yield* scores.judge(user_id)
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,322 @@
+/**
+ * Policy: competitions as the administrator makes them and as users see them.
+ * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { type Competition, type CompetitionState, type Placement, statusAt } from "../../domain/Competition.ts"
+import * as Decimal from "../../domain/Decimal.ts"
+import type { CompetitionStatus } from "../../domain/Enumerations.ts"
+import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import { DAYS_MAX, projectedXp, type Scoring } from "../../domain/Scoring.ts"
+import { DAY_MS } from "../../domain/Time.ts"
+import type { Caller } from "../../domain/User.ts"
+import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
+import {
+  type CompetitionKey,
+  type CompetitionRecord,
+  CompetitionStore,
+  type Entry,
+  placeOf
+} from "./CompetitionStore.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { History, type HistoryUnavailable } from "../History.ts"
+import { Ids } from "../operations/Ids.ts"
+import type { Page } from "../read-model/HistoryQueries.ts"
+import { MarketView } from "../markets/MarketView.ts"
+import { DomainError } from "../DomainError.ts"
+
+/** Rows of a leaderboard's page by default. */
+export const LEADERBOARD_LIMIT = 20
+
+/** What the administrator says of a competition; on a change, only what changes. */
+export interface CompetitionFields {
+  readonly slug: string
+  readonly title: string
+  readonly description_md: string
+  readonly start_time_ms: number
+  readonly end_time_ms: number
+  readonly prize_usdc: number
+  readonly symbol?: string
+  readonly scoring: Scoring
+  readonly status?: CompetitionStatus
+}
+
+export interface CompetitionsRequest {
+  readonly status?: CompetitionStatus
+  readonly symbol?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+export type CompetitionsFailure = DomainError | AccountsUnavailable | HistoryUnavailable
+
+const notFound = new DomainError("CompetitionNotFound")
+const slugTaken = new DomainError("SlugTaken", { field: "slug" })
+const started = new DomainError(
+  "CompetitionStarted",
+  {},
+  "only a draft changes; later it can be described and canceled"
+)
+const finalized = new DomainError("CompetitionStarted", {}, "it was canceled at this moment, or its prizes are granted")
+const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const clocked = new DomainError(
+  "InvalidField",
+  { field: "status" },
+  "expected draft, scheduled (publishes it) or cancelled; other states follow from the time"
+)
+
+const recordOf = (competition: CompetitionRecord, now: number): Competition => ({
+  id: competition.id,
+  slug: competition.slug,
+  title: competition.title,
+  description_md: competition.description_md,
+  start_time_ms: competition.start_time_ms,
+  end_time_ms: competition.end_time_ms,
+  prize_usdc: competition.prize_usdc,
+  status: statusAt(competition, now),
+  ...(competition.symbol === undefined ? {} : { symbol: competition.symbol }),
+  scoring: competition.scoring
+})
+
+const printKey = ({ id, start_time_ms }: CompetitionKey): string => `${start_time_ms}.${id}`
+const parseKey = (text: string): CompetitionKey => {
+  const at = text.indexOf(".")
+  return { start_time_ms: Number(text.slice(0, at)), id: text.slice(at + 1) }
+}
+
+/** What of a competition a status asks for. */
+const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState): CompetitionState | DomainError => {
+  switch (status) {
+    case undefined:
+      return before
+    case "draft":
+      return "draft"
+    case "scheduled":
+    case "active":
+      return "published"
+    case "cancelled":
+      return "cancelled"
+    case "ended":
+    case "finalized":
+      return clocked
+  }
+}
+
+/** What is wrong with the times of a competition. */
+const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, now: number): DomainError | undefined => {
+  const field = "end_time_ms"
+  if (end_time_ms <= start_time_ms) {
+    return new DomainError("OutOfRange", { field, min: start_time_ms + 1 }, "expected a time after start_time")
+  }
+  if (end_time_ms - start_time_ms > DAYS_MAX * DAY_MS) {
+    return new DomainError(
+      "OutOfRange",
+      { field, max: start_time_ms + DAYS_MAX * DAY_MS },
+      `expected at most ${DAYS_MAX} days after start_time`
+    )
+  }
+  if (state === "published" && end_time_ms <= now) {
+    return new DomainError(
+      "OutOfRange",
+      { field, min: now + 1 },
+      "expected a time in the future, to publish the competition"
+    )
+  }
+  return undefined
+}
+
+export class Competitions extends Context.Service<
+  Competitions,
+  {
+    readonly list: (asked: CompetitionsRequest) => Effect.Effect<Page<Competition>, DomainError | AccountsUnavailable>
+    /** Drafts too, for who knows their id. */
+    readonly get: (id: string) => Effect.Effect<Competition, DomainError | AccountsUnavailable>
+    /** The caller's sub-accounts that have traded, by score descending. */
+    readonly placement: (
+      caller: Caller,
+      id: string
+    ) => Effect.Effect<
+      { readonly competition: Competition; readonly data: ReadonlyArray<Placement> },
+      DomainError | AccountsUnavailable
+    >
+    /** Eligible entries by rank. */
+    readonly leaderboard: (
+      id: string,
+      asked: { readonly limit?: number; readonly cursor?: string }
+    ) => Effect.Effect<
+      {
+        readonly competition: Competition
+        readonly data: ReadonlyArray<Placement>
+        readonly next_page_cursor: string
+      },
+      DomainError | AccountsUnavailable
+    >
+    readonly create: (fields: CompetitionFields) => Effect.Effect<Competition, CompetitionsFailure>
+    readonly change: (id: string, fields: Partial<CompetitionFields>) => Effect.Effect<Competition, CompetitionsFailure>
+  }
+>()("gateway/services/Competitions") {
+  static readonly layer: Layer.Layer<
+    Competitions,
+    never,
+    Accounts | CompetitionStore | Cursors | History | Ids | MarketView
+  > = Layer.effect(
+    Competitions,
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      const cursors = yield* Cursors
+      const history = yield* History
+      const ids = yield* Ids
+      const markets = yield* MarketView
+      const store = yield* CompetitionStore
+
+      const find = Effect.fnUntraced(function* (id: string) {
+        return (yield* store.get(id)) ?? (yield* Effect.fail(notFound))
+      })
+
+      /** Entries as the API tells them; `rankOf` is asked for those that have one. */
+      const placements = Effect.fnUntraced(function* (
+        id: string,
+        entries: ReadonlyArray<Entry>,
+        rankOf: (place: string, at: number) => Effect.Effect<number, AccountsUnavailable>
+      ) {
+        const total = Decimal.parse((yield* store.tally(id)).eligible_total)
+        const multipliers = new Map<string, number>()
+        const multiplierOf = Effect.fnUntraced(function* ({ multiplier_bps, user_id }: Entry) {
+          const known = multiplier_bps ?? multipliers.get(user_id)
+          if (known !== undefined) return known
+          const found = (yield* accounts.user(user_id))?.multiplier_bps ?? 10_000
+          multipliers.set(user_id, found)
+          return found
+        })
+        const data: Array<Placement> = []
+        for (const [at, entry] of entries.entries()) {
+          const { active_days, ineligible_reason, metric_value, score, sub_account_address } = entry
+          const shown = { active_days, metric_value, score, sub_account_address }
+          const place = placeOf(entry)
+          if (place === undefined) {
+            data.push({ ...shown, eligible: false, projected_xp: "0", ineligible_reason: ineligible_reason! })
+            continue
+          }
+          const xp = projectedXp(Decimal.parse(score), total, yield* multiplierOf(entry))
+          data.push({ ...shown, eligible: true, projected_xp: xp.toString(), rank: yield* rankOf(place, at) })
+        }
+        return data
+      })
+
+      /** Checks a competition as it shall be, and finds from where its records are counted once it is published. */
+      const checked = Effect.fnUntraced(function* (competition: CompetitionRecord, now: number) {
+        const wrong = wrongTimes(competition, now)
+        if (wrong !== undefined) return yield* Effect.fail(wrong)
+        const { symbol } = competition
+        if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
+        const known = (yield* history.position)?.ts_ms ?? 0
+        // no record that is known by now can count for what begins later
+        return competition.start_time_ms > known ? yield* history.lastExecution : 0
+      })
+
+      return Competitions.of({
+        list: Effect.fnUntraced(function* ({ cursor, limit = LIMIT_DEFAULT, status, symbol }) {
+          // while no market is loaded it may be any
+          if (symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
+            return yield* Effect.fail(noSymbol)
+          }
+          const list = { endpoint: "user/competitions", filters: [status, symbol] }
+          const after = yield* cursors.read(list, cursor)
+          const now = yield* Clock.currentTimeMillis
+          const rows = yield* store.list({
+            status,
+            symbol,
+            now,
+            limit: limit + 1,
+            after: after === undefined ? undefined : parseKey(after)
+          })
+          const shown = rows.slice(0, limit)
+          return {
+            list: shown.map((competition) => recordOf(competition, now)),
+            next_page_cursor: cursors.print(list, rows.length > limit ? printKey(shown.at(-1)!) : undefined)
+          }
+        }),
+        get: Effect.fnUntraced(function* (id) {
+          return recordOf(yield* find(id), yield* Clock.currentTimeMillis)
+        }),
+        placement: Effect.fnUntraced(function* (caller, id) {
+          const competition = recordOf(yield* find(id), yield* Clock.currentTimeMillis)
+          const own = (yield* store.entriesOf(id, caller.user_id))
+            .filter(({ sub_account_address }) => caller.bound_to?.has(sub_account_address) ?? true)
+            .sort(
+              (a, b) =>
+                Decimal.compare(Decimal.parse(b.score), Decimal.parse(a.score)) ||
+                ((placeOf(a) ?? "") < (placeOf(b) ?? "") ? -1 : 1)
+            )
+          // each counts on from the one before it, so that all of them are one walk at most
+          let rank = 1
+          let from: string | undefined
+          const data = yield* placements(id, own, (place) =>
+            Effect.map(store.ahead(id, place, from), (between) => {
+              from = place
+              return (rank += between)
+            })
+          )
+          return { competition, data }
+        }),
+        leaderboard: Effect.fnUntraced(function* (id, { cursor, limit = LEADERBOARD_LIMIT }) {
+          const list = { endpoint: "user/competitions/leaderboard", filters: [id] }
+          const after = yield* cursors.read(list, cursor)
+          const competition = recordOf(yield* find(id), yield* Clock.currentTimeMillis)
+          const rows = yield* store.ranked(id, after, limit + 1)
+          const shown = rows.slice(0, limit)
+          const first = shown[0]
+          const ahead = first === undefined ? 0 : yield* store.ahead(id, placeOf(first)!)
+          const data = yield* placements(id, shown, (_, at) => Effect.succeed(ahead + at + 1))
+          const next = rows.length > limit ? placeOf(shown.at(-1)!) : undefined
+          return { competition, data, next_page_cursor: cursors.print(list, next) }
+        }),
+        create: Effect.fnUntraced(function* ({ status, symbol, ...fields }) {
+          const state = stateOf(status, "draft")
+          if (state instanceof DomainError) return yield* Effect.fail(state)
+          const now = yield* Clock.currentTimeMillis
+          const competition: CompetitionRecord = {
+            id: yield* ids.uuid,
+            ...fields,
+            symbol,
+            state,
+            created_time: now,
+            finalized_time: undefined
+          }
+          const counted_to = yield* checked(competition, now)
+          yield* store.create(competition, counted_to).pipe(Effect.catchTag("SlugTaken", () => Effect.fail(slugTaken)))
+          return recordOf(competition, now)
+        }),
+        change: Effect.fnUntraced(function* (id, { status, ...fields }) {
+          const before = yield* find(id)
+          const now = yield* Clock.currentTimeMillis
+          const state = status === statusAt(before, now) ? before.state : stateOf(status, before.state)
+          if (state instanceof DomainError) return yield* Effect.fail(state)
+          const after: CompetitionRecord = { ...before, ...fields, state }
+          if (before.state === "draft") {
+            const counted_to = yield* checked(after, now)
+            const tally = yield* store.tally(id)
+            yield* store.advance(id, { ...tally, revision: tally.revision + 1, counted_to }, []).pipe(
+              // somebody else publishes it at this moment
+              Effect.catchTag("Outpaced", () => Effect.fail(started))
+            )
+          } else {
+            const same = (Object.keys(fields) as Array<keyof typeof fields>).every(
+              (key) => key === "description_md" || JSON.stringify(fields[key]) === JSON.stringify(before[key])
+            )
+            if (!same || (state !== before.state && state !== "cancelled")) return yield* Effect.fail(started)
+            if (state !== before.state && before.finalized_time !== undefined) return yield* Effect.fail(finalized)
+          }
+          yield* store.update(after, before.state).pipe(
+            Effect.catchTags({
+              SlugTaken: () => Effect.fail(slugTaken),
+              // somebody else changes its state at this moment, or its prizes are being granted
+              Outpaced: () => Effect.fail(before.state === "published" ? finalized : started)
+            })
+          )
+          return recordOf(after, now)
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,101 @@
+/**
+ * Policy: what referrers earn. One fiber follows the executions of the history, each once, and adds a tenth of every
+ * taker fee to its referrer's reward of that day (UTC), which can be claimed when the day is over.
+ *
+ * What is earned is a function of the executions and of who referred whom, so a restart or another gateway goes on where
+ * this one stood. Source: docs/contract/exchange.md#referrals.
+ */
+import { Context, Effect, Layer } from "effect"
+import * as Decimal from "../../domain/Decimal.ts"
+import { referralShare, rewardIdOf } from "../../domain/Reward.ts"
+import { DAY_MS, iso } from "../../domain/Time.ts"
+import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { History, type HistoryUnavailable, type PastExecution } from "../History.ts"
+import { ReferralStore } from "./ReferralStore.ts"
+import { type NewReward, type Outpaced, RewardStore } from "./RewardStore.ts"
+
+/** Executions that are looked at in one step. */
+const STEP_ROWS = 1_000
+/** Pause after the last execution was looked at. */
+const PAUSE = "5 seconds"
+const SOURCE = "referral"
+const ASSET = "USDC"
+
+export class ReferralFees extends Context.Service<
+  ReferralFees,
+  {
+    /** Counts what the history holds by now. */
+    readonly count: Effect.Effect<void, AccountsUnavailable | HistoryUnavailable | Outpaced>
+  }
+>()("gateway/services/ReferralFees") {
+  static readonly layer: Layer.Layer<ReferralFees, never, History | ReferralStore | RewardStore> = Layer.effect(
+    ReferralFees,
+    Effect.gen(function* () {
+      const history = yield* History
+      const referrals = yield* ReferralStore
+      const rewards = yield* RewardStore
+
+      /** The rewards that some executions add to. */
+      const earned = Effect.fnUntraced(function* (rows: ReadonlyArray<PastExecution>) {
+        const paying = rows.flatMap(({ user_id, execution }) => {
+          const share = referralShare(execution)
+          return share === 0n ? [] : [{ user_id, share, at: Number(execution.exec_time) }]
+        })
+        const referrers = yield* referrals.referrers([...new Set(paying.map(({ user_id }) => user_id))])
+        const sums = new Map<string, { readonly reward: Omit<NewReward, "amount">; amount: bigint }>()
+        for (const { user_id, share, at } of paying) {
+          const referrer = referrers.get(user_id)
+          if (referrer === undefined || at < referrer.since) continue
+          const day = at - (at % DAY_MS)
+          const source_id = iso(day).slice(0, 10)
+          const reward_id = rewardIdOf("referral", referrer.referrer_id, source_id)
+          const known = sums.get(reward_id)
+          if (known !== undefined) known.amount += share
+          else {
+            const reward = {
+              reward_id,
+              user_id: referrer.referrer_id,
+              kind: "referral" as const,
+              asset: ASSET,
+              source_id,
+              // its first fee: the referrer's account is older than that, but maybe not than the day
+              created_time: at,
+              due_time: day + DAY_MS
+            }
+            sums.set(reward_id, { reward, amount: share })
+          }
+        }
+        return [...sums.values()].map(({ reward, amount }) => ({ ...reward, amount: Decimal.format(amount) }))
+      })
+
+      const count = Effect.gen(function* () {
+        for (;;) {
+          const from = yield* rewards.counted(SOURCE)
+          // read before the rows: they then hold every execution up to it
+          const position = yield* history.position
+          const rows = yield* history.executionsAfter(from.to, STEP_ROWS)
+          const last = rows.at(-1)
+          const full = rows.length === STEP_ROWS
+          const through = full ? Number(last!.execution.exec_time) : (position?.ts_ms ?? 0)
+          const to = { to: last?.id ?? from.to, through: Math.max(from.through, through) }
+          // a quiet history moves on day by day, not with every price
+          const dayOver = Math.floor(to.through / DAY_MS) > Math.floor(from.through / DAY_MS)
+          if (last !== undefined || dayOver) yield* rewards.accrue(SOURCE, from, to, yield* earned(rows))
+          if (!full) return
+          yield* Effect.yieldNow
+        }
+      })
+      yield* count.pipe(
+        Effect.catchTags({
+          Outpaced: () => Effect.void,
+          AccountsUnavailable: (error) => Effect.logWarning("referral fees not counted", error),
+          HistoryUnavailable: (error) => Effect.logWarning("referral fees not counted", error)
+        }),
+        Effect.andThen(Effect.sleep(PAUSE)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+      return ReferralFees.of({ count })
+    })
+  )
+}

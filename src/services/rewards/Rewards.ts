@@ -1,0 +1,126 @@
+/**
+ * Policy: rewards are listed, and claimed once.
+ *
+ * Where a reward goes is on record before it is paid, the payment is one command whose id is the reward's, and only then is
+ * it marked as claimed: after a crash anywhere in between the claim is repeated and pays nothing twice.
+ * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ground-rules,
+ * docs/contract/exchange.md#referrals.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import type { RewardStatus } from "../../domain/Enumerations.ts"
+import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import type { Reward } from "../../domain/Reward.ts"
+import type { Caller } from "../../domain/User.ts"
+import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { Cursors } from "../operations/Cursors.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { commandIdOf } from "../operations/Ids.ts"
+import type { Page } from "../read-model/HistoryQueries.ts"
+import { DomainError } from "../DomainError.ts"
+import { type RewardKey, type RewardRecord, RewardStore } from "./RewardStore.ts"
+import { Sequencer } from "../Sequencer.ts"
+import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+
+const notFound = new DomainError("RewardNotFound")
+const claimed = new DomainError("AlreadyClaimed")
+const pending = new DomainError("RewardPending")
+
+export interface RewardsRequest {
+  readonly status?: RewardStatus
+  readonly limit?: number
+  readonly cursor?: string
+}
+
+const recordOf = (reward: RewardRecord): Reward => ({
+  reward_id: reward.reward_id,
+  kind: reward.kind,
+  asset: reward.asset,
+  amount: reward.amount,
+  status: reward.status,
+  source_id: reward.source_id,
+  created_time: reward.created_time,
+  ...(reward.claimed_time === undefined ? {} : { claimed_time: reward.claimed_time })
+})
+
+const printKey = (key: RewardKey): string => `${key.created_time}.${key.reward_id}`
+const parseKey = (text: string): RewardKey => {
+  const at = text.indexOf(".")
+  return { created_time: Number(text.slice(0, at)), reward_id: text.slice(at + 1) }
+}
+
+export class Rewards extends Context.Service<
+  Rewards,
+  {
+    readonly list: (
+      caller: Caller,
+      asked: RewardsRequest
+    ) => Effect.Effect<Page<Reward>, DomainError | AccountsUnavailable>
+    /** Pays a reward into a sub-account of the caller. */
+    readonly claim: (
+      caller: Caller,
+      reward_id: string,
+      sub_account_address: string
+    ) => Effect.Effect<Reward, SubAccountFailure>
+  }
+>()("gateway/services/Rewards") {
+  static readonly layer: Layer.Layer<
+    Rewards,
+    never,
+    Cursors | BackendAvailability | RewardStore | Sequencer | SubAccounts
+  > = Layer.effect(
+    Rewards,
+    Effect.gen(function* () {
+      const cursors = yield* Cursors
+      const gate = yield* BackendAvailability
+      const sequencer = yield* Sequencer
+      const store = yield* RewardStore
+      const subAccounts = yield* SubAccounts
+
+      return Rewards.of({
+        list: Effect.fnUntraced(function* (caller, { status, limit = LIMIT_DEFAULT, cursor }) {
+          const list = { endpoint: "user/rewards", filters: [caller.user_id, status] }
+          const after = yield* cursors.read(list, cursor)
+          const rows = yield* store.list({
+            user_id: caller.user_id,
+            status,
+            limit: limit + 1,
+            after: after === undefined ? undefined : parseKey(after)
+          })
+          const shown = rows.slice(0, limit)
+          return {
+            list: shown.map(recordOf),
+            next_page_cursor: cursors.print(list, rows.length > limit ? printKey(shown.at(-1)!) : undefined)
+          }
+        }),
+        claim: Effect.fnUntraced(function* (caller, reward_id, sub_account_address) {
+          const { user_id } = caller
+          const reward = yield* store.get(user_id, reward_id)
+          if (reward === undefined) return yield* Effect.fail(notFound)
+          yield* subAccounts.resolve(caller, sub_account_address)
+          if (reward.status === "claimed") return yield* Effect.fail(claimed)
+          if (reward.status === "pending") return yield* Effect.fail(pending)
+          yield* gate.sequencer
+          const paid_to = yield* store.direct(reward_id, sub_account_address)
+          const now = yield* Clock.currentTimeMillis
+          yield* sequencer
+            .submit({
+              command_id: commandIdOf("credit", user_id, reward_id),
+              user_id,
+              sub_account_address: paid_to,
+              body: { type: "credit", reward_id, asset: reward.asset, amount: reward.amount }
+            })
+            .pipe(
+              Effect.tapErrorTag("CommandRefused", ({ reason }) =>
+                // paid before, to where its owner had it sent then; else nothing was, and another claim may name another
+                reason === "DuplicateRequestId"
+                  ? store.claim(reward_id, paid_to, now)
+                  : store.undirect(reward_id, paid_to)
+              )
+            )
+          if (!(yield* store.claim(reward_id, paid_to, now))) return yield* Effect.fail(claimed)
+          return recordOf({ ...reward, status: "claimed", claimed_time: now })
+        })
+      })
+    })
+  )
+}

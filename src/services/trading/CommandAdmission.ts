@@ -1,0 +1,206 @@
+/**
+ * Policy: how many commands are in flight. A command is in flight from its hand-over to the sequencer until this gateway shows
+ * what it caused, or it is refused.
+ *
+ * The limit follows the measured delay ({@link AdaptiveLimit}). Commands beyond it wait for a slot, for a bounded time, in a queue that
+ * serves its users in turn ({@link FairQueue}). Commands beyond the queue are refused at once as {@link Overloaded}: they are surely
+ * not sequenced. Cancels take a slot without waiting and are never refused here.
+ * Source: docs/contract/boundary.md#lagging, #overload; docs/decisions/0014.
+ */
+import { Clock, Context, Effect, Exit, Layer } from "effect"
+import type { ModelPosition } from "../../domain/Projection.ts"
+import { AdaptiveLimit, type AdaptiveLimitOptions } from "./AdaptiveLimit.ts"
+import { FairQueue, type Queued } from "./FairQueue.ts"
+import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+import { Projector } from "../read-model/Projector.ts"
+import {
+  type Command,
+  type CommandAck,
+  type CommandBody,
+  type Overloaded,
+  overloaded,
+  Sequencer,
+  type SubmitError
+} from "../Sequencer.ts"
+
+/** Commands that wait for a slot, over all users. */
+export const WAITING_MAX = 4_096
+/** A user whose oldest command has waited for so long may add none, in ms; and the longest wait. */
+export const AGE_MS_MAX = 1_500
+export const WAIT_MS_MAX = 2_000
+/** How often waits are looked at, in ms. */
+const WAIT_STEP_MS = 50
+
+/**
+ * The target is the time that a list waits for its caller's own orders. Below the least limit a turn of the event loop has too
+ * few commands to share its cost.
+ */
+export const limits: AdaptiveLimitOptions = { initial: 1_024, min: 512, max: 4_096, target_ms: 1_000 }
+
+const cancels: ReadonlySet<CommandBody["type"]> = new Set(["cancel", "cancel_all"])
+
+/** A command that has a slot, or waits for one. */
+interface Slot {
+  state: "waiting" | "in-flight" | "over"
+  admitted_ms: number
+  queued: Queued<Slot> | undefined
+  /** Continues the fiber that waits. */
+  resume: ((go: Effect.Effect<void, Overloaded>) => void) | undefined
+}
+
+/** An acknowledged command whose last event is not shown. */
+interface Unshown {
+  readonly seq: number
+  readonly slot: Slot
+}
+
+const admitted: Effect.Effect<void> = Effect.void
+const refused: Effect.Effect<never, Overloaded> = Effect.fail(overloaded)
+
+export class CommandAdmission extends Context.Service<
+  CommandAdmission,
+  {
+    /** Whether commands wait for slots, so that some may be refused. */
+    readonly isBusy: () => boolean
+    /**
+     * Whether any command but a cancel is surely refused, so that it need not be read; counted as a refusal. `user_id` undefined:
+     * the sender is not known.
+     */
+    readonly refusesNow: (user_id: string | undefined) => boolean
+    /** Runs the submission of a command in a slot. */
+    readonly within: (
+      command: Command,
+      submit: Effect.Effect<CommandAck, SubmitError>
+    ) => Effect.Effect<CommandAck, SubmitError>
+  }
+>()("gateway/services/CommandAdmission") {
+  static readonly layer = (
+    options: { readonly limits?: AdaptiveLimitOptions; readonly waiting_max?: number } = {}
+  ): Layer.Layer<CommandAdmission, never, Projector> => Layer.effect(CommandAdmission, make(options))
+}
+
+const make = Effect.fnUntraced(function* (options: {
+  readonly limits?: AdaptiveLimitOptions
+  readonly waiting_max?: number
+}) {
+  const projector = yield* Projector
+  const clock = yield* Clock.Clock
+  const meter = yield* CurrentMetricsRegistry
+  const limit = new AdaptiveLimit(options.limits ?? limits)
+  const queue = new FairQueue<Slot>(options.waiting_max ?? WAITING_MAX, AGE_MS_MAX)
+  const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
+  const refusals = meter.counter("gateway_command_refusals_total", {})
+  const delays = meter.histogram("gateway_command_shown_seconds", {})
+  let inFlight = 0
+  /** By seq, as the acknowledgements come. */
+  let unshown: Array<Unshown> = []
+  let firstUnshown = 0
+  let position: ModelPosition | undefined = projector.position()
+  meter.gauge("gateway_commands_limit", {}, () => limit.value)
+  meter.gauge("gateway_commands_in_flight", {}, () => inFlight)
+  meter.gauge("gateway_commands_waiting", {}, () => queue.size)
+
+  const start = (slot: Slot): void => {
+    inFlight++
+    slot.state = "in-flight"
+    slot.admitted_ms = now()
+  }
+  /** Gives free slots to those who wait. */
+  const serve = (): void => {
+    while (queue.size > 0 && inFlight < limit.value) {
+      const slot = queue.shift()!
+      start(slot)
+      slot.resume?.(admitted)
+    }
+    if (queue.size > 0) limit.reached()
+  }
+  const release = (slot: Slot): void => {
+    if (slot.state === "waiting") queue.remove(slot.queued!)
+    else if (slot.state === "in-flight") inFlight--
+    slot.state = "over"
+  }
+  const end = (slot: Slot): void => {
+    release(slot)
+    serve()
+  }
+
+  /** The command has its answer; an acknowledged one keeps its slot until it is shown. */
+  const answered = (slot: Slot, exit: Exit.Exit<CommandAck, SubmitError>): void => {
+    if (Exit.isFailure(exit) || exit.value.duplicate || (position?.seq ?? 0) >= exit.value.seq) return end(slot)
+    unshown.push({ seq: exit.value.seq, slot })
+  }
+  const moved = (to: ModelPosition): void => {
+    // under another numbering the events of older commands never arrive
+    const isAnew = position !== undefined && (position.epoch !== to.epoch || position.began !== to.began)
+    position = to
+    const at = now()
+    const through = isAnew ? Infinity : to.seq
+    while (firstUnshown < unshown.length && unshown[firstUnshown]!.seq <= through) {
+      const { slot } = unshown[firstUnshown++]!
+      const delay_ms = at - slot.admitted_ms
+      limit.observe(at, delay_ms)
+      delays.observe(delay_ms / 1_000)
+      release(slot)
+    }
+    if (firstUnshown === unshown.length) unshown = []
+    else if (firstUnshown > 4_096) unshown = unshown.slice(firstUnshown)
+    else return serve()
+    firstUnshown = 0
+    serve()
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => projector.onMoved(moved)),
+    (leave) => Effect.sync(leave)
+  )
+  yield* Effect.sync(() => {
+    for (const slot of queue.expired(now() - WAIT_MS_MAX)) {
+      slot.state = "over"
+      refusals.add()
+      slot.resume?.(refused)
+    }
+  }).pipe(Effect.delay(WAIT_STEP_MS), Effect.forever, Effect.forkScoped)
+
+  return CommandAdmission.of({
+    isBusy: () => queue.size > 0,
+    refusesNow: (user_id) => {
+      if (queue.hasRoom(user_id, now())) return false
+      refusals.add()
+      return true
+    },
+    within: ({ body, user_id }, submit) =>
+      Effect.uninterruptibleMask((restore) => {
+        const slot: Slot = { state: "waiting", admitted_ms: 0, queued: undefined, resume: undefined }
+        const run = Effect.onExit(restore(submit), (exit) => Effect.sync(() => answered(slot, exit)))
+        if (cancels.has(body.type) || (queue.size === 0 && inFlight < limit.value)) {
+          start(slot)
+          return run
+        }
+        limit.reached()
+        const at = now()
+        if (!queue.hasRoom(user_id, at)) {
+          refusals.add()
+          return refused
+        }
+        slot.queued = queue.push(user_id, slot, at)
+        const wait = Effect.callback<void, Overloaded>((resume) => {
+          if (slot.state === "waiting") slot.resume = resume
+          else resume(slot.state === "in-flight" ? admitted : refused)
+        })
+        // an interrupted caller gives back its place, or the slot that it got in the same moment
+        return Effect.andThen(
+          Effect.onInterrupt(restore(wait), () => Effect.sync(() => end(slot))),
+          run
+        )
+      })
+  })
+})
+
+/** A sequencer that takes only commands that are admitted. */
+export const sequencer: Layer.Layer<Sequencer, never, CommandAdmission | Sequencer> = Layer.effect(
+  Sequencer,
+  Effect.gen(function* () {
+    const port = yield* Sequencer
+    const admission = yield* CommandAdmission
+    return Sequencer.of({ ...port, submit: (command) => admission.within(command, port.submit(command)) })
+  })
+)

@@ -1,0 +1,167 @@
+/**
+ * Policy: the dead-man's switch. When a user's last private connection has been gone for the window of a sub-account, its
+ * orders are canceled; exits stay, since they guard a position.
+ *
+ * An absence cancels a sub-account's orders once: what is placed while the user is away is not touched. A restart begins
+ * the windows anew, and so does a change of the setting, for its sub-account. A cancel is tried until it is acknowledged
+ * or the user is back. Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
+ */
+import { Clock, Context, Effect, FiberMap, Layer, Schedule } from "effect"
+import { SECOND_MS } from "../../domain/Time.ts"
+import { type Switch, WINDOW_S_DEFAULT } from "../../domain/DeadMansSwitchWindow.ts"
+import type { Caller } from "../../domain/User.ts"
+import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { Ids } from "../operations/Ids.ts"
+import { Lifecycle } from "../operations/Lifecycle.ts"
+import { Presence } from "../operations/Presence.ts"
+import { Sequencer, type SubmitError } from "../Sequencer.ts"
+import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
+
+export type SwitchFailure = SubAccountFailure | AccountsUnavailable
+
+/** Waits between tries: from 100 ms, doubled, up to 2 s. */
+const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
+
+/** A time without any private connection of a user. */
+interface Absence {
+  readonly began_ms: number
+  /** Windows that began later, by sub-account: they were set meanwhile. */
+  readonly later: Map<string, number>
+  /** Sub-accounts whose orders are canceled. */
+  readonly done: Set<string>
+}
+
+export class DeadMansSwitch extends Context.Service<
+  DeadMansSwitch,
+  {
+    /** Settings of the sub-accounts that the credential sees, as far as they were ever set. */
+    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, SwitchFailure>
+    readonly set: (
+      caller: Caller,
+      setting: { readonly sub_account_address: string; readonly enabled: boolean; readonly time_window?: number }
+    ) => Effect.Effect<Switch, SwitchFailure>
+  }
+>()("gateway/services/DeadMansSwitch") {
+  static readonly layer: Layer.Layer<
+    DeadMansSwitch,
+    never,
+    Ids | Lifecycle | Presence | Sequencer | SubAccounts | DeadMansSwitchStore
+  > = Layer.effect(
+    DeadMansSwitch,
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      const ids = yield* Ids
+      const lifecycle = yield* Lifecycle
+      const presence = yield* Presence
+      const sequencer = yield* Sequencer
+      const store = yield* DeadMansSwitchStore
+      const subAccounts = yield* SubAccounts
+
+      const absences = new Map<string, Absence>()
+      const countdowns = yield* FiberMap.make<string>()
+      const run = yield* FiberMap.runtime(countdowns)<never>()
+
+      const logged = (what: string) => (error: AccountsUnavailable | SubmitError) =>
+        Effect.logWarning(`dead-man's switch: ${what}`, error)
+
+      const cancelAll = Effect.fnUntraced(function* (user_id: string, sub_account_address: string) {
+        const cancel_type = "CancelByDcp" as const
+        const command = {
+          command_id: yield* ids.uuid,
+          user_id,
+          sub_account_address,
+          body: {
+            type: "cancel_all" as const,
+            cancel_all: {
+              symbol: undefined,
+              side: undefined,
+              order_filter: "All" as const,
+              reduce_only: undefined,
+              cancel_type
+            }
+          }
+        }
+        const ack = yield* sequencer.submit(command).pipe(
+          Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
+          // a sub-account that is gone has no orders; everything else may pass
+          Effect.retry({ while: (error) => error._tag !== "CommandRefused", schedule: backOff }),
+          Effect.catch(() => Effect.undefined)
+        )
+        yield* Effect.logInfo("dead-man's switch: orders canceled").pipe(
+          Effect.annotateLogs({ sub_account_address, orders: ack?.orders.length ?? 0 })
+        )
+      })
+
+      /** Waits for one window after the other, the shortest first, until nothing is left to cancel. */
+      const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
+        const settings = yield* store
+          .of(user_id)
+          .pipe(Effect.tapError(logged("settings not read")), Effect.retry(backOff), Effect.orDie)
+        const enabled = settings.filter((setting) => setting.enabled)
+        if (enabled.length === 0) return void absences.delete(user_id)
+        const due = enabled
+          .filter(({ sub_account_address }) => !absence.done.has(sub_account_address))
+          .map(({ sub_account_address: address, time_window }) => ({
+            address,
+            at_ms: (absence.later.get(address) ?? absence.began_ms) + time_window * SECOND_MS
+          }))
+          .sort((a, b) => a.at_ms - b.at_ms)
+        for (const { address, at_ms } of due) {
+          yield* Effect.sleep(Math.max(0, at_ms - clock.currentTimeMillisUnsafe()))
+          // whoever is connected to another gateway is here: that ends this countdown
+          yield* presence.settled
+          // a gateway that closes its own connections tells nothing of the users
+          if (lifecycle.isStopping()) return
+          yield* cancelAll(user_id, address)
+          absence.done.add(address)
+        }
+      })
+
+      const begin = (user_id: string): Absence => {
+        const known = absences.get(user_id)
+        if (known !== undefined) return known
+        const absence = { began_ms: clock.currentTimeMillisUnsafe(), later: new Map(), done: new Set<string>() }
+        absences.set(user_id, absence)
+        return absence
+      }
+      const start = (user_id: string): void => void run(user_id, countdown(user_id, begin(user_id)))
+
+      yield* presence.watch((user_id, here) => {
+        if (!here) return start(user_id)
+        absences.delete(user_id)
+        // replaces the countdown, which ends it
+        if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
+      })
+      // after a start nobody is connected yet
+      yield* store.users.pipe(
+        Effect.tapError(logged("settings not read")),
+        Effect.retry(backOff),
+        Effect.orDie,
+        Effect.map((users) => {
+          for (const user_id of users) if (!presence.isHere(user_id)) start(user_id)
+        }),
+        Effect.forkScoped
+      )
+
+      return DeadMansSwitch.of({
+        list: Effect.fnUntraced(function* (caller) {
+          const settings = yield* store.of(caller.user_id)
+          return settings.filter(({ sub_account_address }) => caller.bound_to?.has(sub_account_address) ?? true)
+        }),
+        set: Effect.fnUntraced(function* (caller, { sub_account_address, enabled, time_window }) {
+          yield* subAccounts.resolve(caller, sub_account_address)
+          const setting = { sub_account_address, enabled, time_window: time_window ?? WINDOW_S_DEFAULT }
+          yield* store.set(caller.user_id, setting)
+          if (!presence.isHere(caller.user_id)) {
+            const absence = begin(caller.user_id)
+            absence.done.delete(sub_account_address)
+            absence.later.set(sub_account_address, clock.currentTimeMillisUnsafe())
+            start(caller.user_id)
+          }
+          return setting
+        })
+      })
+    })
+  )
+}

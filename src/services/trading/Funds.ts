@@ -1,0 +1,166 @@
+/** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: docs/contract/rest-account.md. */
+import { Context, Effect, Layer } from "effect"
+import type { Deposit, Movement, Withdrawal } from "../../domain/Account.ts"
+import * as Decimal from "../../domain/Decimal.ts"
+import type { TransferStatus } from "../../domain/Enumerations.ts"
+import type { Caller } from "../../domain/User.ts"
+import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { destinationOf } from "./WithdrawalDestination.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { commandIdOf, Ids } from "../operations/Ids.ts"
+import { DomainError } from "../DomainError.ts"
+import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+import { WithdrawalAddresses } from "./WithdrawalAddresses.ts"
+
+/** The collateral that is shipped. */
+const ASSET = "USDC"
+
+export type FundsFailure = DomainError | SubmitError | AccountsUnavailable
+
+const notFound = new DomainError("SubAccountNotFound")
+const disabled = new DomainError("ModuleDisabled")
+const sameAccount = new DomainError(
+  "InvalidField",
+  { field: "to_sub_account_address" },
+  "expected another sub-account than the source"
+)
+
+const wrongAmount = (asset: string, amount: string): DomainError | undefined => {
+  if (asset !== ASSET) return new DomainError("InvalidField", { field: "asset" }, `expected ${ASSET}, the only asset`)
+  if (Decimal.parse(amount) === 0n)
+    return new DomainError("OutOfRange", { field: "amount", min: "0" }, "expected an amount above 0")
+  return undefined
+}
+
+const movementOf = (ack: CommandAck): Effect.Effect<Movement, SequencerFault> =>
+  ack.result?.type === "movement"
+    ? Effect.succeed(ack.result.movement)
+    : Effect.fail(new SequencerFault({ cause: "the answer holds no movement" }))
+
+export class Funds extends Context.Service<
+  Funds,
+  {
+    /** Deposits test money; refused where the faucet is switched off. */
+    readonly faucet: (
+      caller: Caller,
+      body: { readonly sub_account_address: string; readonly asset: string; readonly amount: string }
+    ) => Effect.Effect<Deposit, FundsFailure>
+    /** The same content under a transfer_id answers the first result, for ever. */
+    readonly transfer: (
+      caller: Caller,
+      body: {
+        readonly transfer_id: string
+        readonly from_sub_account_address: string
+        readonly to_sub_account_address: string
+        readonly asset: string
+        readonly amount: string
+      }
+    ) => Effect.Effect<{ readonly transfer_id: string; readonly status: TransferStatus }, FundsFailure>
+    /** Takes money out at once; it is `pending` until it has arrived. Its id makes it idempotent like a transfer. */
+    readonly withdraw: (
+      caller: Caller,
+      body: {
+        readonly withdrawal_id: string
+        readonly sub_account_address: string
+        readonly asset: string
+        readonly amount: string
+        readonly destination: string
+      }
+    ) => Effect.Effect<Withdrawal, FundsFailure>
+  }
+>()("gateway/services/Funds") {
+  static readonly layer = (options: {
+    /** Off in production. */
+    readonly faucet: boolean
+  }): Layer.Layer<Funds, never, BackendAvailability | Ids | Sequencer | WithdrawalAddresses> =>
+    Layer.effect(
+      Funds,
+      Effect.gen(function* () {
+        const gate = yield* BackendAvailability
+        const ids = yield* Ids
+        const sequencer = yield* Sequencer
+        const addresses = yield* WithdrawalAddresses
+        const sees = (caller: Caller, address: string): boolean => caller.bound_to?.has(address) ?? true
+
+        return Funds.of({
+          faucet: Effect.fnUntraced(function* (caller, { sub_account_address, asset, amount }) {
+            if (!options.faucet) return yield* Effect.fail(disabled)
+            const wrong = wrongAmount(asset, amount)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const deposit_id = yield* ids.uuid
+            const ack = yield* sequencer.submit({
+              command_id: yield* ids.uuid,
+              user_id: caller.user_id,
+              sub_account_address,
+              body: { type: "deposit", deposit_id, asset, amount: Decimal.canonical(amount), source: "faucet" }
+            })
+            const movement = yield* movementOf(ack)
+            return {
+              deposit_id,
+              sub_account_address,
+              asset: movement.asset,
+              amount: movement.amount,
+              status: movement.status,
+              source: "faucet" as const,
+              created_time: movement.created_time,
+              updated_time: movement.updated_time
+            }
+          }),
+          transfer: Effect.fnUntraced(function* (caller, body) {
+            const { transfer_id, from_sub_account_address: from, to_sub_account_address: to, asset, amount } = body
+            const wrong = wrongAmount(asset, amount) ?? (from === to ? sameAccount : undefined)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            if (!sees(caller, from) || !sees(caller, to)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const ack = yield* sequencer.submit({
+              command_id: commandIdOf("transfer", caller.user_id, transfer_id),
+              user_id: caller.user_id,
+              sub_account_address: from,
+              body: {
+                type: "transfer",
+                transfer_id,
+                to_sub_account_address: to,
+                asset,
+                amount: Decimal.canonical(amount)
+              }
+            })
+            const { status } = yield* movementOf(ack)
+            return { transfer_id, status }
+          }),
+          withdraw: Effect.fnUntraced(function* (caller, body) {
+            const { withdrawal_id, sub_account_address, asset, amount } = body
+            const wrong = wrongAmount(asset, amount)
+            if (wrong !== undefined) return yield* Effect.fail(wrong)
+            const destination = yield* destinationOf(caller, body.destination)
+            if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
+            yield* gate.sequencer
+            const submitted = sequencer.submit({
+              command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),
+              user_id: caller.user_id,
+              sub_account_address,
+              body: { type: "withdraw", withdrawal_id, asset, amount: Decimal.canonical(amount), destination }
+            })
+            const ack = yield* addresses.guarded(
+              caller.user_id,
+              destination,
+              submitted,
+              ({ _tag }) => _tag === "OutcomeUnknown"
+            )
+            const movement = yield* movementOf(ack)
+            return {
+              withdrawal_id,
+              sub_account_address,
+              asset: movement.asset,
+              amount: movement.amount,
+              status: movement.status,
+              destination,
+              created_time: movement.created_time,
+              updated_time: movement.updated_time
+            }
+          })
+        })
+      })
+    )
+}

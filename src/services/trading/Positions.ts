@@ -1,0 +1,200 @@
+/**
+ * Policy: how a position is carried: its leverage, margin mode, margin and exits.
+ *
+ * Each command is answered after its turn, with its result, and once the read models hold it.
+ * Source: docs/contract/orders.md#acknowledgement, docs/contract/rest-trading.md#positions.
+ */
+import { Context, Effect, Layer } from "effect"
+import * as Decimal from "../../domain/Decimal.ts"
+import type { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
+import type { Instrument } from "../../domain/Market.ts"
+import type { Exit } from "../../domain/Order.ts"
+import * as OrderRules from "../../domain/OrderRules.ts"
+import type { Position, PositionState } from "../../domain/Position.ts"
+import type { Caller } from "../../domain/User.ts"
+import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import type { History, HistoryUnavailable } from "../History.ts"
+import { Ids } from "../operations/Ids.ts"
+import { rules, violated } from "./InstrumentRules.ts"
+import * as LastRecords from "../read-model/LastRecords.ts"
+import { MarketView } from "../markets/MarketView.ts"
+import type { Referee } from "../Referee.ts"
+import { DomainError } from "../DomainError.ts"
+import { type CommandBody, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+
+/** Names a position: of a sub-account in a market. */
+export interface PositionKey {
+  readonly sub_account_address: string
+  readonly symbol: string
+}
+export interface TradingStopRequest extends PositionKey {
+  readonly tpsl_mode?: TpslMode
+  /** `0` removes it. */
+  readonly take_profit?: string
+  readonly stop_loss?: string
+  readonly tp_trigger_by?: TriggerBy
+  readonly sl_trigger_by?: TriggerBy
+  /** With mode `Partial`; absent: the whole position. */
+  readonly tp_size?: string
+  readonly sl_size?: string
+}
+
+export type PositionFailure = DomainError | SubmitError
+
+const noSubAccount = new DomainError("SubAccountNotFound")
+const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const notLoaded = new DomainError("BackendUnavailable")
+const behind = new DomainError("BackendLagging")
+const noMargin = new DomainError("OutOfRange", { field: "margin" }, "expected an amount other than 0")
+const noStop = new DomainError("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
+const notPartial = (field: string) =>
+  new DomainError("InvalidField", { field }, "expected no value without tpsl_mode Partial")
+
+/** Why a leverage cannot be, whatever the position. */
+const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): DomainError | undefined => {
+  const field = "leverage"
+  const { leverage_step: step, max_leverage: max, min_leverage: min } = leverage_filter
+  const asked = Decimal.parse(leverage)
+  if (asked < Decimal.parse(min) || asked > Decimal.parse(max))
+    return new DomainError("OutOfRange", { field, min, max }, `leverage must lie between ${min} and ${max}`)
+  const unit = Decimal.parse(step)
+  if (Decimal.isMultipleOf(asked, unit)) return undefined
+  const below = asked - (asked % unit)
+  const nearest = [below, below + unit].map(Decimal.format)
+  const message = `leverage is not a multiple of the step ${step}; nearest: ${nearest.join(", ")}`
+  return new DomainError("NotMultipleOfStep", { field, step, nearest }, message)
+}
+
+const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n
+
+/** Why exits cannot be, whatever the position. */
+const wrongStop = (instrument: Instrument, asked: TradingStopRequest): DomainError | undefined => {
+  if (asked.take_profit === undefined && asked.stop_loss === undefined) return noStop
+  for (const field of ["take_profit", "stop_loss"] as const) {
+    const price = asked[field]
+    if (price === undefined || isRemoval(price)) continue
+    const ticks = OrderRules.checkPrice(rules(instrument), price, field)
+    if (typeof ticks !== "number") return violated(ticks)
+  }
+  for (const field of ["tp_size", "sl_size"] as const) {
+    const size = asked[field]
+    if (size === undefined) continue
+    if (asked.tpsl_mode !== "Partial") return notPartial(field)
+    const lots = OrderRules.checkQty(rules(instrument), size, false, false, field)
+    if (typeof lots !== "number") return violated(lots)
+  }
+  return undefined
+}
+
+const exitOf = (trigger_price: string | undefined, trigger_by: TriggerBy = "LastPrice"): Exit | undefined =>
+  trigger_price === undefined ? undefined : { trigger_price, trigger_by }
+
+export class Positions extends Context.Service<
+  Positions,
+  {
+    readonly setLeverage: (
+      caller: Caller,
+      asked: PositionKey & { readonly leverage: string }
+    ) => Effect.Effect<PositionState, PositionFailure>
+    /** Only of a flat position without open orders. */
+    readonly switchMarginMode: (
+      caller: Caller,
+      asked: PositionKey & { readonly margin_mode: MarginMode; readonly leverage?: string }
+    ) => Effect.Effect<PositionState, PositionFailure>
+    /** Moves margin into an Isolated position; a negative amount out of it, down to the initial margin. */
+    readonly addMargin: (
+      caller: Caller,
+      asked: PositionKey & { readonly margin: string }
+    ) => Effect.Effect<Position, PositionFailure | HistoryUnavailable>
+    /** Sets, replaces or removes the exits of a position. */
+    readonly tradingStop: (caller: Caller, asked: TradingStopRequest) => Effect.Effect<PositionState, PositionFailure>
+  }
+>()("gateway/services/Positions") {
+  static readonly layer: Layer.Layer<
+    Positions,
+    never,
+    BackendAvailability | History | Ids | MarketView | Referee | Sequencer
+  > = Layer.effect(
+    Positions,
+    Effect.gen(function* () {
+      const gate = yield* BackendAvailability
+      const records = yield* LastRecords.make
+      const ids = yield* Ids
+      const markets = yield* MarketView
+      const sequencer = yield* Sequencer
+
+      /** Submits a command on a position, unless `wrong` finds a reason against it, and answers how it left it. */
+      const submit = Effect.fnUntraced(function* (
+        caller: Caller,
+        { sub_account_address, symbol }: PositionKey,
+        body: CommandBody,
+        wrong: (instrument: Instrument) => DomainError | undefined
+      ) {
+        if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
+        const instrument = markets.instrument(symbol)
+        if (instrument === undefined) {
+          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
+        }
+        const refused = wrong(instrument)
+        if (refused !== undefined) return yield* Effect.fail(refused)
+        yield* gate.sequencer
+        const { result } = yield* sequencer.submit({
+          command_id: yield* ids.uuid,
+          user_id: caller.user_id,
+          sub_account_address,
+          body
+        })
+        return result?.type === "position"
+          ? result.position
+          : yield* new SequencerFault({ cause: "the answer holds no position" })
+      })
+
+      return Positions.of({
+        setLeverage: (caller, asked) =>
+          submit(
+            caller,
+            asked,
+            { type: "set_leverage", symbol: asked.symbol, leverage: Decimal.canonical(asked.leverage) },
+            (instrument) => wrongLeverage(instrument, asked.leverage)
+          ),
+        switchMarginMode: (caller, asked) => {
+          const { leverage, margin_mode, symbol } = asked
+          const canonical = leverage === undefined ? undefined : Decimal.canonical(leverage)
+          return submit(
+            caller,
+            asked,
+            { type: "set_margin_mode", symbol, margin_mode, leverage: canonical },
+            (instrument) => (canonical === undefined ? undefined : wrongLeverage(instrument, canonical))
+          )
+        },
+        addMargin: Effect.fnUntraced(function* (caller, asked) {
+          const { margin, symbol } = asked
+          const amount = Decimal.canonical(margin)
+          const position = yield* submit(caller, asked, { type: "add_margin", symbol, margin: amount }, () =>
+            amount === "0" ? noMargin : undefined
+          )
+          return yield* Effect.catchTag(records.since(caller.user_id, position), "RecordsBehind", () =>
+            Effect.fail(behind)
+          )
+        }),
+        tradingStop: (caller, asked) =>
+          submit(
+            caller,
+            asked,
+            {
+              type: "set_trading_stop",
+              symbol: asked.symbol,
+              tpsl: {
+                mode: asked.tpsl_mode ?? "Full",
+                take_profit: exitOf(asked.take_profit, asked.tp_trigger_by),
+                stop_loss: exitOf(asked.stop_loss, asked.sl_trigger_by)
+              },
+              take_profit_size: asked.tp_size,
+              stop_loss_size: asked.sl_size
+            },
+            (instrument) => wrongStop(instrument, asked)
+          )
+      })
+    })
+  )
+}

@@ -1,0 +1,179 @@
+/**
+ * Policy: the destinations to which a user may close his withdrawals.
+ *
+ * What loosens takes effect after a delay, so that a stolen credential leaves time to act: a new destination, and the end of
+ * `only_listed`. What tightens takes effect at once: when the change is answered, no withdrawal that was checked before is
+ * still on its way, through any gateway. Each withdrawal is noted before it is checked, and a change waits for those that
+ * were noted. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
+ */
+import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
+import {
+  isRestricted,
+  verdictOf,
+  type WithdrawalAddress,
+  type WithdrawalRules
+} from "../../domain/WithdrawalAddress.ts"
+import type { Caller } from "../../domain/User.ts"
+import { AccountsUnavailable } from "../identity/Accounts.ts"
+import { destinationOf } from "./WithdrawalDestination.ts"
+import { Ids } from "../operations/Ids.ts"
+import { DomainError } from "../DomainError.ts"
+import { WithdrawalAddressStore } from "./WithdrawalAddressStore.ts"
+
+/** Destinations of a user. */
+export const ADDRESSES_MAX = 50
+/**
+ * A withdrawal that was begun is sequenced within this time, or never. Source: docs/contract/boundary.md#sequencer,
+ * #errors.
+ */
+const ATTEMPT_MS = 10_000
+/** Time between two looks at the withdrawals for which a change waits. */
+const LOOK_AGAIN = "50 millis"
+
+const notFound = new DomainError("DestinationNotFound", { field: "destination" })
+const bound = new DomainError(
+  "InsufficientScope",
+  { required: "withdraw" },
+  "an API key bound to sub-accounts does not change the user's withdrawal addresses"
+)
+
+/** The rules as they are shown: `only_listed` is false from its end on. */
+export interface ShownRules {
+  readonly only_listed: boolean
+  readonly loosens_time?: number
+  readonly list: ReadonlyArray<WithdrawalAddress>
+}
+
+const shown = (rules: WithdrawalRules, now: number): ShownRules => {
+  const only_listed = isRestricted(rules, now)
+  return {
+    only_listed,
+    ...(only_listed && rules.loosens_time !== undefined && { loosens_time: rules.loosens_time }),
+    list: rules.list
+  }
+}
+
+export class WithdrawalAddresses extends Context.Service<
+  WithdrawalAddresses,
+  {
+    readonly rules: (caller: Caller) => Effect.Effect<ShownRules, AccountsUnavailable>
+    /** One that is listed already keeps its times. */
+    readonly add: (
+      caller: Caller,
+      body: { readonly destination: string; readonly label?: string }
+    ) => Effect.Effect<WithdrawalAddress, DomainError | AccountsUnavailable>
+    readonly remove: (caller: Caller, destination: string) => Effect.Effect<string, DomainError | AccountsUnavailable>
+    readonly restrict: (
+      caller: Caller,
+      only_listed: boolean
+    ) => Effect.Effect<ShownRules, DomainError | AccountsUnavailable>
+    /**
+     * Runs a withdrawal to a canonical destination where the rules allow it; 403 `DestinationNotListed` elsewhere.
+     * `isOpen` says of a failure whether the withdrawal may still be sequenced.
+     */
+    readonly guarded: <A, E>(
+      user_id: string,
+      destination: string,
+      withdrawal: Effect.Effect<A, E>,
+      isOpen: (error: E) => boolean
+    ) => Effect.Effect<A, E | DomainError | AccountsUnavailable>
+  }
+>()("gateway/services/WithdrawalAddresses") {
+  static readonly layer = (options: {
+    /** How long an addition, or the end of `only_listed`, waits. */
+    readonly delay: Duration.Input
+  }): Layer.Layer<WithdrawalAddresses, never, Ids | WithdrawalAddressStore> =>
+    Layer.effect(
+      WithdrawalAddresses,
+      Effect.gen(function* () {
+        const ids = yield* Ids
+        const store = yield* WithdrawalAddressStore
+        const delay_ms = Duration.toMillis(options.delay)
+
+        /** Waits until no withdrawal that began before is on its way: at most {@link ATTEMPT_MS}. */
+        const settled = Effect.fnUntraced(function* (user_id: string) {
+          const before = new Set(yield* store.open(user_id, yield* Clock.currentTimeMillis))
+          if (before.size === 0) return
+          const left = Effect.flatMap(Clock.currentTimeMillis, (now) => store.open(user_id, now))
+          yield* Effect.repeat(left, {
+            schedule: Schedule.spaced(LOOK_AGAIN),
+            while: (attempts) => attempts.some((attempt) => before.has(attempt))
+          })
+        })
+        const unbound = (caller: Caller) => (caller.bound_to === undefined ? Effect.void : Effect.fail(bound))
+
+        return WithdrawalAddresses.of({
+          rules: Effect.fnUntraced(function* ({ user_id }) {
+            return shown(yield* store.of(user_id), yield* Clock.currentTimeMillis)
+          }),
+          add: Effect.fnUntraced(function* (caller, { destination: text, label = "" }) {
+            yield* unbound(caller)
+            const destination = yield* destinationOf(caller, text)
+            const created_time = yield* Clock.currentTimeMillis
+            const address = { destination, label, created_time, effective_time: created_time + delay_ms }
+            return yield* store
+              .add(caller.user_id, address, ADDRESSES_MAX)
+              .pipe(
+                Effect.catchTag("TooManyAddresses", ({ max }) =>
+                  Effect.fail(new DomainError("LimitReached", { max }, `at most ${max} withdrawal addresses`))
+                )
+              )
+          }),
+          remove: Effect.fnUntraced(function* (caller, text) {
+            yield* unbound(caller)
+            const destination = yield* destinationOf(caller, text)
+            if (!(yield* store.remove(caller.user_id, destination))) return yield* Effect.fail(notFound)
+            yield* settled(caller.user_id)
+            return destination
+          }),
+          restrict: Effect.fnUntraced(function* (caller, only_listed) {
+            yield* unbound(caller)
+            const { user_id } = caller
+            const now = yield* Clock.currentTimeMillis
+            const rules = yield* store.of(user_id)
+            if (only_listed) {
+              yield* store.restrict(user_id, true, undefined)
+              yield* settled(user_id)
+            } else if (isRestricted(rules, now) && rules.loosens_time === undefined) {
+              yield* store.restrict(user_id, true, now + delay_ms)
+            }
+            return shown(yield* store.of(user_id), yield* Clock.currentTimeMillis)
+          }),
+          guarded: <A, E>(
+            user_id: string,
+            destination: string,
+            withdrawal: Effect.Effect<A, E>,
+            isOpen: (error: E) => boolean
+          ) =>
+            Effect.uninterruptibleMask((restore) =>
+              Effect.gen(function* () {
+                const attempt = yield* ids.uuid
+                const began = yield* Clock.currentTimeMillis
+                yield* store.begin(user_id, attempt, began + ATTEMPT_MS)
+                // a process that stood still for long must not submit what it checked before
+                const inTime = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+                  now - began < ATTEMPT_MS / 2
+                    ? Effect.void
+                    : Effect.fail(new AccountsUnavailable({ cause: "the check of a withdrawal took too long" }))
+                )
+                const forget = Effect.ignore(store.end(user_id, attempt))
+                const checked = Effect.gen(function* () {
+                  const rules = yield* store.of(user_id)
+                  const { allowed, effective_time } = verdictOf(rules, destination, yield* Clock.currentTimeMillis)
+                  if (allowed) return yield* inTime
+                  const facts = { field: "destination", ...(effective_time !== undefined && { effective_time }) }
+                  return yield* Effect.fail(new DomainError("DestinationNotListed", facts))
+                })
+                yield* Effect.onError(restore(checked), () => forget)
+                // after an interruption it may still be sequenced: the note stays until its time is over
+                const result = yield* Effect.tapError(restore(withdrawal), (error) =>
+                  isOpen(error) ? Effect.void : forget
+                )
+                yield* forget
+                return result
+              })
+            )
+        })
+      })
+    )
+}

@@ -1,0 +1,77 @@
+/**
+ * A line without a socket: what a session writes is told as a stream. A reader that does not keep up is a slow socket, with
+ * all that follows from it.
+ */
+import { Cause, Effect, Queue, Stream } from "effect"
+import { ConnectionEnded } from "../services/operations/InProcessFeeds.ts"
+import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
+import { textsOf } from "./Frame.ts"
+import type { Transport } from "./Connection.ts"
+import type { Session } from "./Session.ts"
+
+export class InProcessTransport implements Transport {
+  readonly deflated = false
+  private readonly queue: Queue.Queue<string, ConnectionEnded>
+  private session: Session | undefined
+  /** Bytes that nobody has taken; the outbox writes no more while there are any, which bounds the queue. */
+  private untaken = 0
+  private waiting: Array<() => void> = []
+  /** Why nothing more is told, of what was written before neither. */
+  private cut: ConnectionEnded | undefined = undefined
+
+  private constructor(queue: Queue.Queue<string, ConnectionEnded>) {
+    this.queue = queue
+  }
+  static readonly make = Effect.map(
+    Queue.unbounded<string, ConnectionEnded>(),
+    (queue) => new InProcessTransport(queue)
+  )
+
+  /** Says the first messages; the session is the one that was made with this line. */
+  begin(session: Session, messages: ReadonlyArray<string>): void {
+    this.session = session
+    for (const message of messages) session.text(message)
+  }
+
+  /** Every message, as it is taken. */
+  get messages(): Stream.Stream<string, ConnectionEnded> {
+    return Stream.fromEffectRepeat(Effect.tap(Queue.takeAll(this.queue), () => Effect.sync(() => this.taken()))).pipe(
+      Stream.flattenArray,
+      // a reader that takes its time would get what waits long after its credential ended
+      Stream.mapEffect((message) => (this.cut === undefined ? Effect.succeed(message) : Effect.fail(this.cut)))
+    )
+  }
+  private taken(): void {
+    this.untaken = 0
+    const waiting = this.waiting
+    this.waiting = []
+    for (const callback of waiting) callback()
+  }
+
+  pending(): number {
+    return this.untaken
+  }
+  write(bytes: Buffer): void {
+    this.untaken += bytes.length
+    for (const text of textsOf(bytes)) Queue.offerUnsafe(this.queue, text)
+  }
+  whenTaken(callback: () => void): void {
+    this.waiting.push(callback)
+  }
+  /** Whoever holds the stream is there. */
+  ping(): void {
+    this.session?.heard()
+  }
+  pong(): void {}
+  close(reason: CloseReason): void {
+    const ended = new ConnectionEnded(closeCodes[reason].code)
+    if (reason === "CredentialEnded") this.cut = ended
+    Queue.failCauseUnsafe(this.queue, Cause.fail(ended))
+    this.terminate()
+  }
+  terminate(): void {
+    const { session } = this
+    this.session = undefined
+    session?.closed()
+  }
+}

@@ -1,0 +1,62 @@
+/** The lane of large answers: turns go around among addresses, and who leaves does not hold it up. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as BulkResponseThrottle from "../../src/http/BulkResponseThrottle.ts"
+
+const bytes = new Uint8Array(4 * BulkResponseThrottle.PART_BYTES)
+const [FIRST, SECOND] = ["192.0.2.1", "192.0.2.2"]
+
+/** Whose parts went out, in their order. */
+const record = () => {
+  const lane = BulkResponseThrottle.make()
+  const seen: Array<string> = []
+  const read = (name: string, address: string) =>
+    Effect.forkChild(
+      Stream.runForEach(lane.stream(address, bytes), () => Effect.sync(() => void seen.push(name))),
+      { startImmediately: true }
+    )
+  return { read, seen }
+}
+
+describe("the lane of large answers", () => {
+  it.effect("lets one part out at a time", () =>
+    Effect.gen(function* () {
+      const { read, seen } = record()
+      const reader = yield* read("a", FIRST)
+      for (let parts = 1; parts <= 4; parts++) {
+        // time stands still: no more come
+        yield* TestClock.adjust(0)
+        assert.lengthOf(seen, parts)
+        yield* TestClock.adjust(2)
+      }
+      yield* Fiber.join(reader)
+    })
+  )
+
+  it.effect("gives an address one turn, however many ask from there", () =>
+    Effect.gen(function* () {
+      const { read, seen } = record()
+      const many = yield* Effect.all(Array.from({ length: 9 }, () => read("many", FIRST)))
+      const one = yield* read("one", SECOND)
+      yield* TestClock.adjust(1_000)
+      yield* Fiber.join(one)
+      yield* Effect.all(many.map((fiber) => Fiber.join(fiber)))
+      assert.lengthOf(seen, 40)
+      assert.strictEqual(seen.slice(0, 9).filter((name) => name === "one").length, 4)
+    })
+  )
+
+  it.effect("forgets who leaves", () =>
+    Effect.gen(function* () {
+      const { read, seen } = record()
+      const gone = yield* read("gone", FIRST)
+      yield* TestClock.adjust(0)
+      yield* Fiber.interrupt(gone)
+      const other = yield* read("other", SECOND)
+      yield* TestClock.adjust(100)
+      yield* Fiber.join(other)
+      assert.deepStrictEqual(seen, ["gone", "other", "other", "other", "other"])
+    })
+  )
+})

@@ -1,0 +1,114 @@
+/** Connections that come before what is behind the door is built, on real sockets. */
+import { type AddressInfo, connect } from "node:net"
+import { afterEach, assert, describe, it } from "vitest"
+import { defaults, GatewayHttpServer } from "../../../src/layers/node/HttpServer.ts"
+import * as EarlyListen from "../../../src/layers/node/EarlyListen.ts"
+
+let door: GatewayHttpServer
+/** Paths of the requests that were taken. */
+let paths: Array<string>
+afterEach(() => {
+  door.close()
+})
+
+const open = async (limits: Partial<typeof defaults> = {}): Promise<number> => {
+  door = new GatewayHttpServer({ ...defaults, ...limits })
+  paths = []
+  door.hold()
+  await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
+  return (door.address() as AddressInfo).port
+}
+
+const connections = (): Promise<number> =>
+  new Promise((resolve, reject) => door.getConnections((error, count) => (error ? reject(error) : resolve(count))))
+
+/** Resolves once as many are connected. */
+const until = async (count: number): Promise<void> => {
+  for (let i = 0; (await connections()) !== count; i++) {
+    if (i > 1_000) throw new Error(`${await connections()} are connected, not ${count}`)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+/** Answers all that it was sent until its connection ended. */
+const ask = (port: number, path: string): Promise<string> =>
+  new Promise((resolve) => {
+    let text = ""
+    const socket = connect(port, "127.0.0.1")
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)
+    socket.setEncoding("utf8").on("data", (some: string) => (text += some))
+    socket.on("error", () => {})
+    socket.once("close", () => resolve(text))
+  })
+
+describe("a door that holds", () => {
+  it("lets in who waits, in turn, and later ones at once", async () => {
+    const port = await open()
+    const first = ask(port, "/first")
+    await until(1)
+    const second = ask(port, "/second")
+    await until(2)
+    door.on("request", (request, response) => {
+      paths.push(request.url!)
+      response.end(`served ${request.url}`)
+    })
+    door.admit()
+    assert.include(await first, "served /first")
+    assert.include(await second, "served /second")
+    assert.include(await ask(port, "/later"), "served /later")
+    assert.deepStrictEqual(paths, ["/first", "/second", "/later"])
+  })
+
+  it("lets go who leaves", async () => {
+    const port = await open()
+    const socket = connect(port, "127.0.0.1")
+    await until(1)
+    socket.destroy()
+    await until(0)
+  })
+
+  it("keeps its port when it is told to listen again", async () => {
+    const port = await open()
+    await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
+    assert.strictEqual((door.address() as AddressInfo).port, port)
+  })
+
+  it("holds no more than it may, and nobody for ever", async () => {
+    const port = await open({ early: 2, early_ms: 300 })
+    const waiting = [ask(port, "/1")]
+    await until(1)
+    waiting.push(ask(port, "/2"))
+    await until(2)
+    const third = ask(port, "/3")
+    const order: Array<string> = []
+    void third.then(() => order.push("third"))
+    for (const each of waiting) void each.then(() => order.push("waiting"))
+    assert.deepStrictEqual(await Promise.all([...waiting, third]), ["", "", ""])
+    assert.deepStrictEqual(order, ["third", "waiting", "waiting"])
+    assert.strictEqual(await connections(), 0)
+  })
+})
+
+describe("an early door", () => {
+  it("Amendment 23: listens on 127.0.0.1 where HOST is unset or empty, and serves after admit()", async () => {
+    const early = await EarlyListen.listen({ HOST: "", PORT: "0" })
+    assert.isDefined(early)
+    door = early
+    door.on("request", (_, response) => response.end("served"))
+    const { address, port } = door.address() as AddressInfo
+    assert.strictEqual(address, "127.0.0.1")
+    const asked = ask(port, "/")
+    await until(1)
+    // a request that was taken would be answered by now
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.strictEqual(await Promise.race([asked, Promise.resolve("waiting")]), "waiting")
+    door.admit()
+    assert.include(await asked, "served")
+  })
+
+  it("leaves what cannot be to the settings", async () => {
+    const port = await open()
+    for (const text of ["many", "-1", "65536", " ", "1e3", String(port)])
+      assert.isUndefined(await EarlyListen.listen({ HOST: "127.0.0.1", PORT: text }), text)
+  })
+})

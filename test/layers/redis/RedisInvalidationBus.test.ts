@@ -1,0 +1,116 @@
+import { Context, Effect, Layer, Logger } from "effect"
+import { assert, describe, it } from "vitest"
+import { userIdOf } from "../../../src/domain/Address.ts"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
+import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
+import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
+import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
+import * as RedisInvalidationBus from "../../../src/layers/redis/RedisInvalidationBus.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
+import { BanList } from "../../../src/services/identity/BanList.ts"
+import { Grants } from "../../../src/services/identity/Grants.ts"
+import { History } from "../../../src/services/History.ts"
+import { Tokens } from "../../../src/services/identity/Tokens.ts"
+import { eventually, suite } from "../../contracts/NoticesContract.ts"
+import { isRedisInstalled, link, type RedisServer, running } from "../../doubles/RedisServer.ts"
+import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
+
+const database = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)
+const root_address = `0x${"12".repeat(32)}`
+const user = { user_id: userIdOf(root_address), root_address, rail: "address" as const, party_id: undefined }
+
+/** The policies of one gateway. */
+const gateway = (server: RedisServer) =>
+  Effect.gen(function* () {
+    const context = yield* Layer.build(
+      Layer.fresh(
+        Tokens.layer({ environment: "testnet" }).pipe(
+          Layer.provideMerge(ApiKeys.layer({ cache_for: "1 hour" })),
+          Layer.provideMerge(BanList.layer),
+          Layer.provide(Grants.layer),
+          Layer.provide(RedisInvalidationBus.layer),
+          Layer.provide(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
+          Layer.provide([NodeIds.layer, NodeSignatures.layer(), signingKeys(1), Layer.mock(History)({})])
+        )
+      )
+    )
+    const [tokens, apiKeys, bans] = [
+      Context.get(context, Tokens),
+      Context.get(context, ApiKeys),
+      Context.get(context, BanList)
+    ]
+    return { tokens, apiKeys, bans }
+  })
+
+const keyNo = (n: number) => ({
+  public_key: walletNo(n).hex,
+  label: undefined,
+  scopes: ["read" as const],
+  sub_account_addresses: undefined,
+  ip_allowlist: undefined,
+  expires_time: undefined,
+  require_body_hash: undefined
+})
+
+describe.skipIf(!isRedisInstalled)("Redis", () => {
+  suite("Redis", link, RedisInvalidationBus.layer.pipe(Layer.provide(NodeIds.layer)))
+
+  /** One gateway ends a token, a key and a user, which another one knows and uses. */
+  const spreads = (name: string, around: (server: RedisServer, end: Effect.Effect<void>) => Effect.Effect<void>) =>
+    it(`${name}: what one gateway revokes is refused, and its sockets end, at the other`, async () => {
+      await Effect.runPromise(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const server = yield* running()
+            const accounts = yield* Accounts
+            yield* accounts.ensureUser(user)
+            const [here, there] = [yield* gateway(server), yield* gateway(server)]
+            const [{ token }, other] = [yield* here.tokens.issue(user), yield* here.tokens.issue(user)]
+            const [caller, beside] = [yield* there.tokens.verify(token), yield* there.tokens.verify(other.token)]
+            if (typeof caller === "string" || typeof beside === "string") return assert.fail("a token is refused")
+            const created = yield* here.apiKeys.create(user.user_id, keyNo(1))
+            const key = yield* there.apiKeys.find(walletNo(1).hex)
+            const grants = [caller.grant, beside.grant, key!.caller.grant]
+
+            const { api_key_id } = created
+            const end = Effect.gen(function* () {
+              yield* here.apiKeys.revoke(user.user_id, api_key_id)
+              yield* here.tokens.revoke({
+                jti: caller.credential,
+                user_id: user.user_id,
+                expires_at_ms: caller.expires_at_ms!
+              })
+              yield* here.bans.put({
+                root_address,
+                user_id: user.user_id,
+                banned: true,
+                reason: "",
+                changed_time: caller.expires_at_ms!
+              })
+            })
+            yield* around(server, Effect.orDie(end))
+            yield* eventually(() => grants.every(({ ended }) => ended !== undefined))
+            assert.strictEqual(yield* there.tokens.verify(token), "BannedUser")
+            assert.isUndefined(yield* there.apiKeys.find(walletNo(1).hex))
+            assert.isTrue(there.bans.isBanned(user.user_id))
+          })
+        ).pipe(Effect.provide(database), Effect.provide(Logger.layer([])))
+      )
+    })
+
+  spreads("while Redis stands", (_, end) => end)
+  spreads("while Redis is away, by the database", (server, end) =>
+    Effect.andThen(
+      Effect.promise(() => server.kill()),
+      end
+    )
+  )
+  spreads("while Redis hangs, by the database", (server, end) =>
+    Effect.andThen(
+      Effect.sync(() => server.hang()),
+      end
+    )
+  )
+})

@@ -1,0 +1,17 @@
+/** What somebody downloads who imports the plain client. */
+import { assert, describe, it } from "vitest"
+import { bundlePlain, BYTES_MAX, compressed } from "../../scripts/plain-bundle.ts"
+
+describe("the bundle of the plain client", () => {
+  it("is small, and holds no Effect", async () => {
+    const { code, inputs } = await bundlePlain()
+    const bytes = compressed(code)
+    console.log(`plain client: ${bytes} bytes minified and compressed, of at most ${BYTES_MAX}`)
+    assert.isAtMost(bytes, BYTES_MAX)
+    assert.deepStrictEqual(
+      inputs.filter((path) => !/^(?:src\/(?:plain|client|domain|ws\/api)\/|node_modules\/@noble\/)/u.test(path)),
+      []
+    )
+    assert.include(inputs, "src/sdk/Exchange.ts")
+  })
+})

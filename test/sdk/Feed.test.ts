@@ -1,0 +1,312 @@
+/** Feeds of the plain client: what is told, from where they go on, and how they end. Time is the test's. */
+import { assert, describe, it } from "vitest"
+import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import { SILENCE_MS } from "../../src/client/Connection.ts"
+import { type Exchange, ExchangeError, type FeedEvent } from "../../src/sdk/index.ts"
+import { EVENTS_MAX } from "../../src/sdk/Follow.ts"
+import { polite, snapshot, update } from "../client/FakeSockets.ts"
+import { login, seed, until, World } from "./World.ts"
+
+const topic = "orderbook.50.BTC-USDC"
+const levels = {
+  symbol: "BTC-USDC",
+  depth: 50,
+  bids: [["60000", "0.5"]],
+  asks: [],
+  ts: 1,
+  mts: 1,
+  checksum: 3583956136
+}
+const whole = { type: "snapshot", ...levels, seq: 1, stream_id: "b" }
+const delta = (seq: number, prev_seq: number, fields: object = {}) => ({
+  type: "delta",
+  ...levels,
+  bids: [],
+  seq,
+  prev_seq,
+  ...fields
+})
+
+/** Reads a feed in the background. */
+const reading = (events: AsyncIterable<FeedEvent>) => {
+  const told: Array<FeedEvent> = []
+  const end = (async () => {
+    for await (const event of events) told.push(event)
+  })()
+  end.catch(() => {}) // who is interested awaits it
+  return { told, end, isLive: () => lastState(told) === "live" }
+}
+const lastState = (told: ReadonlyArray<FeedEvent>) =>
+  told.flatMap((event) => (event.kind === "state" ? [event.state.type] : [])).at(-1)
+const seqsOf = (told: ReadonlyArray<FeedEvent>) =>
+  told.flatMap((event) => (event.kind === "order" ? [event.data.seq] : []))
+
+/** Moves time on until something holds. */
+const later = async (world: World, look: () => boolean, what: string): Promise<void> => {
+  for (const deadline = Date.now() + 30_000; !look();) {
+    if (Date.now() > deadline) throw new Error(`never: ${what}`)
+    await world.skip(BACKOFF_MAX_MS / 100)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+describe("order events", () => {
+  it("go on after a lost line from where they stood", async () => {
+    const world = new World()
+    const exchange = await world.connect({ token: "TK" })
+    const { isLive, told } = reading(exchange.orderEvents())
+    await until(isLive, "live")
+    const first = world.last
+    first.tell("order", snapshot(3))
+    first.tell("order", update(5, 2))
+    first.drop()
+    await later(world, () => world.sockets.length === 2 && isLive(), "it is back")
+    const [auth, subscribe] = world.last.sent
+    assert.deepInclude(auth, { op: "auth", bearer: "TK" })
+    assert.deepInclude(subscribe, { op: "subscribe", args: ["order"], since: { stream_id: "s1", seq: 5 } })
+    world.last.tell("order", update(6, 5))
+    await until(() => seqsOf(told).length === 3, "three messages")
+    assert.deepStrictEqual(seqsOf(told), [3, 5, 6])
+    const resume = told.find(({ kind }) => kind === "resume")
+    assert.deepInclude(resume, { recovered: true, topics: ["order"] })
+    exchange.close()
+  })
+
+  it("say so when they could not go on, and begin anew with what is open", async () => {
+    const world = new World((message, socket, connection) => {
+      if (message.op !== "subscribe" || connection === 1) return polite(message, socket)
+      const { args, req_id } = message
+      socket.say({ op: "subscribed", args, req_id, resume: { recovered: false, stream_id: "s1", head_seq: 50 } })
+      socket.tell("order", snapshot(50))
+    })
+    const exchange = await world.connect({ token: "TK" })
+    const { isLive, told } = reading(exchange.orderEvents())
+    await until(isLive, "live")
+    world.last.tell("order", snapshot(3))
+    world.last.drop()
+    await later(world, () => seqsOf(told).length === 2, "the other snapshot")
+    const at = told.findIndex(({ kind }) => kind === "resume")
+    assert.deepStrictEqual(told[at], {
+      kind: "resume",
+      recovered: false,
+      topics: ["order"],
+      since: { stream_id: "s1", seq: 3 }
+    })
+    assert.deepStrictEqual(seqsOf(told.slice(at)), [50])
+    exchange.close()
+  })
+
+  it("begin after a place that was kept", async () => {
+    const world = new World()
+    const exchange = await world.connect({ token: "TK" })
+    const since = { stream_id: "s1", seq: 41 }
+    const { isLive, told } = reading(exchange.orderEvents({ since }))
+    await until(isLive, "live")
+    assert.deepStrictEqual(world.last.sent[1].since, since)
+    world.last.tell("order", update(43, 40))
+    world.last.tell("order", update(44, 43))
+    await until(() => seqsOf(told).length === 2, "two messages")
+    assert.deepStrictEqual(seqsOf(told), [43, 44])
+    assert.isFalse(told.some(({ kind }) => kind === "fault"))
+    exchange.close()
+  })
+
+  it("that are missing or come twice are noticed, and what is missing is asked for", async () => {
+    const world = new World()
+    const exchange = await world.connect({ token: "TK" })
+    const { isLive, told } = reading(exchange.orderEvents())
+    await until(isLive, "live")
+    world.last.tell("order", snapshot(3))
+    world.last.tell("order", update(4, 0))
+    world.last.tell("order", update(4, 0))
+    world.last.tell("order", update(8, 7))
+    await until(() => world.last.sent.length === 3, "it asks again")
+    assert.deepStrictEqual(world.last.sent[2].since, { stream_id: "s1", seq: 4 })
+    await until(() => told.filter(({ kind }) => kind === "fault").length === 2, "both faults")
+    const faults = told.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
+    assert.deepStrictEqual(
+      [faults, seqsOf(told)],
+      [
+        ["repetition", "gap"],
+        [3, 4]
+      ]
+    )
+    exchange.close()
+  })
+
+  it("wait for a slow reader without a line, and miss nothing", async () => {
+    const world = new World()
+    const exchange = await world.connect({ token: "TK" })
+    const events = exchange.orderEvents()
+    const seqs: Array<number> = []
+    const read = async (): Promise<void> => {
+      const { done, value } = await events.next()
+      if (done !== true && value.kind === "order") seqs.push(value.data.seq)
+    }
+    await read()
+    await until(() => world.last.sent.length === 2, "subscribed")
+    const first = world.last
+    first.tell("order", snapshot(0))
+    while (seqs.length === 0) await read()
+    let told = 0
+    while (first.readyState === 1) first.tell("order", update(told + 1, told++))
+    assert.isAtLeast(told, EVENTS_MAX - 2)
+    await world.skip(10 * BACKOFF_MAX_MS)
+    assert.lengthOf(world.sockets, 1, "it came back to a reader that is behind")
+    while (seqs.at(-1) !== told) await read()
+    await later(world, () => world.sockets.length === 2 && world.last.sent.length === 2, "it is back")
+    assert.deepStrictEqual(world.last.sent[1].since, { stream_id: "s1", seq: told })
+    await events.return()
+    assert.deepStrictEqual(
+      seqs,
+      Array.from({ length: told + 1 }, (_, i) => i)
+    )
+    assert.strictEqual(world.last.readyState, 3)
+  })
+
+  it("end quietly with a signal, and with the client", async () => {
+    const world = new World()
+    const exchange = await world.connect({ token: "TK" })
+    const stop = new AbortController()
+    const both = [reading(exchange.orderEvents({ signal: stop.signal })), reading(exchange.orderEvents())]
+    await until(() => both.every(({ isLive }) => isLive()), "live")
+    stop.abort()
+    await both[0]!.end
+    assert.deepStrictEqual(world.sockets.map(({ readyState }) => readyState).toSorted(), [1, 3])
+    exchange.close()
+    await both[1]!.end
+    assert.deepStrictEqual([world.last.readyState, world.asleep], [3, 0])
+    await reading(exchange.orderEvents()).end
+    assert.lengthOf(world.sockets, 2)
+  })
+})
+
+describe("a feed", () => {
+  it("pauses longer each time, up to a limit", async () => {
+    const world = new World()
+    const exchange = await world.connect()
+    world.reachable = false
+    const { told } = reading(exchange.events(["trade.BTC-USDC"]))
+    await later(world, () => world.sockets.length > 9, "ten tries")
+    assert.strictEqual(lastState(told) === "live", false)
+    const pauses = world.slept.filter((ms) => ms !== 1_000)
+    assert.deepStrictEqual(pauses.slice(0, 9), [150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500, 7_500])
+    exchange.close()
+  })
+
+  it("gives a line up on which nothing is heard", async () => {
+    const world = new World((message, socket) => void (message.op === "ping" || polite(message, socket)))
+    const exchange = await world.connect()
+    const { isLive } = reading(exchange.events(["trade.BTC-USDC"]))
+    await until(isLive, "live")
+    const first = world.last
+    await world.skip(SILENCE_MS + 1_000)
+    assert.strictEqual(first.sent.at(-1).op, "ping")
+    await later(world, () => world.sockets.length === 2 && isLive(), "it is back")
+    assert.strictEqual(first.readyState, 3)
+    exchange.close()
+  })
+
+  it("renews the token of a wallet, and signs anew with a key", async () => {
+    const world = new World()
+    world.answers.set("/authorize", (_, times) => ({ body: { ...login, token: `TK${times}` } }))
+    const wallet = await world.connect({ wallet: seed })
+    const asWallet = reading(wallet.orderEvents())
+    await until(asWallet.isLive, "live")
+    world.last.drop(4010, "credential expired or revoked")
+    await later(world, () => world.sockets.length === 2 && asWallet.isLive(), "it is back")
+    assert.strictEqual(world.last.sent[0].bearer, "TK2")
+    wallet.close()
+
+    const key = await world.connect({ key: seed })
+    const asKey = reading(key.orderEvents())
+    await until(asKey.isLive, "live")
+    world.last.drop(4010)
+    await later(world, () => world.sockets.length === 4 && asKey.isLive(), "it is back")
+    const [before, after] = world.sockets.slice(-2).map(({ sent }) => sent[0])
+    assert.strictEqual(before.api_key, after.api_key)
+    assert.notStrictEqual(before.nonce, after.nonce)
+    key.close()
+  })
+
+  it("that is refused for good says so", async () => {
+    const world = new World()
+    const refused = await world.connect({ token: "BAD" })
+    const nobody = await world.connect()
+    for (const exchange of [refused, nobody]) {
+      const { end, told } = reading(exchange.orderEvents())
+      const error = await end.catch((error: unknown) => error)
+      assert.instanceOf(error, ExchangeError)
+      assert.deepStrictEqual([error.code, error.details["close_code"]], ["FEED_ENDED", 4003])
+      assert.strictEqual(lastState(told), "ended")
+    }
+    assert.lengthOf(world.sockets, 2)
+  })
+})
+
+describe("a book", () => {
+  const open = async (world: World): Promise<readonly [Exchange, Awaited<ReturnType<Exchange["book"]>>]> => {
+    const exchange = await world.connect()
+    return [exchange, await exchange.book("BTC-USDC", 50)]
+  }
+
+  it("is taken anew when a message is missing or the checksum differs", async () => {
+    let times = 0
+    const world = new World((message, socket) => {
+      polite(message, socket)
+      if (message.op !== "subscribe") return
+      socket.tell(topic, whole)
+      times++
+      if (times === 1) socket.tell(topic, delta(4, 3))
+      if (times === 2) socket.tell(topic, delta(2, 1, { checksum: 7 }))
+      if (times === 3) socket.tell(topic, delta(2, 1))
+    })
+    const [exchange, book] = await open(world)
+    await until(() => book.seq === 2 && book.sound, "a sound book")
+    assert.deepStrictEqual([book.faults, book.bids(), book.asks(5)], [2, [["60000", "0.5"]], []])
+    assert.deepStrictEqual([world.sockets.length, times], [1, 3])
+    exchange.close()
+  })
+
+  it("tells of changes, and of not being sound while there is no line", async () => {
+    const world = new World((message, socket) => {
+      polite(message, socket)
+      if (message.op === "subscribe") socket.tell(topic, whole)
+    })
+    const [exchange, book] = await open(world)
+    const changed = book.changed()
+    world.last.tell(topic, delta(2, 1))
+    assert.deepStrictEqual([await changed, book.seq], [true, 2])
+    const lost = book.changed()
+    world.last.drop()
+    assert.deepStrictEqual([await lost, book.sound], [true, false])
+    await later(world, () => book.sound, "it is sound again")
+    const closed = book.changed()
+    book.close()
+    assert.deepStrictEqual([await closed, await book.changed(), world.last.readyState], [false, false, 3])
+    exchange.close()
+  })
+
+  it("of a market that is none is refused", async () => {
+    const world = new World(({ args, op, req_id }, socket) => {
+      if (op !== "subscribe") return
+      socket.say({ op: "subscribed", args: [], req_id })
+      const details = { reason: "SymbolNotFound" }
+      socket.say({ op: "error", code: "NOT_FOUND", message: "no such market", topic: args[0], req_id, details })
+    })
+    const exchange = await world.connect()
+    const error = await exchange.book("NO-SUCH", 50).catch((error: unknown) => error)
+    assert.instanceOf(error, ExchangeError)
+    assert.deepStrictEqual([error.code, error.reason], ["NOT_FOUND", "SymbolNotFound"])
+    assert.strictEqual(world.last.readyState, 3)
+  })
+
+  it("that is given up before it began ends with the signal's reason", async () => {
+    const world = new World(() => {})
+    const exchange = await world.connect()
+    const stop = new AbortController()
+    const opening = exchange.book("BTC-USDC", 50, { signal: stop.signal })
+    stop.abort("enough")
+    assert.strictEqual(await opening.catch((error: unknown) => error), "enough")
+  })
+})

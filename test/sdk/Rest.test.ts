@@ -1,0 +1,406 @@
+/** Calls of the plain client: what is sent, what is asked again, and what is not. Time is the test's. */
+import { createHash, createPublicKey, verify } from "node:crypto"
+import { assert, describe, it } from "vitest"
+import { ExchangeError, keyOf } from "../../src/sdk/index.ts"
+import { login, type Reply, seed, World } from "./World.ts"
+
+const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
+const order = {
+  sub_account_address: vault,
+  symbol: "BTC-USDC",
+  side: "Buy",
+  order_type: "Limit",
+  qty: "0.5",
+  price: "60000"
+} as const
+const order_id = "018f3f1e-5d5b-7a00-8000-000000000001"
+const refusal = (status: number, code: string, details: object): Reply => ({
+  status,
+  body: { code, message: "no", details, request_id: "r-1" }
+})
+const duplicate = refusal(409, "CONFLICT", { reason: "DuplicateOrderLinkId", order_id })
+const unavailable = (reason: string): Reply => refusal(503, "SERVICE_UNAVAILABLE", { reason })
+const fast = () => new World(undefined, true)
+
+/** The error that a call ends with. */
+const failureOf = async (call: Promise<unknown>): Promise<ExchangeError> => {
+  const error = await call.then(
+    () => assert.fail("it was answered"),
+    (error: unknown) => error
+  )
+  assert.instanceOf(error, ExchangeError)
+  return error
+}
+
+const verifies = (public_key: string, message: string, signature: string): boolean =>
+  verify(
+    null,
+    Buffer.from(message),
+    createPublicKey({
+      key: { kty: "OKP", crv: "Ed25519", x: Buffer.from(public_key.slice(2), "hex").toString("base64url") },
+      format: "jwk"
+    }),
+    Buffer.from(signature.slice(2), "hex")
+  )
+
+describe("a call", () => {
+  it("puts its input into path, query and body, and signs what is sent", async () => {
+    const world = fast()
+    const { public_key } = await keyOf(seed)
+    for (const path of ["/order/history", "/order/create", `/user/sub-accounts/${vault}`])
+      world.answers.set(path, () => ({ body: { list: [], order_id } }))
+    const exchange = await world.connect({ key: seed })
+    await exchange.order.history({ symbol: "BTC-USDC", order_status: ["New", "Filled"], limit: 50 })
+    await exchange.order.create({ ...order, order_link_id: "a-1" })
+    await exchange.user.changeSubAccount({ sub_account_address: vault, label: "a b" })
+    assert.deepStrictEqual(
+      world.asked.map(({ body, method, uri }) => [method, uri, body]),
+      [
+        ["GET", "/api/v1/order/history?symbol=BTC-USDC&order_status=New&order_status=Filled&limit=50", ""],
+        ["POST", "/api/v1/order/create", JSON.stringify({ ...order, order_link_id: "a-1" })],
+        ["PATCH", `/api/v1/user/sub-accounts/${vault}`, '{"label":"a b"}']
+      ]
+    )
+    const nonces = new Set<unknown>()
+    for (const { body, headers, method, uri } of world.asked) {
+      const hash = createHash("sha256").update(body).digest("hex")
+      assert.strictEqual(headers.get("x-body-sha256"), hash)
+      const message = `SERVICE_API|${method}|${uri}|${headers.get("x-timestamp-ms")}|${headers.get("x-nonce")}|${hash}`
+      assert.isTrue(verifies(public_key, message, headers.get("x-signature")!), message)
+      assert.strictEqual(headers.get("content-type"), body === "" ? null : "application/json")
+      nonces.add(headers.get("x-nonce"))
+    }
+    assert.strictEqual(nonces.size, 3)
+  })
+
+  it("shows no credential where none is asked for", async () => {
+    const world = fast()
+    world.answers.set("/market/tickers", () => ({ body: { list: [] } }))
+    const exchange = await world.connect({ key: seed })
+    assert.deepStrictEqual(await exchange.market.tickers(), { list: [] })
+    assert.isNull(world.asked[0]!.headers.get("x-api-key"))
+  })
+
+  it("fails with the gateway's own words", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", () => refusal(409, "CONFLICT", { reason: "OrderVersionMismatch", version: 3 }))
+    const exchange = await world.connect({ key: seed })
+    const error = await failureOf(exchange.order.amend({ ...order, order_id, order_iv: 2 }))
+    assert.deepInclude(
+      { ...error, reason: error.reason, outcome: error.outcome },
+      { status: 409, code: "CONFLICT", reason: "OrderVersionMismatch", outcome: "refused", request_id: "r-1" }
+    )
+    assert.deepStrictEqual(error.details["version"], 3)
+    assert.lengthOf(world.asked, 1)
+  })
+
+  it("ends with the caller's signal, and with the client's", async () => {
+    const world = new World()
+    world.answers.set("/order/history", () => ({ status: 429, headers: { "retry-after": "9" } }))
+    const exchange = await world.connect({ key: seed })
+    const stop = new AbortController()
+    const calls = [exchange.order.history({}, { signal: stop.signal }), exchange.order.history()]
+    const ends = calls.map((call) => call.catch((error: unknown) => error))
+    while (world.asleep < 2) await new Promise((resolve) => setImmediate(resolve))
+    stop.abort("enough")
+    assert.strictEqual(await ends[0], "enough")
+    exchange.close()
+    assert.strictEqual(((await ends[1]) as Error).name, "AbortError")
+    assert.strictEqual(((await exchange.market.tickers().catch((error: unknown) => error)) as Error).name, "AbortError")
+  })
+})
+
+describe("the clock", () => {
+  it("is the gateway's, whatever the machine's is set to", async () => {
+    const world = fast()
+    world.ahead_ms = -3_600_000
+    world.answers.set("/user/me", () => ({}))
+    const exchange = await world.connect({ key: seed })
+    assert.strictEqual(exchange.clock.offset_ms, -3_600_000)
+    await exchange.user.me()
+    assert.strictEqual(Number(world.asked[0]!.headers.get("x-timestamp-ms")), world.gatewayTime())
+  })
+
+  it("is set anew, once, where the gateway calls a timestamp stale", async () => {
+    const world = fast()
+    const exchange = await world.connect({ key: seed })
+    world.ahead_ms = 90_000
+    const isStale = (asked: { readonly headers: Headers }) =>
+      Number(asked.headers.get("x-timestamp-ms")) !== world.gatewayTime()
+    world.answers.set("/user/me", (asked) =>
+      isStale(asked)
+        ? refusal(401, "UNAUTHORIZED", { reason: "StaleTimestamp", server_time_ms: world.gatewayTime() })
+        : {}
+    )
+    await exchange.user.me()
+    assert.lengthOf(world.asked, 2)
+    world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "StaleTimestamp", server_time_ms: 1 }))
+    assert.strictEqual((await failureOf(exchange.user.me())).reason, "StaleTimestamp")
+    assert.lengthOf(world.asked, 4)
+  })
+})
+
+describe("a wallet", () => {
+  it("logs in with a party's id and key, signing each try anew", async () => {
+    const world = fast()
+    world.answers.set("/authorize", (_, times) => (times === 1 ? undefined : { body: login }))
+    const party = "alice::1220aa"
+    const exchange = await world.connect({ wallet: seed, party })
+    const bodies = world.asks("/authorize").map(({ body }) => JSON.parse(body))
+    assert.lengthOf(bodies, 2)
+    assert.notStrictEqual(bodies[0].nonce, bodies[1].nonce)
+    for (const { nonce, public_key, signature, timestamp_ms, verifying_key } of bodies) {
+      assert.strictEqual(public_key, party)
+      const message = `SERVICE_AUTH|LOGIN|${public_key}|${timestamp_ms}|${nonce}`
+      assert.isTrue(verifies(verifying_key, message, signature))
+    }
+    exchange.close()
+  })
+
+  it("that is refused fails to connect", async () => {
+    const world = fast()
+    world.answers.set("/authorize", () => refusal(400, "BAD_REQUEST", { reason: "InvalidSignature" }))
+    assert.strictEqual((await failureOf(world.connect({ wallet: seed }))).reason, "InvalidSignature")
+  })
+
+  it("renews its token when it ends, once for all who ask, and before it ends", async () => {
+    const world = fast()
+    world.answers.set("/authorize", (_, times) => ({
+      body: { ...login, token: `TK${times}`, expires_at_ms: world.gatewayTime() + 600_000 }
+    }))
+    world.answers.set("/user/me", ({ headers }) =>
+      headers.get("authorization") === "Bearer TK1"
+        ? refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" })
+        : { body: { token: headers.get("authorization") } }
+    )
+    const exchange = await world.connect({ wallet: seed })
+    await Promise.all([exchange.user.me(), exchange.user.me(), exchange.user.me()])
+    assert.lengthOf(world.asks("/authorize"), 2)
+    world.now_ms += 550_000
+    const { token } = (await exchange.user.me()) as unknown as { readonly token: string }
+    assert.strictEqual(token, "Bearer TK3")
+  })
+
+  it("that is banned does not log in again", async () => {
+    const world = fast()
+    world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken", cause: "banned" }))
+    const exchange = await world.connect({ wallet: seed })
+    assert.strictEqual((await failureOf(exchange.user.me())).details["cause"], "banned")
+    assert.lengthOf(world.asks("/authorize"), 1)
+    assert.lengthOf(world.asks("/user/me"), 1)
+  })
+
+  it("whose every token is refused is told so", async () => {
+    const world = fast()
+    world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" }))
+    const exchange = await world.connect({ wallet: seed })
+    assert.strictEqual((await failureOf(exchange.user.me())).reason, "RevokedToken")
+    assert.lengthOf(world.asks("/user/me"), 2)
+  })
+})
+
+describe("rate limits", () => {
+  it("are waited for before they are met, by each bucket for itself", async () => {
+    const world = fast()
+    const full = { headers: { "ratelimit-remaining": "0", "ratelimit-reset": "7" }, body: { list: [] } }
+    world.answers.set("/order/history", (_, times) => (times === 1 ? full : { body: { list: [] } }))
+    world.answers.set("/market/tickers", () => ({ body: { list: [] } }))
+    const exchange = await world.connect({ key: seed })
+    await exchange.order.history()
+    await exchange.market.tickers()
+    assert.deepStrictEqual(world.slept, [])
+    await exchange.order.history()
+    assert.deepStrictEqual(world.slept, [7_000])
+  })
+
+  it("Amendment 20: that other calls have met do not hold up a cancel, nor those of cancels the other calls", async () => {
+    const world = fast()
+    const full = (reset: string, body: object) => ({
+      headers: { "ratelimit-remaining": "0", "ratelimit-reset": reset },
+      body
+    })
+    world.answers.set("/order/history", (_, times) => (times === 1 ? full("50", { list: [] }) : { body: { list: [] } }))
+    for (const path of ["/order/cancel", "/order/cancel-all", "/order/cancel-batch", "/order/disconnect-cancel-all"]) {
+      world.answers.set(path, () => ({ body: { list: [] } }))
+    }
+    const exchange = await world.connect({ key: seed })
+    await exchange.order.history()
+    const sub_account_address = order.sub_account_address
+    await exchange.order.cancel({ ...order, order_id })
+    await exchange.order.cancelAll({ sub_account_address })
+    await exchange.order.cancelBatch({ orders: [{ ...order, order_id }] })
+    await exchange.order.setSwitch({ sub_account_address, enabled: true })
+    assert.deepStrictEqual(world.slept, [])
+    world.now_ms += 50_000
+    world.answers.set("/order/cancel", () => full("40", { order_id }))
+    await exchange.order.cancel({ ...order, order_id })
+    await exchange.order.history()
+    assert.deepStrictEqual(world.slept, [])
+    await exchange.order.cancelAll({ sub_account_address })
+    assert.deepStrictEqual(world.slept, [40_000])
+  })
+
+  it("Amendment 19: that reads have met do not hold up a login", async () => {
+    const world = fast()
+    world.answers.set("/authorize", (_, times) => ({
+      body: { ...login, token: `TK${times}`, expires_at_ms: world.gatewayTime() + 600_000 }
+    }))
+    const full = { headers: { "ratelimit-remaining": "0", "ratelimit-reset": "590" }, body: { list: [] } }
+    world.answers.set("/market/tickers", () => full)
+    world.answers.set("/user/me", () => ({ body: {} }))
+    const exchange = await world.connect({ wallet: seed })
+    world.now_ms += 550_000
+    await exchange.market.tickers()
+    await exchange.user.me()
+    assert.lengthOf(world.asks("/authorize"), 2)
+    assert.deepStrictEqual(world.slept, [])
+  })
+
+  it("that were met are waited out, whatever is asked", async () => {
+    const world = fast()
+    const over = { ...refusal(429, "RateLimitExceeded", {}), headers: { "retry-after": "3" } }
+    world.answers.set("/order/cancel", (_, times) => (times <= 2 ? over : { body: { order_id } }))
+    const exchange = await world.connect({ key: seed })
+    await exchange.order.cancel({ ...order, order_id })
+    assert.deepStrictEqual(world.slept, [3_000, 3_000])
+  })
+
+  it("are waited for no longer than the caller's patience", async () => {
+    const world = fast()
+    const over = { ...refusal(429, "RateLimitExceeded", {}), headers: { "retry-after": "30" } }
+    world.answers.set("/order/history", () => over)
+    const exchange = await world.connect({ key: seed, limits: { patience_ms: 65_000 } })
+    const error = await failureOf(exchange.order.history())
+    assert.deepStrictEqual([error.status, error.code, error.outcome], [429, "RateLimitExceeded", "refused"])
+    assert.deepStrictEqual(world.slept, [30_000, 30_000])
+  })
+
+  it("of somebody in between who says no more than 429 are waited out later and later, and not for ever", async () => {
+    const world = fast()
+    world.answers.set("/order/history", () => ({ status: 429, body: "slow down" }))
+    const exchange = await world.connect({ key: seed, limits: { patience_ms: 10_000 } })
+    const error = await failureOf(exchange.order.history())
+    assert.deepStrictEqual([error.status, error.code], [429, "RateLimitExceeded"])
+    assert.deepStrictEqual(world.slept, [150, 300, 600, 1_200, 2_400, 4_800])
+  })
+})
+
+describe("a call that is not answered", () => {
+  it("is asked again where it only reads, later and later, and not for ever", async () => {
+    const world = fast()
+    world.answers.set("/order/history", () => undefined)
+    const exchange = await world.connect({ key: seed, limits: { tries_max: 4 } })
+    const error = await failureOf(exchange.order.history())
+    assert.deepStrictEqual([error.status, error.code, error.outcome], [0, "UNANSWERED", "unknown"])
+    assert.lengthOf(world.asked, 4)
+    assert.deepStrictEqual(world.slept, [150, 300, 600])
+  })
+
+  it("is not asked again where it would be doubled", async () => {
+    const world = fast()
+    const lost: ReadonlyArray<() => Reply> = [
+      () => undefined,
+      () => unavailable("DeadlineExceeded"),
+      () => ({ status: 502, body: "<html>" }),
+      () => ({ body: '{"order_i' })
+    ]
+    const exchange = await world.connect({ key: seed })
+    for (const [i, reply] of lost.entries()) {
+      world.answers.set("/order/amend", reply)
+      assert.strictEqual((await failureOf(exchange.order.amend({ ...order, order_id }))).outcome, "unknown")
+      assert.lengthOf(world.asked, i + 1)
+    }
+  })
+
+  it("waits no longer than its caller, whatever it is told to wait", async () => {
+    const world = fast()
+    const away = { status: 503, body: "gone", headers: { "retry-after": "3600" } }
+    world.answers.set("/order/history", () => away)
+    const exchange = await world.connect({ key: seed })
+    assert.strictEqual((await failureOf(exchange.order.history())).status, 503)
+    assert.deepStrictEqual([world.slept, world.asked.length], [[], 1])
+  })
+
+  it("is asked again where the gateway says that nothing happened", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", (_, times) =>
+      times === 1
+        ? unavailable("BackendUnavailable")
+        : times === 2
+          ? unavailable("ShuttingDown")
+          : { body: { order_id, order_link_id: "" } }
+    )
+    const exchange = await world.connect({ key: seed })
+    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id, order_link_id: "" })
+    assert.lengthOf(world.asked, 3)
+  })
+})
+
+describe("a call that a busy gateway refused", () => {
+  const busy = { ...unavailable("Overloaded"), headers: { "retry-after": "1" } }
+
+  it("Amendment 30: is made again after Retry-After, since nothing was sequenced", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", (_, times) => (times <= 2 ? busy : { body: { order_id, order_link_id: "" } }))
+    const exchange = await world.connect({ key: seed })
+    assert.deepStrictEqual(await exchange.order.amend({ ...order, order_id }), { order_id, order_link_id: "" })
+    assert.deepStrictEqual(world.slept, [1_150, 1_300])
+  })
+
+  it("Amendment 30: does not hold up other calls, cancels above all", async () => {
+    const world = fast()
+    world.answers.set("/order/amend", () => busy)
+    world.answers.set("/order/cancel", () => ({ body: { order_id } }))
+    const exchange = await world.connect({ key: seed, limits: { tries_max: 1 } })
+    const error = await failureOf(exchange.order.amend({ ...order, order_id }))
+    assert.deepStrictEqual([error.reason, error.outcome], ["Overloaded", "refused"])
+    await exchange.order.cancel({ ...order, order_id })
+    assert.deepStrictEqual(world.slept, [])
+  })
+})
+
+describe("a new order", () => {
+  it("is asked for again by the same reference until it is answered, and told of its first answer", async () => {
+    const world = fast()
+    const replies: ReadonlyArray<Reply> = [undefined, unavailable("DeadlineExceeded"), duplicate]
+    world.answers.set("/order/create", (_, times) => replies[times - 1])
+    const exchange = await world.connect({ key: seed })
+    const placed = await exchange.order.create(order)
+    const bodies = world.asked.map(({ body }) => JSON.parse(body))
+    assert.lengthOf(bodies, 3)
+    assert.match(bodies[0].order_link_id, /^[0-9a-f]{32}$/u)
+    for (const body of bodies) assert.deepStrictEqual(body, bodies[0])
+    assert.deepStrictEqual(placed, { order_id, order_link_id: bodies[0].order_link_id })
+  })
+
+  it("with a reference that is in use already is refused", async () => {
+    const world = fast()
+    world.answers.set("/order/create", (_, times) => (times === 1 ? unavailable("BackendUnavailable") : duplicate))
+    const exchange = await world.connect({ key: seed })
+    const error = await failureOf(exchange.order.create({ ...order, order_link_id: "a-1" }))
+    assert.deepStrictEqual([error.reason, error.details["order_id"]], ["DuplicateOrderLinkId", order_id])
+  })
+
+  it("that is refused after an answer was lost may be there all the same", async () => {
+    const world = fast()
+    const frozen = refusal(403, "FORBIDDEN", { reason: "SubAccountFrozen" })
+    world.answers.set("/order/create", (_, times) => (times === 1 ? undefined : frozen))
+    const exchange = await world.connect({ key: seed })
+    const error = await failureOf(exchange.order.create(order))
+    assert.deepStrictEqual([error.reason, error.outcome], ["SubAccountFrozen", "unknown"])
+  })
+
+  it("of a batch is known again after an answer was lost, and the others keep their answers", async () => {
+    const world = fast()
+    const taken = { code: "CONFLICT", message: "no", details: { reason: "DuplicateOrderLinkId", order_id } }
+    const wrong = { code: "BAD_REQUEST", message: "no", order_link_id: "", details: { reason: "NotMultipleOfStep" } }
+    world.answers.set("/order/create-batch", (_, times) =>
+      times === 1 ? undefined : { body: { list: [taken, wrong] } }
+    )
+    const exchange = await world.connect({ key: seed })
+    const { list } = await exchange.order.createBatch({ orders: [{ ...order, order_link_id: "a-1" }, order] })
+    assert.deepStrictEqual(list, [{ code: "OK", message: "", order_id, order_link_id: "a-1" }, wrong])
+    const links = world.asked.map(({ body }) => JSON.parse(body).orders[1].order_link_id)
+    assert.strictEqual(links[0], links[1])
+  })
+})

@@ -1,4 +1,0 @@
-import { Presence } from "../../src/services/Presence.ts"
-import * as PresenceContract from "../contracts/PresenceContract.ts"
-
-PresenceContract.suite("one gateway", Presence.layer)

@@ -1,0 +1,210 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { activationMessage, codeOfId, hashOfCode, normalizeCode } from "../../../src/domain/AccessCode.ts"
+import { fingerprintOfKey, rootOfKey, rootOfParty } from "../../../src/domain/Address.ts"
+import * as MemoryAccessCodes from "../../../src/layers/memory/MemoryAccessCodes.ts"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
+import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
+import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
+import { AccessCodes } from "../../../src/services/identity/AccessCodes.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { Activation, type ActivationRequest } from "../../../src/services/identity/Activation.ts"
+import { RateLimiter } from "../../../src/services/operations/RateLimiter.ts"
+import * as Wallets from "../../doubles/Wallets.ts"
+
+const NOW_S = 1_767_225_600
+const CODE = "ALPHA-7Q2M-X9KD"
+const owner = Wallets.walletNo(1)
+const alice = Wallets.walletNo(2)
+const PARTY = `alice::${fingerprintOfKey(alice.publicKey)}`
+
+const layer = (nonces_max?: number) =>
+  Activation.layer().pipe(
+    Layer.provideMerge(MemoryAccessCodes.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        RateLimiter.layer({ mode: "enforce" }).pipe(Layer.provide(MemoryRateLimitStore.layer())),
+        MemoryAccounts.layer,
+        MemoryNonceStore.layer(nonces_max === undefined ? {} : { nonces_max }),
+        NodeSignatures.layer()
+      )
+    )
+  )
+
+const ask = (change: Partial<ActivationRequest> = {}, wallet = owner): ActivationRequest => {
+  const asked = {
+    code: CODE,
+    public_key: wallet.hex,
+    signed_at: NOW_S,
+    nonce: undefined,
+    party_id: undefined,
+    ...change
+  }
+  const party = asked.party_id !== undefined
+  const message = activationMessage({
+    code_hash: hashOfCode(asked.code),
+    root_address: party ? rootOfParty(asked.party_id!) : rootOfKey(wallet.publicKey),
+    signed_at: asked.signed_at,
+    nonce: party ? asked.nonce : undefined
+  })
+  return { signature: wallet.sign(message), ...asked }
+}
+const partyAsk = (change: Partial<ActivationRequest> = {}) =>
+  ask({ party_id: PARTY, nonce: "nonce-0001", ...change }, alice)
+
+const outcome = (asked: ActivationRequest) =>
+  Effect.gen(function* () {
+    const activation = yield* Activation
+    return yield* Effect.match(activation.activate(asked), {
+      onSuccess: ({ badge, multiplier_bps }) => `${badge} ${multiplier_bps}`,
+      onFailure: (error) => (error._tag === "Refused" ? error.reason : error._tag)
+    })
+  })
+
+const made = (text: string, max_uses = 1) =>
+  Effect.flatMap(AccessCodes, (codes) =>
+    codes.create([
+      {
+        code_id: `00000000-0000-4000-8000-${hashOfCode(text).slice(0, 12)}`,
+        code_hash: hashOfCode(text),
+        label: "",
+        max_uses,
+        uses: 0,
+        badge: true,
+        multiplier_bps: 12_500,
+        revoked: false,
+        created_time: 0
+      }
+    ])
+  )
+
+const test = <E>(
+  title: string,
+  effect: Effect.Effect<void, E, Layer.Success<ReturnType<typeof layer>>>,
+  nonces_max?: number
+) =>
+  it.effect(title, () =>
+    Effect.andThen(TestClock.setTime(NOW_S * 1000 + 250), Effect.provide(effect, layer(nonces_max)))
+  )
+
+describe("Activation", () => {
+  test(
+    "admits the wallet that signs, however the code is written",
+    Effect.gen(function* () {
+      yield* made(CODE)
+      const accounts = yield* Accounts
+      assert.strictEqual(yield* outcome(ask({ code: " \u0085\u00a0 alpha-7q2m-X9kd\t\n" })), "true 12500")
+      assert.isTrue(yield* accounts.isWhitelisted(rootOfKey(owner.publicKey)))
+      assert.strictEqual(yield* outcome(ask()), "WalletAlreadyActivated")
+      assert.strictEqual(yield* outcome(ask({}, alice)), "CodeAlreadyUsed")
+    })
+  )
+
+  test(
+    "checks key, time, signature, rate of the wallet, nonce, wallet and code in this order",
+    Effect.gen(function* () {
+      // each request has every fault behind the one that it is refused for
+      const stale = { signed_at: NOW_S - 301 }
+      const wrong = { signature: "00" }
+      assert.strictEqual(yield* outcome({ ...ask(stale), ...wrong, public_key: "00" }), "InvalidPublicKey")
+      const smallOrder = "01".padEnd(64, "0")
+      assert.strictEqual(yield* outcome({ ...ask(stale), public_key: smallOrder }), "InvalidPublicKey")
+      assert.strictEqual(yield* outcome({ ...ask(stale), ...wrong }), "StaleTimestamp")
+      // strangers use nothing of the wallet's five tries
+      for (let i = 0; i < 9; i++) assert.strictEqual(yield* outcome({ ...ask(), ...wrong }), "InvalidSignature")
+      for (let i = 0; i < 5; i++) assert.strictEqual(yield* outcome(ask()), "InvalidCode")
+      yield* made(CODE)
+      assert.strictEqual(yield* outcome(ask()), "AuthLimited")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual(yield* outcome(ask({ signed_at: NOW_S + 60 })), "true 12500")
+
+      // the same on the rail of parties, where a nonce stands between rate and wallet
+      const later = { signed_at: NOW_S + 60 }
+      assert.strictEqual(yield* outcome(partyAsk(later)), "CodeAlreadyUsed")
+      assert.strictEqual(yield* outcome(partyAsk(later)), "NonceReused")
+      yield* (yield* Accounts).setWhitelisted(rootOfParty(PARTY), true)
+      const listed = partyAsk({ ...later, nonce: "nonce-0002", code: "UNKNOWN" })
+      assert.strictEqual(yield* outcome(listed), "WalletAlreadyActivated")
+      for (let i = 3; i < 5; i++) yield* outcome(partyAsk({ ...later, nonce: `nonce-000${i}` }))
+      assert.strictEqual(yield* outcome(partyAsk(later)), "AuthLimited")
+    })
+  )
+
+  test(
+    "accepts 300 seconds either way, in whole seconds, and tells the skew",
+    Effect.gen(function* () {
+      for (const skew of [-300, 300]) {
+        assert.strictEqual(yield* outcome(ask({ signed_at: NOW_S + skew })), "InvalidCode")
+      }
+      const activation = yield* Activation
+      for (const skew of [-301, 301, NOW_S * 999]) {
+        const error = yield* Effect.flip(activation.activate(ask({ signed_at: NOW_S + skew })))
+        assert.strictEqual(error._tag, "Refused")
+        if (error._tag !== "Refused") return
+        assert.strictEqual(error.reason, "StaleTimestamp")
+        assert.deepStrictEqual(error.facts, {
+          server_time_ms: NOW_S * 1000 + 250,
+          window_ms: 300_000,
+          skew_ms: skew * 1000
+        })
+        assert.include(error.message, "Unix seconds")
+      }
+    })
+  )
+
+  describe("of a party", () => {
+    test(
+      "binds the nonce, spends it whatever follows, and binds the key for later logins",
+      Effect.gen(function* () {
+        const accounts = yield* Accounts
+        assert.strictEqual(yield* outcome({ ...partyAsk(), nonce: "nonce-0009" }), "InvalidSignature")
+        assert.isUndefined(yield* accounts.partyKey(PARTY))
+        assert.strictEqual(yield* outcome(partyAsk()), "InvalidCode")
+        assert.strictEqual(yield* accounts.partyKey(PARTY), alice.hex)
+        yield* made(CODE)
+        assert.strictEqual(yield* outcome(partyAsk()), "NonceReused")
+        assert.strictEqual(yield* outcome(partyAsk({ nonce: "nonce-0002" })), "true 12500")
+        assert.isTrue(yield* accounts.isWhitelisted(rootOfParty(PARTY)))
+        // the key of the party is another wallet
+        assert.isFalse(yield* accounts.isWhitelisted(rootOfKey(alice.publicKey)))
+      })
+    )
+    test(
+      "needs a sound id, its own key and a nonce",
+      Effect.gen(function* () {
+        assert.strictEqual(yield* outcome({ ...partyAsk(), party_id: "alice::1220" }), "InvalidField")
+        assert.strictEqual(yield* outcome({ ...partyAsk(), nonce: undefined }), "MissingField")
+        assert.strictEqual(yield* outcome({ ...partyAsk(), nonce: "short" }), "InvalidField")
+        assert.strictEqual(yield* outcome({ ...partyAsk(), public_key: owner.hex }), "InvalidPublicKey")
+      })
+    )
+    test(
+      "is off while nonces cannot be kept",
+      Effect.gen(function* () {
+        yield* made(CODE)
+        assert.strictEqual(yield* outcome(partyAsk()), "AuthUnavailable")
+        assert.isFalse(yield* (yield* Accounts).isWhitelisted(rootOfParty(PARTY)))
+        assert.strictEqual(yield* outcome(ask({ nonce: "!" })), "true 12500")
+      }),
+      0
+    )
+  })
+})
+
+describe("access codes", () => {
+  it("are upper case by ASCII rules, without the white space around them", () => {
+    assert.strictEqual(normalizeCode("  alpha-7Q2M-x9kd \n"), CODE)
+    assert.strictEqual(normalizeCode("\ufeff\u2003ab c\u3000"), "AB C")
+    // no letter outside ASCII changes, nor how many there are
+    assert.strictEqual(normalizeCode("straße-ı-é"), "STRAßE-ı-é")
+    assert.strictEqual(hashOfCode(CODE), "3f2a4aeab0fdc190a5031ebd98fd8a767923287824eafd43a4a1c6d2f3f43dd6")
+  })
+  it("are made up of 12 letters and digits that nobody confuses", () => {
+    const codes = Array.from({ length: 1000 }, () => codeOfId(crypto.randomUUID()))
+    for (const code of codes) assert.match(code, /^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/u)
+    assert.strictEqual(new Set(codes).size, 1000)
+    assert.strictEqual(new Set(codes.join("")).size, 33)
+  })
+})

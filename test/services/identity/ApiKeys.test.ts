@@ -1,0 +1,278 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { subAccountAddress } from "../../../src/domain/Address.ts"
+import type { Details, Reason } from "../../../src/domain/Reason.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { ApiKeys, type ApiKeyChange, type NewApiKey } from "../../../src/services/identity/ApiKeys.ts"
+import * as Wallets from "../../doubles/Wallets.ts"
+
+const NOW = 1_767_225_600_250
+const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
+const vault = (index: number) => subAccountAddress(Wallets.rootOfUser(USER), index)
+const nothing: ApiKeyChange = {
+  label: undefined,
+  scopes: undefined,
+  sub_account_addresses: undefined,
+  ip_allowlist: undefined,
+  expires_time: undefined,
+  require_body_hash: undefined
+}
+const keyNo = (n: number, change: Partial<NewApiKey> = {}): NewApiKey => ({
+  ...nothing,
+  public_key: Wallets.walletNo(n).hex,
+  scopes: ["read"],
+  ...change
+})
+
+const test = (
+  name: string,
+  body: () => Effect.Effect<void, unknown, Layer.Success<ReturnType<typeof Wallets.layer>>>,
+  options?: Wallets.Options
+) =>
+  it.effect(name, () => {
+    const ready = Effect.gen(function* () {
+      const accounts = yield* Accounts
+      for (const [user_id, n] of [
+        [USER, 1],
+        ["other", 2]
+      ] as const) {
+        yield* accounts.ensureUser({ user_id, root_address: `0x${n}`, rail: "address", party_id: undefined })
+      }
+      yield* body()
+    })
+    // the clock first: fibers of the layers count from when they are built
+    return Effect.andThen(TestClock.setTime(NOW), Effect.provide(ready, Wallets.layer(options)))
+  })
+
+describe("a new key", () => {
+  test("is answered as a record, in canonical forms", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const record = yield* keys.create(
+        USER,
+        keyNo(50, {
+          public_key: Buffer.from(Wallets.walletNo(50).publicKey).toString("base64"),
+          label: "desk",
+          scopes: ["trade", "read", "trade"],
+          sub_account_addresses: [vault(1).toUpperCase().replace("0X", "0x"), vault(0), vault(0)],
+          ip_allowlist: ["203.0.113.77/24", "2001:DB8:0::1/32", "198.51.100.1", "203.0.113.0/24"],
+          expires_time: NOW + 1,
+          require_body_hash: true
+        })
+      )
+      assert.deepStrictEqual(record, {
+        api_key_id: record.api_key_id,
+        public_key: `0x${Wallets.walletNo(50).hex}`,
+        label: "desk",
+        scopes: ["read", "trade"],
+        sub_account_addresses: [vault(1), vault(0)],
+        ip_allowlist: ["203.0.113.0/24", "2001:db8::/32", "198.51.100.1/32"],
+        expires_time: NOW + 1,
+        require_body_hash: true,
+        created_time: NOW
+      })
+      assert.deepStrictEqual(yield* keys.list(USER), [record])
+      const plain = yield* keys.create(USER, keyNo(51))
+      assert.deepStrictEqual(plain, {
+        api_key_id: plain.api_key_id,
+        public_key: `0x${Wallets.walletNo(51).hex}`,
+        label: "",
+        scopes: ["read"],
+        ip_allowlist: [],
+        require_body_hash: false,
+        created_time: NOW
+      })
+    }))
+
+  const refusals: Record<string, readonly [reason: Reason, details: Details, change: Partial<NewApiKey>]> = {
+    "a key of a bad form": ["InvalidPublicKey", { field: "public_key" }, { public_key: "xyz" }],
+    "a key of small order": ["InvalidPublicKey", { field: "public_key" }, { public_key: `01${"00".repeat(31)}` }],
+    "a key off the curve": ["InvalidPublicKey", { field: "public_key" }, { public_key: `02${"00".repeat(31)}` }],
+    "a label of 65 characters": ["InvalidField", { field: "label" }, { label: "x".repeat(65) }],
+    "no scope": ["InvalidField", { field: "scopes" }, { scopes: [] }],
+    "an unknown scope": ["InvalidField", { field: "scopes" }, { scopes: ["admin" as never] }],
+    "an address that is none": ["InvalidField", { field: "ip_allowlist.1" }, { ip_allowlist: ["::/0", "10.0.0.0/33"] }],
+    "21 blocks": [
+      "LimitReached",
+      { field: "ip_allowlist", max: 20 },
+      { ip_allowlist: Array.from({ length: 21 }, (_, i) => `10.0.${i}.0/24`) }
+    ],
+    "an expiry that is now": ["OutOfRange", { field: "expires_time", min: NOW }, { expires_time: NOW }],
+    "no sub-account": ["InvalidField", { field: "sub_account_addresses" }, { sub_account_addresses: [] }],
+    "a sub-account that is no address": [
+      "InvalidField",
+      { field: "sub_account_addresses.0" },
+      { sub_account_addresses: ["vault"] }
+    ],
+    "a sub-account of somebody else": [
+      "SubAccountNotFound",
+      { field: "sub_account_addresses" },
+      { sub_account_addresses: [vault(0), subAccountAddress(Wallets.rootOfUser("abcd"), 0)] }
+    ],
+    "a deleted sub-account": [
+      "SubAccountNotFound",
+      { field: "sub_account_addresses" },
+      { sub_account_addresses: [vault(2)] }
+    ]
+  }
+  for (const [name, [reason, details, change]] of Object.entries(refusals)) {
+    test(`is refused with ${name}, as is a change to it`, () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const error = yield* Effect.flip(keys.create(USER, keyNo(50, change)))
+        assert.deepInclude(error, { _tag: "ApiKeyRefused", reason, details })
+        assert.deepStrictEqual(yield* keys.list(USER), [])
+        if (reason === "InvalidPublicKey") return
+        const record = yield* keys.create(USER, keyNo(50))
+        const again = yield* Effect.flip(keys.update(USER, record.api_key_id, { ...nothing, ...change }))
+        assert.deepInclude(again, { _tag: "ApiKeyRefused", reason, details })
+        assert.deepStrictEqual(yield* keys.list(USER), [record])
+      }))
+  }
+
+  test("is registered once, by whomever, in whatever form, even after it was revoked", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id, public_key } = yield* keys.create(USER, keyNo(50))
+      const reason = (user: string, key: NewApiKey) =>
+        Effect.map(Effect.flip(keys.create(user, key)), (error) => error._tag === "ApiKeyRefused" && error.reason)
+      assert.strictEqual(yield* reason(USER, keyNo(50)), "KeyAlreadyRegistered")
+      assert.strictEqual(yield* reason("other", keyNo(50, { public_key })), "KeyAlreadyRegistered")
+      yield* keys.revoke(USER, api_key_id)
+      assert.strictEqual(yield* reason("other", keyNo(50)), "KeyAlreadyRegistered")
+    }))
+
+  test("is one of at most fifty", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      for (let n = 50; n < 100; n++) yield* keys.create(USER, keyNo(n))
+      const error = yield* Effect.flip(keys.create(USER, keyNo(100)))
+      assert.deepInclude(error, { reason: "LimitReached", details: { max: 50 } })
+      yield* keys.create("other", keyNo(100))
+      const [newest] = yield* keys.list(USER)
+      yield* keys.revoke(USER, newest!.api_key_id)
+      yield* keys.create(USER, keyNo(101))
+    }))
+})
+
+describe("a change", () => {
+  test("is effective at once and leaves the rest", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { hex } = Wallets.walletNo(50)
+      const before = yield* keys.create(USER, keyNo(50, { label: "desk", ip_allowlist: ["192.0.2.0/24"] }))
+      const find = () => Effect.map(keys.find(hex), (key) => key!)
+      const first = yield* find()
+      assert.deepStrictEqual(first.caller.scopes, new Set(["read"] as const))
+      assert.isTrue(first.allows("192.0.2.5"))
+      assert.isFalse(first.allows("192.0.3.5"))
+      assert.isFalse(first.allows("nonsense"))
+      const scopes = ["withdraw"] as const
+      const after = yield* keys.update(USER, before.api_key_id, {
+        ...nothing,
+        scopes,
+        ip_allowlist: [],
+        sub_account_addresses: [vault(1)]
+      })
+      assert.deepStrictEqual(after, { ...before, scopes, ip_allowlist: [], sub_account_addresses: [vault(1)] })
+      const second = yield* find()
+      assert.deepStrictEqual(second.caller.scopes, new Set(scopes))
+      assert.deepStrictEqual(second.caller.bound_to, new Set([vault(1)]))
+      assert.isTrue(second.allows("192.0.3.5"))
+      yield* keys.revoke(USER, before.api_key_id)
+      assert.isUndefined(yield* keys.find(hex))
+    }))
+
+  test("is not for other users, nor for a key that is gone", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      const reason = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) =>
+        Effect.map(Effect.flip(effect), (error) => (error as { readonly reason?: string }).reason)
+      assert.strictEqual(yield* reason(keys.update("other", api_key_id, nothing)), "ApiKeyNotFound")
+      assert.strictEqual(yield* reason(keys.revoke("other", api_key_id)), "ApiKeyNotFound")
+      yield* keys.revoke(USER, api_key_id)
+      assert.strictEqual(yield* reason(keys.update(USER, api_key_id, nothing)), "ApiKeyNotFound")
+      assert.strictEqual(yield* reason(keys.revoke(USER, api_key_id)), "ApiKeyNotFound")
+    }))
+
+  test("ends the grant of the key when it takes something away, and only then", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { api_key_id } = yield* keys.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+      const { hex } = Wallets.walletNo(50)
+      const ends = Effect.fnUntraced(function* (change: Partial<ApiKeyChange>) {
+        const { grant } = (yield* keys.find(hex))!.caller
+        yield* keys.update(USER, api_key_id, { ...nothing, ...change })
+        return grant.ended === "changed"
+      })
+      assert.isFalse(yield* ends({ label: "new" }))
+      assert.isFalse(yield* ends({ scopes: ["read", "trade", "account"] }))
+      assert.isTrue(yield* ends({ scopes: ["read"] }))
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(0)] }))
+      // an open connection would not hear of the second
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(1), vault(0)] }))
+      assert.isFalse(yield* ends({ sub_account_addresses: [vault(0), vault(1)] }))
+      assert.isTrue(yield* ends({ sub_account_addresses: [vault(1)] }))
+      assert.isTrue(yield* ends({ ip_allowlist: ["10.0.0.0/8"] }))
+      assert.isFalse(yield* ends({ ip_allowlist: [] }))
+      assert.isTrue(yield* ends({ expires_time: NOW + 1000 }))
+      assert.isFalse(yield* ends({ expires_time: NOW + 2000 }))
+      assert.isTrue(yield* ends({ expires_time: NOW + 500 }))
+      assert.isTrue(yield* ends({ require_body_hash: true }))
+      const { grant } = (yield* keys.find(hex))!.caller
+      yield* keys.revoke(USER, api_key_id)
+      assert.strictEqual(grant.ended, "revoked")
+    }))
+
+  test("by another gateway is seen after the time that a key in memory is believed", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const accounts = yield* Accounts
+      const { hex } = Wallets.walletNo(50)
+      yield* keys.create(USER, keyNo(50))
+      const known = yield* keys.find(hex)
+      const record = yield* accounts.apiKeyOf(hex)
+      yield* accounts.changeApiKey(record!.api_key_id, { revoked: true })
+      yield* TestClock.adjust(999)
+      assert.strictEqual(yield* keys.find(hex), known)
+      yield* TestClock.adjust(1)
+      assert.isUndefined(yield* keys.find(hex))
+    }))
+})
+
+describe("the time of last use", () => {
+  test("is told at once and written within ten seconds", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const accounts = yield* Accounts
+      const { hex } = Wallets.walletNo(50)
+      const { api_key_id } = yield* keys.create(USER, keyNo(50))
+      keys.touch(api_key_id, NOW + 5)
+      assert.strictEqual((yield* keys.list(USER))[0]!.last_used_time, NOW + 5)
+      assert.isUndefined((yield* accounts.apiKeyOf(hex))!.last_used_time)
+      yield* TestClock.adjust("10 seconds")
+      assert.strictEqual((yield* accounts.apiKeyOf(hex))!.last_used_time, NOW + 5)
+      assert.strictEqual((yield* keys.list(USER))[0]!.last_used_time, NOW + 5)
+    }))
+
+  it.effect("is written when the gateway stops", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const context = yield* Layer.build(Wallets.layer())
+          return yield* Effect.gen(function* () {
+            const accounts = yield* Accounts
+            yield* accounts.ensureUser({ user_id: USER, root_address: "0x1", rail: "address", party_id: undefined })
+            const keys = yield* ApiKeys
+            const { api_key_id } = yield* keys.create(USER, keyNo(50))
+            keys.touch(api_key_id, 77)
+            return accounts
+          }).pipe(Effect.provide(context))
+        })
+      )
+      assert.strictEqual((yield* accounts.apiKeyOf(Wallets.walletNo(50).hex))!.last_used_time, 77)
+    })
+  )
+})

@@ -1,0 +1,160 @@
+/** Every action of an administrator is on record before it has an effect. */
+import { assert, describe, it } from "@effect/vitest"
+import { HttpApi } from "effect/http-api"
+import { Effect } from "effect"
+import type { AuditEntry } from "../../../src/domain/Audit.ts"
+import { administered, nameOf, roleFor } from "../../../src/http/api/AdminRoles.ts"
+import { Api } from "../../../src/http/api/Api.ts"
+import { AdminAccess } from "../../../src/http/api/Security.ts"
+import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
+import { SequencerUnavailable } from "../../../src/services/Sequencer.ts"
+import { ADMIN, btc, type Doubles, draft, gateway, v1 } from "../../http/Fixture.ts"
+
+const basic = (username: string) => `Basic ${btoa(`${username}:secret`)}`
+
+/** Endpoints behind Basic. */
+const endpoints: Array<{ readonly method: string; readonly path: string }> = []
+HttpApi.reflect(Api, {
+  onGroup: () => {},
+  onEndpoint: ({ endpoint }) => {
+    if (endpoint.middlewares.has(AdminAccess as never)) endpoints.push(endpoint)
+  }
+})
+
+const bodies: Record<string, unknown> = {
+  "PUT /api/v1/admin/index-price": { symbol: btc.symbol, price: "60000" },
+  "POST /api/v1/admin/access-codes": { codes: ["ALPHA-7Q2M-X9KD"] },
+  "PUT /api/v1/admin/bans/:root_address": { reason: "stolen keys" },
+  "PATCH /api/v1/admin/competitions/:competition_id": { title: "Other" },
+  "POST /api/v1/admin/competitions": {
+    slug: "autumn",
+    title: "Autumn",
+    start_time_ms: draft.start_time_ms,
+    end_time_ms: draft.end_time_ms,
+    prize_usdc: 1,
+    scoring: draft.scoring
+  }
+}
+const pathOf = ({ path }: { readonly path: string }): string =>
+  path
+    .replace(":root_address", v1)
+    .replace(/:(competition_id|code_id)/u, draft.id)
+    .replace(/\/$/u, "")
+
+const world = (doubles: Doubles = {}) => {
+  const entries: Array<AuditEntry> = []
+  const lines: Array<string> = []
+  const gate = gateway({
+    ...doubles,
+    logged: (line) => lines.push(line),
+    audit: { append: (entry) => Effect.sync(() => void entries.push(entry)), ...doubles.audit }
+  })
+  const ask = async (endpoint: { readonly method: string; readonly path: string }, authorization = ADMIN) => {
+    const body = bodies[nameOf(endpoint)]
+    const response = await gate.fetch(endpoint.method, pathOf(endpoint), {
+      authorization,
+      headers: { "x-request-id": "audited" },
+      ...(body === undefined ? {} : { body })
+    })
+    return { status: response.status, body: (await response.json()) as Record<string, never> }
+  }
+  return { entries, lines, gate, ask }
+}
+const actions = endpoints.filter(({ method }) => method !== "GET")
+
+describe("the audit trail", () => {
+  it("has two entries of every action: who, what, before, after, request id and time", async () => {
+    const { ask, entries, gate, lines } = world()
+    assert.isAbove(actions.length, 8)
+    for (const endpoint of actions) {
+      entries.splice(0)
+      lines.splice(0)
+      const { status } = await ask(endpoint)
+      assert.isBelow(status, 300, nameOf(endpoint))
+      const [requested, done] = entries
+      assert.deepStrictEqual([requested?.phase, done?.phase], ["requested", "done"], nameOf(endpoint))
+      const same = { actor: "admin", role: "admin", request_id: "audited", audit_id: requested!.audit_id } as const
+      for (const entry of entries) assert.deepInclude(entry, same)
+      assert.isDefined(done!.after)
+      assert.isAtLeast(done!.time, requested!.time)
+      assert.lengthOf(
+        lines.filter((line) => line.includes("administrator acts") && line.includes("audited")),
+        2,
+        nameOf(endpoint)
+      )
+      assert.notInclude(JSON.stringify(entries) + lines.join(), "7Q2M", "an access code is a secret")
+    }
+    await gate.dispose()
+  })
+
+  it("shows the states before and after", async () => {
+    const { ask, entries, gate } = world()
+    await ask({ method: "PUT", path: "/api/v1/admin/bans/:root_address" })
+    assert.deepInclude(entries[1], {
+      action: "banWallet",
+      target: v1,
+      request: { reason: "stolen keys" },
+      before: { banned: false },
+      after: { banned: true, reason: "stolen keys" }
+    })
+    await gate.dispose()
+  })
+
+  it("has the reason of what is refused, and of what failed", async () => {
+    const { ask, entries, gate } = world({
+      competitions: { get: () => Effect.undefined },
+      sequencer: { submit: () => Effect.fail(new SequencerUnavailable({})) }
+    })
+    await ask({ method: "PATCH", path: "/api/v1/admin/competitions/:competition_id" })
+    // what does not exist has no state before: nothing was begun
+    assert.deepStrictEqual(entries, [])
+    await ask({ method: "PUT", path: "/api/v1/admin/index-price" })
+    assert.deepInclude(entries[1], { phase: "failed", reason: "SequencerUnavailable" })
+    await gate.dispose()
+  })
+
+  it("comes first: an action that cannot be recorded has no effect; one whose outcome cannot be, has", async () => {
+    for (const failsAt of ["requested", "done"]) {
+      let effects = 0
+      const { ask, gate, lines } = world({
+        accounts: { setWhitelisted: () => Effect.sync(() => void effects++) },
+        audit: {
+          append: ({ phase }) =>
+            phase === failsAt ? Effect.fail(new AccountsUnavailable({ cause: "disk" })) : Effect.void
+        }
+      })
+      const { status } = await ask({ method: "PUT", path: "/api/v1/authorize/whitelist/:root_address" })
+      assert.deepStrictEqual([status, effects], failsAt === "requested" ? [503, 0] : [200, 1])
+      assert.strictEqual(lines.join().includes("the outcome of an action is not on record"), failsAt === "done")
+      await gate.dispose()
+    }
+  })
+})
+
+describe("the roles of administrators", () => {
+  it("are given for every endpoint behind Basic, and for no other", () => {
+    assert.sameMembers([...administered], endpoints.map(nameOf))
+    for (const endpoint of endpoints)
+      assert.strictEqual(roleFor(endpoint) === "reader", endpoint.method === "GET", nameOf(endpoint))
+  })
+
+  it("let each role call what is its own, and nothing above it", async () => {
+    const { ask, entries, gate } = world()
+    const allowed = { reader: ["reader"], operator: ["reader", "operator"], admin: ["reader", "operator", "admin"] }
+    for (const role of ["reader", "operator", "admin"] as const) {
+      for (const endpoint of endpoints) {
+        entries.splice(0)
+        const required = roleFor(endpoint)
+        const { body, status } = await ask(endpoint, basic(role))
+        const what = `${role} ${nameOf(endpoint)}`
+        if (allowed[role].includes(required)) assert.isBelow(status, 300, what)
+        else {
+          assert.strictEqual(status, 403, what)
+          assert.deepStrictEqual(body["details"], { reason: "InsufficientRole", required, role }, what)
+          assert.deepStrictEqual(entries, [], what)
+        }
+      }
+    }
+    await gate.dispose()
+  })
+})

@@ -1,0 +1,133 @@
+/** Failures of one caller stop at the limit, however many come at once and however slow the store is. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber } from "effect"
+import * as AuthAttemptLimiter from "../../../src/services/identity/AuthAttemptLimiter.ts"
+import type { Rate } from "../../../src/services/operations/RateLimiter.ts"
+
+const LIMIT = 6
+/** Turns of the scheduler that the store takes to answer, as one behind a wire does. */
+const TURNS = 5
+const later = Effect.replicateEffect(Effect.yieldNow, TURNS)
+
+/** A bucket of failures whose every question and count takes a while. */
+const slowBucket = (mode: "enforce" | "report" = "enforce") => {
+  let used = 0
+  const rate = (): Rate => ({
+    bucket: "auth-failures",
+    allowed: used < LIMIT || mode === "report",
+    limit: LIMIT,
+    remaining: Math.max(0, LIMIT - used),
+    reset_s: 1,
+    window_s: 60
+  })
+  return {
+    used: () => used,
+    left: Effect.andThen(later, Effect.sync(rate)).pipe(Effect.tap(later)),
+    count: Effect.andThen(
+      later,
+      Effect.sync(() => void used++)
+    )
+  }
+}
+
+/** Checks that take a while too; counts those that were made, and how many ran at once. */
+const make = (mode?: "enforce" | "report") => {
+  const bucket = slowBucket(mode)
+  const attempts = AuthAttemptLimiter.make()
+  const seen = { made: 0, now: 0, most: 0 }
+  const run = (result: Effect.Effect<string, string>, key = "a") =>
+    Effect.exit(
+      attempts.run(key, {
+        left: bucket.left,
+        check: Effect.suspend(() => {
+          seen.made++
+          seen.most = Math.max(seen.most, ++seen.now)
+          return Effect.andThen(later, result).pipe(Effect.ensuring(Effect.sync(() => seen.now--)))
+        }),
+        isFailure: (error) => error === "bad",
+        count: bucket.count,
+        refuse: () => "limited"
+      })
+    )
+  return { bucket, run, seen }
+}
+const bad = Effect.fail("bad")
+const all = { concurrency: "unbounded" } as const
+
+describe("attempts", () => {
+  it.effect("fail as often as the limit says, of many at once; the others are refused unchecked", () =>
+    Effect.gen(function* () {
+      const { bucket, run, seen } = make()
+      const exits = yield* Effect.all(
+        Array.from({ length: 40 }, () => run(bad)),
+        all
+      )
+      assert.strictEqual(seen.made, LIMIT)
+      assert.strictEqual(bucket.used(), LIMIT)
+      assert.strictEqual(exits.filter((exit) => Exit.isFailure(exit)).length, 40)
+      const told = exits.map((exit) => JSON.stringify(exit))
+      assert.strictEqual(told.filter((each) => each.includes("limited")).length, 40 - LIMIT)
+    })
+  )
+  it.effect("that are good all pass, however many come at once, and no more run than may fail", () =>
+    Effect.gen(function* () {
+      const { bucket, run, seen } = make()
+      const exits = yield* Effect.all(
+        Array.from({ length: 40 }, () => run(Effect.succeed("ok"))),
+        all
+      )
+      assert.isTrue(exits.every(Exit.isSuccess))
+      assert.strictEqual(bucket.used(), 0)
+      assert.strictEqual(seen.most, LIMIT)
+    })
+  )
+  it.effect("mixed: the good ones before the limit pass, and never more than the limit fail", () =>
+    Effect.gen(function* () {
+      const { bucket, run, seen } = make()
+      const mixed = Array.from({ length: 60 }, (_, i) => run(i % 3 === 0 ? bad : Effect.succeed("ok")))
+      const exits = yield* Effect.all(mixed, all)
+      assert.strictEqual(bucket.used(), LIMIT)
+      assert.isAtMost(seen.most, LIMIT)
+      assert.isAbove(exits.filter(Exit.isSuccess).length, 0)
+    })
+  )
+  it.effect("that end otherwise are not counted, and another key has its own", () =>
+    Effect.gen(function* () {
+      const { bucket, run, seen } = make()
+      yield* Effect.all(
+        Array.from({ length: 20 }, () => run(Effect.fail("unavailable"))),
+        all
+      )
+      assert.strictEqual(bucket.used(), 0)
+      assert.strictEqual(seen.made, 20)
+      yield* Effect.all([run(bad), run(bad, "b")], all)
+      assert.strictEqual(bucket.used(), 2)
+    })
+  )
+  it.effect("that are interrupted, running or waiting, give their places to the others", () =>
+    Effect.gen(function* () {
+      const { run } = make()
+      const gate = yield* Deferred.make<string>()
+      const held = yield* Effect.forEach(Array.from({ length: 2 * LIMIT }), () =>
+        Effect.forkChild(run(Deferred.await(gate)), { startImmediately: true })
+      )
+      yield* Effect.replicateEffect(later, 10)
+      yield* Effect.forEach(held, Fiber.interrupt, all)
+      const exits = yield* Effect.all(
+        Array.from({ length: 20 }, () => run(Effect.succeed("ok"))),
+        all
+      )
+      assert.isTrue(exits.every(Exit.isSuccess))
+    })
+  )
+  it.effect("all run where limits are told and not enforced", () =>
+    Effect.gen(function* () {
+      const { run, seen } = make("report")
+      yield* Effect.all(
+        Array.from({ length: 40 }, () => run(bad)),
+        all
+      )
+      assert.strictEqual(seen.made, 40)
+    })
+  )
+})

@@ -1,0 +1,229 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import type { Caller } from "../../../src/domain/User.ts"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
+import { BanList } from "../../../src/services/identity/BanList.ts"
+import { BanStore } from "../../../src/services/identity/BanStore.ts"
+import { Grants } from "../../../src/services/identity/Grants.ts"
+import { History } from "../../../src/services/History.ts"
+import * as Ids from "../../doubles/Ids.ts"
+import * as Wallets from "../../doubles/Wallets.ts"
+
+const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
+const root_address = Wallets.rootOfUser(USER)
+
+describe("Amendment 18: grants", () => {
+  it.effect("are one a credential, end for good, and a credential that is found good again gets another", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const grant = grants.issue("key", "user")
+      assert.strictEqual(grants.issue("key", "user"), grant)
+      let ended = 0
+      grant.onEnd(() => ended++)
+      grant.onEnd(() => ended++)()
+      grants.end("other", "revoked")
+      assert.isUndefined(grant.ended)
+      grants.end("key", "changed")
+      grants.endUser("user", "banned")
+      assert.deepStrictEqual([grant.ended, ended, grant.hold()], ["changed", 1, false])
+      const next = grants.issue("key", "user")
+      assert.notStrictEqual(next, grant)
+      grants.endUser("user", "banned")
+      assert.strictEqual(next.ended, "banned")
+      assert.isUndefined(grants.inForce("key"))
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
+  it.effect("let a change wait for the effects under way of its own credential, and of no other", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      const [token, key] = [grants.issue("token", "user"), grants.issue("key", "user")]
+      for (const grant of [token, token, key]) assert.isTrue(grant.hold())
+      grants.end("key", "revoked")
+      const settled = yield* Effect.forkChild(grants.settled("user", "key"))
+      const other = grants.issue("other", "another user")
+      grants.end("other", "revoked")
+      assert.isFalse(other.isHeld)
+      yield* grants.settled("another user")
+      yield* grants.settled("user", "token")
+      grants.end("token", "banned")
+      const all = yield* Effect.forkChild(grants.settled("user"))
+      yield* Effect.yieldNow
+      assert.isUndefined(settled.pollUnsafe())
+      key.release()
+      yield* Fiber.join(settled)
+      token.release()
+      yield* Effect.yieldNow
+      assert.isUndefined(all.pollUnsafe())
+      token.release()
+      yield* Fiber.join(all)
+    }).pipe(Effect.provide(Grants.layer))
+  )
+
+  it.effect("let no change wait longer than ten seconds", () =>
+    Effect.gen(function* () {
+      const grants = yield* Grants
+      grants.issue("key", "user").hold()
+      grants.end("key", "revoked")
+      const settled = yield* Effect.forkChild(grants.settled("user"))
+      yield* TestClock.adjust("9999 millis")
+      assert.isUndefined(settled.pollUnsafe())
+      yield* TestClock.adjust("1 millis")
+      yield* Fiber.join(settled)
+    }).pipe(Effect.provide(Grants.layer))
+  )
+})
+
+const keyNo = (n: number) => ({
+  public_key: Wallets.walletNo(n).hex,
+  label: undefined,
+  scopes: ["read" as const, "trade" as const],
+  sub_account_addresses: undefined,
+  ip_allowlist: undefined,
+  expires_time: undefined,
+  require_body_hash: undefined
+})
+const noChange = { ...keyNo(0), scopes: undefined }
+
+/** The policies of one gateway over stores that another one may share. */
+const gateway = (accounts: Accounts["Service"], bans: BanStore["Service"]) =>
+  Effect.map(
+    Layer.build(
+      Layer.fresh(
+        ApiKeys.layer({ refresh: "500 millis" }).pipe(
+          Layer.provideMerge(BanList.layer),
+          Layer.provideMerge(Grants.layer),
+          Layer.provide([
+            Layer.succeed(Accounts, accounts),
+            Layer.succeed(BanStore, bans),
+            Layer.mock(History)({}),
+            Ids.layer
+          ])
+        )
+      )
+    ),
+    (context) => ({
+      keys: Context.get(context, ApiKeys),
+      bans: Context.get(context, BanList),
+      grants: Context.get(context, Grants)
+    })
+  )
+const stores = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)
+const enlisted = Effect.gen(function* () {
+  const accounts = yield* Accounts
+  yield* accounts.ensureUser({ user_id: USER, root_address, rail: "address", party_id: undefined })
+  return { accounts, bans: yield* BanStore }
+})
+const { hex } = Wallets.walletNo(9)
+
+describe("Amendment 18: API keys", () => {
+  it.effect("that are changed while they are being read are read again, and never given out as they were", () =>
+    Effect.gen(function* () {
+      const { accounts, bans } = yield* enlisted
+      const [read, go] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      let reads = 0
+      const { keys } = yield* gateway(
+        {
+          ...accounts,
+          // the first read has its answer before the change, and brings it after
+          apiKeyOf: (public_key) =>
+            Effect.gen(function* () {
+              const record = yield* accounts.apiKeyOf(public_key)
+              if (++reads > 1) return record
+              yield* Deferred.succeed(read, undefined)
+              yield* Deferred.await(go)
+              return record
+            })
+        },
+        bans
+      )
+      const { api_key_id } = yield* keys.create(USER, keyNo(9))
+      const found = yield* Effect.forkChild(keys.find(hex))
+      yield* Deferred.await(read)
+      yield* keys.update(USER, api_key_id, { ...noChange, scopes: ["read"] })
+      yield* Deferred.succeed(go, undefined)
+      const key = yield* Fiber.join(found)
+      assert.deepStrictEqual([...key!.caller.scopes], ["read"])
+      assert.isUndefined(key!.caller.grant.ended)
+      assert.strictEqual(yield* keys.find(hex), key)
+    }).pipe(Effect.provide(stores))
+  )
+
+  it.effect("that two changes narrow at once are narrowed by both", () =>
+    Effect.gen(function* () {
+      const { accounts, bans } = yield* enlisted
+      const { keys } = yield* gateway(accounts, bans)
+      const { api_key_id } = yield* keys.create(USER, keyNo(9))
+      yield* Effect.all(
+        [
+          keys.update(USER, api_key_id, { ...noChange, scopes: ["read"] }),
+          keys.update(USER, api_key_id, { ...noChange, label: "desk" }),
+          keys.update(USER, api_key_id, { ...noChange, ip_allowlist: ["10.0.0.0/8"] })
+        ],
+        { concurrency: "unbounded" }
+      )
+      const [record] = yield* keys.list(USER)
+      assert.deepInclude(record, { scopes: ["read"], label: "desk", ip_allowlist: ["10.0.0.0/8"] })
+    }).pipe(Effect.provide(stores))
+  )
+
+  it.effect(
+    "that another gateway narrows or revokes end here within a second, without a notice and without a use",
+    () =>
+      Effect.gen(function* () {
+        const { accounts, bans } = yield* enlisted
+        const [here, there] = [yield* gateway(accounts, bans), yield* gateway(accounts, bans)]
+        const used = Effect.map(there.keys.find(hex), (key): Caller => key!.caller)
+        const { api_key_id } = yield* here.keys.create(USER, keyNo(9))
+        const first = yield* used
+        yield* here.keys.update(USER, api_key_id, { ...noChange, label: "desk" })
+        yield* TestClock.adjust("1 second")
+        assert.isUndefined(first.grant.ended)
+        yield* here.keys.update(USER, api_key_id, { ...noChange, scopes: ["read"] })
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(first.grant.ended, "changed")
+        const second = yield* used
+        assert.isUndefined(second.grant.ended)
+        yield* here.keys.revoke(USER, api_key_id)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(second.grant.ended, "revoked")
+      }).pipe(Effect.provide(stores))
+  )
+})
+
+describe("Amendment 18: bans", () => {
+  it.effect("by gateways whose clocks are apart are seen by the others within a second", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_767_225_600_000)
+      const { accounts, bans } = yield* enlisted
+      const here = yield* gateway(accounts, bans)
+      const grant = here.grants.issue("token", USER)
+      const ban = (user_id: string, changed_time: number) =>
+        bans.put({ root_address: `0x${user_id}`, user_id, banned: true, reason: "", changed_time })
+      // by a gateway whose clock is ahead, and then by one whose clock is behind
+      yield* ban("other", 1_767_225_605_000)
+      yield* TestClock.adjust("1 second")
+      yield* ban(USER, 1_767_225_596_000)
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(here.bans.isBanned("other") && here.bans.isBanned(USER))
+      assert.strictEqual(grant.ended, "banned")
+    }).pipe(Effect.provide(stores))
+  )
+
+  it.effect("that are lifted by a gateway whose clock is behind are lifted", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(1_767_225_600_000)
+      const { accounts, bans } = yield* enlisted
+      const here = yield* gateway(accounts, bans)
+      const ban = { root_address, user_id: USER, reason: "" }
+      yield* here.bans.put({ ...ban, banned: true, changed_time: 1_767_225_605_000 })
+      yield* here.bans.put({ ...ban, banned: false, changed_time: 1_767_225_601_000 })
+      assert.isFalse(here.bans.isBanned(USER))
+      assert.isAbove(here.bans.refusedThrough(USER), 1_767_225_605_000)
+    }).pipe(Effect.provide(stores))
+  )
+})

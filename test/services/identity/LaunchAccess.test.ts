@@ -1,0 +1,50 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { LaunchAccess, type AccessMode } from "../../../src/services/identity/LaunchAccess.ts"
+
+const layer = (mode: AccessMode) => LaunchAccess.layer({ mode }).pipe(Layer.provideMerge(MemoryAccounts.layer))
+const passes = (root: string) =>
+  Effect.gen(function* () {
+    const { gate } = yield* LaunchAccess
+    return yield* Effect.match(gate!(root), { onSuccess: () => true, onFailure: () => false })
+  })
+
+describe("Admission", () => {
+  it.effect("gates nobody unless the launch is closed", () =>
+    Effect.gen(function* () {
+      for (const mode of ["off", "open"] as const) {
+        assert.isUndefined((yield* Effect.provide(LaunchAccess, layer(mode))).gate)
+      }
+    })
+  )
+
+  it.effect("lets a wallet in as soon as it is on the whitelist, and out as soon as it is taken off here", () =>
+    Effect.gen(function* () {
+      const [admission, accounts] = [yield* LaunchAccess, yield* Accounts]
+      assert.isFalse(yield* passes("0x1"))
+      yield* accounts.activate("0x1", { badge: false, multiplier_bps: 0 })
+      assert.isTrue(yield* passes("0x1"))
+      yield* admission.setWhitelisted("0x1", false)
+      assert.isFalse(yield* passes("0x1"))
+      yield* admission.setWhitelisted("0x1", true)
+      assert.isTrue(yield* passes("0x1"))
+      assert.isFalse(yield* passes("0x2"))
+    }).pipe(Effect.provide(layer("closed")))
+  )
+
+  it.effect("finds out within five seconds that another gateway took a wallet off", () =>
+    Effect.gen(function* () {
+      const accounts = yield* Accounts
+      yield* accounts.setWhitelisted("0x1", true)
+      assert.isTrue(yield* passes("0x1"))
+      yield* accounts.setWhitelisted("0x1", false)
+      yield* TestClock.adjust(4999)
+      assert.isTrue(yield* passes("0x1"))
+      yield* TestClock.adjust(1)
+      assert.isFalse(yield* passes("0x1"))
+    }).pipe(Effect.provide(layer("closed")))
+  )
+})

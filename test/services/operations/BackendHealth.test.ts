@@ -1,0 +1,268 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Queue, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
+import { PriceFeed, type PriceFrame } from "../../../src/services/PriceFeed.ts"
+import * as PriceFollower from "../../../src/services/markets/PriceFollower.ts"
+
+const level = { head_seq: 10, applied_seq: 10, oldest_unapplied_ms: undefined }
+
+/** Advances second by second, with a frame at each. */
+const frames = (seconds: number, frame: Parameters<BackendHealth["Service"]["sawSequencer"]>[0]) =>
+  Effect.gen(function* () {
+    const health = yield* BackendHealth
+    for (let i = 0; i < seconds; i++) {
+      yield* TestClock.adjust("1 second")
+      health.sawSequencer(frame)
+    }
+  })
+
+describe("BackendHealth", () => {
+  const test = (title: string, body: Effect.Effect<void, never, BackendHealth>) =>
+    it.effect(title, () => Effect.provide(body, BackendHealth.layer))
+
+  test(
+    "has started when each has been well once",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      assert.isFalse(health.started(), "the referee has reported nothing yet")
+      health.sawReferee({ applied_seq: 10 })
+      assert.isTrue(health.started())
+      health.lostReferee()
+      assert.isTrue(health.started())
+    })
+  )
+
+  test(
+    "is ill before the first frame and well with it",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      yield* TestClock.adjust("3 seconds")
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true, ill_for_ms: 3_000, age_ms: Infinity })
+      health.sawSequencer(level)
+      assert.deepStrictEqual(health.sequencer(), {
+        connected: true,
+        lag_events: 0,
+        lag_ms: 0,
+        ill: false,
+        illness: undefined,
+        ill_for_ms: 0,
+        age_ms: 0
+      })
+    })
+  )
+
+  test(
+    "catches up, after a start and after a loss, with what the backend had reported by then, and with no more",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer({ head_seq: 20_000, applied_seq: 1, oldest_unapplied_ms: undefined })
+      assert.deepInclude(health.sequencer(), { connected: true, ill: true, illness: "behind", lag_events: 19_999 })
+      assert.isFalse(health.started())
+      health.sawSequencer({ head_seq: 50_000, applied_seq: 19_999, oldest_unapplied_ms: 0 })
+      assert.isTrue(health.sequencer().ill)
+      health.sawSequencer({ head_seq: 50_000, applied_seq: 20_000, oldest_unapplied_ms: 0 })
+      assert.deepInclude(health.sequencer(), { ill: false, lag_events: 30_000 })
+      health.lostSequencer()
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true, illness: "lost" })
+      health.sawSequencer({ head_seq: 60_000, applied_seq: 20_000, oldest_unapplied_ms: undefined })
+      assert.deepInclude(health.sequencer(), { connected: true, ill: true, illness: "behind" })
+      health.sawSequencer({ head_seq: 90_000, applied_seq: 60_000, oldest_unapplied_ms: 0 })
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
+  test(
+    "is ill while the link is lost, and well with the next frame where it was not silent before",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      health.lostSequencer()
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true })
+      yield* TestClock.adjust("4 seconds")
+      assert.isTrue(health.sequencer().ill)
+      health.sawSequencer(level)
+      assert.deepInclude(health.sequencer(), { connected: true, ill: false })
+    })
+  )
+
+  test(
+    "is lagging after 5 s without a frame, and well again after 2 s of frames",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(health.sequencer().ill)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(health.sequencer(), {
+        ill: true,
+        illness: "silent",
+        ill_for_ms: 500,
+        age_ms: 6_000,
+        connected: true
+      })
+      health.sawSequencer(level)
+      assert.isTrue(health.sequencer().ill)
+      yield* frames(1, level)
+      assert.isTrue(health.sequencer().ill)
+      yield* frames(1, level)
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
+  test(
+    "remembers a silence that nobody read, and begins the recovery anew with a second one over half of the limit",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      yield* TestClock.adjust("20 seconds")
+      health.sawSequencer(level)
+      assert.deepInclude(health.sequencer(), { ill: true, ill_for_ms: 14_500 })
+      yield* TestClock.adjust("1500 millis")
+      health.sawSequencer(level)
+      yield* TestClock.adjust("3 seconds")
+      health.sawSequencer(level)
+      yield* TestClock.adjust("1 second")
+      assert.isTrue(health.sequencer().ill)
+      yield* frames(2, level)
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
+  test(
+    "Amendment 30: what this gateway has received and not applied is no illness of the backend, however much and old it is",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      for (let second = 1; second <= 60; second++) {
+        yield* TestClock.adjust("1 second")
+        const applied_seq = 10 + second
+        health.sawSequencer({ head_seq: 10 + 1_000 * second, applied_seq, oldest_unapplied_ms: second * 100 })
+        assert.isFalse(health.sequencer().ill)
+      }
+      assert.deepInclude(health.sequencer(), { lag_events: 59_940, lag_ms: 54_000, ill_for_ms: 0 })
+    })
+  )
+
+  test(
+    "Amendment 30: a backend is not called silent while received events wait here",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      health.sawSequencer({ head_seq: 500, applied_seq: 10, oldest_unapplied_ms: 0 })
+      yield* TestClock.adjust("5 seconds")
+      health.sawSequencer({ head_seq: 500, applied_seq: 200, oldest_unapplied_ms: 0 })
+      yield* TestClock.adjust("5 seconds")
+      assert.isFalse(health.sequencer().ill)
+      health.sawSequencer({ head_seq: 500, applied_seq: 500, oldest_unapplied_ms: undefined })
+      yield* TestClock.adjust("6 seconds")
+      assert.deepInclude(health.sequencer(), { ill: true, illness: "silent" })
+    })
+  )
+
+  test(
+    "is stalled when no event is applied for 5 s though some wait",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      const waiting = { head_seq: 11, applied_seq: 10, oldest_unapplied_ms: 0 }
+      health.sawSequencer(level)
+      health.sawSequencer(waiting)
+      yield* TestClock.adjust("5 seconds")
+      assert.deepInclude(health.sequencer(), { ill: false, lag_ms: 5_000, lag_events: 1 })
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude(health.sequencer(), { ill: true, illness: "stalled", lag_ms: 6_000 })
+      health.sawSequencer({ ...waiting, applied_seq: 11, oldest_unapplied_ms: undefined })
+      yield* frames(2, { ...waiting, applied_seq: 11, oldest_unapplied_ms: undefined })
+      assert.isFalse(health.sequencer().ill)
+    })
+  )
+
+  test(
+    "is ill at once when the connection is lost",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      yield* TestClock.adjust("1 second")
+      health.lostSequencer()
+      yield* TestClock.adjust("500 millis")
+      assert.deepInclude(health.sequencer(), { connected: false, ill: true, ill_for_ms: 500, age_ms: 1_500 })
+      assert.isFalse(health.referee().connected)
+    })
+  )
+
+  test(
+    "measures a referee against the head that was known at the heartbeat before",
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      const at = (seq: number) => ({ ...level, head_seq: seq, applied_seq: seq })
+      health.sawSequencer(level)
+      health.sawReferee({ applied_seq: 10 })
+      assert.deepInclude(health.referee(), { ill: false, lag_events: 0 })
+      // many events in a second: its next heartbeat may wait here behind them
+      health.sawSequencer(at(50_000))
+      health.sawReferee({ applied_seq: 10 })
+      assert.isFalse(health.referee().ill)
+      health.sawReferee({ applied_seq: undefined })
+      assert.isFalse(health.referee().ill)
+      health.sawReferee({ applied_seq: 39_999 })
+      assert.deepInclude(health.referee(), { ill: true, illness: "behind", lag_events: 10_001 })
+      assert.isFalse(health.sequencer().ill)
+      health.sawReferee({ applied_seq: 44_999 })
+      yield* TestClock.adjust("3 seconds")
+      health.sawReferee({ applied_seq: 44_999 })
+      assert.isTrue(health.referee().ill, "more than half of the limit")
+      health.sawReferee({ applied_seq: 50_000 })
+      yield* TestClock.adjust("2 seconds")
+      health.sawReferee({ applied_seq: 50_000 })
+      assert.isFalse(health.referee().ill)
+    })
+  )
+
+  it.live("Amendment 30: a stall of this process is no silence of a backend", () =>
+    Effect.gen(function* () {
+      const health = yield* BackendHealth
+      health.sawSequencer(level)
+      health.sawReferee({ applied_seq: 10 })
+      const until = performance.now() + 5_600
+      while (performance.now() < until);
+      assert.isFalse(health.sequencer().ill)
+      // timers that are due run before what arrived meanwhile is read
+      yield* Effect.sleep(1)
+      assert.isFalse(health.sequencer().ill)
+      assert.isFalse(health.referee().ill)
+    }).pipe(Effect.provide(BackendHealth.layer))
+  )
+
+  it.effect("follows the price stream, its losses and its end", () =>
+    Effect.gen(function* () {
+      const queue = yield* Queue.unbounded<PriceFrame>()
+      let opened = 0
+      const feed = Layer.succeed(PriceFeed, {
+        frames: Stream.suspend(() => {
+          opened++
+          return Stream.takeUntil(Stream.fromQueue(queue), (frame) => frame.type === "prices")
+        })
+      })
+      yield* Effect.gen(function* () {
+        const health = yield* BackendHealth
+        const settle = Effect.andThen(
+          Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow),
+          Effect.void
+        )
+        Queue.offerUnsafe(queue, { type: "heartbeat", applied_seq: 5, server_ts_ms: 0 })
+        yield* settle
+        assert.isFalse(health.referee().ill)
+        Queue.offerUnsafe(queue, { type: "interrupted" })
+        yield* settle
+        assert.isFalse(health.referee().connected)
+        Queue.offerUnsafe(queue, { type: "prices", prices: [] })
+        yield* settle
+        assert.isFalse(health.referee().connected, "the stream ended")
+        yield* TestClock.adjust("1 second")
+        yield* settle
+        assert.strictEqual(opened, 2)
+      }).pipe(Effect.provide(Layer.provideMerge(PriceFollower.layer.pipe(Layer.provide(feed)), BackendHealth.layer)))
+    })
+  )
+})

@@ -1,0 +1,30 @@
+/** The tables of metrics are those of docs/operations.md, word by word. */
+import { readFileSync } from "node:fs"
+import { assert, it } from "vitest"
+import { catalogue as ofBackend } from "../../../src/backend/server/BackendMetrics.ts"
+import { catalogue } from "../../../src/services/operations/MetricNames.ts"
+
+const documented = readFileSync("docs/operations.md", "utf8")
+
+it("are documented name by name, with their labels", () => {
+  for (const [name, { about, labels }] of Object.entries(catalogue)) {
+    const told = (labels as ReadonlyArray<string>).map((label) => `\`${label}\``).join(", ")
+    assert.include(documented, `| \`${name}\` | ${told} | ${about} |`)
+  }
+  for (const [name, about] of Object.entries(ofBackend)) assert.include(documented, `| \`${name}\` | ${about} |`)
+})
+
+it("are all that is documented", () => {
+  const rows = [...documented.matchAll(/^\| `((?:gateway|backend|process|nodejs)_[a-z_]+)` \|/gmu)]
+  assert.sameMembers(
+    rows.map((match) => match[1]!),
+    [...Object.keys(catalogue), ...Object.keys(ofBackend)]
+  )
+})
+
+it("say what they count, as Prometheus wants it said", () => {
+  for (const [name, { type }] of Object.entries(catalogue)) {
+    assert.strictEqual(name.endsWith("_total"), type === "counter", name)
+    if (type === "histogram") assert.match(name, /_seconds$/u)
+  }
+})

@@ -1,0 +1,90 @@
+/** Bodies are put together in linear time and bounded memory, however they arrive. */
+import { assert, describe, it } from "vitest"
+import { type IncomingHttpHeaders, IncomingMessage } from "node:http"
+import { Socket } from "node:net"
+import { Budget } from "../../../src/services/operations/InboundBudget.ts"
+import { Assembly, BODY_BYTES_MAX, read } from "../../../src/services/operations/RequestBody.ts"
+
+const requestOf = (headers: IncomingHttpHeaders): IncomingMessage =>
+  Object.assign(new IncomingMessage(new Socket()), { method: "POST", url: "/", headers })
+const bodyOf = (source: IncomingMessage, budget = new Budget(Infinity)) =>
+  new Promise<Buffer | string | undefined>((resolve) => read(source, budget, resolve))
+const bytes = Buffer.from(Array.from({ length: BODY_BYTES_MAX }, (_, i) => i % 251))
+
+describe("a body", () => {
+  it("is put together in time that grows with its length, a byte at a time", () => {
+    const timeOf = (length: number): number => {
+      const began = performance.now()
+      const assembly = new Assembly()
+      for (let i = 0; i < length; i++) if (!assembly.add(bytes.subarray(i, i + 1))) throw new Error("too large")
+      assert.isTrue(assembly.bytes!.equals(bytes.subarray(0, length)))
+      assert.isAtMost(assembly.size, BODY_BYTES_MAX)
+      return performance.now() - began
+    }
+    timeOf(BODY_BYTES_MAX)
+    // a copy of all that lies there for each byte takes a minute
+    assert.isBelow(timeOf(BODY_BYTES_MAX), 1_000)
+  })
+
+  it("is read whole, in pieces, or not at all", async () => {
+    for (const pieces of [[], [bytes], [bytes.subarray(0, 1), bytes.subarray(1, 70_000), bytes.subarray(70_000)]]) {
+      const source = requestOf({})
+      const body = bodyOf(source)
+      for (const piece of pieces) source.push(piece)
+      source.push(null)
+      assert.deepStrictEqual(await body, pieces.length === 0 ? undefined : bytes)
+    }
+    const cut = requestOf({})
+    const body = bodyOf(cut)
+    cut.push(bytes.subarray(0, 5))
+    cut.destroy()
+    assert.strictEqual(await body, "cut")
+  })
+
+  it("that is too large ends reading, and the rest is dropped", async () => {
+    const source = requestOf({})
+    const body = bodyOf(source)
+    source.push(bytes)
+    source.push(bytes.subarray(0, 1))
+    assert.strictEqual(await body, "too-large")
+    assert.isTrue(source.readableFlowing)
+  })
+})
+
+describe("the budget of unfinished input", () => {
+  it("is the largest part of the address that holds most which is dropped", () => {
+    const budget = new Budget(1_000)
+    const dropped: Array<string> = []
+    const held = Object.fromEntries(
+      ["10.0.0.1/a", "10.0.0.1/b", "10.0.0.1/c", "10.0.0.2/d"].map((name) => {
+        const part = budget.open(name.split("/")[0]!, () => dropped.push(name))
+        return [name, part]
+      })
+    )
+    held["10.0.0.1/a"]!.set(200)
+    held["10.0.0.1/b"]!.set(300)
+    held["10.0.0.2/d"]!.set(400)
+    assert.deepStrictEqual(dropped, [])
+    held["10.0.0.1/c"]!.set(150)
+    assert.deepStrictEqual(dropped, ["10.0.0.1/b"])
+    assert.strictEqual(budget.held, 750)
+    for (const part of Object.values(held)) part.set(0)
+    assert.strictEqual(budget.held, 0)
+  })
+
+  it("counts chunks beside their bytes, and a body that is whole no more", async () => {
+    const budget = new Budget(1_000_000)
+    const source = requestOf({ "content-length": "10" })
+    const body = bodyOf(source, budget)
+    source.push(Buffer.from("01234"))
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.isAbove(budget.held, 0)
+    source.push(Buffer.from("56789"))
+    source.push(null)
+    assert.strictEqual(String(await body), "0123456789")
+    assert.strictEqual(budget.held, 0)
+    const part = budget.open("10.0.0.1", () => {})
+    part.set(10, 10)
+    assert.isAbove(budget.held, 10 * 100)
+  })
+})

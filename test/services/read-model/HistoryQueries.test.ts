@@ -1,0 +1,254 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import * as Cursor from "../../../src/domain/Cursor.ts"
+import type { Execution } from "../../../src/domain/Execution.ts"
+import type { Order } from "../../../src/domain/Order.ts"
+import { DAY_MS } from "../../../src/domain/Time.ts"
+import type { Caller } from "../../../src/domain/User.ts"
+import { type ListQuery, OFFSET_MAX, type OrderQuery } from "../../../src/services/History.ts"
+import {
+  type ListRequest,
+  HistoryQueries,
+  type Page,
+  type SpanRequest,
+  spanOf
+} from "../../../src/services/read-model/HistoryQueries.ts"
+import { DomainError } from "../../../src/services/DomainError.ts"
+import type { SubAccountFailure } from "../../../src/services/identity/SubAccounts.ts"
+import { foreign, policies, tokenCaller, v0, v1 } from "../../http/Fixture.ts"
+
+const now = 1_767_225_600_000
+
+describe("a span", () => {
+  it("is unbounded without bounds", () => assert.deepStrictEqual(spanOf({}, now), {}))
+  it("ends now, or begins 7 days before its end", () => {
+    assert.deepStrictEqual(spanOf({ start_time: now - 5 }, now), { start: now - 5, end: now })
+    assert.deepStrictEqual(spanOf({ end_time: now }, now + 9), { start: now - 7 * DAY_MS, end: now })
+    assert.deepStrictEqual(spanOf({ end_time: 5 }, now), { start: 0, end: 5 })
+  })
+  it("Amendment 16: begins at 0 and has no maximum", () => {
+    assert.deepStrictEqual(spanOf({ start_time: 0 }, now), { start: 0, end: now })
+    assert.deepStrictEqual(spanOf({ start_time: 0, end_time: now }, now), { start: 0, end: now })
+    assert.deepStrictEqual(spanOf({ start_time: now - 91 * DAY_MS, end_time: now }, now), {
+      start: now - 91 * DAY_MS,
+      end: now
+    })
+  })
+  it("is not backwards", () => {
+    const refused = spanOf({ start_time: 2, end_time: 1 }, now)
+    assert.instanceOf(refused, DomainError)
+    assert.deepInclude(refused, { reason: "OutOfRange", facts: { field: "start_time", max: 1 } })
+  })
+})
+
+describe("a cursor", () => {
+  const key = new Uint8Array(32).fill(3)
+  const text = Cursor.print(key, "order/history", ["u", undefined, 5], "12.7")
+  it("needs no encoding in a query", () => assert.match(text, /^[A-Za-z0-9_-]+$/u))
+  it("leads back to its row", () => {
+    assert.strictEqual(Cursor.parse(key, "order/history", ["u", undefined, 5], text), "12.7")
+  })
+  it("is refused by another key, endpoint, filter or user", () => {
+    assert.isUndefined(Cursor.parse(new Uint8Array(32), "order/history", ["u", undefined, 5], text))
+    assert.isUndefined(Cursor.parse(key, "execution/list", ["u", undefined, 5], text))
+    for (const filters of [["v", undefined, 5], ["u", undefined, 6], ["u", 5, undefined], ["u", undefined, "5"], []]) {
+      assert.isUndefined(Cursor.parse(key, "order/history", filters, text))
+    }
+  })
+  it("is refused with any one character altered, added or taken", () => {
+    for (let i = 0; i < text.length; i++) {
+      const other = text[i] === "A" ? "B" : "A"
+      assert.isUndefined(
+        Cursor.parse(key, "order/history", ["u", undefined, 5], text.slice(0, i) + other + text.slice(i + 1))
+      )
+      assert.isUndefined(Cursor.parse(key, "order/history", ["u", undefined, 5], text.slice(0, i)))
+    }
+    for (const more of ["A", "=", " ", "\n"]) {
+      assert.isUndefined(Cursor.parse(key, "order/history", ["u", undefined, 5], text + more))
+    }
+    assert.isUndefined(Cursor.parse(key, "order/history", [], "A".repeat(10_000)))
+  })
+})
+
+describe("the lists", () => {
+  const order = (id: string) => ({ order_id: id }) as Order
+  /** Answers two pages, and keeps what it was asked. */
+  const world = () => {
+    const asked: Array<OrderQuery> = []
+    const layer = policies({
+      history: {
+        orders: (query) => {
+          asked.push(query)
+          return Effect.succeed(
+            query.after === undefined
+              ? { rows: [order("2")], next: { time: 9, id: 4 } }
+              : { rows: [order("1")], next: undefined }
+          )
+        }
+      }
+    })
+    return { asked, layer }
+  }
+
+  it.effect("go on where the page before ended", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const lists = yield* HistoryQueries
+      const filters = { symbol: "BTC-USDC", order_status: ["Filled", "New"], start_time: now - DAY_MS } as const
+      const first = yield* lists.orders(tokenCaller, { ...filters, limit: 1 })
+      yield* TestClock.adjust("1 hour")
+      const second = yield* lists.orders(tokenCaller, { ...filters, limit: 5, cursor: first.next_page_cursor })
+      assert.deepStrictEqual([first.list, second.list], [[order("2")], [order("1")]])
+      assert.strictEqual(second.next_page_cursor, "")
+      assert.deepStrictEqual(asked[1]?.after, { time: 9, id: 4 })
+      assert.deepInclude(asked[0]!, { limit: 1, start_time: now - DAY_MS, end_time: now, sub_accounts: undefined })
+      const foreignCursor = yield* Effect.flip(
+        lists.orders({ ...tokenCaller, user_id: "somebody" }, { ...filters, cursor: first.next_page_cursor })
+      )
+      assert.deepInclude(foreignCursor, { reason: "InvalidCursor" })
+      const otherFilter = yield* Effect.flip(lists.orders(tokenCaller, { cursor: first.next_page_cursor }))
+      assert.deepInclude(otherFilter, { reason: "InvalidCursor" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("show open orders with the position of the user stream that they hold", () => {
+    const { asked, layer } = world()
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      const page = yield* lists.openOrders(tokenCaller, {})
+      assert.deepInclude(page, { stream_id: "s1", seq: 7 })
+      assert.deepStrictEqual(asked[0]?.statuses, ["New", "PartiallyFilled", "Untriggered", "CancelRequested"])
+      assert.deepInclude(asked[0]!, { start_time: undefined, end_time: undefined, limit: 50 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("show a bound key what it is bound to", () => {
+    const { asked, layer } = world()
+    const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      yield* lists.orders(bound, {})
+      yield* lists.orders(bound, { sub_account_address: v1 })
+      assert.deepStrictEqual(
+        asked.map((query) => query.sub_accounts),
+        [[v1], [v1]]
+      )
+      for (const sub_account_address of [v0, foreign]) {
+        const refused = yield* Effect.flip(lists.orders(bound, { sub_account_address }))
+        assert.deepInclude(refused, { reason: "SubAccountNotFound" })
+      }
+      const somebody = yield* Effect.flip(lists.orders(tokenCaller, { sub_account_address: foreign }))
+      assert.deepInclude(somebody, { reason: "SubAccountNotFound" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("page what moved money and results by the same rules", () => {
+    const asked: Array<ListQuery> = []
+    const read = (query: ListQuery) => {
+      asked.push(query)
+      return Effect.succeed({ rows: [], next: query.after === undefined ? { time: 9, id: 4 } : undefined })
+    }
+    const layer = policies({
+      history: { closedPnls: read, fundingPayments: read, transactions: read, movements: read }
+    })
+    const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+    return Effect.gen(function* () {
+      yield* TestClock.setTime(now)
+      const lists = yield* HistoryQueries
+      type Plain = (caller: Caller, asked: ListRequest & SpanRequest) => Effect.Effect<Page<unknown>, SubAccountFailure>
+      const all: ReadonlyArray<Plain> = [
+        lists.closedPnls,
+        lists.fundingPayments,
+        lists.transactions,
+        lists.transfers,
+        lists.deposits,
+        lists.withdrawals
+      ]
+      const cursors = new Set<string>()
+      for (const list of all) {
+        asked.length = 0
+        const first = yield* list(tokenCaller, { limit: 1 })
+        const second = yield* list(tokenCaller, { limit: 1, cursor: first.next_page_cursor })
+        assert.strictEqual(second.next_page_cursor, "")
+        assert.deepStrictEqual(asked[1]?.after, { time: 9, id: 4 })
+        cursors.add(first.next_page_cursor)
+        const other = yield* Effect.flip(list(bound, { cursor: first.next_page_cursor }))
+        assert.deepInclude(other, { reason: "InvalidCursor" })
+        yield* list(bound, {})
+        assert.deepStrictEqual(asked.at(-1)!.sub_accounts, [v1])
+        const hidden = yield* Effect.flip(list(bound, { sub_account_address: v0 }))
+        assert.deepInclude(hidden, { reason: "SubAccountNotFound" })
+        const somebody = yield* Effect.flip(list(tokenCaller, { sub_account_address: foreign }))
+        assert.deepInclude(somebody, { reason: "SubAccountNotFound" })
+      }
+      assert.strictEqual(cursors.size, all.length, "a cursor belongs to its endpoint")
+      for (const list of all.slice(0, 3)) {
+        yield* list(tokenCaller, { start_time: 0 })
+        assert.deepInclude(asked.at(-1)!, { start_time: 0, end_time: now })
+        const backwards = yield* Effect.flip(list(tokenCaller, { start_time: 2, end_time: 1 }))
+        assert.deepInclude(backwards, { reason: "OutOfRange" })
+      }
+      const first = yield* lists.transactions(tokenCaller, { type: "fee" })
+      const typed = yield* Effect.flip(lists.transactions(tokenCaller, { cursor: first.next_page_cursor }))
+      assert.deepInclude(typed, { reason: "InvalidCursor" })
+      const unlisted = yield* Effect.flip(lists.closedPnls(tokenCaller, { symbol: "NO-PE" }))
+      assert.deepInclude(unlisted, { reason: "SymbolNotFound" })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("Amendment 16: a cursor holds for its side, reference and closing order only", () => {
+    const next = { rows: [], next: { time: 9, id: 4 } }
+    const read = () => Effect.succeed(next)
+    const layer = policies({ history: { orders: read, executions: read, closedPnls: read, transactions: read } })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      const held = Effect.fnUntraced(function* <const A extends object>(
+        list: (caller: Caller, asked: A & ListRequest) => Effect.Effect<Page<unknown>, SubAccountFailure>,
+        one: A,
+        other: A
+      ) {
+        const { next_page_cursor } = yield* list(tokenCaller, one)
+        yield* list(tokenCaller, { ...one, cursor: next_page_cursor })
+        const refused = yield* Effect.flip(list(tokenCaller, { ...other, cursor: next_page_cursor }))
+        assert.deepInclude(refused, { reason: "InvalidCursor" })
+      })
+      yield* held(lists.openOrders, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.orders, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.executions, { side: "Buy" }, { side: "Sell" })
+      yield* held(lists.executions, { order_link_id: "a-1" }, { order_link_id: "a-2" })
+      yield* held(lists.closedPnls, { order_id: "1" }, { order_id: "2" })
+      yield* held(lists.transactions, { symbol: "BTC-USDC" }, {})
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("page the executions by offset, as deep as they may be read", () => {
+    const asked: Array<number> = []
+    const layer = policies({
+      history: {
+        executionsAt: ({ limit, offset }) => {
+          asked.push(offset)
+          // the scan ends after 35 of them
+          const left = Math.max(0, Math.min(limit, 35 - offset))
+          return Effect.succeed({ rows: Array.from({ length: left }, () => ({}) as Execution), total: 41 })
+        }
+      }
+    })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      assert.deepInclude(yield* lists.executionsAt(tokenCaller, {}), {
+        page: 1,
+        per_page: 20,
+        total: 41,
+        total_pages: 3
+      })
+      const beyond = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: 4, per_page: 10 }))
+      assert.deepInclude(beyond, { reason: "OutOfRange", facts: { field: "page" } })
+      yield* lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100, per_page: 100 })
+      const deep = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100 + 1, per_page: 100 }))
+      assert.deepInclude(deep, { reason: "OutOfRange" })
+      assert.deepStrictEqual(asked, [0, 30, OFFSET_MAX - 100])
+    }).pipe(Effect.provide(layer))
+  })
+})

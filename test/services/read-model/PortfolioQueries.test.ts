@@ -1,0 +1,233 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import type { BalanceState } from "../../../src/domain/Account.ts"
+import { marketAddress } from "../../../src/domain/Address.ts"
+import type { PositionState } from "../../../src/domain/Position.ts"
+import type { Caller } from "../../../src/domain/User.ts"
+import type { LastRecord } from "../../../src/services/History.ts"
+import { PortfolioQueries } from "../../../src/services/read-model/PortfolioQueries.ts"
+import { type Doubles, emptyPortfolio, foreign, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
+
+const balance = (sub_account_address: string, wallet_balance: string) =>
+  ({
+    sub_account_address,
+    asset: "USDC",
+    asset_addr: sub_account_address,
+    wallet_balance,
+    equity: wallet_balance,
+    available_balance: "1",
+    margin_used: "2",
+    order_margin: "3",
+    maintenance_margin: "0.75",
+    unrealised_pnl: "-0.25"
+  }) as BalanceState
+const position = (sub_account_address: string, symbol: string, created_time: number, size = "0.2") =>
+  ({
+    sub_account_address,
+    symbol,
+    created_time,
+    updated_time: 5,
+    size,
+    side: size === "0" ? "" : "Buy",
+    avg_price: "60000",
+    position_im: "1200",
+    position_value: "12000",
+    unrealised_pnl: "-0.25"
+  }) as PositionState
+
+const held = {
+  epoch: 61_362,
+  funding_index: "1.5",
+  margin: "1200",
+  price: "60000",
+  seq: 3,
+  size: "0.2",
+  timestamp: 5,
+  timestamp_ms: 5,
+  market_addr: marketAddress("BTC-USDC")
+}
+
+const record = (topic: LastRecord["topic"], seq: number, state: PositionState | BalanceState): LastRecord => ({
+  user_id: tokenCaller.user_id,
+  topic,
+  sub_account_address: state.sub_account_address,
+  subject: "symbol" in state ? state.symbol : state.asset,
+  seq,
+  record: JSON.stringify({ ...state, seq, ...(topic === "account_balance" ? { reason: "trade" } : {}) })
+})
+const records = [
+  record("account_balance", 2, balance(v0, "100")),
+  record("account_balance", 3, balance(v1, "0.000000000000000001")),
+  record("position", 1, position(v0, "BTC-USDC", 5)),
+  record("position", 3, position(v1, "BTC-USDC", 7)),
+  record("position", 4, position(v1, "ETH-USDC", 5)),
+  record("position", 5, position(v0, "ETH-USDC", 5, "0"))
+]
+
+const world = (more: Doubles = {}): Doubles => ({
+  ...more,
+  referee: {
+    portfolio: () =>
+      Effect.succeed({
+        as_of_seq: 9,
+        portfolio: {
+          ...emptyPortfolio,
+          positions: ["BTC-USDC", "ETH-USDC"].map((symbol) => ({
+            ...held,
+            seq: 4_711,
+            size: "1",
+            market_addr: marketAddress(symbol),
+            sid: v0
+          }))
+        }
+      }),
+    ...more.referee
+  },
+  history: {
+    lastRecords: (_user, topic) => Effect.succeed(records.filter((each) => each.topic === topic)),
+    ...more.history
+  }
+})
+const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+
+describe("holdings", () => {
+  it.effect("Amendment 10: are the records of the user stream, and join it", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const balances = yield* holdings.balances(tokenCaller, undefined)
+      assert.deepInclude(balances, { stream_id: "s1", seq: 7 })
+      // the record of the topic, without the reason of its event
+      assert.deepStrictEqual(balances.list, [
+        { ...balance(v0, "100"), seq: 2 },
+        { ...balance(v1, "0.000000000000000001"), seq: 3 }
+      ])
+      assert.lengthOf((yield* holdings.balances(bound, undefined)).list, 1)
+      assert.deepInclude(yield* Effect.flip(holdings.balances(bound, v0)), { reason: "SubAccountNotFound" })
+      assert.deepInclude(yield* Effect.flip(holdings.balances(tokenCaller, foreign)), { reason: "SubAccountNotFound" })
+    }).pipe(Effect.provide(policies(world())))
+  )
+
+  it.effect("page through positions, newest first, each once", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const seen: Array<string> = []
+      let cursor: string | undefined
+      do {
+        const page = yield* holdings.positions(tokenCaller, { limit: 1, ...(cursor === undefined ? {} : { cursor }) })
+        for (const record of page.list) seen.push(`${record.created_time} ${record.symbol} ${record.seq}`)
+        cursor = page.next_page_cursor
+      } while (cursor !== "")
+      assert.strictEqual(seen[0], "7 BTC-USDC 3")
+      assert.sameMembers(seen, ["7 BTC-USDC 3", "5 BTC-USDC 1", "5 ETH-USDC 4"])
+      const flat = yield* holdings.positions(tokenCaller, { symbol: "BTC-USDC", sub_account_address: v0 })
+      assert.deepStrictEqual(
+        flat.list.map(({ seq }) => seq),
+        [1]
+      )
+      assert.lengthOf((yield* holdings.positions(bound, {})).list, 2)
+      assert.deepInclude(yield* Effect.flip(holdings.positions(tokenCaller, { symbol: "X-Y" })), {
+        reason: "SymbolNotFound"
+      })
+    }).pipe(Effect.provide(policies(world())))
+  )
+
+  it.effect("leave out of a bound key's portfolio what it does not see, sums too", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      const { positions, summary, vault_balances } = yield* holdings.portfolio(bound)
+      // counted as /position/list counts: by the events of the user, not by those of the exchange
+      assert.deepStrictEqual(positions, [
+        { ...held, sid: v1 },
+        { ...held, sid: v1, seq: 4, market_addr: marketAddress("ETH-USDC") }
+      ])
+      assert.deepStrictEqual(
+        vault_balances.map(({ id }) => id),
+        [v1]
+      )
+      assert.deepStrictEqual(summary, {
+        collateral_notional: "0.000000000000000001",
+        maintenance_margin_required: "0.75",
+        total_available_balance: "1",
+        total_balance: "0.000000000000000001",
+        total_margin_used: "5",
+        total_positions: 2,
+        total_vaults: 1,
+        unrealized_funding_total: "0",
+        unrealized_pnl_total: "-0.25"
+      })
+      const all = yield* holdings.portfolio(tokenCaller)
+      assert.lengthOf(all.vault_balances, 2)
+      assert.deepStrictEqual(
+        all.positions.map(({ seq }) => seq),
+        [1, 3, 4]
+      )
+      const late: Caller = { ...tokenCaller, bound_to: new Set([v1, foreign]) }
+      assert.strictEqual((yield* holdings.portfolio(late)).summary.total_vaults, 1, "one named by the key is gone")
+    }).pipe(Effect.provide(policies(world())))
+  )
+
+  it.effect("wait for what this gateway has acknowledged to anybody", () => {
+    let waited = 0
+    const heldOfAll = Effect.sync(() => void waited++)
+    return Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      yield* holdings.balances(tokenCaller, undefined)
+      yield* holdings.positions(tokenCaller, {})
+      yield* holdings.portfolio(tokenCaller)
+      assert.strictEqual(waited, 3)
+    }).pipe(Effect.provide(policies(world({ ownWrites: { heldOfAll } }))))
+  })
+
+  it.effect(
+    "take a flat position of before its first event from the referee, unless an event has come meanwhile",
+    () => {
+      let told = 10
+      let found: ReadonlyArray<LastRecord> = []
+      const layer = policies(
+        world({
+          referee: {
+            positions: () =>
+              Effect.succeed({ positions: [v0, v1].map((v) => position(v, "BTC-USDC", 0, "0")), as_of_seq: 11 })
+          },
+          history: {
+            position: Effect.sync(() => ({ epoch: "e", seq: told, began: 1, ts_ms: 0 })),
+            lastRecords: () => Effect.sync(() => found)
+          }
+        })
+      )
+      return Effect.gen(function* () {
+        const holdings = yield* PortfolioQueries
+        const asked = { symbol: "BTC-USDC", sub_account_address: v0 }
+        const asking = yield* Effect.forkChild(Effect.flip(holdings.positions(tokenCaller, asked)))
+        yield* TestClock.adjust("2 seconds")
+        assert.deepInclude(yield* Fiber.join(asking), { reason: "BackendLagging" })
+        told = 11
+        const { list } = yield* holdings.positions(tokenCaller, asked)
+        assert.deepStrictEqual(list, [{ ...position(v0, "BTC-USDC", 0, "0"), seq: 0 }])
+        told = 10
+        const waiting = yield* Effect.forkChild(holdings.positions(tokenCaller, asked), { startImmediately: true })
+        yield* TestClock.adjust("60 millis")
+        found = [record("position", 1, position(v0, "BTC-USDC", 5))]
+        told = 11
+        yield* TestClock.adjust("60 millis")
+        assert.deepStrictEqual((yield* Fiber.join(waiting)).list, [{ ...position(v0, "BTC-USDC", 5), seq: 1 }])
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
+  it.effect("are refused while the referee is ill, whatever the sequencer does", () =>
+    Effect.gen(function* () {
+      const holdings = yield* PortfolioQueries
+      for (const read of [
+        holdings.balances(tokenCaller, undefined),
+        holdings.positions(tokenCaller, {}),
+        holdings.portfolio(tokenCaller)
+      ]) {
+        assert.deepInclude(yield* Effect.flip(read as Effect.Effect<unknown, unknown>), {
+          reason: "BackendUnavailable"
+        })
+      }
+    }).pipe(Effect.provide(policies(world({ health: { referee: () => ({ ...well, connected: false, ill: true }) } }))))
+  )
+})

@@ -1,0 +1,358 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import * as RecordJson from "../../../src/domain/RecordJson.ts"
+import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
+import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
+import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
+import { History, HistoryUnavailable } from "../../../src/services/History.ts"
+import { type MarketChange, MarketView } from "../../../src/services/markets/MarketView.ts"
+import { Projector } from "../../../src/services/read-model/Projector.ts"
+import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
+import { body, event, instrument, order, prices, START, symbol, userOf, uuid } from "../../doubles/events.ts"
+import { eventually } from "../../doubles/Eventually.ts"
+import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
+import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
+
+const alice = userOf(1).user_id
+
+/** A history in memory that can be told to fail. */
+const faulty = (state: { failing: boolean }) =>
+  Layer.effect(
+    History,
+    Effect.map(History, (history) =>
+      History.of({
+        ...history,
+        commit: (projection) =>
+          Effect.suspend(() => (state.failing ? Effect.fail(new HistoryUnavailable({})) : history.commit(projection)))
+      })
+    )
+  ).pipe(Layer.provide(Layer.fresh(MemoryHistory.layer)))
+
+const setting = (
+  options: { readonly houseUsers?: ReadonlySet<string>; readonly history?: Layer.Layer<History> } = {}
+) => {
+  const feed = new ScriptedFeed()
+  const backend = new ScriptedBackend()
+  const faults = { failing: false }
+  const layer = Projector.layer(options).pipe(
+    Layer.provideMerge(options.history ?? faulty(faults)),
+    Layer.provideMerge(BackendHealth.layer),
+    Layer.provide([feed.layer, backend.layer, Logger.layer([])])
+  )
+  return { feed, backend, faults, layer }
+}
+
+const reached = (seq: number) =>
+  Effect.flatMap(Projector, (projector) => eventually(`position ${seq}`, () => projector.position()?.seq === seq))
+
+const emptyBook = { bids: [], asks: [], book_seq: 0, mts: START, as_of_seq: 3 }
+const oneBid = { ...emptyBook, bids: [["59000", "1"]], book_seq: 1 } as const
+
+describe("Projector", () => {
+  it.effect("shows what is committed, in order, to who follows", () => {
+    const { feed, backend, layer } = setting()
+    backend.book = () => emptyBook
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      const view = yield* MarketView
+      const history = yield* History
+      const told: Array<UserStreamEvent> = []
+      const lane: Array<string> = []
+      view.follow(() => lane.push("market"))
+      streams.follow(alice, (events) => {
+        lane.push("user")
+        told.push(...events)
+      })
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()), event(2, body.order()), event(3, body.balance()))
+      yield* reached(3)
+      feed.tell(
+        event(4, body.execution()),
+        event(5, body.order({ order_status: "PartiallyFilled" })),
+        event(6, body.trades({ trade_id: "1" })),
+        event(7, body.book(1, [], [["60000", "0.5"]]))
+      )
+      yield* reached(7)
+      assert.deepStrictEqual(
+        told.map(({ seq, prev_seq, topic }) => [seq, prev_seq, topic]),
+        [
+          [1, 0, "order"],
+          [2, 0, "account_balance"],
+          [3, 0, "execution"],
+          [4, 1, "order"]
+        ]
+      )
+      assert.strictEqual(streams.head(alice), 4)
+      assert.strictEqual(streams.streamId(), "e1-0")
+      assert.strictEqual(lane.at(-2), "market", "books before private events")
+      assert.strictEqual(lane.at(-1), "user")
+      assert.deepStrictEqual(
+        (yield* history.userEvents(alice, 0, 10)).map(({ record }) => record),
+        told.map(({ record }) => record)
+      )
+      assert.strictEqual(told[0]!.record, RecordJson.order(order()))
+      assert.deepStrictEqual(view.instruments(), [instrument()])
+      yield* eventually("book read", () => view.book(symbol) !== undefined)
+      assert.deepStrictEqual(view.book(symbol)!.asks, [["60000", "0.5"]])
+      assert.strictEqual(view.recentTrades(symbol, 10)[0]!.trade_id, "1")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("tells a position and its balance that the mark moved, and books nothing for them", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      const history = yield* History
+      const told: Array<UserStreamEvent> = []
+      streams.follow(alice, (events) => told.push(...events))
+      yield* eventually("followed", () => feed.isFollowed)
+      const marked = { ...body.balance({ unrealised_pnl: "50" }), reason: "mark", amount: "0", fee: "0" } as const
+      feed.tell(event(1, body.position({ unrealised_pnl: "50", mark_price: "60250" })), event(2, marked))
+      yield* reached(2)
+      assert.deepStrictEqual(
+        told.map(({ seq, topic }) => [seq, topic]),
+        [
+          [1, "position"],
+          [2, "account_balance"]
+        ]
+      )
+      assert.deepInclude(JSON.parse(told[0]!.record), { unrealised_pnl: "50", mark_price: "60250" })
+      assert.deepInclude(JSON.parse(told[1]!.record), {
+        reason: "mark",
+        unrealised_pnl: "50",
+        wallet_balance: "9993.4"
+      })
+      const all = { sub_accounts: undefined, symbol: undefined, start_time: undefined, end_time: undefined }
+      const query = { ...all, user_id: alice, type: undefined, limit: 10, after: undefined }
+      const { rows } = yield* history.transactions(query)
+      assert.deepStrictEqual(rows, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("takes repeated events once and follows anew from its position where some are missing", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      const events = Array.from({ length: 6 }, (_, i) => event(i + 1, body.balance({ wallet_balance: String(i) })))
+      feed.log.push(...events)
+      feed.push(events.slice(0, 2))
+      yield* reached(2)
+      feed.push(events.slice(0, 3))
+      yield* reached(3)
+      feed.push(events.slice(4))
+      yield* reached(6)
+      assert.deepStrictEqual(
+        feed.followed.map((at) => at?.seq),
+        [undefined, 3]
+      )
+      const kept = yield* history.userEvents(alice, 0, 10)
+      assert.deepStrictEqual(
+        kept.map(({ record }) => (JSON.parse(record) as { wallet_balance: string }).wallet_balance),
+        ["0", "1", "2", "3", "4", "5"]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("goes on after the feed ended or died", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.balance()))
+      yield* reached(1)
+      feed.end()
+      yield* eventually("followed again", () => feed.followed.length === 2)
+      feed.tell(event(2, body.balance()))
+      yield* reached(2)
+      feed.die("a bug")
+      yield* eventually("followed once more", () => feed.followed.length === 3)
+      feed.tell(event(3, body.balance()))
+      yield* reached(3)
+      assert.deepStrictEqual(
+        feed.followed.map((at) => at?.seq),
+        [undefined, 1, 2]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("keeps readers at the committed state while the history fails, and loses nothing", () => {
+    const { feed, backend, faults, layer } = setting()
+    backend.book = () => oneBid
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      const streams = yield* UserStreams
+      const health = yield* BackendHealth
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()), event(2, body.book(1, [["59000", "1"]], [])), event(3, body.prices({})))
+      yield* reached(3)
+      yield* eventually("book read", () => view.book(symbol) !== undefined)
+      faults.failing = true
+      // the engine's clock is ahead of ours, which starts at 0
+      const now = START + 10
+      yield* TestClock.adjust("1 second")
+      feed.heartbeat(3, START)
+      feed.tell(event(4, body.order(), { ts_ms: now }), event(5, body.book(2, [["59001", "1"]], []), { ts_ms: now }))
+      yield* TestClock.adjust("6 seconds")
+      assert.strictEqual(view.book(symbol)!.seq, 1)
+      assert.strictEqual(streams.head(alice), 0)
+      assert.isTrue(health.sequencer().ill, "an event unapplied for longer than 5 s")
+      faults.failing = false
+      yield* reached(5)
+      assert.deepStrictEqual(view.book(symbol)!.bids, [
+        ["59001", "1"],
+        ["59000", "1"]
+      ])
+      assert.strictEqual(streams.head(alice), 1)
+      assert.strictEqual(feed.followed.length, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("builds what is open anew where the position is gone, and says so", () => {
+    const { feed, backend, layer } = setting()
+    backend.book = () => oneBid
+    return Effect.gen(function* () {
+      const streams = yield* UserStreams
+      const view = yield* MarketView
+      const history = yield* History
+      const changes: Array<MarketChange> = []
+      let restarts = 0
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.instrument()), event(2, body.order()), event(3, body.book(1, [["59000", "1"]], [])))
+      yield* reached(3)
+      yield* eventually("book read", () => view.book(symbol) !== undefined)
+      streams.onRestart(() => restarts++)
+      view.follow((all) => changes.push(...all))
+      // another epoch, at seq 40, with another open order
+      backend.head = { epoch: "e2", head_seq: 41 }
+      backend.as_of_seq = 40
+      backend.openOrders = [{ user_id: alice, order: order({ order_id: uuid(7), price: "58000" }) }]
+      backend.instruments = [instrument()]
+      backend.book = () => ({ bids: [["58000", "2"]], asks: [], book_seq: 9, mts: START, as_of_seq: 41 })
+      feed.epoch = "e2"
+      feed.log.length = 0
+      feed.log.push(event(41, body.balance()))
+      feed.forget()
+      yield* reached(41)
+      assert.deepStrictEqual(
+        feed.followed.map((at) => [at?.epoch, at?.seq]),
+        [
+          [undefined, undefined],
+          ["e2", 40]
+        ]
+      )
+      assert.strictEqual(streams.streamId(), "e2-40")
+      assert.strictEqual(view.streamId(), "e2-40")
+      assert.strictEqual(streams.head(alice), 1)
+      assert.strictEqual(restarts, 1)
+      const found = yield* history.order({
+        user_id: alice,
+        sub_account_address: userOf(1).account(0),
+        order_id: uuid(7),
+        order_link_id: undefined
+      })
+      assert.strictEqual(found!.price, "58000")
+      yield* eventually("book read", () => view.book(symbol)?.seq === 9)
+      assert.isTrue(changes.some(({ reset }) => reset))
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("starts where the last process stood, with tickers and trades as they were", () => {
+    const history = MemoryHistory.layer
+    const first = setting()
+    first.backend.book = () => emptyBook
+    return Effect.gen(function* () {
+      const shared = yield* Layer.build(Layer.fresh(history))
+      const kept = Layer.succeedContext(shared)
+      const before = setting({ history: kept })
+      before.backend.book = () => emptyBook
+      const ticker = yield* Effect.gen(function* () {
+        const view = yield* MarketView
+        yield* eventually("followed", () => before.feed.isFollowed)
+        before.feed.tell(
+          event(1, body.instrument()),
+          event(2, body.trades({ price: "100", timestamp: START })),
+          event(3, body.trades({ price: "130", timestamp: START + 60_000 })),
+          event(4, body.order()),
+          event(5, body.prices(prices({ mark_price: "120", ts_ms: START + 120_000 })), { ts_ms: START + 120_000 })
+        )
+        yield* reached(5)
+        return view.ticker(symbol)
+      }).pipe(Effect.provide(before.layer))
+      const after = setting({ history: kept })
+      after.backend.book = () => emptyBook
+      after.backend.prices = [prices({ mark_price: "120", ts_ms: START + 120_000 })]
+      after.feed.log.push(event(6, body.balance()))
+      yield* Effect.gen(function* () {
+        const view = yield* MarketView
+        const streams = yield* UserStreams
+        yield* reached(6)
+        yield* eventually("prices read", () => view.ticker(symbol) !== undefined)
+        const again = view.ticker(symbol)!
+        assert.deepStrictEqual({ ...again, ts: 0 }, { ...ticker!, ts: 0 })
+        assert.strictEqual(again.high_price_24h, "130")
+        assert.strictEqual(again.prev_price_24h, "100")
+        assert.strictEqual(again.price_24h_pcnt, "0.3")
+        assert.strictEqual(again.open_interest_value, "240")
+        assert.strictEqual(view.recentTrades(symbol, 1)[0]!.price, "130")
+        assert.strictEqual(streams.head(alice), 2)
+        assert.deepStrictEqual(
+          after.feed.followed.map((at) => at?.seq),
+          [5]
+        )
+      }).pipe(Effect.provide(after.layer))
+    })
+  })
+
+  it.effect("knows instruments and prices that the stream has not told, and reads them again after a loss", () => {
+    const { feed, backend, layer } = setting()
+    backend.book = () => ({ ...emptyBook, as_of_seq: 1 })
+    backend.instruments = [instrument(), instrument({ symbol: "ETH-USDC" })]
+    backend.prices = [prices({ mark_price: "77" })]
+    return Effect.gen(function* () {
+      const view = yield* MarketView
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.balance()))
+      yield* reached(1)
+      yield* eventually("instruments known", () => view.instruments().length === 2)
+      yield* eventually("prices known", () => view.ticker(symbol)?.last_price === "77")
+      yield* eventually("books read", () => view.book("ETH-USDC") !== undefined)
+      feed.tell(event(2, body.instrument({ status: "ReduceOnly" })))
+      yield* reached(2)
+      assert.deepStrictEqual(
+        (yield* history.instruments).map((each) => [each.symbol, each.status]),
+        [
+          ["ETH-USDC", "Trading"],
+          [symbol, "ReduceOnly"]
+        ]
+      )
+      assert.strictEqual(view.instrument(symbol)!.status, "ReduceOnly")
+      let resets = 0
+      view.follow((changes) => (resets += changes.filter(({ reset }) => reset).length))
+      backend.instruments = [instrument({ status: "Closed" }), instrument({ symbol: "ETH-USDC" })]
+      feed.interrupt()
+      feed.heartbeat(2)
+      yield* eventually("instruments read again", () => view.instrument(symbol)!.status === "Closed")
+      assert.strictEqual(resets, 2, "each book starts from a snapshot")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("keeps no rows and no stream of a user of the house", () => {
+    const { feed, layer } = setting({ houseUsers: new Set([alice]) })
+    return Effect.gen(function* () {
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(
+        event(1, body.order()),
+        event(2, body.execution()),
+        event(3, body.order(), { user_id: userOf(2).user_id }),
+        event(4, body.trades({}))
+      )
+      yield* reached(4)
+      assert.deepStrictEqual(yield* history.userEvents(alice, 0, 10), [])
+      assert.strictEqual((yield* history.userEvents(userOf(2).user_id, 0, 10)).length, 1)
+      assert.strictEqual((yield* history.trades(symbol, 10)).length, 1)
+    }).pipe(Effect.provide(layer))
+  })
+})

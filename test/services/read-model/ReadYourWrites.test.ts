@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { HistoryQueries } from "../../../src/services/read-model/HistoryQueries.ts"
+import { ReadYourWrites } from "../../../src/services/read-model/ReadYourWrites.ts"
+import { Projector } from "../../../src/services/read-model/Projector.ts"
+import { type CommandBody, Sequencer } from "../../../src/services/Sequencer.ts"
+import * as ReadYourWritesSequencer from "../../../src/services/read-model/ReadYourWritesSequencer.ts"
+import { policies, tokenCaller, userId } from "../../http/Fixture.ts"
+
+/** A read model at seq 5, and a note of what was waited for. */
+const world = () => {
+  const waited: Array<number> = []
+  const projector = Layer.mock(Projector)({
+    position: () => ({ epoch: "e", seq: 5, began: 0, ts_ms: 0 }),
+    loaded: () => true,
+    reached: (seq) => Effect.sync(() => void waited.push(seq)),
+    onMoved: () => () => {}
+  })
+  const sequencer = Layer.mock(Sequencer)({
+    submit: ({ command_id }) =>
+      Effect.succeed({
+        seq: Number(command_id),
+        accepted_at_ms: 1,
+        orders: [],
+        duplicate: false,
+        version: undefined,
+        result: undefined
+      })
+  })
+  const layer = Layer.fresh(ReadYourWritesSequencer.layer).pipe(
+    Layer.provideMerge(Layer.fresh(ReadYourWrites.layer)),
+    Layer.provide([projector, sequencer])
+  )
+  return { layer, waited }
+}
+const cancel: CommandBody = {
+  type: "cancel",
+  cancel: { symbol: "BTC-USDC", order: { order_id: undefined, order_link_id: "a-1" } }
+}
+const submit = (user_id: string, seq: number, body: CommandBody) =>
+  Effect.flatMap(Sequencer, (sequencer) =>
+    sequencer.submit({ command_id: String(seq), user_id, sub_account_address: "0xa", body })
+  )
+
+describe("own writes", () => {
+  it.effect(
+    "hold the lists of whoever was acknowledged an order, not the answer to the order, nor anybody else",
+    () => {
+      const { layer, waited } = world()
+      return Effect.gen(function* () {
+        const own = yield* ReadYourWrites
+        yield* submit("a", 9, cancel)
+        yield* submit("a", 7, cancel)
+        yield* submit("b", 4, cancel)
+        assert.deepStrictEqual(waited, [])
+        for (const user of ["b", "c"]) yield* own.held(user)
+        assert.deepStrictEqual(waited, [])
+        yield* own.held("a")
+        assert.deepStrictEqual(waited, [9])
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
+  it.effect("leave every other command waiting for its own events", () => {
+    const { layer, waited } = world()
+    return Effect.gen(function* () {
+      yield* submit("a", 8, { type: "set_sub_account", frozen: true })
+      assert.deepStrictEqual(waited, [8])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("are waited for by the lists of orders", () => {
+    const held: Array<string> = []
+    const layer = policies({ ownWrites: { held: (user) => Effect.sync(() => void held.push(user)) } })
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      yield* lists.openOrders(tokenCaller, { order_link_id: "a-1" })
+      yield* lists.orders(tokenCaller, {})
+      assert.deepStrictEqual(held, [userId, userId])
+    }).pipe(Effect.provide(layer))
+  })
+})

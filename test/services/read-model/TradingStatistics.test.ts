@@ -1,0 +1,333 @@
+/** The ledger behind real engine steps: what the read model sums up is what the engine's own accounts say. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as Decimal from "../../../src/domain/Decimal.ts"
+import * as Grid from "../../../src/domain/Grid.ts"
+import { Projecting } from "../../../src/domain/Projection.ts"
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
+import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
+import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
+import { History } from "../../../src/services/History.ts"
+import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
+import { shippedMarkets } from "../../../src/backend/engine/MarketRules.ts"
+import * as Accounts from "../../../src/backend/engine/referee/Accounts.ts"
+import { MarginMode } from "../../../src/proto/gateway/v1/types.ts"
+import { Bench, BTC, BUY, SELL, START, type Trader, trader } from "../../backend/Bench.ts"
+import { pick, random } from "../../backend/Invariants.ts"
+import { policies, tokenCaller } from "../../http/Fixture.ts"
+
+const { format, parse } = Decimal
+
+/** The bench's events in a history, in commits of a few. */
+const told = Effect.fnUntraced(function* (bench: Bench) {
+  const history = yield* History
+  const events = bench.events.map(toEvent)
+  for (let at = 0; at < events.length; at += 37) {
+    const projecting = new Projecting({
+      position: yield* history.position,
+      heads: yield* history.streamHeads,
+      candles: yield* history.lastCandles,
+      ledger: yield* history.ledger
+    })
+    yield* history.commit(projecting.next("e1", events.slice(at, at + 37)))
+  }
+})
+
+const own = (user_id: string, fields: { readonly end_time?: number } = {}) => ({
+  user_id,
+  sub_accounts: undefined,
+  symbol: undefined,
+  start_time: undefined,
+  end_time: fields.end_time,
+  limit: 10_000,
+  after: undefined
+})
+
+/** A history that is filled from a bench, and the policy over it. */
+const over = <A, E>(bench: Bench, body: Effect.Effect<A, E, History | TradingStatistics>) =>
+  Effect.gen(function* () {
+    const history = yield* History
+    yield* told(bench)
+    return yield* Effect.provide(body, Layer.fresh(policies({ history })))
+  }).pipe(Effect.provide(Layer.fresh(MemoryHistory.layer)))
+
+const isolate = (bench: Bench, who: Trader, symbol = BTC) =>
+  bench.send(who, {
+    $case: "set_margin_mode",
+    value: { symbol, margin_mode: MarginMode.MARGIN_MODE_ISOLATED, leverage: undefined }
+  })
+
+describe("the ledger of an engine", () => {
+  it.effect.each([1, 2, 3, 4])("agrees with its accounts after random trading (seed %i)", (seed) => {
+    const next = random(seed)
+    const bench = new Bench()
+    const traders = ["a", "b", "c", "d", "e"].map((name) => trader(name))
+    bench.tick()
+    bench.index(BTC, "60000")
+    for (const who of traders) bench.open(who, String(2000 + Math.floor(next() * 3000)))
+    for (const who of traders.slice(0, 2)) isolate(bench, who)
+    const moments: Array<{ readonly at: number; readonly equity: ReadonlyMap<string, bigint> }> = []
+    let index = 60_000
+    for (let i = 0; i < 500; i++) {
+      const dice = next()
+      if (dice < 0.75) {
+        bench.place(pick(next, traders), {
+          side: next() < 0.5 ? BUY : SELL,
+          qty: String((1 + Math.floor(next() * 150)) / 1000),
+          ...(next() < 0.2 ? {} : { price: (index * (1 + (next() - 0.5) * 0.01)).toFixed(1) }),
+          reduce_only: next() < 0.1
+        })
+      } else if (dice < 0.8) {
+        index *= 1 + (next() - 0.5) * 0.04
+        bench.index(BTC, index.toFixed(1))
+      } else if (dice < 0.83) bench.deposit(pick(next, traders), String(1 + Math.floor(next() * 900)))
+      else bench.tick(Math.floor(next() * 2 * HOUR_MS))
+      if (i % 100 === 99) {
+        // the mark of a moment is that of the last full minute
+        bench.tick(MINUTE_MS - (bench.now % MINUTE_MS))
+        bench.tick(MINUTE_MS)
+        bench.tick(1)
+        moments.push({
+          at: bench.now + 1,
+          equity: new Map(bench.state.accounts.map((each) => [each.address, Accounts.totalsOf(each).equity]))
+        })
+        bench.tick(1_000)
+      }
+    }
+    return over(
+      bench,
+      Effect.gen(function* () {
+        const history = yield* History
+        const types = new Set<string>()
+        const fills = new Set<string>()
+        for (const who of traders) {
+          const account = bench.state.accountOf.get(who.address)!
+          const { rows } = yield* history.transactions({ ...own(who.user_id), type: undefined })
+          let money = 0n
+          for (const row of rows.toReversed()) {
+            types.add(row.type)
+            money += parse(row.amount)
+            assert.strictEqual(row.balance_after, format(money), `${row.type} ${row.id}`)
+          }
+          const margins = account.holdings.reduce((sum, holding) => sum + (holding?.isolatedMargin ?? 0n), 0n)
+          assert.strictEqual(money, account.wallet + margins)
+
+          const { markets } = yield* history.hoursBefore({ user_id: who.user_id, hour: Number.MAX_SAFE_INTEGER })
+          for (const { figures, symbol } of markets) {
+            const market = bench.state.marketOf.get(symbol)!
+            const holding = account.holdings[market.index]!
+            assert.strictEqual(figures.size, Grid.scaled(market.rules.qty, holding.lots))
+            assert.strictEqual(figures.cost, holding.lots < 0 ? -holding.entryValue : holding.entryValue)
+          }
+          const executions = (yield* history.executions({
+            ...own(who.user_id),
+            order_id: undefined,
+            exec_type: undefined
+          })).rows
+          for (const { exec_type } of executions) fills.add(exec_type)
+          const closed = (yield* history.closedPnls(own(who.user_id))).rows
+          const orders = (yield* history.orders({
+            ...own(who.user_id),
+            order_id: undefined,
+            order_link_id: undefined,
+            statuses: undefined
+          })).rows.filter((order) => order.closed_pnl !== undefined)
+          assert.deepStrictEqual(
+            new Map(closed.map((row) => [row.order_id, row.closed_pnl])),
+            new Map(orders.map((order) => [order.order_id, order.closed_pnl!])),
+            "each order that closed has a record, and they agree"
+          )
+          const page = yield* history.executionsAt({ ...own(who.user_id), offset: 0 })
+          assert.strictEqual(page.total, executions.length)
+          const payments = (yield* history.fundingPayments(own(who.user_id))).rows
+          for (const { funding_time_ms } of payments) assert.strictEqual(funding_time_ms % (8 * HOUR_MS), 0)
+        }
+        for (const type of ["deposit", "fee", "realized_pnl", "funding"]) assert.isTrue(types.has(type), type)
+        assert.isTrue(fills.has("Funding") && fills.has("Trade"))
+
+        // equities at moments that no hour begins at: those that the engine had
+        const performance = yield* TradingStatistics
+        for (const { at, equity } of moments) {
+          const days = yield* performance.days({
+            user_ids: undefined,
+            symbol: undefined,
+            start: at,
+            end: at + DAY_MS,
+            equity: true
+          })
+          for (const day of days.filter((each) => each.day === 0)) {
+            assert.strictEqual(day.equity, format(equity.get(day.sub_account_address)!))
+          }
+        }
+        // days, wherever they begin, hold every fill that counts once
+        const start = START + 123_456
+        const end = bench.now + 1
+        for (const [from, to] of [
+          [start, end],
+          [START, START + Math.ceil((end - START) / DAY_MS) * DAY_MS]
+        ] as const) {
+          const days = yield* performance.days({
+            user_ids: undefined,
+            symbol: BTC,
+            start: from,
+            end: to,
+            equity: false
+          })
+          const sums = new Map<string, bigint>()
+          for (const day of days) {
+            assert.isUndefined(day.equity, "not asked for")
+            const key = `${day.user_id}|${day.day}`
+            sums.set(key, (sums.get(key) ?? 0n) + parse(day.volume))
+            assert.isAtLeast(day.last_fill, from + day.day * DAY_MS)
+            assert.isBelow(day.last_fill, from + (day.day + 1) * DAY_MS)
+          }
+          const wanted = new Map<string, bigint>()
+          for (const who of traders) {
+            for (const row of (yield* history.executions({
+              ...own(who.user_id),
+              order_id: undefined,
+              exec_type: "Trade"
+            })).rows) {
+              const at = Number(row.exec_time)
+              if (at < from || at >= to || row.create_type === "CreateByLiq") continue
+              const key = `${who.user_id}|${Math.floor((at - from) / DAY_MS)}`
+              wanted.set(key, (wanted.get(key) ?? 0n) + parse(row.exec_value))
+            }
+          }
+          assert.isAbove(wanted.size, 5)
+          assert.deepStrictEqual(new Map([...sums].sort()), new Map([...wanted].sort()))
+        }
+      })
+    )
+  })
+
+  it.effect("tells a liquidation and a deleveraging as docs/contract/stories.md#liquidation-pool-adl does", () => {
+    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === "ETH-USDC")
+    const bench = new Bench({ markets, poolBaseEquity: "100" })
+    const { state } = bench
+    // the ETH pool has lost 20 before
+    state.pools[1]!.holding.account.wallet -= 20n * Decimal.ONE
+    state.wallets -= 20n * Decimal.ONE
+    state.deposits -= 20n * Decimal.ONE
+    const [user, maker, x] = [trader("user"), trader("maker"), trader("x")]
+    bench.tick()
+    bench.index(BTC, "60000")
+    bench.open(user, "10000")
+    bench.open(maker, "100000")
+    bench.open(x, "10000")
+    bench.place(maker, { side: SELL, qty: "0.5", price: "60000" })
+    bench.place(user, { side: BUY, qty: "0.5", price: "60000" })
+    bench.index(BTC, "45000")
+    bench.place(maker, { side: BUY, qty: "1", price: "45000" })
+    bench.place(x, { side: SELL, qty: "1", price: "45000" })
+    bench.index(BTC, "41000")
+    for (const [price, qty] of [
+      ["40390", "0.2"],
+      ["40100", "0.1"],
+      ["39900", "0.5"]
+    ] as const)
+      bench.place(maker, { side: BUY, qty, price })
+    bench.index(BTC, "40400")
+    bench.index(BTC, "39000")
+    bench.tick()
+    return over(
+      bench,
+      Effect.gen(function* () {
+        const history = yield* History
+        const closedOf = (who: Trader) =>
+          Effect.map(history.closedPnls(own(who.user_id)), ({ rows }) =>
+            rows.map((row) => [row.exec_type, row.closed_size, row.closed_pnl, row.close_fee, row.fill_count])
+          )
+        // 16.5 for opening 0.5: 9.9 for the 0.3 of the book, 6.6 for the pool's 0.2
+        assert.deepStrictEqual(yield* closedOf(user), [
+          ["BustTrade", "0.2", "-4000", "0", 1],
+          ["Trade", "0.3", "-5921.9", "0", 2]
+        ])
+        const lost = yield* history.transactions({ ...own(user.user_id), type: "liquidation_fee" })
+        assert.deepStrictEqual(
+          lost.rows.map((row) => [row.amount, row.balance_after, row.symbol]),
+          [["-60.44", "17.66", BTC]]
+        )
+        const [short] = yield* closedOf(x)
+        assert.deepStrictEqual(short, ["AdlTrade", "0.2", "1178.89", "0", 1])
+        const states = yield* history.adlAlerts({
+          symbol: BTC,
+          start_time: undefined,
+          end_time: undefined,
+          limit: 10
+        })
+        assert.include(
+          states.map((state) => state.adl_mode),
+          "Active"
+        )
+        const performance = yield* TradingStatistics
+        yield* TestClock.setTime(bench.now)
+        const seen = yield* performance.statistics(
+          { ...tokenCaller, user_id: user.user_id },
+          { sub_account_address: user.address, period: "all" }
+        )
+        assert.deepStrictEqual(
+          [seen.realised_pnl, seen.fees_paid, seen.win_count, seen.loss_count, seen.max_drawdown],
+          ["-9905.4", "16.5", 0, 2, "9982.34"]
+        )
+      })
+    )
+  })
+
+  it.effect("tells what an isolated position pays of funding, from its margin, and a path that recovers", () => {
+    const bench = new Bench()
+    const [user, maker] = [trader("user"), trader("maker")]
+    bench.tick()
+    bench.index(BTC, "60000")
+    bench.open(user, "10000")
+    bench.open(maker, "100000")
+    isolate(bench, user)
+    bench.place(maker, { side: SELL, qty: "0.5", price: "60000" })
+    bench.place(user, { side: BUY, qty: "0.5", price: "60000" })
+    bench.tick(8 * HOUR_MS)
+    bench.place(maker, { side: BUY, qty: "0.5", price: "60200" })
+    bench.place(user, { side: SELL, qty: "0.5", price: "60200" })
+    return over(
+      bench,
+      Effect.gen(function* () {
+        const history = yield* History
+        const { rows } = yield* history.transactions({ ...own(user.user_id), type: undefined })
+        // the interest alone: 0.0001 of 30000
+        assert.deepStrictEqual(
+          rows.toReversed().map(({ type, amount, balance_after, symbol }) => [type, amount, balance_after, symbol]),
+          [
+            ["deposit", "10000", "10000", undefined],
+            ["fee", "-16.5", "9983.5", BTC],
+            ["funding", "-3", "9980.5", BTC],
+            ["realized_pnl", "100", "10080.5", BTC],
+            ["fee", "-16.555", "10063.945", BTC]
+          ]
+        )
+        const [rate] = (yield* history.fundingRates({
+          symbol: BTC,
+          start_time: undefined,
+          end_time: undefined,
+          limit: 5,
+          after: undefined
+        })).rows
+        const [payment] = (yield* history.fundingPayments(own(user.user_id))).rows
+        assert.deepStrictEqual(
+          [payment!.payment, payment!.funding_rate, payment!.funding_time],
+          ["-3", rate!.funding_rate, rate!.funding_time]
+        )
+        assert.strictEqual(rate!.funding_time_ms, START + 8 * HOUR_MS)
+        const performance = yield* TradingStatistics
+        yield* TestClock.setTime(bench.now)
+        const seen = yield* performance.statistics(
+          { ...tokenCaller, user_id: user.user_id },
+          { sub_account_address: user.address, period: "1d" }
+        )
+        assert.deepStrictEqual(
+          [seen.funding_paid, seen.realised_pnl, seen.fees_paid, seen.max_drawdown, seen.win_count],
+          ["3", "100", "33.055", "19.5", 1]
+        )
+      })
+    )
+  })
+})

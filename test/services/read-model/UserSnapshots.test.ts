@@ -1,0 +1,177 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { BackendHealth, type LinkState } from "../../../src/services/operations/BackendHealth.ts"
+import { History, type LastRecord, type OrderQuery } from "../../../src/services/History.ts"
+import { Referee } from "../../../src/services/Referee.ts"
+import { UserSnapshots } from "../../../src/services/read-model/UserSnapshots.ts"
+import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
+
+const well: LinkState = { connected: true, lag_events: 0, lag_ms: 0, ill: false, ill_for_ms: 0, age_ms: 0 }
+
+const state = () => ({
+  head: 3,
+  stream_id: "s1",
+  health: well,
+  as_of_seq: 50,
+  records: [] as ReadonlyArray<LastRecord>,
+  told: 50,
+  /** Rows of the list of open orders. */
+  orders: 1_203,
+  onRead: () => {},
+  events: [1, 2, 3].map((seq) => ({ seq, topic: "order" }) as never)
+})
+type State = ReturnType<typeof state>
+
+const live = (s: State) =>
+  UserSnapshots.layer.pipe(
+    Layer.provide([
+      Layer.succeed(UserStreams, {
+        streamId: () => s.stream_id,
+        head: () => s.head,
+        follow: () => () => {},
+        onRestart: () => () => {}
+      }),
+      Layer.succeed(BackendHealth, {
+        sequencer: () => s.health,
+        referee: () => s.health,
+        sawSequencer: () => {},
+        sawReferee: () => {},
+        sequencerRefuses: () => {},
+        refusing: () => [],
+        lostSequencer: () => {},
+        lostReferee: () => {},
+        started: () => true
+      }),
+      Layer.mock(History)({
+        position: Effect.sync(() => ({ epoch: "e", seq: s.told, began: 0, ts_ms: 0 })),
+        orders: ({ after, limit }: OrderQuery) =>
+          Effect.sync(() => {
+            s.onRead()
+            const start = after?.id ?? 0
+            const end = Math.min(start + limit, s.orders)
+            const rows = Array.from({ length: end - start }, (_, i) => ({ order_id: String(start + i) }) as never)
+            return { rows, next: end === s.orders ? undefined : { time: 0, id: end } }
+          }),
+        subAccounts: () => Effect.succeed([{ sub_account_address: "a", deleted: false } as never]),
+        lastRecords: (_, topic) => Effect.sync(() => s.records.filter((record) => record.topic === topic)),
+        userEvents: (_, after, limit) => Effect.succeed(s.events.filter(({ seq }) => seq > after).slice(0, limit))
+      }),
+      Layer.mock(Referee)({
+        account: (sub_account_address) =>
+          Effect.sync(() => ({
+            balances: [{ sub_account_address } as never],
+            positions: [],
+            as_of_seq: s.as_of_seq
+          }))
+      })
+    ])
+  )
+
+describe("UserSnapshots", () => {
+  it.effect("reads all open orders, page by page, and again when something happened meanwhile", () => {
+    const s = state()
+    let reads = 0
+    s.onRead = () => {
+      if (++reads === 2) s.head++
+    }
+    return Effect.gen(function* () {
+      const { list, seq } = yield* (yield* UserSnapshots).take("u", "order", undefined)
+      assert.deepStrictEqual([list.length, seq, reads], [1_203, 4, 6])
+      // where it never rests, the position from before the read holds: the list has it all, and a little more
+      s.onRead = () => void s.head++
+      const busy = yield* (yield* UserSnapshots).take("u", "order", undefined)
+      assert.strictEqual(busy.seq, s.head - 3)
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect(
+    "Amendment 10: shows positions and balances as their last events showed them, of open positions only",
+    () => {
+      const s = state()
+      const of = { user_id: "u", sub_account_address: "a" }
+      s.records = [
+        { ...of, topic: "position", subject: "X", seq: 2, record: JSON.stringify({ ...of, size: "1", seq: 2 }) },
+        { ...of, topic: "position", subject: "Y", seq: 1, record: JSON.stringify({ ...of, size: "0", seq: 1 }) },
+        {
+          ...of,
+          topic: "account_balance",
+          subject: "USDC",
+          seq: 3,
+          record: JSON.stringify({ ...of, equity: "5", seq: 3, reason: "trade" })
+        }
+      ]
+      return Effect.gen(function* () {
+        const snapshots = yield* UserSnapshots
+        const positions = yield* snapshots.take("u", "position", undefined)
+        assert.deepStrictEqual(positions, { stream_id: "s1", seq: 3, list: [{ ...of, size: "1", seq: 2 } as never] })
+        const balances = yield* snapshots.take("u", "account_balance", undefined)
+        assert.deepStrictEqual(balances.list, [{ ...of, equity: "5", seq: 3 } as never])
+        assert.deepStrictEqual((yield* snapshots.take("u", "position", new Set(["b"]))).list, [])
+      }).pipe(Effect.provide(live(s)))
+    }
+  )
+
+  it.effect(
+    "Amendment 10: asks the referee for what has had no event, once the read model is as far as its answer",
+    () => {
+      const s = state()
+      s.as_of_seq = 51
+      return Effect.gen(function* () {
+        const snapshots = yield* UserSnapshots
+        const taking = yield* Effect.forkChild(snapshots.take("u", "account_balance", undefined), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("200 millis")
+        assert.isUndefined(taking.pollUnsafe())
+        s.told = 51
+        yield* TestClock.adjust("100 millis")
+        assert.deepStrictEqual((yield* Fiber.join(taking)).list, [{ sub_account_address: "a", seq: 0 } as never])
+        s.as_of_seq = 52
+        const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "account_balance", undefined)), {
+          startImmediately: true
+        })
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
+      }).pipe(Effect.provide(live(s)))
+    }
+  )
+
+  it.effect("replays what is kept, all of it or nothing", () => {
+    const s = state()
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      const seqs = (since: { readonly stream_id: string | undefined; readonly seq: number }) =>
+        Effect.map(replay("u", since), (events) => events?.map(({ seq }) => seq))
+      assert.deepStrictEqual(yield* seqs({ stream_id: "s1", seq: 1 }), [2, 3])
+      assert.deepStrictEqual(yield* seqs({ stream_id: undefined, seq: 3 }), [])
+      assert.isUndefined(yield* seqs({ stream_id: "s0", seq: 1 }))
+      assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 4 }))
+      s.events.shift()
+      assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 0 }))
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("resumes where another gateway of the fleet was a moment ahead, and not where none ever was", () => {
+    const s = state()
+    s.head = 1
+    return Effect.gen(function* () {
+      const { replay } = yield* UserSnapshots
+      assert.deepStrictEqual(yield* replay("u", { stream_id: "s1", seq: 3 }), [])
+      assert.isUndefined(yield* replay("u", { stream_id: "s0", seq: 3 }))
+      assert.isUndefined(yield* replay("u", { stream_id: "s1", seq: 4 }))
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("does not tell what the backend can no longer confirm", () => {
+    const s = state()
+    s.health = { ...well, connected: false, ill: true, ill_for_ms: 1 }
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      for (const topic of ["order", "execution", "position", "account_balance"] as const) {
+        const error = yield* Effect.flip(snapshots.take("u", topic, undefined))
+        assert.strictEqual(error.reason, "BackendUnavailable")
+      }
+    }).pipe(Effect.provide(live(s)))
+  })
+})

@@ -1,0 +1,121 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
+import { userIdOf } from "../../../src/domain/Address.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
+import { BanList } from "../../../src/services/identity/BanList.ts"
+import { Grants } from "../../../src/services/identity/Grants.ts"
+import { Bans, LAST_ORDER_AFTER } from "../../../src/services/rewards/Bans.ts"
+import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
+import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
+import * as Ids from "../../doubles/Ids.ts"
+
+const root = `0x${"12".repeat(32)}`
+const user_id = userIdOf(root)
+const vault = (index: number) => ({
+  sub_account_address: `0x${String(index).repeat(64)}`,
+  user_id,
+  root_address: root,
+  index,
+  frozen: false,
+  deleted: false,
+  created_time: 0
+})
+
+/** A sequencer that notes what it is told, of a user whose sub-accounts are `vaults`. */
+const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
+  const commands: Array<Command> = []
+  const layer = Layer.fresh(Bans.layer).pipe(
+    Layer.provideMerge(BanList.layer),
+    Layer.provideMerge(Grants.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        MemoryAccounts.layer,
+        MemoryBanStore.layer,
+        Ids.layer,
+        Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined }),
+        Layer.mock(CompetitionScoring)({ judge: () => Effect.void }),
+        Layer.mock(Sequencer)({
+          subAccounts: () => Effect.succeed(vaults),
+          submit: (command) =>
+            Effect.sync(() => {
+              commands.push(command)
+              return {
+                seq: commands.length,
+                accepted_at_ms: 1,
+                orders: [],
+                duplicate: false,
+                version: undefined,
+                result: undefined
+              }
+            })
+        })
+      )
+    )
+  )
+  const canceled = () => commands.splice(0).map(({ sub_account_address }) => sub_account_address)
+  return { commands, canceled, layer }
+}
+const known = Effect.flatMap(Accounts, (accounts) =>
+  accounts.ensureUser({ user_id, root_address: root, rail: "address", party_id: undefined })
+)
+
+describe("a ban", () => {
+  it.effect("cancels once more what was let in before, through any gateway, and on its way at its moment", () => {
+    const vaults = [vault(0)]
+    const { canceled, commands, layer } = world(vaults)
+    return Effect.gen(function* () {
+      yield* known
+      const bans = yield* Bans
+      yield* bans.ban(root, "stolen keys")
+      assert.deepInclude(commands[0]?.body, {
+        type: "cancel_all",
+        cancel_all: {
+          symbol: undefined,
+          side: undefined,
+          order_filter: "All",
+          reduce_only: undefined,
+          cancel_type: "CancelByAdmin"
+        }
+      })
+      assert.deepStrictEqual(canceled(), [vault(0).sub_account_address])
+      // opened by a request that was on its way as well
+      vaults.push(vault(1))
+      yield* TestClock.adjust(Duration.subtract(LAST_ORDER_AFTER, Duration.millis(1)))
+      assert.deepStrictEqual(canceled(), [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(
+        canceled(),
+        vaults.map(({ sub_account_address }) => sub_account_address)
+      )
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("that is lifted at once leaves the orders that come after it", () => {
+    const { canceled, layer } = world([vault(0)])
+    return Effect.gen(function* () {
+      yield* known
+      const bans = yield* Bans
+      yield* bans.ban(root, "")
+      canceled()
+      yield* TestClock.adjust("1 second")
+      yield* bans.lift(root)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("needs a wallet that has logged in", () => {
+    const { canceled, layer } = world([])
+    return Effect.gen(function* () {
+      const bans = yield* Bans
+      assert.deepInclude(yield* Effect.flip(bans.ban(root, "")), { reason: "WalletNotFound" })
+      assert.deepStrictEqual(canceled(), [])
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,318 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
+import type { Event } from "../../../src/domain/Event.ts"
+import { Grant } from "../../../src/domain/Grant.ts"
+import { Projecting } from "../../../src/domain/Projection.ts"
+import type { Execution } from "../../../src/domain/Execution.ts"
+import type { Scoring } from "../../../src/domain/Scoring.ts"
+import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
+import { allScopes, type Caller } from "../../../src/domain/User.ts"
+import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
+import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
+import * as MemoryCompetitionStore from "../../../src/layers/memory/MemoryCompetitionStore.ts"
+import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
+import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
+import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { BanList } from "../../../src/services/identity/BanList.ts"
+import { Grants } from "../../../src/services/identity/Grants.ts"
+import { type CompetitionFields, Competitions } from "../../../src/services/rewards/Competitions.ts"
+import { Cursors } from "../../../src/services/operations/Cursors.ts"
+import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
+import { History } from "../../../src/services/History.ts"
+import { MarketView } from "../../../src/services/markets/MarketView.ts"
+import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
+import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
+import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
+import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
+import { body, event, instrument, START, symbol, userOf, uuid } from "../../doubles/events.ts"
+import * as Ids from "../../doubles/Ids.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
+import { signingKeys } from "../../doubles/Wallets.ts"
+
+const alice = userOf(1)
+const bob = userOf(2)
+const callerOf = (user: typeof alice, bound_to?: ReadonlyArray<string>): Caller => ({
+  user_id: user.user_id,
+  root_address: user.root,
+  rail: "address",
+  via: "token",
+  credential: "jti",
+  scopes: new Set(allScopes),
+  bound_to: bound_to === undefined ? undefined : new Set(bound_to),
+  expires_at_ms: undefined,
+  grant: new Grant("credential", "user")
+})
+
+const scoring: Scoring = {
+  metric: "volume",
+  start_weight_bps: 10_000,
+  end_weight_bps: 5_000,
+  max_daily_contribution_bps: 3_500,
+  min_active_days: 2,
+  min_daily_activity_units: 500,
+  consistency_max_bonus_bps: 2_000,
+  consistency_target_days: 5,
+  use_consistency_multiplier: true
+}
+const winter: CompetitionFields = {
+  slug: "winter",
+  title: "Winter",
+  description_md: "…",
+  start_time_ms: START,
+  end_time_ms: START + 3 * DAY_MS,
+  prize_usdc: 10_000,
+  symbol,
+  scoring,
+  status: "scheduled"
+}
+
+/** The stream so far: what a test adds is committed as one batch. */
+const stream = () => {
+  let seq = 0
+  const fill = (user: typeof alice, at: number, fields: Partial<Execution> = {}): Event => {
+    seq++
+    const execution = {
+      exec_id: uuid(seq),
+      exec_time: String(at),
+      sub_account_address: user.account(0),
+      ...fields
+    }
+    return event(seq, body.execution(execution), {
+      user_id: user.user_id,
+      sub_account_address: execution.sub_account_address,
+      ts_ms: at
+    })
+  }
+  const tick = (ts_ms: number): Event => event(++seq, body.prices({ ts_ms }), { ts_ms })
+  const commit = (...events: ReadonlyArray<Event>) =>
+    Effect.gen(function* () {
+      const history = yield* History
+      const projecting = new Projecting({
+        position: yield* history.position,
+        heads: yield* history.streamHeads,
+        candles: yield* history.lastCandles
+      })
+      yield* history.commit(projecting.next("e1", events))
+    })
+  return { fill, tick, commit }
+}
+
+const stores = Layer.mergeAll(
+  MemoryAccounts.layer,
+  MemoryCompetitionStore.layer,
+  MemoryHistory.layer,
+  MemoryRewardStore.layer,
+  BanList.layer.pipe(Layer.provide([MemoryBanStore.layer, Grants.layer])),
+  Ids.layer,
+  signingKeys(1),
+  Layer.mock(BackendAvailability)({}),
+  Layer.mock(SubAccounts)({}),
+  Layer.mock(MarketView)({ instrument: () => instrument() } as never)
+)
+const layer = Layer.mergeAll(CompetitionScoring.layer, Competitions.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(TradingStatistics.layer, Cursors.layer)),
+  Layer.provideMerge(stores)
+)
+const clock = stillClock(START)
+const test = <E>(name: string, run: Effect.Effect<void, E, Layer.Success<typeof layer>>) =>
+  it.effect(name, () =>
+    Effect.andThen(clock.set(START - 1), Effect.provide(run, Layer.fresh(layer))).pipe(Effect.provide(clock.layer))
+  )
+
+const placements = (id: string, user = alice) =>
+  Effect.flatMap(Competitions, (competitions) =>
+    Effect.map(competitions.placement(callerOf(user), id), ({ data }) => data)
+  )
+const login = (user: typeof alice) =>
+  Effect.flatMap(Accounts, (accounts) =>
+    accounts.ensureUser({ user_id: user.user_id, root_address: user.root, rail: "address", party_id: undefined })
+  )
+
+describe("a competition", () => {
+  test(
+    "is placed as docs/contract/stories.md#competition shows it",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      // fills before the start and of other markets do not count
+      yield* commit(fill(alice, START - 1, { exec_value: "7777" }))
+      const { id } = yield* competitions.create(winter)
+      yield* clock.set(START + 2 * DAY_MS + HOUR_MS)
+      yield* commit(
+        fill(alice, START, { exec_value: "400" }),
+        fill(alice, START + 1, { exec_value: "600", is_maker: true }),
+        fill(alice, START + DAY_MS, { exec_value: "2000" }),
+        fill(alice, START + DAY_MS + 5, { exec_value: "9999", symbol: "ETH-USDC" }),
+        fill(alice, START + DAY_MS + 6, { exec_value: "9999", exec_type: "BustTrade" }),
+        fill(alice, START + DAY_MS + 7, { exec_value: "9999", exec_type: "AdlTrade" }),
+        fill(alice, START + 2 * DAY_MS, { exec_value: "3000" })
+      )
+      assert.deepStrictEqual(yield* placements(id), [])
+      yield* count
+      const placement = yield* competitions.placement(callerOf(alice), id)
+      assert.deepStrictEqual(placement, {
+        competition: { ...winter, id, status: "active" },
+        data: [
+          {
+            active_days: 3,
+            eligible: true,
+            metric_value: "6000",
+            projected_xp: "1000000",
+            score: "4256",
+            sub_account_address: alice.account(0),
+            rank: 1
+          }
+        ]
+      })
+      // counting again changes nothing
+      yield* count
+      assert.deepStrictEqual(yield* competitions.placement(callerOf(alice), id), placement)
+      const hidden = yield* competitions.placement(callerOf(alice, [alice.account(1)]), id)
+      assert.deepStrictEqual(hidden.data, [])
+    })
+  )
+
+  test(
+    "ranks each sub-account of a user among those of all",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const { count } = yield* CompetitionScoring
+      const { id } = yield* competitions.create({ ...winter, scoring: { ...scoring, min_active_days: 1 } })
+      yield* clock.set(START + HOUR_MS)
+      const scores: ReadonlyArray<readonly [typeof alice, number, string]> = [
+        [bob, 0, "5000"],
+        [alice, 0, "4000"],
+        [bob, 1, "3000"],
+        [bob, 2, "2000"],
+        // equal: who was there first
+        [alice, 2, "1000"],
+        [alice, 1, "1000"]
+      ]
+      yield* commit(
+        ...scores.map(([user, index, exec_value], i) =>
+          fill(user, START + i, { exec_value, sub_account_address: user.account(index) })
+        )
+      )
+      yield* count
+      const ranks = (user: typeof alice) => Effect.map(placements(id, user), (data) => data.map(({ rank }) => rank))
+      assert.deepStrictEqual(yield* ranks(alice), [2, 5, 6])
+      assert.deepStrictEqual(yield* ranks(bob), [1, 3, 4])
+      const { data } = yield* competitions.leaderboard(id, {})
+      assert.deepStrictEqual(
+        data.map(({ sub_account_address }) => sub_account_address),
+        scores.map(([user, index]) => user.account(index))
+      )
+    })
+  )
+
+  test(
+    "gives reasons to who has no rank, and excludes the banned for as long as they are",
+    Effect.gen(function* () {
+      const { commit, fill } = stream()
+      const competitions = yield* Competitions
+      const bans = yield* BanList
+      const { count, judge } = yield* CompetitionScoring
+      const { id } = yield* competitions.create({ ...winter, scoring: { ...scoring, min_active_days: 2 } })
+      yield* clock.set(START + DAY_MS + HOUR_MS)
+      yield* commit(
+        fill(alice, START, { exec_value: "1000" }),
+        fill(bob, START + 1, { exec_value: "1000" }),
+        fill(bob, START + 2, { exec_value: "400", sub_account_address: bob.account(1) }),
+        fill(alice, START + DAY_MS, { exec_value: "1000", sub_account_address: alice.account(1) }),
+        fill(bob, START + DAY_MS + 1, { exec_value: "1000" })
+      )
+      yield* count
+      const reasons = (user: typeof alice) =>
+        Effect.map(placements(id, user), (data) =>
+          data.map(({ ineligible_reason, projected_xp, rank }) => ineligible_reason ?? `${rank}: ${projected_xp}`)
+        )
+      assert.deepStrictEqual(yield* reasons(alice), ["min_active_days", "min_active_days"])
+      assert.deepStrictEqual(yield* reasons(bob), ["1: 1000000", "no_activity"])
+      const ban = { root_address: bob.root, user_id: bob.user_id, reason: "", changed_time: START }
+      yield* bans.put({ ...ban, banned: true })
+      yield* judge(bob.user_id)
+      assert.deepStrictEqual(yield* reasons(bob), ["excluded", "excluded"])
+      assert.deepStrictEqual((yield* competitions.leaderboard(id, {})).data, [])
+      yield* bans.put({ ...ban, banned: false, changed_time: START + 1 })
+      yield* judge(bob.user_id)
+      assert.deepStrictEqual(yield* reasons(bob), ["1: 1000000", "no_activity"])
+    })
+  )
+
+  test(
+    "is finalized an hour after its end, when all of it is counted, and shares its prize by score",
+    Effect.gen(function* () {
+      const { commit, fill, tick } = stream()
+      const competitions = yield* Competitions
+      const rewards = yield* RewardStore
+      const { count } = yield* CompetitionScoring
+      yield* Effect.all([login(alice), login(bob)])
+      const { id } = yield* competitions.create({ ...winter, scoring: { ...scoring, min_active_days: 1 } })
+      const end = winter.end_time_ms
+      yield* commit(fill(alice, START, { exec_value: "1000" }), fill(bob, START + 1, { exec_value: "2000" }))
+      const status = Effect.map(competitions.get(id), (competition) => competition.status)
+      const granted = (user: typeof alice) =>
+        Effect.map(rewards.list({ user_id: user.user_id, status: undefined, limit: 10, after: undefined }), (list) =>
+          list.map(({ amount }) => amount)
+        )
+      yield* clock.set(end + HOUR_MS)
+      yield* count
+      // the read model has not seen the end yet
+      assert.strictEqual(yield* status, "ended")
+      yield* commit(fill(bob, end, { exec_value: "5000" }), tick(end + HOUR_MS))
+      yield* clock.set(end + HOUR_MS - 1)
+      yield* count
+      assert.strictEqual(yield* status, "ended")
+      assert.deepStrictEqual(yield* granted(bob), [])
+      yield* clock.set(end + HOUR_MS)
+      yield* count
+      yield* count
+      assert.strictEqual(yield* status, "finalized")
+      assert.deepStrictEqual(yield* granted(alice), ["3333.333333333333333333"])
+      assert.deepStrictEqual(yield* granted(bob), ["6666.666666666666666666"])
+      const { data } = yield* competitions.leaderboard(id, {})
+      assert.deepStrictEqual(
+        data.map(({ metric_value, projected_xp, rank }) => [rank, metric_value, projected_xp]),
+        [
+          [1, "2000", "666666"],
+          [2, "1000", "333333"]
+        ]
+      )
+    })
+  )
+
+  test(
+    "changes while it is a draft, and afterwards only in words or by its end",
+    Effect.gen(function* () {
+      const competitions = yield* Competitions
+      const reason = (change: Partial<CompetitionFields>, of: string) =>
+        Effect.match(competitions.change(of, change), {
+          onSuccess: ({ status }) => status,
+          onFailure: (error) => (error._tag === "Refused" ? error.reason : error._tag)
+        })
+      const { id, status } = yield* competitions.create({ ...winter, status: "draft" })
+      assert.strictEqual(status, "draft")
+      assert.strictEqual(yield* reason({ end_time_ms: START }, id), "OutOfRange")
+      assert.strictEqual(yield* reason({ end_time_ms: START + 367 * DAY_MS }, id), "OutOfRange")
+      assert.strictEqual(yield* reason({ status: "finalized" }, id), "InvalidField")
+      assert.strictEqual(yield* reason({ prize_usdc: 5, slug: "spring" }, id), "draft")
+      assert.strictEqual(yield* reason({ status: "scheduled" }, id), "scheduled")
+      assert.strictEqual(yield* reason({ prize_usdc: 6 }, id), "CompetitionStarted")
+      assert.strictEqual(yield* reason({ status: "draft" }, id), "CompetitionStarted")
+      assert.strictEqual(yield* reason({ prize_usdc: 5, description_md: "new" }, id), "scheduled")
+      assert.strictEqual(yield* reason({ status: "cancelled" }, id), "cancelled")
+      assert.strictEqual(yield* reason({ status: "scheduled" }, id), "CompetitionStarted")
+      const other = yield* competitions.create(winter)
+      assert.strictEqual(yield* reason({ slug: "winter" }, other.id), "scheduled")
+      const taken = yield* Effect.flip(competitions.create(winter))
+      assert.strictEqual(taken._tag === "Refused" ? taken.reason : taken._tag, "SlugTaken")
+      const now = yield* Clock.currentTimeMillis
+      const late = yield* Effect.flip(
+        competitions.create({ ...winter, slug: "late", start_time_ms: 0, end_time_ms: now })
+      )
+      assert.strictEqual(late._tag === "Refused" ? late.reason : late._tag, "OutOfRange")
+    })
+  )
+})

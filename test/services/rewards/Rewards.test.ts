@@ -1,0 +1,254 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { Event } from "../../../src/domain/Event.ts"
+import { Grant } from "../../../src/domain/Grant.ts"
+import type { Execution } from "../../../src/domain/Execution.ts"
+import { Projecting } from "../../../src/domain/Projection.ts"
+import { DAY_MS } from "../../../src/domain/Time.ts"
+import { allScopes, type Caller } from "../../../src/domain/User.ts"
+import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
+import * as MemoryReferralStore from "../../../src/layers/memory/MemoryReferralStore.ts"
+import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
+import { Cursors } from "../../../src/services/operations/Cursors.ts"
+import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
+import { History } from "../../../src/services/History.ts"
+import { commandIdOf } from "../../../src/services/operations/Ids.ts"
+import { ReferralFees } from "../../../src/services/rewards/ReferralFees.ts"
+import { ReferralStore } from "../../../src/services/rewards/ReferralStore.ts"
+import { Rewards } from "../../../src/services/rewards/Rewards.ts"
+import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
+import {
+  type Command,
+  CommandRefused,
+  OutcomeUnknown,
+  Sequencer,
+  type SubmitError
+} from "../../../src/services/Sequencer.ts"
+import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
+import { body, event, START, userOf, uuid } from "../../doubles/events.ts"
+import { stillClock } from "../../doubles/StillClock.ts"
+import { signingKeys } from "../../doubles/Wallets.ts"
+
+const alice = userOf(1)
+const bob = userOf(2)
+const caller: Caller = {
+  user_id: alice.user_id,
+  root_address: alice.root,
+  rail: "address",
+  via: "token",
+  credential: "jti",
+  scopes: new Set(allScopes),
+  bound_to: undefined,
+  expires_at_ms: undefined,
+  grant: new Grant("credential", "user")
+}
+const [v0, v1] = [alice.account(0), alice.account(1)]
+const reward_id = uuid(7)
+
+/** A sequencer that keeps what it was sent, and answers what a test says. */
+const submitted: Array<Command> = []
+let answer: () => Effect.Effect<void, SubmitError> = () => Effect.void
+const sequencer = Layer.mock(Sequencer)({
+  submit: (command) =>
+    Effect.suspend(() => {
+      submitted.push(command)
+      return Effect.as(answer(), {
+        seq: 1,
+        accepted_at_ms: START,
+        orders: [],
+        duplicate: false,
+        version: undefined,
+        result: undefined
+      })
+    })
+})
+const clock = stillClock(START)
+const layer = Layer.mergeAll(Rewards.layer, ReferralFees.layer).pipe(
+  Layer.provideMerge(Cursors.layer),
+  Layer.provideMerge(
+    Layer.mergeAll(
+      MemoryHistory.layer,
+      MemoryReferralStore.layer,
+      MemoryRewardStore.layer,
+      sequencer,
+      signingKeys(1),
+      Layer.mock(BackendAvailability)({ sequencer: Effect.void }),
+      Layer.mock(SubAccounts)({ resolve: (_, address) => Effect.succeed([address!]) })
+    )
+  )
+)
+const test = <E>(name: string, run: Effect.Effect<void, E, Layer.Success<typeof layer>>) =>
+  it.effect(name, () => {
+    submitted.length = 0
+    answer = () => Effect.void
+    return Effect.andThen(clock.set(START), Effect.provide(run, Layer.fresh(layer))).pipe(Effect.provide(clock.layer))
+  })
+
+const grant = Effect.flatMap(RewardStore, (store) =>
+  store.grant([
+    {
+      reward_id,
+      user_id: alice.user_id,
+      kind: "competition",
+      asset: "USDC",
+      amount: "12.5",
+      source_id: uuid(9),
+      created_time: START,
+      due_time: START
+    }
+  ])
+)
+/** What became of a claim: its status, or why not. */
+const claim = (address: string, id = reward_id) =>
+  Effect.flatMap(Rewards, (rewards) =>
+    Effect.match(rewards.claim(caller, id, address), {
+      onSuccess: ({ status }): string => status,
+      onFailure: (error) => ("reason" in error ? error.reason : error._tag)
+    })
+  )
+const paidTo = () => submitted.map(({ sub_account_address }) => sub_account_address)
+
+describe("a claim", () => {
+  test(
+    "pays a reward by one command that is always the same, and once",
+    Effect.gen(function* () {
+      yield* grant
+      assert.strictEqual(yield* claim(v0, uuid(8)), "RewardNotFound")
+      assert.strictEqual(yield* claim(v0), "claimed")
+      assert.deepStrictEqual(submitted, [
+        {
+          command_id: commandIdOf("credit", alice.user_id, reward_id),
+          user_id: alice.user_id,
+          sub_account_address: v0,
+          body: { type: "credit", reward_id, asset: "USDC", amount: "12.5" }
+        }
+      ])
+      assert.strictEqual(yield* claim(v1), "AlreadyClaimed")
+      assert.strictEqual(submitted.length, 1)
+    })
+  )
+
+  test(
+    "that was broken off after its payment is repeated to the same place, whatever the second one names",
+    Effect.gen(function* () {
+      yield* grant
+      answer = () => Effect.fail(new OutcomeUnknown())
+      assert.strictEqual(yield* claim(v0), "OutcomeUnknown")
+      answer = () => Effect.void
+      assert.strictEqual(yield* claim(v1), "claimed")
+      assert.deepStrictEqual(paidTo(), [v0, v0])
+      assert.strictEqual(new Set(submitted.map(({ command_id }) => command_id)).size, 1)
+      assert.strictEqual((yield* (yield* RewardStore).get(alice.user_id, reward_id))?.paid_to, v0)
+    })
+  )
+
+  test(
+    "that the sequencer refused paid nothing, and another may name another place",
+    Effect.gen(function* () {
+      yield* grant
+      answer = () => Effect.fail(new CommandRefused({ reason: "SubAccountNotFound", message: "", details: {} }))
+      assert.strictEqual(yield* claim(v0), "SubAccountNotFound")
+      answer = () => Effect.void
+      assert.strictEqual(yield* claim(v1), "claimed")
+      assert.deepStrictEqual(paidTo(), [v0, v1])
+    })
+  )
+
+  test(
+    "that was paid long ago elsewhere is found to be claimed",
+    Effect.gen(function* () {
+      yield* grant
+      answer = () => Effect.fail(new CommandRefused({ reason: "DuplicateRequestId", message: "", details: {} }))
+      yield* claim(v1)
+      assert.strictEqual(yield* claim(v1), "AlreadyClaimed")
+    })
+  )
+
+  test(
+    "of many at once succeeds once",
+    Effect.gen(function* () {
+      yield* grant
+      answer = () => Effect.yieldNow
+      const outcomes = yield* Effect.forEach([v0, v1, v0, v1], (address) => claim(address), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(outcomes.toSorted(), ["AlreadyClaimed", "AlreadyClaimed", "AlreadyClaimed", "claimed"])
+      assert.strictEqual(new Set(paidTo()).size, 1)
+    })
+  )
+})
+
+describe("referral fees", () => {
+  let seq = 0
+  const fill = (at: number, fields: Partial<Execution> = {}, user = bob): Event => {
+    seq++
+    return event(seq, body.execution({ exec_id: uuid(seq), exec_time: String(at), ...fields }), {
+      user_id: user.user_id,
+      ts_ms: at
+    })
+  }
+  const tick = (ts_ms: number): Event => event(++seq, body.prices({ ts_ms }), { ts_ms })
+  const commit = (...events: ReadonlyArray<Event>) =>
+    Effect.gen(function* () {
+      const history = yield* History
+      const projecting = new Projecting({
+        position: yield* history.position,
+        heads: yield* history.streamHeads,
+        candles: yield* history.lastCandles
+      })
+      yield* history.commit(projecting.next("e1", events))
+    })
+  const earned = Effect.flatMap(Rewards, (rewards) =>
+    Effect.map(rewards.list(caller, {}), ({ list }) =>
+      list.map(({ amount, source_id, status }) => `${source_id} ${amount} ${status}`)
+    )
+  )
+
+  test(
+    "are a tenth of each taker fee, truncated, by day; each day's can be claimed when it is over",
+    Effect.gen(function* () {
+      seq = 0
+      const { count } = yield* ReferralFees
+      yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START + 10 })
+      yield* commit(
+        fill(START + 9, { base_fee: "100" }),
+        fill(START + 10, { base_fee: "6.6" }),
+        fill(START + 11, { base_fee: "0.000000000000000019" }),
+        fill(START + 12, { base_fee: "50", is_maker: true }),
+        fill(START + 13, { base_fee: "50", exec_type: "Funding" }),
+        fill(START + 14, { base_fee: "50" }, alice),
+        fill(START + DAY_MS, { base_fee: "1" })
+      )
+      yield* count
+      // all of the first day is counted: the stream has passed it
+      assert.deepStrictEqual(yield* earned, ["2026-01-02 0.1 pending", "2026-01-01 0.660000000000000001 claimable"])
+      yield* count
+      yield* commit(fill(START + 2 * DAY_MS - 1, { base_fee: "2" }))
+      yield* count
+      assert.deepStrictEqual((yield* earned)[0], "2026-01-02 0.3 pending")
+      yield* commit(tick(START + 2 * DAY_MS))
+      yield* count
+      assert.deepStrictEqual((yield* earned)[0], "2026-01-02 0.3 claimable")
+      const { list } = yield* (yield* Rewards).list(caller, { status: "claimable", limit: 1 })
+      // begun with its first fee, not with the day: the account may be younger than that
+      const { list: both } = yield* (yield* Rewards).list(caller, {})
+      assert.deepStrictEqual(
+        both.map(({ created_time }) => created_time),
+        [START + DAY_MS, START + 10]
+      )
+      assert.strictEqual(yield* claim(v0, list[0]!.reward_id), "claimed")
+    })
+  )
+
+  test(
+    "go on over more executions than one step takes",
+    Effect.gen(function* () {
+      seq = 0
+      const { count } = yield* ReferralFees
+      yield* (yield* ReferralStore).refer(bob.user_id, { referrer_id: alice.user_id, since: START })
+      yield* commit(...Array.from({ length: 2_500 }, (_, i) => fill(START + i, { base_fee: "1" })))
+      yield* count
+      assert.deepStrictEqual(yield* earned, ["2026-01-01 250 pending"])
+    })
+  )
+})

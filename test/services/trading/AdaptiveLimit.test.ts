@@ -1,0 +1,60 @@
+import { assert, describe, it } from "vitest"
+import { AdaptiveLimit } from "../../../src/services/trading/AdaptiveLimit.ts"
+
+const options = { initial: 100, min: 40, max: 200, target_ms: 500 }
+
+/** So many rounds, from a time on, of work that takes so long. */
+const rounds = (limit: AdaptiveLimit, count: number, delay_ms: number, from: number, isReached = true): void => {
+  for (let i = 1; i <= count; i++) {
+    if (isReached) limit.reached()
+    limit.observe(from + i * Math.max(50, delay_ms), delay_ms)
+  }
+}
+
+describe("a limit that follows the delay", () => {
+  it("grows by its square root while it holds work back and the delay is below the target, up to its maximum", () => {
+    const limit = new AdaptiveLimit(options)
+    assert.strictEqual(limit.value, 100)
+    rounds(limit, 1, 200, 0)
+    assert.strictEqual(limit.value, 110)
+    assert.strictEqual(limit.delay_ms, 200)
+    rounds(limit, 50, 200, 10_000)
+    assert.strictEqual(limit.value, 200)
+  })
+
+  it("stays where it holds nothing back: a delay says nothing about a higher limit then", () => {
+    const limit = new AdaptiveLimit(options)
+    rounds(limit, 20, 10, 0, false)
+    assert.strictEqual(limit.value, 100)
+  })
+
+  it("falls by a tenth a round while the delay is above the target, down to its minimum", () => {
+    const limit = new AdaptiveLimit(options)
+    rounds(limit, 1, 600, 0)
+    assert.strictEqual(limit.value, 90)
+    rounds(limit, 20, 600, 10_000)
+    assert.strictEqual(limit.value, 40)
+  })
+
+  it("moves once a round, however much work ends in it", () => {
+    const limit = new AdaptiveLimit(options)
+    // the first round began when its first piece did, 700 ms before it ended; a second one is over after as long
+    for (let i = 0; i < 1_000; i++) limit.observe(1_000 + i, 700)
+    assert.strictEqual(limit.value, 81)
+  })
+
+  it("settles where work takes as long as the target, at any rate", () => {
+    for (const rate of [100, 200, 300]) {
+      const limit = new AdaptiveLimit(options)
+      // a server of a fixed rate under as much load as the limit lets in: work takes limit / rate
+      let now = 0
+      for (let i = 0; i < 20_000; i++) {
+        now += 1_000 / rate
+        limit.reached()
+        limit.observe(now, (limit.value / rate) * 1_000)
+      }
+      assert.isAtLeast(limit.value, rate * 0.4)
+      assert.isAtMost(limit.value, rate * 0.6)
+    }
+  })
+})

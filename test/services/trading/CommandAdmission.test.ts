@@ -1,0 +1,277 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import type { ModelPosition } from "../../../src/domain/Projection.ts"
+import * as Admission from "../../../src/services/trading/CommandAdmission.ts"
+import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
+import { Projector } from "../../../src/services/read-model/Projector.ts"
+import {
+  type CommandAck,
+  type CommandBody,
+  CommandRefused,
+  OutcomeUnknown,
+  Sequencer,
+  type SubmitError
+} from "../../../src/services/Sequencer.ts"
+
+const place: CommandBody = {
+  type: "place",
+  order: {
+    symbol: "BTC-USDC",
+    side: "Buy",
+    order_type: "Limit",
+    qty: "0.001",
+    price: "60000",
+    time_in_force: "GTC",
+    post_only: false,
+    reduce_only: false,
+    close_on_trigger: false,
+    smp_type: "CancelTaker",
+    order_link_id: undefined,
+    trigger: undefined,
+    tpsl: undefined,
+    expire_time: undefined
+  }
+}
+const cancel: CommandBody = {
+  type: "cancel",
+  cancel: { symbol: "BTC-USDC", order: { order_id: undefined, order_link_id: "a-1" } }
+}
+const cancelAll: CommandBody = {
+  type: "cancel_all",
+  cancel_all: {
+    symbol: undefined,
+    side: undefined,
+    order_filter: "All",
+    reduce_only: undefined,
+    cancel_type: "CancelByUser"
+  }
+}
+
+/** A sequencer and a read model that answer and move when the test says so. */
+class World {
+  /** Commands that the sequencer has, in order. */
+  readonly submitted: Array<string> = []
+  private readonly answers = new Map<string, Deferred.Deferred<CommandAck, SubmitError>>()
+  private position: ModelPosition = { epoch: "e", seq: 0, began: 0, ts_ms: 0 }
+  private readonly listeners = new Set<(position: ModelPosition) => void>()
+
+  readonly layer = (options: Parameters<typeof Admission.CommandAdmission.layer>[0] = {}) =>
+    Admission.sequencer.pipe(
+      Layer.fresh,
+      Layer.provideMerge(Layer.fresh(Admission.CommandAdmission.layer(options))),
+      Layer.provide([
+        Layer.mock(Projector)({
+          position: () => this.position,
+          loaded: () => true,
+          onMoved: (listener) => {
+            this.listeners.add(listener)
+            return () => void this.listeners.delete(listener)
+          }
+        }),
+        Layer.mock(Sequencer)({
+          submit: ({ command_id }) =>
+            Effect.suspend(() => {
+              this.submitted.push(command_id)
+              const answer = Deferred.makeUnsafe<CommandAck, SubmitError>()
+              this.answers.set(command_id, answer)
+              return Deferred.await(answer)
+            })
+        })
+      ]),
+      Layer.provideMerge(MetricsRegistry.layer)
+    )
+
+  answer(command_id: string, exit: Exit.Exit<number, SubmitError>): Effect.Effect<void> {
+    const ack = Exit.map(exit, (seq) => ({
+      seq,
+      accepted_at_ms: 1,
+      orders: [],
+      duplicate: false,
+      version: undefined,
+      result: undefined
+    }))
+    return Effect.andThen(Deferred.done(this.answers.get(command_id)!, ack), settle)
+  }
+  show(seq: number, epoch = "e"): Effect.Effect<void> {
+    this.position = { ...this.position, epoch, seq }
+    for (const listener of this.listeners) listener(this.position)
+    return settle
+  }
+}
+
+const settle = Effect.andThen(
+  Effect.forEach(Array.from({ length: 20 }), () => Effect.yieldNow),
+  Effect.void
+)
+const send = (command_id: string, user_id = "a", body: CommandBody = place) =>
+  Effect.gen(function* () {
+    const { submit } = yield* Sequencer
+    const fiber = yield* Effect.forkChild(submit({ command_id, user_id, sub_account_address: "0xa", body }))
+    yield* settle
+    return fiber
+  })
+const fixed = (slots: number) => ({ limits: { initial: slots, min: slots, max: slots, target_ms: 100 } })
+const gauge = (name: string) =>
+  Effect.map(
+    Effect.flatMap(MetricsRegistry.CurrentMetricsRegistry, ({ text }) => text),
+    (text) => {
+      const line = text.split("\n").find((each) => each.startsWith(`${name} `))
+      return Number(line?.split(" ")[1])
+    }
+  )
+
+describe("admission of commands", () => {
+  it.effect("Amendment 30: a command keeps its slot until what it caused is shown; the next ones wait", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      for (const id of ["1", "2", "3", "4"]) yield* send(id)
+      assert.deepStrictEqual(world.submitted, ["1", "2"])
+      yield* world.answer("1", Exit.succeed(10))
+      assert.deepStrictEqual(world.submitted, ["1", "2"], "acknowledged, not shown")
+      yield* world.show(9)
+      assert.deepStrictEqual(world.submitted, ["1", "2"])
+      yield* world.show(10)
+      assert.deepStrictEqual(world.submitted, ["1", "2", "3"])
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 2)
+      assert.strictEqual(yield* gauge("gateway_commands_waiting"), 1)
+      assert.strictEqual(yield* gauge("gateway_commands_limit"), 2)
+    }).pipe(Effect.provide(world.layer(fixed(2))))
+  })
+
+  it.effect("a command that is refused, unknown, or shown before its answer gives its slot back at once", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      for (const id of ["1", "2", "3", "4"]) yield* send(id)
+      const refused = new CommandRefused({ reason: "OrderNotFound", message: "", details: {} })
+      yield* world.answer("1", Exit.fail(refused))
+      yield* world.answer("2", Exit.fail(new OutcomeUnknown()))
+      yield* world.show(7)
+      yield* world.answer("3", Exit.succeed(7))
+      assert.deepStrictEqual(world.submitted, ["1", "2", "3", "4"])
+    }).pipe(Effect.provide(world.layer(fixed(1))))
+  })
+
+  it.effect("Amendment 30: cancels are admitted first, however many commands wait", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      for (let i = 0; i < 20; i++) yield* send(`place-${i}`)
+      yield* send("cancel", "a", cancel)
+      yield* send("cancel-all", "a", cancelAll)
+      assert.deepStrictEqual(world.submitted, ["place-0", "cancel", "cancel-all"])
+    }).pipe(Effect.provide(world.layer({ ...fixed(1), waiting_max: 4 })))
+  })
+
+  it.effect("Amendment 30: beyond the queue commands are refused at once, and counted", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      const { isBusy, refusesNow } = yield* Admission.CommandAdmission
+      assert.isFalse(isBusy())
+      for (let i = 0; i < 2; i++) yield* send(String(i), String(i))
+      assert.isTrue(isBusy())
+      assert.isFalse(refusesNow("0"))
+      yield* send("2", "2")
+      const third = yield* send("full", "5")
+      const error = yield* Effect.flip(Fiber.join(third))
+      assert.strictEqual(error._tag, "Overloaded")
+      assert.deepStrictEqual(world.submitted, ["0"])
+      assert.isTrue(refusesNow(undefined), "no command is admitted now")
+      assert.strictEqual(yield* gauge("gateway_command_refusals_total"), 2)
+    }).pipe(Effect.provide(world.layer({ ...fixed(1), waiting_max: 2 })))
+  })
+
+  it.effect("Amendment 30: users are served in turn, and one of them cannot take all places", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      const greedy: Array<Fiber.Fiber<CommandAck, SubmitError>> = []
+      for (let i = 0; i < 50; i++) greedy.push(yield* send(`greedy-${i}`, "greedy"))
+      assert.strictEqual(yield* gauge("gateway_commands_waiting"), 8)
+      yield* send("modest-1", "modest")
+      yield* send("modest-2", "modest")
+      yield* world.answer("greedy-0", Exit.succeed(1))
+      yield* world.show(1)
+      for (let seq = 2; seq <= 4; seq++) {
+        yield* world.answer(world.submitted.at(-1)!, Exit.succeed(seq))
+        yield* world.show(seq)
+      }
+      assert.deepStrictEqual(world.submitted, ["greedy-0", "greedy-1", "modest-1", "greedy-2", "modest-2"])
+      const refused = yield* Effect.flip(Fiber.join(greedy.at(-1)!))
+      assert.strictEqual(refused._tag, "Overloaded")
+    }).pipe(Effect.provide(world.layer({ ...fixed(1), waiting_max: 16 })))
+  })
+
+  it.effect("a command waits for a bounded time, and is surely not sequenced when that is over", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* send("1")
+      const waiting = yield* send("2")
+      yield* TestClock.adjust(Admission.WAIT_MS_MAX - 50)
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* TestClock.adjust("200 millis")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(waiting)))._tag, "Overloaded")
+      yield* world.answer("1", Exit.succeed(1))
+      yield* world.show(1)
+      assert.deepStrictEqual(world.submitted, ["1"])
+      yield* send("3")
+      assert.deepStrictEqual(world.submitted, ["1", "3"])
+    }).pipe(Effect.provide(world.layer(fixed(1))))
+  })
+
+  it.effect("a user whose oldest command has waited for long may add none", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* send("1")
+      yield* send("2")
+      yield* TestClock.adjust(Admission.AGE_MS_MAX + 50)
+      const late = yield* send("3")
+      assert.strictEqual((yield* Effect.flip(Fiber.join(late)))._tag, "Overloaded")
+      const other = yield* send("4", "b")
+      assert.isUndefined(other.pollUnsafe())
+    }).pipe(Effect.provide(world.layer(fixed(1))))
+  })
+
+  it.effect("an interrupted caller gives back its place, or its slot", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      const first = yield* send("1")
+      const second = yield* send("2")
+      yield* send("3")
+      yield* Fiber.interrupt(second)
+      yield* Fiber.interrupt(first)
+      yield* settle
+      assert.deepStrictEqual(world.submitted, ["1", "3"])
+      assert.strictEqual(yield* gauge("gateway_commands_in_flight"), 1)
+      assert.strictEqual(yield* gauge("gateway_commands_waiting"), 0)
+    }).pipe(Effect.provide(world.layer(fixed(1))))
+  })
+
+  it.effect("slots of another numbering are given back when it ends", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      yield* world.show(100)
+      yield* send("1")
+      yield* send("2")
+      yield* world.answer("1", Exit.succeed(120))
+      yield* world.show(3, "another")
+      assert.deepStrictEqual(world.submitted, ["1", "2"])
+    }).pipe(Effect.provide(world.layer(fixed(1))))
+  })
+
+  it.effect("the limit follows the delay from admission to shown", () => {
+    const world = new World()
+    return Effect.gen(function* () {
+      const rounds = (from: number, count: number, delay_ms: number) =>
+        Effect.gen(function* () {
+          for (let i = from; i < from + count; i++) {
+            for (let j = 0; j < 40; j++) yield* send(`${i}-${j}`)
+            yield* TestClock.adjust(delay_ms)
+            for (const id of world.submitted.splice(0)) yield* world.answer(id, Exit.succeed(i))
+            yield* world.show(i)
+          }
+          return yield* gauge("gateway_commands_limit")
+        })
+      assert.isAbove(yield* rounds(1, 6, 60), 16)
+      assert.strictEqual(yield* rounds(100, 30, 300), 8)
+    }).pipe(Effect.provide(world.layer({ limits: { initial: 16, min: 8, max: 64, target_ms: 100 } })))
+  })
+})

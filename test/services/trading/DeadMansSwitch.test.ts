@@ -1,0 +1,232 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import * as MemoryDeadMansSwitchStore from "../../../src/layers/memory/MemoryDeadMansSwitchStore.ts"
+import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
+import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
+import { Lifecycle } from "../../../src/services/operations/Lifecycle.ts"
+import { Presence } from "../../../src/services/operations/Presence.ts"
+import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
+import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
+import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
+
+type Submit = NonNullable<NonNullable<Doubles["sequencer"]>["submit"]>
+const ack = Effect.succeed({
+  seq: 1,
+  accepted_at_ms: 1,
+  orders: [],
+  duplicate: false,
+  version: undefined,
+  result: undefined
+})
+
+/** A switch whose cancels are noted; `answer` may fail them. */
+const world = (answer: Submit = () => ack) => {
+  const commands: Array<Command> = []
+  const submit: Submit = (command) =>
+    Effect.suspend(() => {
+      commands.push(command)
+      return answer(command)
+    })
+  const store = MemoryDeadMansSwitchStore.layer
+  const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+    Layer.provideMerge(store),
+    Layer.provideMerge(policies({ sequencer: { submit } }))
+  )
+  const canceled = () => commands.map(({ sub_account_address }) => sub_account_address)
+  return { commands, canceled, layer, submit }
+}
+/** Sets a switch while the user is connected, so that nothing begins. */
+const enable = (address: string, time_window: number) =>
+  Effect.flatMap(DeadMansSwitch, (switches) =>
+    switches.set(tokenCaller, { sub_account_address: address, enabled: true, time_window })
+  )
+
+describe("the dead-man's switch", () => {
+  it.effect("cancels the orders of each enabled sub-account when its window is over, by its own name", () => {
+    const { canceled, commands, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      yield* enable(v0, 10)
+      yield* enable(v1, 3)
+      presence.went(userId)
+      yield* TestClock.adjust("2999 millis")
+      assert.deepStrictEqual(commands, [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(canceled(), [v1])
+      yield* TestClock.adjust("7 seconds")
+      assert.deepStrictEqual(canceled(), [v1, v0])
+      assert.deepStrictEqual(commands[0]?.body, {
+        type: "cancel_all",
+        cancel_all: {
+          symbol: undefined,
+          side: undefined,
+          order_filter: "All",
+          reduce_only: undefined,
+          cancel_type: "CancelByDcp"
+        }
+      })
+      // once an absence
+      yield* TestClock.adjust("1 hour")
+      assert.lengthOf(commands, 2)
+      presence.came(userId)
+      presence.went(userId)
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(canceled(), [v1, v0, v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is stopped by whoever comes back within the window, and waits for the last connection", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      presence.came(userId)
+      yield* enable(v1, 3)
+      presence.went(userId)
+      yield* TestClock.adjust("1 hour")
+      presence.went(userId)
+      yield* TestClock.adjust("2999 millis")
+      presence.came(userId)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("leaves alone what was switched off, and users that never set one", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      const switches = yield* DeadMansSwitch
+      presence.came(userId)
+      yield* enable(v1, 3)
+      yield* switches.set(tokenCaller, { sub_account_address: v1, enabled: false })
+      assert.deepStrictEqual(yield* switches.list(tokenCaller), [
+        { sub_account_address: v1, enabled: false, time_window: 10 }
+      ])
+      presence.came("other")
+      presence.went(userId)
+      presence.went("other")
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("begins the windows anew after a restart", () => {
+    const { canceled, commands, submit } = world()
+    const before = Layer.effectDiscard(
+      Effect.flatMap(DeadMansSwitchStore, (store) =>
+        store.set(userId, { sub_account_address: v1, enabled: true, time_window: 5 })
+      )
+    )
+    const restarted = Layer.fresh(DeadMansSwitch.layer).pipe(
+      Layer.provide(before.pipe(Layer.provideMerge(MemoryDeadMansSwitchStore.layer))),
+      Layer.provideMerge(policies({ sequencer: { submit } }))
+    )
+    return Effect.gen(function* () {
+      yield* DeadMansSwitch
+      yield* TestClock.adjust("4999 millis")
+      assert.deepStrictEqual(commands, [])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(canceled(), [v1])
+    }).pipe(Effect.provide(restarted))
+  })
+
+  it.effect("set by somebody who is not connected, begins at once, for that sub-account only", () => {
+    const { canceled, layer } = world()
+    return Effect.gen(function* () {
+      yield* enable(v0, 10)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(canceled(), [v0])
+      yield* enable(v1, 3)
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [v0, v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("tries a cancel until it is acknowledged, with one id, and not against a refusal", () => {
+    const failures = [new SequencerUnavailable({}), new OutcomeUnknown(), new SequencerUnavailable({})]
+    const { commands, layer } = world(() => {
+      const failure = failures.shift()
+      return failure === undefined ? ack : Effect.fail(failure)
+    })
+    const refusing = world(() =>
+      Effect.fail(new CommandRefused({ reason: "SubAccountNotFound", message: "", details: {} }))
+    )
+    const absent = Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      yield* enable(v1, 3)
+      presence.went(userId)
+      for (let second = 0; second < 10; second++) yield* TestClock.adjust("1 second")
+    })
+    return Effect.gen(function* () {
+      yield* absent.pipe(Effect.provide(layer))
+      assert.lengthOf(commands, 4)
+      assert.strictEqual(new Set(commands.map(({ command_id }) => command_id)).size, 1)
+      yield* absent.pipe(Effect.provide(refusing.layer))
+      assert.lengthOf(refusing.commands, 1)
+    })
+  })
+
+  it.effect("cancels nothing because the gateway closes its own connections", () => {
+    const { commands, layer } = world()
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      yield* enable(v1, 3)
+      yield* (yield* Lifecycle).stop
+      presence.went(userId)
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("waits for a store that does not answer", () => {
+    const { canceled, commands, submit } = world()
+    let broken = true
+    const layer = policies({
+      sequencer: { submit },
+      switches: {
+        of: () =>
+          Effect.suspend(() =>
+            broken
+              ? Effect.fail(new AccountsUnavailable({}))
+              : Effect.succeed([{ sub_account_address: v1, enabled: true, time_window: 3 }])
+          )
+      }
+    })
+    return Effect.gen(function* () {
+      const presence = yield* Presence
+      presence.came(userId)
+      presence.went(userId)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(commands, [])
+      broken = false
+      yield* TestClock.adjust("2 seconds")
+      assert.deepStrictEqual(canceled(), [v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("is set for sub-accounts that the credential sees", () => {
+    const { layer } = world()
+    const bound = { ...tokenCaller, bound_to: new Set([v1]) }
+    return Effect.gen(function* () {
+      const switches = yield* DeadMansSwitch
+      for (const [caller, sub_account_address] of [
+        [tokenCaller, foreign],
+        [bound, v0]
+      ] as const) {
+        const refused = yield* Effect.flip(switches.set(caller, { sub_account_address, enabled: true }))
+        assert.deepInclude(refused, { reason: "SubAccountNotFound" })
+      }
+      yield* switches.set(tokenCaller, { sub_account_address: v0, enabled: true })
+      yield* switches.set(bound, { sub_account_address: v1, enabled: true, time_window: 300 })
+      assert.lengthOf(yield* switches.list(tokenCaller), 2)
+      assert.deepStrictEqual(yield* switches.list(bound), [
+        { sub_account_address: v1, enabled: true, time_window: 300 }
+      ])
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,312 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Order } from "../../../src/domain/Order.ts"
+import type { Reason } from "../../../src/domain/Reason.ts"
+import type { Caller } from "../../../src/domain/User.ts"
+import type { OrderRequest } from "../../../src/domain/OrderForm.ts"
+import { Orders } from "../../../src/services/trading/Orders.ts"
+import { type Command, type CommandAck, CommandRefused } from "../../../src/services/Sequencer.ts"
+import { type Doubles, foreign, orderId, policies, tokenCaller, v0, v1, well } from "../../http/Fixture.ts"
+
+const limit: OrderRequest = {
+  sub_account_address: v1,
+  symbol: "BTC-USDC",
+  side: "Buy",
+  order_type: "Limit",
+  qty: "0.5",
+  price: "60000.0"
+}
+const ack = (more: Partial<CommandAck> = {}): CommandAck => ({
+  seq: 1,
+  accepted_at_ms: 1,
+  orders: [{ order_id: orderId, order_link_id: "a-1" }],
+  duplicate: false,
+  version: undefined,
+  result: undefined,
+  ...more
+})
+
+/** A desk whose commands are kept, and answered by `answer`. */
+const desk = (
+  answer: (command: Command) => ReturnType<NonNullable<NonNullable<Doubles["sequencer"]>["submit"]>>,
+  more: Doubles = {}
+) => {
+  const commands: Array<Command> = []
+  const layer = policies({
+    ...more,
+    sequencer: {
+      submit: (command) => {
+        commands.push(command)
+        return answer(command)
+      }
+    }
+  })
+  return { commands, layer }
+}
+const accepting = (more: Doubles = {}) => desk(() => Effect.succeed(ack()), more)
+const refusing = (reason: Reason, more: Doubles = {}) =>
+  desk(() => Effect.fail(new CommandRefused({ reason, message: "", details: {} })), more)
+
+const reasonOf = (failure: unknown): readonly [string, unknown] => {
+  const { reason, facts } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
+  return [reason, facts["field"]]
+}
+const create = (asked: OrderRequest, caller: Caller = tokenCaller) =>
+  Effect.flatMap(Orders, (orders) => orders.create(caller, asked))
+const refusedCreate = (asked: Partial<OrderRequest>) =>
+  Effect.map(Effect.flip(create({ ...limit, ...asked })), reasonOf)
+
+describe("placing an order", () => {
+  it.effect("fills in the defaults of docs/contract/orders.md#new-order", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      assert.deepStrictEqual(yield* create(limit), { order_id: orderId, order_link_id: "a-1" })
+      yield* create({ ...limit, order_type: "Market", price: "1" })
+      yield* create({ ...limit, time_in_force: "PostOnly" })
+      const orders = commands.map(({ body }) => (body.type === "place" ? body.order : undefined))
+      assert.deepStrictEqual(orders[0], {
+        symbol: "BTC-USDC",
+        side: "Buy",
+        order_type: "Limit",
+        qty: "0.5",
+        price: "60000.0",
+        time_in_force: "GTC",
+        post_only: false,
+        reduce_only: false,
+        close_on_trigger: false,
+        order_link_id: undefined,
+        expire_time: undefined,
+        trigger: undefined,
+        tpsl: undefined,
+        smp_type: "CancelTaker"
+      })
+      assert.deepInclude(orders[1], { time_in_force: "IOC", price: undefined })
+      assert.deepInclude(orders[2], { time_in_force: "GTC", post_only: true })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("refuses what the instrument forbids, and forwards nothing of it", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      assert.deepStrictEqual(yield* refusedCreate({ price: "60000.05" }), ["NotMultipleOfTick", "price"])
+      assert.deepStrictEqual(yield* refusedCreate({ qty: "0.0005" }), ["NotMultipleOfStep", "qty"])
+      assert.deepStrictEqual(yield* refusedCreate({ qty: "100.001" }), ["OutOfRange", "qty"])
+      assert.deepStrictEqual(yield* refusedCreate({ qty: "0" }), ["OutOfRange", "qty"])
+      assert.deepStrictEqual(yield* refusedCreate({ price: "1000000.1" }), ["OutOfRange", "price"])
+      assert.deepStrictEqual(yield* refusedCreate({ qty: "0.001", price: "4999.9" }), ["OutOfRange", "qty"])
+      assert.deepStrictEqual(yield* refusedCreate({ order_type: "Market", qty: "30.001" }), ["OutOfRange", "qty"])
+      assert.deepStrictEqual(yield* refusedCreate({ order_type: "Market", time_in_force: "GTC" }), [
+        "InvalidField",
+        "time_in_force"
+      ])
+      assert.deepStrictEqual(yield* refusedCreate({ time_in_force: "IOC", post_only: true }), [
+        "InvalidField",
+        "post_only"
+      ])
+      assert.deepStrictEqual(yield* refusedCreate({ symbol: "btc-usdc" }), ["SymbolNotFound", "symbol"])
+      const { price: _, ...priceless } = limit
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(create(priceless))), ["MissingField", "price"])
+      assert.deepStrictEqual(commands, [])
+      yield* create({ ...limit, qty: "0", reduce_only: true, close_on_trigger: true })
+      assert.lengthOf(commands, 1)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("gives an order with a reference one command for ever, so that a retry cannot double it", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      for (const sub_account_address of [v1, v1, v0]) {
+        yield* create({ ...limit, sub_account_address, order_link_id: "a-1" })
+      }
+      yield* create(limit)
+      yield* create(limit)
+      const [first, again, elsewhere, plain, other] = commands.map(({ command_id }) => command_id)
+      assert.strictEqual(first, again)
+      assert.strictEqual(new Set([first, elsewhere, plain, other]).size, 4)
+      assert.match(first!, /^[0-9a-f]{8}-[0-9a-f]{4}-5/u)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("tells a client that repeats itself which order was the first", () => {
+    const { layer } = desk(() => Effect.succeed(ack({ duplicate: true })))
+    return Effect.gen(function* () {
+      const refused = yield* Effect.flip(create({ ...limit, order_link_id: "a-1" }))
+      assert.deepInclude(refused, { reason: "DuplicateOrderLinkId", facts: { order_id: orderId } })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("hides the sub-accounts that a key is not bound to", () => {
+    const { commands, layer } = accepting()
+    const bound: Caller = { ...tokenCaller, via: "api-key", bound_to: new Set([v0]) }
+    return Effect.gen(function* () {
+      assert.strictEqual(reasonOf(yield* Effect.flip(create(limit, bound)))[0], "SubAccountNotFound")
+      assert.deepStrictEqual(commands, [])
+      yield* create({ ...limit, sub_account_address: v0 }, bound)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("forwards sub-accounts that the read model does not know: it may lag", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      yield* create({ ...limit, sub_account_address: foreign })
+      assert.strictEqual(commands[0]?.sub_account_address, foreign)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("waits for a well sequencer, after the request itself is found good", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true, lag_ms: 9 }) } })
+    return Effect.gen(function* () {
+      assert.deepStrictEqual(yield* refusedCreate({ qty: "0.0005" }), ["NotMultipleOfStep", "qty"])
+      assert.strictEqual((yield* refusedCreate({}))[0], "BackendLagging")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("Amendment 30: refuses for the database where that takes no event, not for the backend", () => {
+    const { commands, layer } = accepting({
+      health: { sequencer: () => ({ ...well, ill: true, illness: "stalled" as const, lag_ms: 9_000 }) }
+    })
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* refusedCreate({}))[0], "DatabaseUnavailable")
+      assert.deepStrictEqual(commands, [])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("says that the markets are not known yet rather than that there is none", () => {
+    const { layer } = accepting({ markets: { instruments: () => [], instrument: () => undefined } })
+    return Effect.gen(function* () {
+      assert.strictEqual((yield* refusedCreate({}))[0], "BackendUnavailable")
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+const named = { sub_account_address: v1, symbol: "BTC-USDC", order_id: orderId }
+const closed = { order_id: orderId, order_link_id: "a-1", symbol: "BTC-USDC", order_status: "Filled" } as Order
+
+describe("amending and canceling", () => {
+  it.effect("needs a name, and something to change", () => {
+    const { commands, layer } = accepting()
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const nameless = { sub_account_address: v1, symbol: "BTC-USDC" }
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.cancel(tokenCaller, nameless))), [
+        "MissingField",
+        "order_id"
+      ])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.amend(tokenCaller, named))), ["MissingField", "price"])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.amend(tokenCaller, { ...named, price: "0.05" }))), [
+        "NotMultipleOfTick",
+        "price"
+      ])
+      assert.deepStrictEqual(reasonOf(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0" }))), [
+        "OutOfRange",
+        "qty"
+      ])
+      assert.deepStrictEqual(commands, [])
+      yield* orders.amend(tokenCaller, { ...named, qty: "0.3", order_iv: 2 })
+      assert.deepStrictEqual(commands[0]?.body, {
+        type: "amend",
+        amend: {
+          symbol: "BTC-USDC",
+          order: { order_id: orderId, order_link_id: undefined },
+          price: undefined,
+          qty: "0.3",
+          trigger_price: undefined,
+          tpsl: undefined,
+          order_iv: 2
+        }
+      })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("Amendment 6: an acknowledged amend that its turn refused fails with the reason", () => {
+    const refusal = new CommandRefused({
+      reason: "PostOnlyWouldTake",
+      message: "a post-only order would take liquidity",
+      details: { field: "price" }
+    })
+    const { layer } = desk(() => Effect.succeed(ack({ refusal })))
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      assert.strictEqual(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "0.3" })), refusal)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("finds in the history what became of an order that the sequencer has forgotten", () => {
+    const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(closed) } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const refused = yield* Effect.flip(orders.cancel(tokenCaller, named))
+      assert.deepInclude(refused, { reason: "OrderAlreadyClosed", facts: { order_status: "Filled" } })
+      const other = yield* Effect.flip(orders.cancel(tokenCaller, { ...named, order_link_id: "b-2" }))
+      assert.deepStrictEqual(reasonOf(other), ["InvalidField", "order_link_id"])
+      const elsewhere = yield* Effect.flip(
+        orders.cancel(tokenCaller, { ...named, symbol: "BTC-USDC", order_id: orderId })
+      )
+      assert.strictEqual(reasonOf(elsewhere)[0], "OrderAlreadyClosed")
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("says that there is no such order where the history knows none, or an open one", () =>
+    Effect.forEach([undefined, { ...closed, order_status: "New" } as Order], (order) => {
+      const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(order) } })
+      return Effect.gen(function* () {
+        const orders = yield* Orders
+        assert.strictEqual(reasonOf(yield* Effect.flip(orders.cancel(tokenCaller, named)))[0], "OrderNotFound")
+      }).pipe(Effect.provide(layer))
+    })
+  )
+
+  it.effect("tries cancels while the sequencer is ill", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true }) } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      yield* orders.cancel(tokenCaller, named)
+      assert.lengthOf(yield* orders.cancelAll(tokenCaller, { sub_account_address: v1, symbol: "BTC-USDC" }), 1)
+      assert.strictEqual(
+        reasonOf(yield* Effect.flip(orders.amend(tokenCaller, { ...named, qty: "1" })))[0],
+        "BackendLagging"
+      )
+      assert.deepStrictEqual(
+        commands.map(({ body }) => body.type),
+        ["cancel", "cancel_all"]
+      )
+    }).pipe(Effect.provide(layer))
+  })
+})
+
+describe("a batch", () => {
+  it.effect("submits each order by itself, in the order of the request, and tells what became of each", () => {
+    const { commands, layer } = desk((command) =>
+      command.body.type === "place" && command.body.order.qty === "0.3"
+        ? Effect.fail(new CommandRefused({ reason: "SubAccountFrozen", message: "", details: {} }))
+        : Effect.succeed(ack())
+    )
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const asked = Array.from({ length: 20 }, (_, i) => ({ ...limit, qty: i === 7 ? "0.0001" : `0.${i + 1}` }))
+      const results = yield* orders.createBatch(tokenCaller, asked)
+      assert.deepStrictEqual(
+        results.map(({ _tag }, i) => (_tag === "Failure" ? i : undefined)).filter((i) => i !== undefined),
+        [2, 7]
+      )
+      assert.deepStrictEqual(
+        commands.map(({ body }) => (body.type === "place" ? body.order.qty : "")),
+        asked.map(({ qty }) => qty).filter((qty) => qty !== "0.0001")
+      )
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels while the sequencer is ill", () => {
+    const { commands, layer } = accepting({ health: { sequencer: () => ({ ...well, ill: true }) } })
+    return Effect.gen(function* () {
+      const orders = yield* Orders
+      const results = yield* orders.cancelBatch(tokenCaller, [named, { ...named, symbol: "NO-USDC" }])
+      assert.deepStrictEqual(
+        results.map(({ _tag }) => _tag),
+        ["Success", "Failure"]
+      )
+      assert.lengthOf(commands, 1)
+    }).pipe(Effect.provide(layer))
+  })
+})

@@ -1,0 +1,183 @@
+/** Withdrawals that a user has closed to listed destinations. */
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import type { Caller } from "../../../src/domain/User.ts"
+import { Funds } from "../../../src/services/trading/Funds.ts"
+import { OutcomeUnknown, type Sequencer } from "../../../src/services/Sequencer.ts"
+import { ADDRESSES_MAX, WithdrawalAddresses } from "../../../src/services/trading/WithdrawalAddresses.ts"
+import { orderId, policies, tokenCaller, userId, v1 } from "../../http/Fixture.ts"
+
+const DAY_MS = 86_400_000
+const cold = `0x${"c0".repeat(32)}`
+const hot = `0x${"07".repeat(32)}`
+const withdrawal = (destination: string) => ({
+  withdrawal_id: orderId,
+  sub_account_address: v1,
+  asset: "USDC",
+  amount: "1",
+  destination
+})
+const movement = {
+  transfer_id: orderId,
+  user_id: userId,
+  kind: "withdrawal" as const,
+  from_sub_account_address: v1,
+  to_sub_account_address: undefined,
+  asset: "USDC",
+  amount: "1",
+  status: "pending" as const,
+  reference: cold,
+  created_time: 1,
+  updated_time: 1
+}
+const done = {
+  seq: 1,
+  accepted_at_ms: 1,
+  orders: [],
+  duplicate: false,
+  version: undefined,
+  result: { type: "movement" as const, movement }
+}
+const withdraw = (destination: string, caller: Caller = tokenCaller) =>
+  Effect.flatMap(Funds, (funds) => funds.withdraw(caller, withdrawal(destination)))
+const refusal = (failure: unknown): Record<string, unknown> => {
+  const { facts, reason } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
+  return { reason, ...facts }
+}
+const refused = (destination: string) => Effect.map(Effect.flip(withdraw(destination)), refusal)
+const notListed = { reason: "DestinationNotListed", field: "destination" }
+
+describe("withdrawal addresses", () => {
+  it.effect("are effective a day after they were added, and withdrawals go nowhere else once that is asked for", () =>
+    Effect.gen(function* () {
+      const addresses = yield* WithdrawalAddresses
+      const added = yield* addresses.add(tokenCaller, { destination: "C0".repeat(32), label: "cold" })
+      assert.deepStrictEqual(added, { destination: cold, label: "cold", created_time: 0, effective_time: DAY_MS })
+      yield* withdraw(hot)
+      assert.isTrue((yield* addresses.restrict(tokenCaller, true)).only_listed)
+      assert.deepStrictEqual(yield* refused(hot), notListed)
+      assert.deepStrictEqual(yield* refused(cold), { ...notListed, effective_time: DAY_MS })
+      yield* TestClock.adjust(DAY_MS - 1)
+      assert.deepStrictEqual(yield* refused(cold), { ...notListed, effective_time: DAY_MS })
+      yield* TestClock.adjust(1)
+      yield* withdraw(cold)
+      assert.strictEqual((yield* addresses.add(tokenCaller, { destination: cold })).effective_time, DAY_MS)
+      assert.strictEqual(yield* addresses.remove(tokenCaller, cold), cold)
+      assert.deepStrictEqual(yield* refused(cold), notListed)
+      const again = yield* addresses.add(tokenCaller, { destination: cold })
+      assert.strictEqual(again.effective_time, 2 * DAY_MS)
+    }).pipe(Effect.provide(policies({})))
+  )
+
+  it.effect("open again a day after that is asked for, unless it is called off", () =>
+    Effect.gen(function* () {
+      const addresses = yield* WithdrawalAddresses
+      yield* addresses.restrict(tokenCaller, true)
+      assert.strictEqual((yield* addresses.restrict(tokenCaller, false)).loosens_time, DAY_MS)
+      yield* TestClock.adjust(DAY_MS - 1)
+      assert.strictEqual((yield* addresses.restrict(tokenCaller, false)).loosens_time, DAY_MS)
+      assert.deepStrictEqual(yield* addresses.restrict(tokenCaller, true), { only_listed: true, list: [] })
+      yield* TestClock.adjust(DAY_MS)
+      assert.deepStrictEqual(yield* refused(hot), notListed)
+      yield* addresses.restrict(tokenCaller, false)
+      yield* TestClock.adjust(DAY_MS)
+      assert.deepStrictEqual(yield* addresses.rules(tokenCaller), { only_listed: false, list: [] })
+      yield* withdraw(hot)
+    }).pipe(Effect.provide(policies({})))
+  )
+
+  it.effect("are full addresses, bounded in number, and not changed by a key that is bound to sub-accounts", () =>
+    Effect.gen(function* () {
+      const addresses = yield* WithdrawalAddresses
+      assert.deepStrictEqual(refusal(yield* Effect.flip(addresses.add(tokenCaller, { destination: "0xdad" }))), {
+        reason: "InvalidField",
+        field: "destination"
+      })
+      const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
+      for (const change of [
+        addresses.add(bound, { destination: cold }),
+        addresses.remove(bound, cold),
+        addresses.restrict(bound, false)
+      ] as ReadonlyArray<Effect.Effect<unknown, unknown>>)
+        assert.strictEqual(refusal(yield* Effect.flip(change)).reason, "InsufficientScope")
+      for (let n = 0; n < ADDRESSES_MAX; n++)
+        yield* addresses.add(tokenCaller, { destination: n.toString(16).padStart(64, "0") })
+      assert.deepStrictEqual(refusal(yield* Effect.flip(addresses.add(tokenCaller, { destination: cold }))), {
+        reason: "LimitReached",
+        max: ADDRESSES_MAX
+      })
+    }).pipe(Effect.provide(policies({})))
+  )
+
+  it.effect("a change that tightens is answered after the withdrawals that were checked before it", () =>
+    Effect.gen(function* () {
+      const answer = yield* Deferred.make<void>()
+      const submitted = yield* Deferred.make<void>()
+      const sequencer: Partial<Sequencer["Service"]> = {
+        submit: () =>
+          Deferred.succeed(submitted, undefined).pipe(Effect.andThen(Deferred.await(answer)), Effect.as(done))
+      }
+      yield* Effect.gen(function* () {
+        const addresses = yield* WithdrawalAddresses
+        const early = yield* Effect.forkChild(withdraw(hot))
+        yield* Deferred.await(submitted)
+        const change = yield* Effect.forkChild(addresses.restrict(tokenCaller, true))
+        yield* TestClock.adjust("1 second")
+        assert.isUndefined(change.pollUnsafe(), "the withdrawal is still on its way")
+        assert.deepStrictEqual(yield* refused(hot), notListed)
+        yield* Deferred.succeed(answer, undefined)
+        yield* Fiber.join(early)
+        yield* TestClock.adjust("1 second")
+        assert.isTrue((yield* Fiber.join(change)).only_listed)
+      }).pipe(Effect.provide(policies({ sequencer })))
+    })
+  )
+
+  it.effect("a change waits ten seconds at most for a withdrawal whose fate is unknown", () =>
+    Effect.gen(function* () {
+      const addresses = yield* WithdrawalAddresses
+      assert.instanceOf(yield* Effect.flip(withdraw(hot)), OutcomeUnknown)
+      const change = yield* Effect.forkChild(addresses.restrict(tokenCaller, true))
+      yield* TestClock.adjust(9_900)
+      assert.isUndefined(change.pollUnsafe())
+      yield* TestClock.adjust(200)
+      yield* Fiber.join(change)
+    }).pipe(Effect.provide(policies({ sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } })))
+  )
+
+  it.live("no withdrawal is sequenced after a change was answered, however they meet", () =>
+    Effect.gen(function* () {
+      const answered = new Set<string>()
+      const late: Array<string> = []
+      let sequenced = 0
+      const sequencer: Partial<Sequencer["Service"]> = {
+        submit: ({ user_id }) =>
+          Effect.repeat(Effect.yieldNow, { times: 3 }).pipe(
+            Effect.tap(() => Effect.sync(() => (answered.has(user_id) ? late.push(user_id) : sequenced++))),
+            Effect.as(done)
+          )
+      }
+      const round = (n: number) => {
+        const caller: Caller = { ...tokenCaller, user_id: `user-${n}` }
+        const change = Effect.gen(function* () {
+          yield* Effect.repeat(Effect.yieldNow, { times: n % 10 })
+          yield* (yield* WithdrawalAddresses).restrict(caller, true)
+          answered.add(caller.user_id)
+        })
+        const withdrawals = Array.from({ length: 16 }, (_, i) =>
+          Effect.andThen(Effect.repeat(Effect.yieldNow, { times: i }), Effect.result(withdraw(hot, caller)))
+        )
+        return Effect.all([change, ...withdrawals], { concurrency: "unbounded" })
+      }
+      yield* Effect.forEach(
+        Array.from({ length: 200 }, (_, n) => n),
+        round,
+        { concurrency: 20, discard: true }
+      ).pipe(Effect.provide(policies({ sequencer })))
+      assert.deepStrictEqual(late, [])
+      assert.isAbove(sequenced, 100)
+      assert.isBelow(sequenced, 200 * 16)
+    })
+  )
+})
