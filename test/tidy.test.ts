@@ -42,7 +42,7 @@ const rooms = [
   "layers/grpc",
   "layers",
   "client",
-  "plain",
+  "sdk",
   "cli",
   "backend"
 ] as const
@@ -68,7 +68,7 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
   layers: ["layers", "layers/grpc", "services", "domain"],
   client: ["client", "http/api", "ws/api", "rpc/api", "domain"],
   // types from anywhere here; what runs of it is held further down
-  plain: ["plain", "client", "http/api", "ws/api", "domain"],
+  sdk: ["sdk", "client", "http/api", "ws/api", "domain"],
   cli: ["cli", "client", "http/api", "ws/api", "domain"],
   backend: ["backend", "proto", "domain"],
   entry: [
@@ -84,7 +84,7 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
     "layers",
     "layers/grpc",
     "client",
-    "plain"
+    "sdk"
   ]
 }
 const stacks = new Set(["src/layers/Standalone.ts", "src/layers/Cluster.ts"])
@@ -173,7 +173,7 @@ describe("the house", () => {
 
   it("keeps contracts and client free of Node", () => {
     const wrong = sources
-      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|plain)\//u.test(path))
+      .filter((path) => /^src\/(?:domain|http\/api|ws\/api|rpc\/api|client|sdk)\//u.test(path))
       .flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`))
       .filter((line) => / node:|@effect\/platform-node| ws$/u.test(line))
     assert.deepStrictEqual(wrong, [])
@@ -230,7 +230,7 @@ describe("the house", () => {
   it("is the house that docs/architecture.md describes", () => {
     const page = readFileSync(join(root, "docs/architecture.md"), "utf8")
     const named = [
-      ...page.matchAll(/`((?:domain|services|http|ws|rpc|layers|client|plain|cli|backend)\/[A-Za-z/]+\.ts)/gu)
+      ...page.matchAll(/`((?:domain|services|http|ws|rpc|layers|client|sdk|cli|backend)\/[A-Za-z/]+\.ts)/gu)
     ].map((match) => `src/${match[1]}`)
     assert.isAbove(named.length, 8)
     assert.deepStrictEqual(

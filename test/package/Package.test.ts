@@ -130,7 +130,7 @@ describe("the package", { timeout: 120_000 }, () => {
   it("gives an app only what it uses", async () => {
     // what counts and traces is small, and knows nothing of a server
     const server =
-      /^(?:backend|http\/handlers|http\/hot|layers|proto|services\/(?!Meter|MetricNames|Tracing)|ws\/[A-Z]|cli\/|Serve|Gateway)/u
+      /^(?:backend|http\/handlers|http\/fast|layers|proto|services\/(?!operations\/(?:MetricsRegistry|MetricNames|Tracing))|ws\/[A-Z]|cli\/|Serve|Gateway)/u
     const wallet = await taken('import { Wallet } from "trading-gateway/client"; console.log(Wallet.generate())')
     assert.include(wallet, "client/Wallet.js")
     assert.deepStrictEqual(
