@@ -142,7 +142,7 @@ export const preview = (instrument: Instrument, tiers: Margin.RiskTiers, standin
   }
 }
 
-/** The price that a Market order keeps to: mark × (1 ± band), rounded inward to the tick. Source: docs/protocol.md, Orders. */
+/** Protective price of a Market order: mark × (1 ± band), rounded inward to the tick. Source: docs/contract/orders.md#market-orders. */
 export const protectivePrice = (
   { price_band, price_filter }: Instrument,
   mark: Scaled,

@@ -1,13 +1,13 @@
-/** Writes the picture of the order statuses into docs/protocol.md, from the table in src/domain/OrderStatus.ts. */
+/** Writes the state diagram of orders into docs/contract/orders.md, from the table in src/domain/OrderStatus.ts. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { diagram, transitions } from "../src/domain/OrderStatus.ts"
 import { filled } from "./reference/Block.ts"
 
-const path = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/protocol.md")
+const path = join(dirname(dirname(fileURLToPath(import.meta.url))), "docs/contract/orders.md")
 
-/** Changes that leave the status as it is, a line a row. */
+/** Transitions that keep the status, one line per row. */
 const stays = (): ReadonlyArray<string> => {
   const rows = new Map<string, Array<string>>()
   for (const { cause, from, row, to } of transitions)
@@ -16,15 +16,15 @@ const stays = (): ReadonlyArray<string> => {
 }
 
 const picture = (): string =>
-  ["```mermaid", diagram(), "```", "", "The status stays as it is:", "", ...stays()].join("\n")
+  ["```mermaid", diagram(), "```", "", "These rows keep the status:", "", ...stays()].join("\n")
 
-/** The page with the picture of now. */
+/** The page with a current diagram. */
 const current = (): string => filled(readFileSync(path, "utf8"), "src/domain/OrderStatus.ts", picture())
 
-/** Whether the committed picture is what the table says. */
+/** Whether the committed diagram matches the table. */
 export const isCurrent = (): boolean => readFileSync(path, "utf8") === current()
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   writeFileSync(path, current())
-  console.log("wrote the order statuses of docs/protocol.md")
+  console.log("wrote the order statuses of docs/contract/orders.md")
 }

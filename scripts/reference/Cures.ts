@@ -1,7 +1,7 @@
 /**
- * Why each reason is said, and what its caller does about it: the words of docs/reference/errors.md. Markdown, a sentence each.
+ * Cause and cure of each reason, as Markdown sentences of docs/reference/errors.md.
  *
- * A reason that is new in src/domain/Reason.ts does not compile until it has its line here.
+ * A new reason of src/domain/Reason.ts does not compile until it has an entry here.
  * Source: docs/contract/conventions.md#reasons.
  */
 import type { Reason } from "../../src/domain/Reason.ts"
@@ -14,276 +14,294 @@ const because = (cause: string, cure: string): Cure => ({ cause, cure })
 
 export const cures: Readonly<Record<Reason, Cure>> = {
   MalformedRequest: because(
-    "The bytes are no HTTP/1.1 request, `Host` is missing, or an upgrade lacks what RFC 6455 asks for.",
-    "Use a library for HTTP or WebSocket."
+    "The request is not valid HTTP/1.1, has no `Host`, or is an upgrade without the headers of RFC 6455.",
+    "Use an HTTP or WebSocket library."
   ),
   RequestTimeout: because(
-    "Head or body did not arrive in time.",
-    "Send a request in one go; look for a proxy that holds it back."
+    "The headers or the body did not arrive in time.",
+    "Send the whole request at once. Check for a proxy that delays it."
   ),
-  MethodNotAllowed: because("The path exists, the method does not.", "Use one of those that the header `Allow` names."),
-  BodyTooLarge: because("The body has more than 256 KiB.", "Split it: a batch takes 20 orders."),
+  MethodNotAllowed: because(
+    "The path exists, but not with this method.",
+    "Use a method that the header `Allow` lists."
+  ),
+  BodyTooLarge: because("The body is larger than 256 KiB.", "Split it. A batch has at most 20 orders."),
   WrongMediaType: because(
-    "The body is not announced as JSON in UTF-8.",
-    "Send `Content-Type: application/json`; with curl, `-d` alone announces a form."
+    "The `Content-Type` is not JSON in UTF-8.",
+    "Send `Content-Type: application/json`. With curl, `-d` alone sends a form."
   ),
-  ExpectationFailed: because("`Expect` asks for something other than `100-continue`.", "Leave the header out."),
+  ExpectationFailed: because("`Expect` has another value than `100-continue`.", "Omit the header."),
   UpgradeRequired: because(
-    "A WebSocket path was asked without an upgrade.",
-    "Open it with a WebSocket library; a proxy must pass `Connection` and `Upgrade` on."
+    "A WebSocket path was requested without an upgrade.",
+    "Use a WebSocket library. A proxy must forward `Connection` and `Upgrade`."
   ),
   HeadersTooLarge: because(
-    "Request line and headers have more than 16 KiB.",
+    "The request line and the headers are larger than 16 KiB.",
     "Send fewer cookies and shorter queries."
   ),
   MalformedJson: because(
-    "The body is not one JSON object, or names a key twice.",
-    "Print the body that is sent; in a shell, mind the quotes."
+    "The body is not a JSON object, or has a duplicate key.",
+    "Print the body that you send. In a shell, check the quotes."
   ),
   UnknownField: because(
     "A key of the body has an upper-case letter.",
-    "Write it in snake_case: `reduce_only`, not `reduceOnly`. `field` names it, `nearest` the known name."
+    "Use snake_case: `reduce_only`, not `reduceOnly`. `field` is the key, `nearest` the nearest known name."
   ),
   UnknownParameter: because(
     "The endpoint has no query parameter of this name.",
-    "`field` names the parameter, `known` all that the endpoint takes, `nearest` the one that a misspelt name is close to."
+    "`field` is the parameter, `known` lists all parameters of the endpoint, and `nearest` is the closest name."
   ),
   MissingField: because("A required field is absent, empty or null.", "Send the field that `field` names."),
   InvalidField: because(
-    "A field has a value outside its type, form or list of values, or does not go with another one.",
-    "Read `field` and the message; values of lists are matched case-sensitively."
+    "A field has the wrong type, form or value, or conflicts with another field.",
+    "Read `field` and the message. Enumeration values are case-sensitive."
   ),
   InvalidDecimal: because(
-    "A price, quantity or amount is a JSON number, or text of another form.",
-    'Send text: `"0.5"`, never `0.5`, `".5"`, `"1e3"`, `"+1"`.'
+    "A price, quantity or amount is a JSON number, or a string in another form.",
+    'Send a decimal string: `"0.5"`, never `0.5`, `".5"`, `"1e3"` or `"+1"`.'
   ),
   TooManyDecimals: because(
-    "The text has more than 18 decimal places.",
-    "Round it; to the market's step where it is a price or quantity."
+    "The string has more than 18 decimal places.",
+    "Round the value. Round prices and quantities to the market's step."
   ),
   NotMultipleOfStep: because(
-    "The quantity lies between two steps of the market.",
-    "Take one of `nearest`, or round to `step`: `lot_size_filter.qty_step` of `/market/instruments-info`."
+    "The quantity is not a multiple of the market's step.",
+    "Use a value of `nearest`, or round to `step`, which is `lot_size_filter.qty_step` of `/market/instruments-info`."
   ),
   NotMultipleOfTick: because(
-    "The price lies between two ticks of the market.",
-    "Take one of `nearest`, or round to `step`: `price_filter.tick_size` of `/market/instruments-info`."
+    "The price is not a multiple of the market's tick size.",
+    "Use a value of `nearest`, or round to `step`, which is `price_filter.tick_size` of `/market/instruments-info`."
   ),
   OutOfRange: because(
-    "A number lies beyond a limit: of the market, of the account, or of the parameter.",
-    "Stay within `min` and `max` of the answer."
+    "A number exceeds a limit of the market, the account or the parameter.",
+    "Use a value between `min` and `max` of the details."
   ),
   InvalidQty: because(
-    "An amend asks for no more than is filled (`cum_exec_qty`), or for a quantity of an order that closes the whole position.",
-    "Ask for more than is filled; cancel the order to keep what is filled."
+    "The new quantity of an amend does not exceed the filled quantity (`cum_exec_qty`), or the order closes the whole position and has no quantity.",
+    "Use a larger quantity. To keep only the filled quantity, cancel the order."
   ),
   InvalidCursor: because(
-    "The cursor is altered, of another query, or of another user.",
-    "Repeat the query that gave it, with nothing changed but the cursor; or begin without one."
+    "The cursor is altered, or is of another query or another user.",
+    "Repeat the query that returned the cursor and change nothing but `cursor`, or start without a cursor."
   ),
   InvalidSignature: because(
-    "The signature is not that of the expected message by this key.",
-    "Sign the exact bytes of [Signing](../protocol.md#signing): no newline at the end, the path with `/api/v1` and its query, the method in capitals, the body's hash where it is asked. Outside production `signed_string` is what was verified: compare it with yours, byte by byte."
+    "The signature does not match the expected message and key.",
+    "Sign the exact bytes of the [message](../contract/authentication.md#signatures): no newline at the end, the path with `/api/v1` and its query, the method in upper case, the body hash where required. Outside production, compare `signed_string` with your message byte by byte."
   ),
   InvalidPublicKey: because(
-    "The key is not 32 bytes in an accepted form, is no point of the curve, or does not belong to the party id.",
-    "Send it as `0x` and 64 hex digits; not in PEM or DER."
+    "The key is not 32 bytes in an accepted encoding, is not a point of the curve, or does not match the party id.",
+    "Send it as `0x` and 64 hex digits, not as PEM or DER."
   ),
   UnknownPartyKey: because(
-    "A party logs in for the first time, and its key cannot be read from its id.",
+    "This is the first login of the party, and a party id does not contain the key.",
     "Send `verifying_key` once."
   ),
   StaleTimestamp: because(
     "The timestamp is too far from the server's clock, or not in milliseconds.",
-    "Set your clock, or add `skew_ms`; `server_time_ms` and `window_ms` are in the answer. Sign right before you send."
+    "Set your clock, or add `skew_ms`. The details also have `server_time_ms` and `window_ms`. Sign immediately before you send."
   ),
   InvalidNonce: because(
-    "The nonce is shorter than 8, longer than 64, or has other characters.",
+    "The nonce has fewer than 8 or more than 64 characters, or other characters than allowed.",
     "Use 16 random bytes in hex."
   ),
   NonceReused: because(
     "The nonce was used before: the same request was sent twice, or the random numbers repeat.",
-    "Make a new nonce and a new signature for every request, for each repetition too."
+    "Create a new nonce and a new signature for each request, also for each retry."
   ),
   AmbiguousAuth: because(
-    "A bearer token and headers of an API key came together, or `Authorization` came twice.",
-    "Send one of the two."
+    "The request has a bearer token and API-key headers, or two `Authorization` headers.",
+    "Send one credential."
   ),
   MissingToken: because(
-    "The endpoint needs credentials and there are none.",
+    "The endpoint requires credentials, and the request has none.",
     "Send `Authorization: Bearer …`, or the four headers of an API key."
   ),
   InvalidToken: because(
-    "The token is not one of this gateway's: cut short, or of another environment.",
-    "Log in again; send the token whole."
+    "The token was not issued by this gateway, is truncated, or is of another environment.",
+    "Log in again. Send the whole token."
   ),
-  ExpiredToken: because("Tokens end after 7 days.", "Log in again."),
+  ExpiredToken: because("The token is older than 7 days.", "Log in again."),
   RevokedToken: because(
-    "The token was logged out (`cause` `revoked`), the API key was changed while the request was under way (`changed`), or the wallet is banned (`banned`).",
-    "Log in again; sign the request again; a banned wallet asks the operator, since no login helps."
+    "By `cause`: the token was logged out (`revoked`), the API key was changed during the request (`changed`), or the wallet is banned (`banned`).",
+    "`revoked`: log in again. `changed`: sign the request again. `banned`: contact the operator; a login does not help."
   ),
   UnknownApiKey: because(
     "No such key is registered, or it was revoked.",
-    "Register it with `POST /user/api-keys`; look whether you talk to the right environment."
+    "Register a key with `POST /user/api-keys`. Check that you use the right environment."
   ),
-  ExpiredApiKey: because("The key's `expires_time` is over.", "Register another key."),
+  ExpiredApiKey: because("The `expires_time` of the key is over.", "Register another key."),
   BadCredentials: because(
-    "User name or password of the administrator is wrong, or none is set.",
-    "Set `ADMIN_USERNAME` and `ADMIN_PASSWORD`; ten failures a minute shut the address out."
+    "The user name or the password of the administrator is wrong, or no administrator is configured.",
+    "Set `ADMIN_USERNAME` and `ADMIN_PASSWORD`. After ten failures in a minute the address is refused."
   ),
   InsufficientScope: because(
-    "The key lacks the scope that `required` names.",
-    "Give it the scope with `PATCH /user/api-keys/{api_key_id}`."
+    "The key does not have the scope that `required` names.",
+    "Add the scope with `PATCH /user/api-keys/{api_key_id}`."
   ),
   InsufficientRole: because(
-    "The administrator's `role` is below the one that `required` names.",
-    "Ask an administrator who holds it; roles are in ADMIN_USERS_FILE."
+    "The `role` of the administrator is lower than `required`.",
+    "Use an administrator with that role. Roles are in ADMIN_USERS_FILE."
   ),
   IpNotAllowed: because(
-    "The key may be used from other addresses only.",
-    "Send from one of its `ip_allowlist`; behind proxies the operator sets `TRUSTED_PROXIES`."
+    "The address of the caller is not in the `ip_allowlist` of the key.",
+    "Send from a listed address. Behind proxies the operator sets `TRUSTED_PROXIES`."
   ),
   NotWhitelisted: because(
-    "The launch is closed and the wallet is not admitted.",
-    "Activate an access code, or ask the operator. Reading works."
+    "The launch is closed, and the wallet is not on the whitelist.",
+    "Activate an access code, or contact the operator. Reads are allowed."
   ),
   DestinationNotListed: because(
-    "You closed withdrawals to listed destinations, and this one is not listed or not effective yet.",
+    "Withdrawals are restricted to listed destinations, and this one is not listed or not effective yet.",
     "Add it with `POST /account/withdrawal-addresses` and wait for its `effective_time`."
   ),
   SubAccountFrozen: because(
     "The sub-account is frozen.",
-    "Unfreeze it with `PATCH /user/sub-accounts/{sub_account_address}`; cancels work."
+    "Unfreeze it with `PATCH /user/sub-accounts/{sub_account_address}`. Cancels are allowed."
   ),
-  BearerOnly: because("API keys may not do this.", "Log in and use the token."),
+  BearerOnly: because("The endpoint does not accept API keys.", "Log in and use the token."),
   SymbolNotFound: because(
     "There is no such market.",
-    "Write it as `/market/instruments-info` does, in capitals: `BTC-USDC`."
+    "Use a symbol of `/market/instruments-info`, in upper case: `BTC-USDC`."
   ),
   OrderNotFound: because(
     "There is no such order in this sub-account and market.",
-    "Look at `sub_account_address` and `symbol`, which must be the order's own; then at the id."
+    "Check `sub_account_address` and `symbol`, which must be those of the order, then the id."
   ),
   SubAccountNotFound: because(
-    "The sub-account does not exist, is another user's, or is not among those that the API key is bound to.",
-    "Take the address from `/user/sub-accounts`."
+    "The sub-account does not exist, is another user's, or is not among those of the API key.",
+    "Use an address of `/user/sub-accounts`."
   ),
   ApiKeyNotFound: because(
-    "No key of yours has this id.",
-    "Take `api_key_id` from `/user/api-keys`; it is not the public key."
+    "You have no key with this id.",
+    "Use an `api_key_id` of `/user/api-keys`. It is not the public key."
   ),
-  CompetitionNotFound: because("There is no such competition.", "Take the id from `/user/competitions`."),
-  ReferralCodeNotFound: because("Nobody has this referral code.", "Look at the code again."),
+  CompetitionNotFound: because("There is no such competition.", "Use an id of `/user/competitions`."),
+  ReferralCodeNotFound: because("There is no such referral code.", "Check the code."),
   DestinationNotFound: because(
-    "The destination is not among your withdrawal addresses.",
-    "Take it from `GET /account/withdrawal-addresses`."
+    "The destination is not one of your withdrawal addresses.",
+    "Use a destination of `GET /account/withdrawal-addresses`."
   ),
-  RewardNotFound: because("No reward of yours has this id.", "Take the id from `/user/rewards`."),
+  RewardNotFound: because("You have no reward with this id.", "Use an id of `/user/rewards`."),
   PositionNotFound: because(
     "There is no open position in this market.",
-    "Open one first; it may have been closed or liquidated."
+    "Open a position first. It may have been closed or liquidated."
   ),
-  WalletNotFound: because("This wallet has never logged in.", "Look at the root address."),
-  AccessCodeNotFound: because("There is no access code with this id.", "Take the id from `/admin/access-codes`."),
+  WalletNotFound: because("The wallet has never logged in.", "Check the root address."),
+  AccessCodeNotFound: because("There is no access code with this id.", "Use an id of `/admin/access-codes`."),
   ModuleDisabled: because(
-    "The operator has this switched off: the faucet in production, access codes with `ACCESS_MODE=off`, index prices of another backend.",
-    "Nothing a client can do."
+    "The operator has disabled this: the faucet in production, access codes with `ACCESS_MODE=off`, or index prices of another backend.",
+    "None for a client."
   ),
   NoSuchRoute: because(
     "There is no such path.",
-    "Look at capitals, a trailing slash and `/api/v1`; [rest.md](rest.md) lists what there is."
+    "Check upper case, trailing slash and `/api/v1`. [rest.md](rest.md) lists all paths."
   ),
   OrderAlreadyClosed: because(
-    "The order was filled, canceled or rejected before.",
-    "Usually nothing: it raced a fill. `order_status` says what became of it."
+    "The order was already filled, canceled or rejected.",
+    "Usually none: a fill came first. `order_status` is the final status."
   ),
   OrderVersionMismatch: because(
     "The order was amended since you read it.",
-    "Read it again; `version` is the present one. Leave `order_iv` out to amend whatever there is."
+    "Read it again. `version` is the current one. Omit `order_iv` to amend any version."
   ),
   DuplicateOrderLinkId: because(
-    "The sub-account used this `order_link_id` before.",
-    "After an unanswered request this is the good news: `order_id` names the order. For another order, take another reference."
+    "The sub-account has used this `order_link_id` before.",
+    "After a lost response, the first request succeeded: `order_id` is its order. For another order, use another reference."
   ),
-  PositionExists: because("It needs a flat position.", "Close the position first."),
+  PositionExists: because("The call requires a flat position.", "Close the position first."),
   OpenOrdersExist: because(
-    "It needs a market, or a sub-account, without open orders.",
+    "The call requires a market, or a sub-account, without open orders.",
     "Cancel them first: `POST /order/cancel-all`."
   ),
   PositionInLiquidation: because(
-    "The position is being liquidated. The embedded backend never says so.",
+    "The position is in liquidation. The embedded backend never returns this.",
     "Wait, and read the position again."
   ),
   NotIsolated: because(
-    "Margin can be moved only into isolated positions.",
-    "Switch the margin mode while you are flat."
+    "Margin can be added to isolated positions only.",
+    "Switch the margin mode while the position is flat."
   ),
-  LeverageUnchanged: because("The leverage is this already.", "Nothing."),
-  ReferrerAlreadySet: because("A referral code is named once.", "Nothing."),
-  CodeAlreadyUsed: because("The access code is used up.", "Ask for another one."),
-  CodeExists: because("A code of the list exists already; none was made.", "Leave out the one that `field` names."),
-  WalletAlreadyActivated: because("The wallet is in already.", "Log in."),
+  LeverageUnchanged: because("The leverage already has this value.", "None needed."),
+  ReferrerAlreadySet: because("A referral code can be set once.", "None needed."),
+  CodeAlreadyUsed: because("The access code is used up.", "Request another code."),
+  CodeExists: because("One of the codes exists already. No code was created.", "Omit the code that `field` names."),
+  WalletAlreadyActivated: because("The wallet is already activated or whitelisted.", "Log in."),
   KeyAlreadyRegistered: because(
-    "The public key is registered, or was once: by you or by somebody else.",
-    "Make a new key; revoked ones never come back."
+    "The public key is or was registered, by you or another user.",
+    "Create a new key. A revoked key cannot be registered again."
   ),
-  SlugTaken: because("Another competition has this slug.", "Choose another one."),
+  SlugTaken: because("Another competition has this slug.", "Use another slug."),
   CompetitionStarted: because(
-    "A published competition keeps its terms.",
-    "Change its description, or cancel it and make another one; once prizes are granted it stays as it is."
+    "The terms of a published competition cannot be changed.",
+    "Change its description, or cancel it and create another one. After prizes begin to be granted, it cannot be canceled."
   ),
-  AlreadyClaimed: because("The reward is paid.", "Nothing."),
+  AlreadyClaimed: because("The reward is already paid.", "None needed."),
   PostOnlyWouldTake: because(
-    "An amend moves a post-only order to a price at which it would trade at once. The order stays where it is.",
-    "Take a price farther from the other side, or cancel the order and place one that may take."
+    "The amend moves a post-only order to a price at which it would take. The order is unchanged.",
+    "Use a price farther from the other side, or cancel the order and place one without post-only."
   ),
   TriggerAlreadyMet: because(
-    "An amend moves a trigger to a price that the reference has reached or passed. The order keeps its trigger.",
-    "Take a price on the other side of the reference, or cancel the order and place one without a trigger."
+    "The amend moves a trigger to a price that the reference has already reached. The order keeps its trigger.",
+    "Use a price on the other side of the reference, or cancel the order and place one without a trigger."
   ),
-  NotEmpty: because("A sub-account with money, or the first one, cannot be deleted.", "Transfer the balance away."),
+  NotEmpty: because(
+    "A sub-account with a balance, or the first sub-account, cannot be deleted.",
+    "Transfer the balance to another sub-account."
+  ),
   DuplicateRequestId: because(
     "This `transfer_id` or `withdrawal_id` was used with other content.",
-    "Repeat it with the same content to hear the first result; take a new id for a new request."
+    "Repeat it with the same content to get the first result. Use a new id for a new request."
   ),
   InsufficientBalance: because(
-    "What is available, after margins, is less than this takes.",
-    "Read `available_balance` of `/account/balances`; cancel orders or add money."
+    "The available balance, after margin, is too small.",
+    "Read `available_balance` of `/account/balances`. Cancel orders or add money."
   ),
-  LimitReached: because("There are as many as `max` allows.", "Remove one first."),
-  SelfReferral: because("The code leads back to you.", "Name somebody else's."),
-  InvalidCode: because("There is no such access code.", "Look at the code again."),
-  CodeExpired: because("The access code is past its time.", "Ask for another one."),
-  CodeRevoked: because("The operator revoked the access code.", "Ask for another one."),
+  LimitReached: because("The number has reached `max`.", "Remove one first."),
+  SelfReferral: because(
+    "The code is yours, or leads back to you over other referrals.",
+    "Use the code of another user."
+  ),
+  InvalidCode: because("There is no such access code.", "Check the code."),
+  CodeExpired: because("The access code has expired.", "Request another code."),
+  CodeRevoked: because("The operator revoked the access code.", "Request another code."),
   FaucetLimit: because(
-    "The faucet gives so much a user and day (UTC).",
-    "Ask for less, or wait; the operator sets `FAUCET_DAILY_LIMIT`."
+    "The daily limit of the faucet for this user (UTC day) is reached.",
+    "Request less, or wait. The operator sets `FAUCET_DAILY_LIMIT`."
   ),
-  RewardPending: because("Its day or competition is not counted yet.", "Claim it when its status says `claimable`."),
+  RewardPending: because(
+    "The day or the competition of the reward is not counted yet.",
+    "Claim it when its status is `claimable`."
+  ),
   RateLimitExceeded: because(
-    "The bucket is full: [Rate limits](../protocol.md#rate-limits).",
-    "Wait for `Retry-After` seconds. Programs use an API key (600 a minute) and sockets (no limit of requests)."
+    "A [bucket](../contract/limits.md#buckets) is full.",
+    "Wait `Retry-After` seconds. Programs use an API key (600 a minute) and sockets (no request limit)."
   ),
-  InternalError: because("A mistake of ours.", "Report it with `request_id`; the operator finds it in the log."),
+  InternalError: because(
+    "The gateway has a fault.",
+    "Report it with `request_id`, by which the operator finds it in the log."
+  ),
   DatabaseUnavailable: because(
-    "The gateway's database does not answer.",
-    "Repeat with back-off; the same ids and references make it safe."
+    "The gateway's database does not respond.",
+    "Retry with back-off. The same ids and references make a retry safe."
   ),
-  BackendUnavailable: because("The sequencer or the referee is away. Nothing was sequenced.", "Repeat with back-off."),
+  BackendUnavailable: because(
+    "The sequencer or the referee is not reachable. Nothing was sequenced.",
+    "Retry with back-off."
+  ),
   BackendLagging: because(
-    "The backend is connected and silent, or the gateway catches up after it was lost, by `lag_events` and `lag_ms`. Nothing was sequenced.",
-    "Repeat with back-off; cancels go through."
+    "The backend is connected but silent, or the gateway is catching up after a loss (`lag_events`, `lag_ms`). Nothing was sequenced.",
+    "Retry with back-off. Cancels are accepted."
   ),
   Overloaded: because(
-    "The gateway has as many commands in flight as it can show in time. Nothing was sequenced; the backend is well.",
-    "Repeat after `Retry-After` seconds, with back-off; the same `order_link_id` is safe. Cancels are not refused."
+    "The gateway has as many commands in flight as it can publish in time. Nothing was sequenced. The backend works.",
+    "Retry after `Retry-After` seconds, with back-off and the same `order_link_id`. Cancels are not refused."
   ),
   DeadlineExceeded: because(
-    'There was no answer in time. With `outcome: "unknown"` the command may have been sequenced.',
-    "Repeat it with the same `order_link_id` or id: it is never done twice."
+    'No response arrived in time. With `outcome: "unknown"` the command may have been sequenced.',
+    "Repeat it with the same `order_link_id` or id. It is never executed twice."
   ),
   ShuttingDown: because(
-    "This gateway is being stopped.",
-    "Connect again; another one, or its successor, goes on where you were."
+    "This gateway is shutting down.",
+    "Reconnect. Another gateway, or the restarted one, resumes at your position."
   )
 }

@@ -7,14 +7,14 @@ import { rejects } from "./Rejects.ts"
 import { row, table } from "./Table.ts"
 
 const headings: Readonly<Record<Code, string>> = {
-  BAD_REQUEST: "The request has to change",
-  UNAUTHORIZED: "Who is calling is not known",
-  FORBIDDEN: "Who is calling may not",
-  NOT_FOUND: "There is no such thing",
-  CONFLICT: "The state does not allow it",
-  RateLimitExceeded: "Too often",
-  INTERNAL: "A mistake of ours",
-  SERVICE_UNAVAILABLE: "Not now"
+  BAD_REQUEST: "The request is invalid",
+  UNAUTHORIZED: "The credentials are missing or invalid",
+  FORBIDDEN: "The caller lacks the right",
+  NOT_FOUND: "The resource does not exist",
+  CONFLICT: "The state does not allow the request",
+  RateLimitExceeded: "Too many requests",
+  INTERNAL: "A fault of the gateway",
+  SERVICE_UNAVAILABLE: "Temporarily unavailable"
 }
 
 const codes = Object.keys(headings) as ReadonlyArray<Code>
@@ -30,7 +30,7 @@ const ofCode = (code: Code): string => {
 
 const ofHttp = (): string => {
   const rows = reasons.filter(isOfHttp).map((reason) => row(...cells(reason), String(httpStatusOf(reason))))
-  return `## What HTTP itself refuses: BAD_REQUEST, with a status of its own\n\n${table(["Reason", "Cause", "Cure", "Status"], rows)}`
+  return `## Invalid HTTP requests: BAD_REQUEST, each with its own status\n\n${table(["Reason", "Cause", "Cure", "Status"], rows)}`
 }
 
 const rejected = (): string => {
@@ -39,39 +39,38 @@ const rejected = (): string => {
     return cure === undefined ? [] : [row(`\`${reason}\``, cure.cause, cure.cure)]
   })
   const silent = RejectReason.literals.filter((reason) => rejects[reason] === undefined)
-  return `## Orders that are acknowledged and then refused
+  return `## Orders that are rejected after their acknowledgement
 
-What depends on the state at an order's turn is no error: the request is answered 200, and the order's record says
-\`Rejected\` or \`Canceled\` with \`reject_reason\` and \`reject_message\`. An amend that is refused leaves the order as it was, with
-the reason.
+A check that depends on the state at the order's turn does not fail the request. The response is 200, and the order record is
+\`Rejected\` or \`Canceled\` with \`reject_reason\` and \`reject_message\`. A refused amend leaves the order unchanged, with the reason.
 
 ${table(["reject_reason", "Cause", "Cure"], said)}
 
-Kept for other backends: ${silent.map((reason) => `\`${reason}\``).join(", ")}.`
+Reserved for other backends: ${silent.map((reason) => `\`${reason}\``).join(", ")}.`
 }
 
 const advice = {
-  reconnect: "connect again and resume",
-  "back-off": "connect again, later each time",
+  reconnect: "reconnect and resume",
+  "back-off": "reconnect with back-off",
   "log-in": "log in first",
-  fix: "mend the client",
-  stop: "nothing"
+  fix: "fix the client",
+  stop: "none needed"
 } as const
 
 const closes = (): string =>
-  `## Sockets that are closed
+  `## Close codes of sockets
 
 ${table(
-  ["Code", "Said", "Do"],
+  ["Code", "Reason", "Action"],
   Object.values(closeCodes).map((close) => row(String(close.code), close.text, advice[close.advice]))
 )}
 
-More of them: [websocket.md](websocket.md#close-codes).`
+Rules: [contract/websocket.md](../contract/websocket.md#close-codes).`
 
 export const page = (): string => `# Errors
 
-Every refusal has the same body. Programs read \`code\` and \`details.reason\`; texts may change. \`field\` names the offending key by its
-path, \`request_id\` is what an operator looks for in the log.
+Every error has the same body. Programs read \`code\` and \`details.reason\`; messages may change. \`field\` is the path of the refused field. An operator finds
+the request in the log by \`request_id\`.
 
 \`\`\`json BadRequest
 {
@@ -82,7 +81,7 @@ path, \`request_id\` is what an operator looks for in the log.
 }
 \`\`\`
 
-Repeat by itself only what is 429, 503 or unanswered, after \`Retry-After\` or with back-off; everything else is the same the next time.
+A program retries a request only after 429, 503 or a lost response: after \`Retry-After\`, or with back-off. Other errors repeat.
 Reasons of credentials are 401, but 400 on \`POST /authorize\`.
 
 ${codes.map(ofCode).join("\n\n")}

@@ -38,7 +38,7 @@ const text = (): string => {
     const what = limit.setting === undefined ? limit.what : `${limit.what} (\`${limit.setting}\`)`
     return row(`\`${name}\``, limit.kind, shown(limit), what, ...cells, limit.over)
   })
-  const head = ["Limit", "Kind", "Figure", "Of", ...transports.map((each) => heads[each]), "Over it"]
+  const head = ["Limit", "Kind", "Value", "Of", ...transports.map((each) => heads[each]), "Beyond it"]
   return `${table(head, rows)}\n\nWhy a limit does not apply:\n\n${reasons.map((reason, i) => `${i + 1}. ${reason}`).join("\n")}`
 }
 

@@ -75,7 +75,7 @@ ${fieldsOf(Tier.fields)}
 
 ## Rules between fields
 
-The JSON Schema holds the rules of single fields. The exchange also checks these, for each market whose fields are valid:
+The JSON Schema holds the rules of single fields. The exchange also checks these for each market with valid fields:
 
 ${rules.map(({ about }) => `- ${about}`).join("\n")}
 - Each \`symbol\` appears once in the file. This is checked when all markets are valid.

@@ -1,4 +1,4 @@
-/** The table of procedures in docs/reference/rpc.md, from what is derived of the endpoints. */
+/** The table of procedures in docs/reference/rpc.md, derived from the endpoints. */
 import { derived } from "../../src/rpc/api/Operations.ts"
 import { row, table } from "./Table.ts"
 
@@ -9,5 +9,5 @@ export const procedures = (): string => {
     const taken = parts.filter(([, part]) => part !== undefined).map(([name]) => `\`${name}\``)
     return row(`\`${rpc._tag}\``, taken.join(", "), `\`${method} ${path}\``)
   })
-  return `${rows.length} procedures:\n\n${table(["Procedure", "Takes", "Asks"], rows)}`
+  return `${rows.length} procedures:\n\n${table(["Procedure", "Input", "Endpoint"], rows)}`
 }

@@ -1,4 +1,4 @@
-/** docs/reference/rest.md: every operation with who may ask it, what it counts against, and why it refuses. */
+/** docs/reference/rest.md: every operation with its access, its buckets and its own reasons. */
 import { OpenApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
@@ -27,7 +27,7 @@ const accessOf = (endpoint: Endpoint): string => {
   if (has(endpoint, AdminAccess)) return "administrator"
   if (has(endpoint, BearerOnly)) return "token"
   if (has(endpoint, BearerOrApiKey)) return `token, or key with \`${Context.get(endpoint.annotations, RequiredScope)}\``
-  return "anybody"
+  return "public"
 }
 
 const bucketOf = (endpoint: Endpoint): string => {
@@ -43,29 +43,29 @@ const bucketOf = (endpoint: Endpoint): string => {
   return "`public`"
 }
 
-/** What each bucket counts. */
+/** Meaning of each bucket. */
 const counted: Readonly<Record<Bucket, string>> = {
   public: "requests without credentials, by address",
-  token: "requests with a token, by token; a batch counts one a 5 orders",
-  user: "requests with a token, by user: all tokens of a user together",
-  "api-key": "requests with an API key, by key; a batch counts one a 5 orders",
+  token: "requests with a token, by token; a batch counts one per 5 orders",
+  user: "requests with a token, by user, all tokens together",
+  "api-key": "requests with an API key, by key; a batch counts one per 5 orders",
   "token-cancels": "cancels and settings of the dead-man's switch with a token, by token; as large as `token`",
-  "user-cancels": "the same by user; as large as `user`",
-  "api-key-cancels": "the same with an API key, by key; as large as `api-key`",
+  "user-cancels": "cancels and settings of the dead-man's switch with a token, by user; as large as `user`",
+  "api-key-cancels": "cancels and settings of the dead-man's switch with an API key, by key; as large as `api-key`",
   "authorize-ip": "logins, by address",
-  "authorize-key": "logins, by key or party, after a good signature",
+  "authorize-key": "logins, by key or party, after a valid signature",
   "basic-failures": "failed passwords of the administrator, by address",
   "auth-failures": "failed credentials, by address",
   "activate-ip": "activations, by address",
-  "activate-root": "activations, by wallet, after a good signature"
+  "activate-root": "activations, by wallet, after a valid signature"
 }
 const buckets = (): string =>
   table(
-    ["Bucket", "A minute", "Counts"],
+    ["Bucket", "Per minute", "Counts"],
     Object.entries(counted).map(([bucket, what]) => row(`\`${bucket}\``, String(defaultLimits[bucket as Bucket]), what))
   )
 
-/** As in `ownReasons`: below /api/v1, with the places of the path in braces. */
+/** The path as in `ownReasons`: below /api/v1, with path parameters in braces. */
 const pathOf = (path: string): string =>
   path
     .replace(/^\/api\/v1(?=\/)/u, "")
@@ -107,18 +107,17 @@ export const page = (): string => {
     .map(
       ({ description, name, own }) =>
         `## ${name}\n\n${description}.\n\n${table(
-          ["Operation", "What it does", "Who", "Counted by", "Refuses for"],
+          ["Operation", "Effect", "Access", "Buckets", "Own reasons"],
           own.map(({ line }) => line)
         )}`
     )
   return `# REST
 
-${all.length} operations, below \`/api/v1\` but for those of the service. Fields, units, examples and every error of each are in
-[openapi.json](../openapi.json), and on a running gateway at \`/swagger-ui\`. What they have in common is in
-[protocol.md](../protocol.md): conventions, signing, rate limits.
+${all.length} operations. Their paths are below \`/api/v1\`, except those of the service. [openapi.json](../openapi.json), and \`/swagger-ui\` of a running
+gateway, have the fields, units, examples and errors of each. The rules are in [contract/rest.md](../contract/rest.md).
 
-The last column is what an operation refuses for in addition to what any may be refused for: the form of the request, credentials,
-rates, and a backend or database that is away. Causes and cures: [errors.md](errors.md).
+The last column lists the reasons of an operation in addition to the common ones: the shape of the request, credentials, rates, and a lost backend or
+database. Causes and cures: [errors.md](errors.md).
 
 ${buckets()}
 

@@ -1,10 +1,10 @@
-/** docs/reference/settings.md: every environment variable of gateway and backend, from the tables that read them. */
+/** docs/reference/settings.md: every environment variable of gateway and backend, from the tables that the programs read. */
 import { rows as ofBackend } from "../../src/backend/Settings.ts"
 import type { Setting } from "../../src/domain/Setting.ts"
 import { table as ofGateway } from "../../src/layers/Settings.ts"
 import { row, table } from "./Table.ts"
 
-/** The pages of this folder that a meaning names, as links. */
+/** Turns names of reference pages into links. */
 const linked = (about: string): string => about.replaceAll(/docs\/reference\/([\w-]+\.md)/gu, "[$1]($1)")
 
 const tableOf = (settings: ReadonlyArray<Setting<unknown>>): string =>
@@ -17,8 +17,8 @@ const tableOf = (settings: ReadonlyArray<Setting<unknown>>): string =>
 
 export const page = (): string => `# Settings
 
-Environment variables, read once at the start. A value that cannot be used stops the start and names its variable. On and off are
-written so. \`gateway config check\` says whether a start would take them, \`gateway config print\` what they are.
+Environment variables, read once at the start. An invalid value stops the start with an error that names the variable. Switches are \`on\` or \`off\`.
+\`gateway config check\` validates the settings without a start. \`gateway config print\` prints the effective values.
 
 ## The gateway
 
@@ -26,7 +26,7 @@ ${tableOf(Object.values(ofGateway))}
 
 ## The backend
 
-The embedded backend, and \`npm run backend\`. What a change of them means for a journal is in
+These apply to the embedded backend and to \`npm run backend\`. An existing journal keeps some of them: see
 [operations.md](../operations.md#settings).
 
 ${tableOf(ofBackend)}

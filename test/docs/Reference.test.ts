@@ -1,4 +1,4 @@
-/** The pages that are looked things up in say what the code says. */
+/** Reference pages and limits of the contract match the code. */
 import { assert, describe, it } from "vitest"
 import { stale } from "../../scripts/generate-reference.ts"
 import { cures } from "../../scripts/reference/Cures.ts"
@@ -25,7 +25,7 @@ describe("the reference", () => {
     }
   })
 
-  it("has every reason of a refused order, or says that it is kept for others", () => {
+  it("has every reject_reason, or lists it as reserved", () => {
     const page = textOf("docs/reference/errors.md")
     for (const reason of RejectReason.literals) {
       assert.include(page, rejects[reason] === undefined ? `\`${reason}\`` : `\n| \`${reason}\` | `)
@@ -38,22 +38,27 @@ describe("the reference", () => {
     for (const { key } of listed) assert.lengthOf(page.split(`\n| \`${key}\` | `), 2, key)
   })
 
-  it("has every close code, private topic and limit of the sockets", () => {
-    const page = textOf("docs/reference/websocket.md")
+})
+
+describe("the contract", () => {
+  it("has every close code, private topic and limit of WebSocket sessions", () => {
+    const page = textOf("docs/contract/websocket.md")
     for (const { code } of Object.values(closeCodes)) {
       if (code !== 1000) assert.match(page, new RegExp(String.raw`\| (?:\d{4}, )?${code}\b`, "u"))
     }
     for (const topic of privateTopics) assert.include(page, `| \`${topic}\` |`)
-    const told = [
-      `| sockets | ${defaults.connections_per_ip} an address (429 on the upgrade), ${defaults.connections_per_user} a user`,
-      `${defaults.topics_per_connection} a socket`,
-      `| messages | ${defaults.messages_per_s} a second, ${defaults.message_burst} at once`,
-      `after ${defaults.flood_ms / 1000} s the socket is closed`,
-      `| a message | ${defaults.inbound_frame_bytes / 1024} KiB`,
-      `within ${defaults.auth_deadline_ms / 1000} s, in at most ${defaults.auth_tries} tries`,
-      `(${defaults.outbound_bytes / 1024 / 1024} MiB, ${defaults.outbound_age_ms / 1000} s)`,
-      `every ${defaults.ping_interval_ms / 1000} s; a socket that is silent for ${defaults.silence_ms / 1000} s`
+    const limits = [
+      `| Connections per IP address | ${defaults.connections_per_ip} |`,
+      `| Connections per user | ${defaults.connections_per_user} |`,
+      `| Topics per connection | ${defaults.topics_per_connection} |`,
+      `protocol pings included | ${defaults.messages_per_s} a second, burst ${defaults.message_burst} |`,
+      `After ${defaults.flood_ms / 1000} s without a pause: close 4029`,
+      `| Inbound message | ${defaults.inbound_frame_bytes / 1024} KiB`,
+      `| Time to authenticate on \`/ws/private\` | ${defaults.auth_deadline_ms / 1000} s |`,
+      `| Failed attempts to authenticate | ${defaults.auth_tries} |`,
+      `| Outbound buffer | ${defaults.outbound_bytes / 1024 / 1024} MiB, or an oldest frame of ${defaults.outbound_age_ms / 1000} s |`,
+      `a ping frame every ${defaults.ping_interval_ms / 1000} s. Without a pong or another frame for ${defaults.silence_ms / 1000} s`
     ]
-    for (const text of told) assert.include(page, text)
+    for (const text of limits) assert.include(page, text)
   })
 })
