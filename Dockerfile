@@ -1,5 +1,5 @@
-# One image for both programs: the gateway, and with `src/backend/main.ts` as its command a backend of its own.
-# test/deploy/Image.test.ts runs these steps in an empty folder and starts what comes out.
+# One image for both programs: the gateway, and with `src/backend/main.ts` as its command the backend.
+# test/deploy/Image.test.ts runs these steps in an empty folder and starts the result.
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -7,11 +7,11 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY page ./page
 COPY src ./src
 RUN node page/build.ts
-# what only development needs was for the page
+# development dependencies were needed for the page only
 RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-# what only a compiler or a debugger reads is half of it
+# files for compilers and debuggers are half of the size
 RUN find node_modules -type f \( -name "*.map" -o -name "*.d.ts" -o -name "*.d.mts" -o -name "*.d.cts" \) -delete
-# given to the user that the programs run as, so that a new volume is theirs
+# owned by the user of the programs, so that a new volume has the right owner
 RUN mkdir data
 
 FROM node:24-slim
@@ -26,7 +26,7 @@ COPY --from=dependencies /app/page/dist ./page/dist
 USER 1000:1000
 VOLUME /app/data
 EXPOSE 3010 3011
-# whether the process answers; whether traffic should come is told by /ready
+# liveness only; /ready is the readiness probe
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT ?? 3010}/health`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node"]
 CMD ["src/main.ts"]

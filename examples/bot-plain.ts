@@ -1,14 +1,14 @@
 /**
- * A bot without Effect: holds one bid a tick below the best, and tells what becomes of its orders, through every lost line.
+ * A bot without Effect: keeps one bid a tick below the best and prints the events of its orders, also after a disconnect.
  *
- * `node examples/bot-plain.ts`, against a gateway on port 3010. Stops by itself after ten orders.
+ * `node examples/bot-plain.ts`, against a gateway on port 3010. It stops after ten orders.
  */
 import { fileURLToPath } from "node:url"
 import { connect, keyOf, newSeed } from "../src/sdk/index.ts"
 
 const SYMBOL = "BTC-USDC"
 
-/** A wallet takes money from the faucet and registers an API key, for the bot to trade with. */
+/** A wallet takes test money from the faucet and registers an API key for the bot. */
 const enlist = async (url: string) => {
   const owner = await connect({ url, wallet: newSeed() })
   const { sub_account_address } = (await owner.user.subAccounts()).list[0]!
@@ -20,7 +20,7 @@ const enlist = async (url: string) => {
   return { seed, sub_account_address }
 }
 
-/** Quotes until so many orders were placed. */
+/** Quotes until the given number of orders is placed. */
 export const bot = async (url: string, orders: number): Promise<void> => {
   const { seed, sub_account_address } = await enlist(url)
   const exchange = await connect({ url, key: seed })
@@ -28,7 +28,7 @@ export const bot = async (url: string, orders: number): Promise<void> => {
   const { tick_size } = (await exchange.market.instruments({ symbol: SYMBOL })).list[0]!.price_filter
   const book = await exchange.book(SYMBOL, 50)
 
-  const told = (async () => {
+  const printed = (async () => {
     for await (const event of exchange.orderEvents()) {
       if (event.kind === "resume" && !event.recovered) console.log("events were lost: see /execution/list")
       if (event.kind !== "order") continue
@@ -41,15 +41,15 @@ export const bot = async (url: string, orders: number): Promise<void> => {
     if (best === undefined || !book.sound) continue
     await exchange.order.cancelAll(market)
     const order = { ...market, side: "Buy", order_type: "Limit", qty: "0.001", post_only: true } as const
-    // placed once, however often it has to be asked for
+    // the client retries under the same reference, so the order is placed once
     await exchange.order.create({ ...order, price: below(best[0], tick_size) })
     placed++
   }
   exchange.close()
-  await told
+  await printed
 }
 
-/** `price` less `tick`, decimal text like both: no float ever touches a price. */
+/** `price` less `tick`, a decimal string like both. No float is involved. */
 const below = (price: string, tick: string): string => {
   const places = Math.max(...[price, tick].map((text) => text.split(".")[1]?.length ?? 0))
   const scaled = (text: string): bigint => {

@@ -1,4 +1,4 @@
-"""A bot in a page: logs in with a new key, takes test money, bids at the best price, and takes the bid back once it stands.
+"""A short bot: logs in with a new key, takes test money, bids at the best price, and cancels the bid once it rests.
 
 python3 examples/bot.py, against the gateway of GATEWAY_URL (http://127.0.0.1:3010). Needs the Debian packages
 python3-cryptography and python3-websockets.
@@ -22,7 +22,7 @@ FINAL = {"Filled", "Canceled", "PartiallyFilledCanceled", "Rejected", "Expired"}
 
 
 def call(method, path, body=None, token=None):
-    """One request; answers its JSON. What is raised tells the error's code and reason."""
+    """Sends one request and returns its JSON. The exception has the error's code and reason."""
     headers = {"content-type": "application/json"}
     if token is not None:
         headers["authorization"] = f"Bearer {token}"
@@ -36,7 +36,7 @@ def call(method, path, body=None, token=None):
 
 
 def login(key):
-    """Signs who we are and when; answers a token, valid for 7 days."""
+    """Signs key, time and nonce, and returns a token that is valid for 7 days."""
     public_key = "0x" + key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw).hex()
     timestamp_ms, nonce = int(time.time() * 1000), secrets.token_hex(16)
     signature = key.sign(f"SERVICE_AUTH|LOGIN|{public_key}|{timestamp_ms}|{nonce}".encode()).hex()
@@ -45,7 +45,7 @@ def login(key):
 
 
 async def follow(token, topic):
-    """Yields every event of a private topic: first a snapshot, then what changes."""
+    """Yields every event of a private topic: first a snapshot, then the changes."""
     async with websockets.connect(f"{URL.replace('http', 'ws', 1)}/ws/private", close_timeout=1) as socket:
         await socket.send(json.dumps({"op": "auth", "bearer": token}))
         async for text in socket:
@@ -66,7 +66,7 @@ async def bot():
 
     async for data in follow(token, "order"):
         if data["type"] == "snapshot":
-            # the stream is open: whatever becomes of the order from here on is told
+            # the stream is open: it delivers every later change of the order
             book = call("GET", f"/market/orderbook?symbol={SYMBOL}&depth=1")
             bid = {"side": "Buy", "order_type": "Limit", "qty": "0.001", "price": book["bids"][0][0], "post_only": True}
             call("POST", "/order/create", order | bid, token)

@@ -1,8 +1,8 @@
 /**
- * A bot in a page: logs in, takes money from the faucet, keeps its account and the book, and holds one bid a tick below the best.
+ * A short bot: logs in, takes test money from the faucet, follows its account and the book, and keeps one bid a tick below the best.
  *
- * Both are kept for it: after a lost line they go on where they stood. `node examples/bot.ts [seconds = 10]`, against the
- * gateway of GATEWAY_URL (http://127.0.0.1:3010).
+ * The client keeps account and book current, also after a disconnect. `node examples/bot.ts [seconds = 10]`, against the gateway of
+ * GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { Effect, HashMap } from "effect"
 import { fileURLToPath } from "node:url"
@@ -10,7 +10,7 @@ import { Client, Decimal, Wallet } from "../src/client/index.ts"
 
 const SYMBOL = "BTC-USDC"
 
-/** Quotes for `rounds` seconds; answers how many orders it placed. */
+/** Quotes for `rounds` seconds and returns the number of orders placed. */
 export const bot = Effect.fnUntraced(function* (baseUrl: string, rounds: number) {
   const client = yield* Client.make({ baseUrl })
   yield* client.login(Wallet.generate().wallet)

@@ -1,15 +1,15 @@
-/** The gateway inside a larger Effect app, with one layer swapped: a sequencer that tells of every command it was given. */
+/** The gateway inside a larger Effect app, with one layer replaced: a sequencer that reports every command. */
 import { Effect, Layer } from "effect"
 import { Gateway, Sequencer, Settings, Standalone } from "../src/index.ts"
 
-const Told = (tell: (type: string) => void) =>
+const Observed = (onCommand: (type: string) => void) =>
   Layer.effect(Sequencer)(
     Effect.map(Sequencer, ({ submit, ...rest }) => ({
       ...rest,
-      submit: (command) => Effect.tap(submit(command), () => Effect.sync(() => tell(command.body.type)))
+      submit: (command) => Effect.tap(submit(command), () => Effect.sync(() => onCommand(command.body.type)))
     }))
   )
-export const Exchange = Effect.fnUntraced(function* (tell: (type: string) => void) {
+export const Exchange = Effect.fnUntraced(function* (onCommand: (type: string) => void) {
   const settings = yield* Settings.settings
-  return Gateway.layer(settings).pipe(Layer.provide(Told(tell)), Layer.provide(Standalone.layer(settings)))
+  return Gateway.layer(settings).pipe(Layer.provide(Observed(onCommand)), Layer.provide(Standalone.layer(settings)))
 }, Layer.unwrap)

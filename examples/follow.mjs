@@ -1,5 +1,5 @@
 /**
- * Follows a book and one's own orders with nothing but WebSocket: no package, no client. Runs in Node 22 and in a browser.
+ * Follows a book and the user's orders with a WebSocket only: no package, no client. Runs in Node 22 and in a browser.
  *
  * `node examples/follow.mjs ws://127.0.0.1:3010 <token> BTC-USDC <order_link_id>` ends when the order of that reference is final and its
  * price is gone from the book, and prints what it saw.
@@ -23,7 +23,7 @@ class Book {
   messages = 0
   faults = 0
 
-  /** Takes a message in; `false`: a message is missing or the checksum differs, so it is to be subscribed again. */
+  /** Applies a message. `false`: a message is missing or the checksum differs, so subscribe again. */
   take({ asks, bids, checksum, prev_seq, seq, type }) {
     if (type === "snapshot") {
       this.bids.clear()
@@ -57,7 +57,7 @@ class Book {
   }
 }
 
-/** Follows until the order named by `link` is final and its price gone from the book; answers what was seen. */
+/** Follows until the order named by `link` is final and its price gone from the book; returns what it saw. */
 export const follow = (url, token, symbol, link, onReady = () => {}) =>
   new Promise((resolve, reject) => {
     const book = new Book()

@@ -1,4 +1,4 @@
-"""Follows a book and one's own orders with Python's `websockets` alone.
+"""Follows a book and the user's orders with Python's `websockets` only.
 
 python3 examples/follow.py ws://127.0.0.1:3010 <token> BTC-USDC <order_link_id>
 
@@ -22,7 +22,7 @@ class Book:
         self.seq = self.messages = self.faults = 0
 
     def take(self, data):
-        """Takes a message in; False: one is missing or the checksum differs, so it is to be subscribed again."""
+        """Applies a message. False: a message is missing or the checksum differs, so subscribe again."""
         if data["type"] == "snapshot":
             self.bids, self.asks = {}, {}
         elif data["prev_seq"] != self.seq:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Logs in with nothing but openssl and curl: the wallet is an Ed25519 key in a PEM file.
+# Logs in with openssl and curl only. The wallet is an Ed25519 key in a PEM file.
 #
 #   openssl genpkey -algorithm ed25519 -out key.pem
 #   eval "$(examples/login.sh key.pem)"

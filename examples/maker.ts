@@ -1,8 +1,8 @@
 /**
- * A market maker in a page: a bid and an ask around the middle of the book, moved against what it holds.
+ * A short market maker: a bid and an ask around the mid price, shifted against its position.
  *
- * It trades with an API key of its own, amends its quotes where they stand, and leaves nothing behind: not when it ends, and not
- * when it dies. `node examples/maker.ts [seconds = 30]`, against the gateway of GATEWAY_URL (http://127.0.0.1:3010).
+ * It trades with its own API key, amends its quotes, and leaves no order open when it ends or crashes.
+ * `node examples/maker.ts [seconds = 30]`, against the gateway of GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { Console, Effect, HashMap, Option } from "effect"
 import { fileURLToPath } from "node:url"
@@ -10,13 +10,13 @@ import { Account, Client, Decimal, Wallet } from "../src/client/index.ts"
 
 const { format, parse, toStep } = Decimal
 const SYMBOL = "BTC-USDC"
-/** Each quote, and the position from which it quotes one side only, in BTC. */
+/** Quantity of each quote, and the position at which it quotes one side only, in BTC. */
 const QTY = "0.01"
 const POSITION_MAX = parse("0.05")
-/** Distance of a quote from the middle: one part in so many of the price. */
+/** Distance of a quote from the mid price, as a divisor of the price. */
 const HALF_SPREAD = 5_000n
 
-/** Where to quote: half a spread around the middle, which gives way to the position; on whole ticks. */
+/** Prices of the quotes: half a spread around the mid price, shifted against the position, rounded to ticks. */
 const pricesOf = (bid: string, ask: string, held: bigint, tick: bigint) => {
   const middle = (parse(bid) + parse(ask)) / 2n
   const half = middle / HALF_SPREAD
@@ -46,28 +46,28 @@ export const maker = Effect.fnUntraced(function* (baseUrl: string, rounds: numbe
 
   const account = yield* client.ownAccount
   const book = yield* client.book(SYMBOL, 50)
-  // its orders go with it: at its end by its own hand, and ten seconds after it died by the gateway's
+  // cancels its orders at its end; after a crash the gateway cancels them within ten seconds
   yield* Effect.addFinalizer(() => Effect.ignore(client.order.cancelAll({ payload: own })))
   yield* client.order.setSwitch({ payload: { sub_account_address: vault, enabled: true, time_window: 10 } })
 
-  /** Brings the quote of a side to a price, or takes it away. */
+  /** Moves the quote of a side to a price, or cancels it. */
   const quote = Effect.fnUntraced(
     function* (
       side: "Buy" | "Sell",
       price: string | undefined,
-      standing: { order_id: string; price: string } | undefined
+      current: { order_id: string; price: string } | undefined
     ) {
-      if (standing === undefined) {
+      if (current === undefined) {
         if (price === undefined) return
         const order = { ...own, side, order_type: "Limit" as const, qty: QTY, price, post_only: true }
         yield* client.order.create({ payload: order })
       } else if (price === undefined) {
-        yield* client.order.cancel({ payload: { ...own, order_id: standing.order_id } })
-      } else if (price !== standing.price) {
-        yield* client.order.amend({ payload: { ...own, order_id: standing.order_id, price } })
+        yield* client.order.cancel({ payload: { ...own, order_id: current.order_id } })
+      } else if (price !== current.price) {
+        yield* client.order.amend({ payload: { ...own, order_id: current.order_id, price } })
       }
     },
-    // it was filled meanwhile: the next round sees what is left
+    // the order was filled in the meantime: the next round reads the new state
     Effect.catchIf(
       (error) => "code" in error && error.code === "CONFLICT",
       () => Effect.void
@@ -83,9 +83,9 @@ export const maker = Effect.fnUntraced(function* (baseUrl: string, rounds: numbe
     const held = position === undefined ? 0n : parse(position.size) * (position.side === "Sell" ? -1n : 1n)
     const prices = pricesOf(bid[0], ask[0], held, tick)
     const { list } = yield* client.order.realtime({ query: own })
-    const standing = (side: "Buy" | "Sell") => list.find((order) => order.side === side)
-    yield* quote("Buy", held >= POSITION_MAX ? undefined : prices.Buy, standing("Buy"))
-    yield* quote("Sell", held <= -POSITION_MAX ? undefined : prices.Sell, standing("Sell"))
+    const current = (side: "Buy" | "Sell") => list.find((order) => order.side === side)
+    yield* quote("Buy", held >= POSITION_MAX ? undefined : prices.Buy, current("Buy"))
+    yield* quote("Sell", held <= -POSITION_MAX ? undefined : prices.Sell, current("Sell"))
     yield* Console.log(`bid ${prices.Buy}, ask ${prices.Sell}, position ${format(held)}`)
   }
 }, Effect.scoped)

@@ -36,7 +36,7 @@ USUAL = {
     "reject_reason": t.REJECT_REASON_EC_NO_ERROR}
 
 class Refused(Exception):
-    """Nothing has changed; why, as a status, a reason of the API and its facts."""
+    """A refusal without effect: gRPC status, reason of the API, and details."""
     def __init__(self, code: str, reason: str, message: str, **facts):
         self.why = s.CommandStatus(code=grpc.StatusCode[code].value[0], reason=reason, message=message, metadata=facts)
 
@@ -44,7 +44,7 @@ def now() -> int:
     return time.time_ns() // 1_000_000
 
 def text(value: Decimal) -> str:
-    """The one form of a decimal: at most 18 places, no zeros at the end, no exponent, no -0."""
+    """The canonical form of a decimal: at most 18 places, no trailing zeros, no exponent, no -0."""
     return format((Decimal(value).quantize(UNIT) + 0).normalize(), "f")
 
 def add(record, **amounts: Decimal):
@@ -52,7 +52,7 @@ def add(record, **amounts: Decimal):
         setattr(record, name, text(Decimal(getattr(record, name)) + amount))
 
 def like(kind, /, *others, **own):
-    """A record with its own values, those of fields that others have too, and the usual ones: "0" for most texts."""
+    """A record with the given values, shared fields copied from others, and defaults: "0" for most strings."""
     fields = kind.DESCRIPTOR.fields_by_name
     usual = {name: USUAL.get(name, "0") for name, field in fields.items()
              if not field.containing_oneof and (name in USUAL or field.default_value == "")}
@@ -60,24 +60,24 @@ def like(kind, /, *others, **own):
     return kind(**{**usual, **shared, **own})
 
 def chosen(records, asked) -> list:
-    """The records that agree with what a request names, without the positions that are closed."""
+    """The records that match the fields of a request, without closed positions."""
     return [record for record in records if getattr(record, "size", "") != "0"
             and all(getattr(record, field.name, value) == value for field, value in asked.ListFields())]
 
 def shown(levels: dict, depth: int = 0) -> dict:
-    """Levels as messages hold them, so many of each side; 0: all."""
+    """Levels in message form, at most depth of each side; 0: all."""
     rows = [(side, t.PriceLevel(price=price, qty=text(qty))) for (side, price), qty in levels.items()]
     return {name: [row for side, row in rows if side == name][:depth or None] for name in ("bids", "asks")}
 
 def read(response, answer, as_of="as_of_seq"):
-    """The rpc of a read, from a function of exchange and request."""
+    """The rpc of a read, as a function of exchange and request."""
     async def call(exchange, asked, context):
         return response(**answer(exchange, asked), **{as_of: exchange.head})
     return call
 
 class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeServicer):
-    """The market and its journal. Methods in CamelCase are rpcs; one that is named as a command applies it, and answers
-    what its acknowledgement tells. No clock is read for that: the same commands cause the same events again."""
+    """The market and its journal. Methods in CamelCase are rpcs. A method with the name of a command applies it and returns
+    its acknowledgement. It reads no clock: the same commands cause the same events again."""
     def __init__(self, directory: Path):
         self.at = self.head = self.book_seq = 0
         self.accounts, self.balances, self.positions, self.orders, self.transfers, self.acks = {}, {}, {}, {}, {}, {}
@@ -87,7 +87,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
         self.epoch, self.journal = path.stem, open(path, "a+b")
         self.journal.seek(0)
         *lines, cut = self.journal.read().split(b"\n")
-        self.journal.truncate(self.journal.tell() - len(cut))  # what a crash has cut was not acknowledged
+        self.journal.truncate(self.journal.tell() - len(cut))  # a record that a crash cut off was not acknowledged
         for line in lines:
             self.take(s.Command.FromString(base64.b64decode(line)))
 
@@ -101,7 +101,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
             yield s.SubmitStreamResponse(results=[self.take(command) for command in request.commands])
 
     def take(self, command: s.Command) -> s.CommandResult:
-        """Applies a command at the time that it carries. What it causes is one step of the events."""
+        """Applies a command at its own time. Its events are one step."""
         self.command, self.at, self.step = command, max(self.at, command.issued_at_ms), self.head + 1
         kind, account = command.WhichOneof("command"), self.accounts.get(command.sub_account_address)
         content = like(s.Command, command, issued_at_ms=0)
@@ -130,7 +130,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
         return s.CommandResult(ack=ack)
 
     def tell(self, about, **event):
-        """An event about a record: about its user, its sub-account and its market."""
+        """An event of a record, with its user, sub-account and market."""
         self.head += 1
         self.events.append(like(s.Event, about, seq=self.head, ts_ms=self.at, step=self.step,
                                 command_id=self.command.command_id, **event))
@@ -140,7 +140,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
         self.tell(order, order_changed={"order": order, "cause": cause})
 
     def tell_book(self):
-        """Puts the open orders in order: the best first, and at each price the oldest."""
+        """Sorts the open orders: best price first, then oldest."""
         self.book = sorted((order for order in self.book if order.leaves_qty != "0"),
                            key=lambda order: -SIGN[order.side] * Decimal(order.price))
         before, self.levels = self.levels, collections.Counter()
@@ -177,10 +177,10 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
             self.pay(account, transfer, amount, reason=t.BALANCE_REASON_DEPOSIT)
         return {"transfer": self.transfers[key]}
 
-    def pay(self, account, cause, amount: Decimal, paper=0, **told):
+    def pay(self, account, cause, amount: Decimal, paper=0, **facts):
         balance = self.balances[account.sub_account_address]
         add(balance, wallet_balance=amount, available_balance=amount, unrealised_pnl=paper, equity=amount + paper)
-        self.tell(balance, balance_changed=like(s.BalanceChanged, cause, balance=balance, amount=text(amount), **told))
+        self.tell(balance, balance_changed=like(s.BalanceChanged, cause, balance=balance, amount=text(amount), **facts))
 
     def place_order(self, account: t.SubAccount, asked: s.PlaceOrder) -> dict:
         qty, price, sign = Decimal(asked.qty), Decimal(asked.price), SIGN.get(asked.side)
@@ -207,7 +207,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
         return {"orders": [like(t.OrderRef, order)]}
 
     def match(self, taker: t.Order, maker: t.Order) -> t.Trade:
-        """Fills two orders at the maker's price, and tells both sides."""
+        """Fills two orders at the maker's price, with events for both sides."""
         qty, price = min(Decimal(taker.leaves_qty), Decimal(maker.leaves_qty)), Decimal(maker.price)
         for order, rate in ((taker, BTC.taker_fee_rate), (maker, BTC.maker_fee_rate)):
             fee = (qty * price * Decimal(rate)).quantize(UNIT, ROUND_CEILING)
@@ -222,7 +222,7 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
             self.tell_order(order, s.ORDER_CAUSE_FILLED, status)
             position = self.positions[order.sub_account_address]
             size, entry, sign = Decimal(position.size), Decimal(position.entry_value), SIGN[position.side]
-            closed = 0 if position.side == order.side else min(size, qty)  # is realised, the rest opens
+            closed = 0 if position.side == order.side else min(size, qty)  # realised; the rest opens
             gain = closed and (sign * (closed * price - entry * closed / size)).quantize(UNIT, ROUND_FLOOR)
             growth, paper = qty - 2 * closed, SIGN[order.side] * qty * (MARK - price) - gain
             add(position, size=growth, entry_value=growth * price + sign * gain, position_value=growth * MARK,
@@ -280,13 +280,13 @@ class Exchange(sequencer_pb2_grpc.SequencerServicer, referee_pb2_grpc.RefereeSer
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, f"the epoch is {self.epoch}")
         if asked.from_seq > self.head + 1:
             await context.abort(grpc.StatusCode.OUT_OF_RANGE, f"the head is {self.head}")
-        told = max(0, asked.from_seq - 1)
+        sent = max(0, asked.from_seq - 1)
         for look in itertools.count():
-            fresh = self.events[told:]
+            fresh = self.events[sent:]
             for _, step in itertools.groupby(fresh, lambda event: event.step):
                 yield s.StreamEventsResponse(epoch=self.epoch, events=step)
-            told += len(fresh)
-            if look % 100 == 0:  # each second
+            sent += len(fresh)
+            if look % 100 == 0:  # once a second
                 yield s.StreamEventsResponse(epoch=self.epoch, heartbeat={"head_seq": self.head, "server_ts_ms": now()})
             await asyncio.sleep(0.01)
 

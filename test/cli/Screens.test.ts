@@ -14,18 +14,18 @@ const page = join(home, "docs/cli.md")
 
 const INTRODUCTION = `# Command line
 
-\`gateway\` serves the exchange and talks to one: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources. This page
-is what a terminal showed; \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` takes it anew.
+\`gateway\` serves the exchange and is a client of it: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources. The screens are
+real output. \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` updates them.
 
 | | |
 |---|---|
 | \`--url\`, \`GATEWAY_URL\` | the gateway; http://127.0.0.1:3010 by default |
-| \`--key\`, \`GATEWAY_SEED\` | the key to speak with: a name, a path; or its seed, from the environment only |
+| \`--key\`, \`GATEWAY_SEED\` | the key to use: a name or a path; or its seed, in the environment only |
 | \`GATEWAY_HOME\` | keys and sessions; \`~/.trading-gateway\` by default |
-| \`--json\` | JSON for programs, one value a line; a failure is \`{"error": {"code", "message", "hint", "details"}}\` on the standard error |
+| \`--json\` | JSON for programs, one value per line; an error is \`{"error": {"code", "message", "hint", "details"}}\` on standard error |
 | \`NO_COLOR\` | no colours |
 
-The exit code is 0, or 1 where something was refused. Without a command it serves: settings are environment variables.
+The exit code is 0, or 1 after an error. Without a command it serves the exchange; settings are environment variables.
 `
 
 /** Time that what others did may take to be seen, in ms. */

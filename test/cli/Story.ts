@@ -44,7 +44,7 @@ const winter = {
 
 /** While the exchange runs. */
 export const story: ReadonlyArray<Part> = [
-  "Every command explains itself, and a wrong one says what is wrong with it:",
+  "Every command has a help text, and an invalid command gets a precise error:",
   { type: "gateway --help" },
   { type: "gateway order create --help" },
   { type: "gateway ordr list", exit: 1 },
@@ -53,8 +53,8 @@ export const story: ReadonlyArray<Part> = [
 
   `## You
 
-A key is made once and stays in a file that only you can read; nothing that is secret is ever typed. \`--key NAME\` names another
-one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in the environment takes its place.`,
+A key is created once, in a file that only you can read. You never type a secret. \`--key\` selects another key by name, or by the path of a file
+\`{"seed": "<64 hex digits>"}\`. \`GATEWAY_SEED\` in the environment replaces both.`,
   { type: "gateway keys new" },
   { type: "gateway keys show" },
   { type: "gateway keys new", exit: 1 },
@@ -67,13 +67,13 @@ one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in 
   { type: "gateway order list", until: /mine-1/u },
   { type: "gateway order amend BTC-USDC mine-1 --qty 0.015" },
   { type: "gateway order create BTC-USDC buy 0.00001 --price 58000", exit: 1 },
-  "Somebody else takes a part of it:",
+  "A second user fills a part of it:",
   { type: "gateway keys new --key bob" },
   { type: "gateway faucet 10000 --key bob --json" },
   { type: "gateway order create BTC-USDC sell 0.01 --price 58000 --key bob --json" },
   { type: "gateway positions", until: /Buy/u },
   { type: "gateway order list --history", until: /PartiallyFilled/u },
-  "Two live views, drawn over themselves until Ctrl-C, or `--count` times:",
+  "Two live views, redrawn until Ctrl-C or `--count` times:",
   { type: "gateway book BTC-USDC --levels 3 --count 1", until: /0\.005/u },
   { type: "gateway trades BTC-USDC --count 1" },
   { type: "gateway trades BTC-USDC --count 1 --json" },
@@ -83,7 +83,7 @@ one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in 
 
   `## Help for your own client
 
-\`sign\` shows the exact text that a signature covers:`,
+\`sign\` prints the exact text of a signature:`,
   {
     type: "gateway sign request GET '/api/v1/order/realtime?limit=1' --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U",
     keep: { SIGNATURE: /X-SIGNATURE +(\S+)/u, KEY: /X-API-KEY +(\S+)/u }
@@ -93,7 +93,7 @@ one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in 
     keep: { AT: /timestamp_ms +(\S+)/u, NONCE: /nonce +(\S+)/u, LOGIN: /signature +(\S+)/u }
   },
   { type: "gateway sign socket --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U" },
-  "`verify` judges a signature with the gateway's own verifier and names everything that is wrong, down to the text that was signed instead:",
+  "`verify` checks a signature with the gateway's own verifier and reports every fault, also the text that was signed instead:",
   { type: "gateway verify login --public-key $KEY --timestamp-ms $AT --nonce $NONCE --signature $LOGIN" },
   {
     type: "gateway verify request GET '/api/v1/order/realtime?limit=1&symbol=BTC-USDC' --public-key $KEY --timestamp-ms 1767225600 --nonce bG9naW4tbm9uY2U --signature $SIGNATURE --now 1767225600000",
@@ -111,7 +111,7 @@ one, or the path of a file \`{"seed": "<64 hex digits>"}\`; \`GATEWAY_SEED\` in 
 
   `## Administration
 
-Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASSWORD\` or \`ADMIN_PASSWORD_FILE\`.`,
+Name and password are environment variables: \`ADMIN_USERNAME\`, and \`ADMIN_PASSWORD\` or \`ADMIN_PASSWORD_FILE\`.`,
   { type: "gateway admin codes new --label launch", keep: { CODE: /^([0-9a-f-]{36})/mu } },
   { type: "gateway admin codes revoke $CODE" },
   { type: "gateway admin codes list" },
@@ -130,7 +130,7 @@ Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASS
   { type: "gateway admin codes list", exit: 1, env: { ADMIN_PASSWORD: "not-the-password" } },
   "Every action of an administrator is in the audit trail:",
   { type: "gateway admin audit --action revokeAccessCode" },
-  "`hash` prints a line for `ADMIN_USERS_FILE`; the password is read from `NEW_ADMIN_PASSWORD`:",
+  "`hash` prints a line for `ADMIN_USERS_FILE`. It reads the password from `NEW_ADMIN_PASSWORD`:",
   {
     type: "gateway admin hash --username alice --role operator",
     env: { NEW_ADMIN_PASSWORD: "battery-horse-correct" }
@@ -139,12 +139,12 @@ Name and password stand in the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASS
 
   `## Settings
 
-All settings are environment variables (docs/reference/settings.md); secrets are never shown.`,
+All settings are environment variables (docs/reference/settings.md). Secrets are never printed.`,
   { type: "gateway config print", env: { DATABASE_URL: "postgres://gateway:secret@db/gateway" }, lines: 6 },
   { type: "gateway config check" },
   { type: "gateway config check", exit: 1, env: { PORT: "many", ADMIN_PASSWORD: "short", BACKEND: "grpc" } },
 
-  "`check` names every error of a [markets file](reference/markets-file.md):",
+  "`check` reports every error of a [markets file](reference/markets-file.md):",
   {
     type: "gateway config check",
     exit: 1,
@@ -161,7 +161,7 @@ All settings are environment variables (docs/reference/settings.md); secrets are
 
   `## The backend's journal
 
-Beside a running exchange:`,
+While the exchange runs:`,
   { type: "gateway backend verify" },
   { type: "gateway backend backup copy" },
   "## Completions",
@@ -169,7 +169,7 @@ Beside a running exchange:`,
 ]
 
 /** After the exchange was stopped. */
-export const afterwards: ReadonlyArray<Part> = ["Of a stopped backend:", { type: "gateway backend replay" }]
+export const afterwards: ReadonlyArray<Part> = ["While the backend is stopped:", { type: "gateway backend replay" }]
 
 const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/0x[0-9a-f]{8,}/gu, "HEX"],

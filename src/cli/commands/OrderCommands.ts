@@ -73,7 +73,7 @@ const create = Command.make(
       yield* show(ref, printedRef("in the sequence:"))
     })
 ).pipe(
-  Command.withDescription("Place an order; what becomes of it is told by gateway order list --history"),
+  Command.withDescription("Place an order; gateway order list --history has the result"),
   Command.withExamples([
     { command: "gateway order create BTC-USDC buy 0.02 --price 60000 --link-id mine-1" },
     { command: "gateway order create BTC-USDC sell 0.02 --reduce-only", description: "At the market" }

@@ -48,7 +48,7 @@ export const catalogue = {
   ),
   gateway_ws_subscriptions: gauge("subscriptions by kind of topic; `private`: sessions with a user", "topic"),
   gateway_ws_queued_bytes: gauge("bytes that wait for sockets which do not keep up"),
-  gateway_ws_conflations_total: counter("feeds of slow sockets that were dropped and stood for by one snapshot"),
+  gateway_ws_conflations_total: counter("feeds of slow sockets that were dropped and replaced by one snapshot"),
   gateway_ws_closed_total: counter(
     "sessions that ended, by close code; `SlowConsumer` 4008; `Peer` 0: the other side left",
     "reason",
