@@ -83,7 +83,7 @@ export interface GetPortfolioResponse {
 export interface ListPositionsRequest {
   sub_account_address?: string | undefined;
   user_id: string;
-  /** with a symbol: one record a sub-account, flat or not */
+  /** with a symbol: one record per sub-account, also if flat */
   symbol?: string | undefined;
   page_token: string;
 }
@@ -2094,8 +2094,8 @@ export const PreviewMarginResponse: MessageFns<PreviewMarginResponse> = {
 };
 
 /**
- * Judges risk and keeps the accounts. It is asked, never told: every change of state is a command to the Sequencer, and
- * what the Referee decides enters the Sequencer's stream. All calls are reads and may be repeated.
+ * Keeps accounts and evaluates risk. It accepts reads only: every change of state is a command to the Sequencer, and decisions
+ * of the Referee are events of the Sequencer's stream. All calls can be repeated.
  */
 export type RefereeService = typeof RefereeService;
 export const RefereeService = {
@@ -2137,7 +2137,7 @@ export const RefereeService = {
     responseSerialize: (value: GetPricesResponse): Buffer => Buffer.from(GetPricesResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): GetPricesResponse => GetPricesResponse.decode(value),
   },
-  /** On change, at most every 200 ms a market; a heartbeat every second. */
+  /** Prices on change, at most every 200 ms per market, and a heartbeat every second. */
   streamPrices: {
     path: "/gateway.v1.Referee/StreamPrices" as const,
     requestStream: false as const,
@@ -2239,7 +2239,7 @@ export interface RefereeServer extends UntypedServiceImplementation {
   getPortfolio: handleUnaryCall<GetPortfolioRequest, GetPortfolioResponse>;
   listPositions: handleUnaryCall<ListPositionsRequest, ListPositionsResponse>;
   getPrices: handleUnaryCall<GetPricesRequest, GetPricesResponse>;
-  /** On change, at most every 200 ms a market; a heartbeat every second. */
+  /** Prices on change, at most every 200 ms per market, and a heartbeat every second. */
   streamPrices: handleServerStreamingCall<StreamPricesRequest, StreamPricesResponse>;
   listRiskTiers: handleUnaryCall<ListRiskTiersRequest, ListRiskTiersResponse>;
   getFeeRates: handleUnaryCall<GetFeeRatesRequest, GetFeeRatesResponse>;
@@ -2312,7 +2312,7 @@ export interface RefereeClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: GetPricesResponse) => void,
   ): ClientUnaryCall;
-  /** On change, at most every 200 ms a market; a heartbeat every second. */
+  /** Prices on change, at most every 200 ms per market, and a heartbeat every second. */
   streamPrices(
     request: StreamPricesRequest,
     options?: Partial<CallOptions>,

@@ -53,7 +53,7 @@ export const protobufPackage = "gateway.v1";
 
 export const protobufFileName = "gateway/v1/sequencer.proto";
 
-/** Why an order changed: the row of the order's state machine. */
+/** Cause of a change of an order: the row of the state machine. */
 export const OrderCause = {
   ORDER_CAUSE_UNSPECIFIED: 0,
   ORDER_CAUSE_ACCEPTED: 1,
@@ -156,7 +156,7 @@ export interface SetTradingStop {
 
 export interface CreateSubAccount {
   root_address: string;
-  /** absent: the next index. 0 is created by the first login and answers the existing one. */
+  /** absent: the next index. The first login creates index 0; a repetition returns the existing one. */
   index?: number | undefined;
 }
 
@@ -167,7 +167,7 @@ export interface SetSubAccount {
 export interface DeleteSubAccount {
 }
 
-/** Between sub-accounts of one user; the sub-account of the command is the source. */
+/** A transfer between sub-accounts of one user. The sub-account of the command is the source. */
 export interface TransferFunds {
   transfer_id: string;
   to_sub_account_address: string;
@@ -179,7 +179,7 @@ export interface DepositFunds {
   deposit_id: string;
   asset: string;
   amount: string;
-  /** "faucet" or "rail"; the faucet has a limit a day and user */
+  /** "faucet" or "rail"; the faucet has a daily limit per user */
   source: string;
 }
 
@@ -190,21 +190,21 @@ export interface WithdrawFunds {
   destination: string;
 }
 
-/** Pays a reward out of the fee account. */
+/** Pays a reward from the fee account. */
 export interface CreditReward {
   reward_id: string;
   asset: string;
   amount: string;
 }
 
-/** Holds the index price of a market; absent price: back to the index source. Embedded backend only. */
+/** Sets the index price of a market. Absent price: return to the index source. Embedded backend only. */
 export interface SetIndexPrice {
   symbol: string;
   price?: string | undefined;
 }
 
 export interface Command {
-  /** UUID of the gateway */
+  /** UUID, made by the gateway */
   command_id: string;
   user_id: string;
   sub_account_address: string;
@@ -231,7 +231,7 @@ export interface Command {
 
 export interface CommandAck {
   command_id: string;
-  /** seq of the last event that the command caused, or of the stream's head where it caused none */
+  /** seq of the command's last event; without events, seq of the stream's head */
   seq: number;
   accepted_at_ms: number;
   orders: OrderRef[];
@@ -241,8 +241,8 @@ export interface CommandAck {
     | number
     | undefined;
   /**
-   * Of AmendOrder: the amend had its turn and was refused there, with this reason; the order stays as it is, and its event
-   * tells the same (ORDER_CAUSE_AMEND_REFUSED). Absent: the order was amended, or the backend acknowledges before the turn.
+   * AmendOrder only: the reason for which the amend was refused at its turn. The order is unchanged, and its event has the
+   * cause ORDER_CAUSE_AMEND_REFUSED. Absent: the order was amended, or the backend acknowledges before the turn.
    */
   refusal?: CommandStatus | undefined;
   result:
@@ -253,7 +253,7 @@ export interface CommandAck {
     | undefined;
 }
 
-/** A refusal. Nothing changed. */
+/** A refusal. The command changed nothing. */
 export interface CommandStatus {
   command_id: string;
   /** google.rpc.Code */
@@ -311,10 +311,7 @@ export interface ExecutionCreated {
   execution: Execution | undefined;
 }
 
-/**
- * The fills of one taker execution, in order.
- * The fills of one taker.
- */
+/** The fills of one taker execution, in order. */
 export interface TradePrinted {
   trades: Trade[];
   /** of the market after the step */
@@ -323,11 +320,11 @@ export interface TradePrinted {
 
 export interface BookChanged {
   symbol: string;
-  /** rises with each change; where it shares its numbers with market_seq of fills, prev_book_seq links the changes */
+  /** rises with each change. If book_seq and market_seq use the same numbers, prev_book_seq links the changes */
   book_seq: number;
   bids: PriceLevel[];
   asks: PriceLevel[];
-  /** book_seq of the change before; absent: book_seq - 1 */
+  /** book_seq of the previous change; absent: book_seq - 1 */
   prev_book_seq?: number | undefined;
 }
 
@@ -339,8 +336,8 @@ export interface BalanceChanged {
   balance: Balance | undefined;
   reason: BalanceReason;
   /**
-   * signed change of the wallet, and its parts where the reason is TRADE or ADL; FUNDING: what was received, signed, from
-   * the wallet or the isolated margin
+   * signed change of the wallet, and its parts for the reasons TRADE and ADL. FUNDING: the signed amount received, to the
+   * wallet or the isolated margin
    */
   amount: string;
   fee: string;
@@ -350,7 +347,7 @@ export interface BalanceChanged {
   transfer_id?: string | undefined;
 }
 
-/** Every second, each market. */
+/** A sample of each market, every second. */
 export interface PricesSampled {
   prices: Prices[];
 }
@@ -419,8 +416,8 @@ export interface Heartbeat {
   head_seq: number;
   server_ts_ms: number;
   /**
-   * Why every command is refused, or why prices do not move; empty while the backend works. Stable words of letters, such
-   * as DiskFull, JournalStopped and PricesStopped. A gateway names them at /ready, which is 503 meanwhile.
+   * Reasons for which every command is refused or prices do not change; empty while the backend works. Stable words such as
+   * DiskFull, JournalStopped and PricesStopped. While it is not empty, /ready of a gateway is 503 with these reasons.
    */
   refusing: string[];
 }
@@ -430,7 +427,7 @@ export interface StreamEventsRequest {
   from_seq: number;
 }
 
-/** Events, or a heartbeat. A frame never cuts a step: all events of a step are in one frame. */
+/** Events, or a heartbeat. All events of a step are in one frame. */
 export interface StreamEventsResponse {
   /** changes when the numbering restarts; the epoch of every event in the frame */
   epoch: string;
@@ -4687,14 +4684,14 @@ export const ListSubAccountsResponse: MessageFns<ListSubAccountsResponse> = {
 };
 
 /**
- * Orders every command, matches, and emits one ordered event stream.
+ * Puts all commands into one order, matches, and emits one ordered event stream.
  *
- * Every change of state is a command. A command is acknowledged only once it is durable. Commands are idempotent by
- * command_id for 24 hours: a repetition answers the first acknowledgement with duplicate = true, other content under the
+ * Every change of state is a command. A command is acknowledged only when it is durable. Commands are idempotent by
+ * command_id for 24 hours: a repetition returns the first acknowledgement with duplicate = true. Other content under the
  * same id is ALREADY_EXISTS.
  *
- * A refusal carries google.rpc.ErrorInfo semantics: a reason of the API (PascalCase) and its details as metadata; in a
- * stream as CommandStatus, on unary calls in the trailing metadata `error-reason` and `error-details-bin`.
+ * A refusal has the semantics of google.rpc.ErrorInfo: a reason of the API (PascalCase), and its details as metadata. In a
+ * stream it is a CommandStatus; of unary calls it is in the trailing metadata `error-reason` and `error-details-bin`.
  */
 export type SequencerService = typeof SequencerService;
 export const SequencerService = {
@@ -4716,7 +4713,7 @@ export const SequencerService = {
     responseSerialize: (value: SubmitBatchResponse): Buffer => Buffer.from(SubmitBatchResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SubmitBatchResponse => SubmitBatchResponse.decode(value),
   },
-  /** Each command is answered once, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
+  /** Each command gets one result, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
   submitStream: {
     path: "/gateway.v1.Sequencer/SubmitStream" as const,
     requestStream: true as const,
@@ -4728,8 +4725,8 @@ export const SequencerService = {
     responseDeserialize: (value: Buffer): SubmitStreamResponse => SubmitStreamResponse.decode(value),
   },
   /**
-   * Events from from_seq on, in order, without end. A heartbeat every second. OUT_OF_RANGE if the seq is gone or lies
-   * ahead; FAILED_PRECONDITION if the epoch is another one ("" takes the running one).
+   * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
    */
   streamEvents: {
     path: "/gateway.v1.Sequencer/StreamEvents" as const,
@@ -4806,11 +4803,11 @@ export const SequencerService = {
 export interface SequencerServer extends UntypedServiceImplementation {
   submit: handleUnaryCall<SubmitRequest, SubmitResponse>;
   submitBatch: handleUnaryCall<SubmitBatchRequest, SubmitBatchResponse>;
-  /** Each command is answered once, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
+  /** Each command gets one result, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
   submitStream: handleBidiStreamingCall<SubmitStreamRequest, SubmitStreamResponse>;
   /**
-   * Events from from_seq on, in order, without end. A heartbeat every second. OUT_OF_RANGE if the seq is gone or lies
-   * ahead; FAILED_PRECONDITION if the epoch is another one ("" takes the running one).
+   * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
    */
   streamEvents: handleServerStreamingCall<StreamEventsRequest, StreamEventsResponse>;
   getHead: handleUnaryCall<GetHeadRequest, GetHeadResponse>;
@@ -4852,7 +4849,7 @@ export interface SequencerClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: SubmitBatchResponse) => void,
   ): ClientUnaryCall;
-  /** Each command is answered once, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
+  /** Each command gets one result, as soon as it is durable, in any grouping. The caller keeps the deadlines. */
   submitStream(): ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>;
   submitStream(options: Partial<CallOptions>): ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>;
   submitStream(
@@ -4860,8 +4857,8 @@ export interface SequencerClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>;
   /**
-   * Events from from_seq on, in order, without end. A heartbeat every second. OUT_OF_RANGE if the seq is gone or lies
-   * ahead; FAILED_PRECONDITION if the epoch is another one ("" takes the running one).
+   * Events from from_seq on, in order, without end, and a heartbeat every second. OUT_OF_RANGE if from_seq is no longer
+   * retained or is ahead of the stream. FAILED_PRECONDITION if the epoch differs ("" selects the current one).
    */
   streamEvents(
     request: StreamEventsRequest,

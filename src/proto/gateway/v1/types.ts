@@ -452,7 +452,7 @@ export namespace InstrumentStatus {
   export type UNRECOGNIZED = typeof InstrumentStatus.UNRECOGNIZED;
 }
 
-/** Which open orders a CancelAll means. */
+/** The open orders that a CancelAll selects. */
 export const OrderFilter = {
   ORDER_FILTER_UNSPECIFIED: 0,
   ORDER_FILTER_ACTIVE: 1,
@@ -471,7 +471,7 @@ export namespace OrderFilter {
   export type UNRECOGNIZED = typeof OrderFilter.UNRECOGNIZED;
 }
 
-/** Why a balance changed. Up to REWARD these are the transaction types of the API; the rest change no wallet. */
+/** Reason for a change of a balance. The values up to REWARD are transaction types of the API; the others change no wallet. */
 export const BalanceReason = {
   BALANCE_REASON_UNSPECIFIED: 0,
   BALANCE_REASON_DEPOSIT: 1,
@@ -555,7 +555,7 @@ export interface OrderRef {
   order_link_id?: string | undefined;
 }
 
-/** One order, whole, as it stands after a change. */
+/** The whole record of an order after a change. */
 export interface Order {
   order_id: string;
   order_link_id?: string | undefined;
@@ -592,11 +592,11 @@ export interface Order {
   tpsl:
     | Tpsl
     | undefined;
-  /** sent once a fill reduced a position */
+  /** present once a fill has reduced a position */
   closed_pnl?:
     | string
     | undefined;
-  /** 1 at creation, one more per accepted amend */
+  /** 1 at creation, +1 for each accepted amend */
   version: number;
   smp_type: SmpType;
   parent_order_id?: string | undefined;
@@ -630,7 +630,7 @@ export interface Execution {
   market_seq: number;
   create_type: CreateType;
   stop_order_type: StopOrderType;
-  /** the part that reduced a position; the next four describe it and are absent where nothing was reduced */
+  /** the part that reduced a position. The next four fields describe it and are absent without a reduction */
   closed_size?: string | undefined;
   closed_entry_value?: string | undefined;
   closed_open_fee?: string | undefined;
@@ -656,7 +656,7 @@ export interface Trade {
 
 export interface PriceLevel {
   price: string;
-  /** the new total of the level; "0": the level is gone */
+  /** the new total of the level; "0": the level is removed */
   qty: string;
 }
 
@@ -664,7 +664,7 @@ export interface Position {
   user_id: string;
   sub_account_address: string;
   symbol: string;
-  /** unspecified when flat */
+  /** unspecified if flat */
   side: Side;
   /** unsigned */
   size: string;
@@ -681,7 +681,7 @@ export interface Position {
   isolated_margin?:
     | string
     | undefined;
-  /** "" where none lies within the market's price limits */
+  /** "" without a value within the market's price limits */
   liq_price: string;
   bust_price: string;
   unrealised_pnl: string;
@@ -694,9 +694,9 @@ export interface Position {
   risk_tier: number;
   break_even_price: string;
   created_time_ms: number;
-  /** time of the event that carries the record; in a read, of its last event */
+  /** time of the record's event; in a read, of its last event */
   updated_time_ms: number;
-  /** paid to the insurance pool by the liquidation of this position; negative: the pool paid. "": 0 */
+  /** amount that the liquidation of this position paid to the insurance pool; negative: the pool paid. "": 0 */
   liquidation_fee: string;
 }
 
@@ -755,7 +755,7 @@ export interface SubAccount {
   created_time_ms: number;
 }
 
-/** Money that moved between the outside, sub-accounts and the fee account. The id is the client's where it gives one. */
+/** A movement of money between the outside, sub-accounts and the fee account. The id is the client's, if it sent one. */
 export interface Transfer {
   transfer_id: string;
   user_id: string;
@@ -769,7 +769,7 @@ export interface Transfer {
   asset: string;
   amount: string;
   status: TransferStatus;
-  /** withdrawals: where to; deposits: "faucet" or "rail" */
+  /** withdrawals: destination; deposits: "faucet" or "rail" */
   reference: string;
   created_time_ms: number;
   updated_time_ms: number;
