@@ -1,4 +1,4 @@
-/** Commands over one SubmitStream that keeps count of every answer. Source: docs/contract/boundary.md#sequencer. */
+/** Commands over one SubmitStream, with a count of all results. Source: docs/contract/boundary.md#sequencer. */
 import type { ServiceError } from "@grpc/grpc-js"
 import { Effect, type Scope } from "effect"
 import {
@@ -12,14 +12,14 @@ import { Broken } from "./Case.ts"
 import { abandon, type Link, statusName } from "./Link.ts"
 
 export interface CommandStream {
-  /** Sends commands in one message; answers their results in the order of the commands. */
+  /** Sends commands in one message. Returns their results in the order of the commands. */
   readonly submitAll: (commands: ReadonlyArray<Command>) => Effect.Effect<ReadonlyArray<CommandResult>, Broken>
-  /** How often each command_id was sent, and answered. */
+  /** How often each command_id was sent, and got a result. */
   readonly sent: ReadonlyMap<string, number>
   readonly answered: ReadonlyMap<string, number>
 }
 
-/** Who waits for answers: each given one, in the order of asking. */
+/** Pending commands, which get results in the order of submission. */
 interface Waiter {
   readonly take: (result: CommandResult) => void
   readonly fail: (cause: Broken) => void
@@ -27,7 +27,7 @@ interface Waiter {
 
 const count = (counts: Map<string, number>, id: string): void => void counts.set(id, (counts.get(id) ?? 0) + 1)
 
-/** Opens the stream for as long as the scope lives. Once lost it stays so: a sound backend loses none. */
+/** Opens the stream for the life of the scope. A lost stream is not reopened, because a conforming backend loses none. */
 export const make = Effect.fnUntraced(function* (
   link: Link,
   patience_ms: number

@@ -1,4 +1,4 @@
-/** Decimals of the boundary: text outside, integers of 10^-18 inside. Source: docs/contract/conventions.md#decimals. */
+/** Decimals of the boundary: strings in messages, integers of 10^-18 in the suite. Source: docs/contract/conventions.md#decimals. */
 
 const PLACES = 18
 const ONE = 10n ** BigInt(PLACES)
@@ -7,10 +7,10 @@ const CANONICAL = /^(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]{0,17}[1-9])?$/u
 /** A number times 10^18. */
 export type Exact = bigint
 
-/** Whether a text is the one form that its value has: no zeros at the end, no `-0`, at most 18 places. */
+/** Whether a string is canonical: no trailing zeros, no `-0`, at most 18 places. */
 export const isCanonical = (text: string): boolean => CANONICAL.test(text)
 
-/** Reads decimal text, canonical or not; `undefined` where it is none. */
+/** Parses a decimal string, canonical or not; `undefined` for other text. */
 export const parse = (text: string): Exact | undefined => {
   const match = /^(-?)([0-9]+)(?:\.([0-9]{1,18}))?$/u.exec(text)
   if (match === null) return undefined
@@ -25,7 +25,7 @@ export const format = (value: Exact): string => {
   return `${value < 0n ? "-" : ""}${digits.slice(0, -PLACES)}${places === "" ? "" : `.${places}`}`
 }
 
-/** A product, rounded to 18 places against who pays: toward plus infinity. */
+/** A product, rounded to 18 places toward plus infinity, against the payer. */
 export const multiplyUp = (a: Exact, b: Exact): Exact => {
   const product = a * b
   const floor = product / ONE

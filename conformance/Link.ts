@@ -10,10 +10,10 @@ import {
 import { Effect, Schema, type Scope } from "effect"
 import { Broken } from "./Case.ts"
 
-/** A message holds a whole step at least. */
+/** A message contains at least one whole step. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Where the backend is and how it lets in, as the gateway's own settings say it. */
+/** Address and credentials of the backend, as in the gateway's settings. */
 export interface Endpoint {
   /** `host:port`. */
   readonly address: string
@@ -28,7 +28,7 @@ export interface Rpc<Req, Res> {
   readonly responseDeserialize: (value: Buffer) => Res
 }
 
-/** A call that was answered with a status. */
+/** A call that failed with a status. */
 export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", {
   rpc: Schema.String,
   code: Schema.Number,
@@ -39,7 +39,7 @@ export class Refusal extends Schema.TaggedError<Refusal>()("Refusal", {
 
 export const statusName = (code: number): string => status[code] ?? `status ${code}`
 
-/** A refusal that no case has asked for. */
+/** An unexpected refusal. */
 export const unasked = ({ rpc, code, details }: Refusal): Broken =>
   new Broken({ message: `${rpc.split("/").at(-1)} answered ${statusName(code)}: ${details}` })
 
@@ -49,7 +49,7 @@ export interface Link {
   readonly duplex: <Req, Res>(rpc: Rpc<Req, Res>) => ClientDuplexStream<Req, Res>
 }
 
-/** Opens a channel for as long as the scope lives; `patience_ms` is the deadline of each call. */
+/** Opens a channel for the life of the scope; `patience_ms` is the deadline of each call. */
 export const connect = Effect.fnUntraced(function* (
   { address, secret, tls }: Endpoint,
   patience_ms: number
@@ -92,7 +92,7 @@ export const connect = Effect.fnUntraced(function* (
   }
 })
 
-/** Ends a call whose errors interest nobody any more. */
+/** Ends a call and ignores its errors. */
 export const abandon = (call: ClientReadableStream<unknown> | ClientDuplexStream<never, unknown>): void => {
   call.removeAllListeners("error")
   call.on("error", () => {})

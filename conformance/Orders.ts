@@ -1,4 +1,4 @@
-/** Orders as the cases send and find them: a limit order in lots and ticks, its changes, its fills. */
+/** Orders of the cases: a limit order in lots and ticks, its changes, its fills. */
 import { Effect } from "effect"
 import type { Command, Event, PlaceOrder } from "../src/proto/gateway/v1/sequencer.ts"
 import {
@@ -14,7 +14,7 @@ import { expectEqual, present } from "./Case.ts"
 import { pick } from "./Record.ts"
 import { type Trader, World } from "./World.ts"
 
-/** A limit order of so many lots, so many ticks from the mark of the start. */
+/** A limit order with a quantity in lots and a price in ticks from the mark at the start. */
 export interface Limit {
   readonly side: Side
   readonly lots: number
@@ -48,11 +48,11 @@ export const limit = ({ side, lots, ticks, more }: Limit): Effect.Effect<Asked, 
 
 export interface Placed {
   readonly order_id: string
-  /** What the command caused. */
+  /** Events of the command. */
   readonly events: ReadonlyArray<Event>
 }
 
-/** Places an order that must be taken, and waits for what it caused. */
+/** Places an order that must be accepted, and waits for its events. */
 export const place = Effect.fnUntraced(function* (owner: Trader, asked: Limit) {
   const { done } = yield* World
   const { ack, events } = yield* done(owner, yield* limit(asked))
@@ -65,7 +65,7 @@ export const cancelOf = (symbol: string, order_id: string): Asked => ({
   value: { symbol, order: { order_id } }
 })
 
-/** Cancels an open order, and waits for what that caused. */
+/** Cancels an open order, and waits for the events. */
 export const cancel = Effect.fnUntraced(function* (owner: Trader, order_id: string) {
   const { done, symbol } = yield* World
   return (yield* done(owner, cancelOf(symbol, order_id))).events

@@ -1,11 +1,11 @@
-/** Everything that the event stream brings during a run, and how to wait for it. */
+/** All events of a run, and functions that wait for them. */
 import type { ServiceError } from "@grpc/grpc-js"
 import { Effect, type Scope } from "effect"
 import { type Event, SequencerService, type StreamEventsResponse } from "../src/proto/gateway/v1/sequencer.ts"
 import { Broken } from "./Case.ts"
 import { abandon, type Link, statusName } from "./Link.ts"
 
-/** Events that are kept; a run causes some thousands, the market's own second by second. */
+/** Limit of recorded events. A run has some thousands, including one price sample per second. */
 const EVENTS_MAX = 500_000
 
 type Payload = NonNullable<Event["event"]>
@@ -13,25 +13,25 @@ type Case = Payload["$case"]
 /** The payload of one kind of event. */
 export type Of<K extends Case> = Extract<Payload, { readonly $case: K }>["value"]
 
-/** The payloads of one kind, in their order. */
+/** The payloads of one kind, in order. */
 export const pick = <K extends Case>(events: ReadonlyArray<Event>, kind: K): ReadonlyArray<Of<K>> =>
   events.flatMap(({ event }) => (event?.$case === kind ? [event.value as Of<K>] : []))
 
 export interface Record {
   readonly frames: ReadonlyArray<StreamEventsResponse>
   readonly events: ReadonlyArray<Event>
-  /** Waits until something holds of the record; `what` is told when it never does. */
+  /** Waits until a condition on the record holds; `what` names it in the failure. */
   readonly until: (what: string, holds: () => boolean) => Effect.Effect<void, Broken>
-  /** Waits for the event of a seq, or one behind it. */
+  /** Waits for the event with this seq or a later one. */
   readonly reach: (seq: number) => Effect.Effect<void, Broken>
-  /** The events that a command caused; waits for its last. */
+  /** The events of a command; waits for the last one. */
   readonly caused: (ack: {
     readonly command_id: string
     readonly seq: number
   }) => Effect.Effect<ReadonlyArray<Event>, Broken>
 }
 
-/** Follows the stream from a seq on for as long as the scope lives. */
+/** Follows the stream from a seq on for the life of the scope. */
 export const follow = Effect.fnUntraced(function* (
   link: Link,
   from: { readonly epoch: string; readonly from_seq: number },
@@ -55,7 +55,7 @@ export const follow = Effect.fnUntraced(function* (
   call.on("error", ({ code, details }: ServiceError) => end(`StreamEvents ended with ${statusName(code)}: ${details}`))
   call.on("end", () => end("StreamEvents has an end"))
   call.on("data", (frame: StreamEventsResponse) => {
-    if (events.length > EVENTS_MAX) return end(`more than ${EVENTS_MAX} events came: this market is not quiet`)
+    if (events.length > EVENTS_MAX) return end(`more than ${EVENTS_MAX} events arrived: the market has other traders`)
     frames.push(frame)
     for (const event of frame.events) events.push(event)
     wake()
@@ -75,7 +75,7 @@ export const follow = Effect.fnUntraced(function* (
     }).pipe(
       Effect.timeoutOrElse({
         duration: patience_ms,
-        orElse: () => Effect.fail(new Broken({ message: `${what} did not come within ${patience_ms} ms` }))
+        orElse: () => Effect.fail(new Broken({ message: `${what} did not arrive within ${patience_ms} ms` }))
       })
     )
   const reach = (seq: number) => until(`event ${seq}`, () => events.findLast((event) => event.seq >= seq) !== undefined)
@@ -89,7 +89,7 @@ export const follow = Effect.fnUntraced(function* (
   }
 })
 
-/** Reads the stream once more from a seq on, until `count` events have come. */
+/** Reads the stream again from a seq on, until `count` events have arrived. */
 export const reread = (
   link: Link,
   from: { readonly epoch: string; readonly from_seq: number },

@@ -1,4 +1,4 @@
-/** The outcomes for people and for programs. */
+/** The results as text and as JSON. */
 import type { Case } from "./Case.ts"
 import type { Outcome } from "./Suite.ts"
 
@@ -7,7 +7,7 @@ const INDENT = "       "
 /** A case of `--list`. */
 export const entry = ({ claim, clause, level, name }: Case): string => `${level}  ${name}: ${claim} (${clause})`
 
-/** One line for a case that passed; for one that failed also what was expected, and where the contract says so. */
+/** One line for a passed case. For a failed one also the requirement and its source. */
 export const line = ({ claim, clause, failure, name, took_ms }: Outcome): string =>
   failure === undefined
     ? `pass   ${name} (${took_ms} ms)`

@@ -1,4 +1,4 @@
-/** The state machine of an order, as docs/contract/orders.md#order-statuses has it, in the names of the boundary. */
+/** The state machine of an order by docs/contract/orders.md#order-statuses, in the names of the boundary. */
 import { OrderCause } from "../src/proto/gateway/v1/sequencer.ts"
 import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
 
@@ -7,7 +7,7 @@ const C = OrderCause
 const WORKING = [S.ORDER_STATUS_NEW, S.ORDER_STATUS_PARTIALLY_FILLED] as const
 const REQUESTED = S.ORDER_STATUS_CANCEL_REQUESTED
 
-/** Rows: from which statuses (undefined: the first record), for what cause, to which. */
+/** Rows: from statuses (undefined: the first record), cause, to status. */
 const rows: ReadonlyArray<readonly [ReadonlyArray<OrderStatus | undefined>, OrderCause, ReadonlyArray<OrderStatus>]> = [
   [[undefined], C.ORDER_CAUSE_ACCEPTED, [S.ORDER_STATUS_NEW, S.ORDER_STATUS_UNTRIGGERED]],
   [[undefined], C.ORDER_CAUSE_REJECTED, [S.ORDER_STATUS_REJECTED]],
@@ -25,13 +25,13 @@ const rows: ReadonlyArray<readonly [ReadonlyArray<OrderStatus | undefined>, Orde
   [[REQUESTED], C.ORDER_CAUSE_CANCEL_REFUSED, WORKING]
 ]
 
-/** Causes that leave the status as it is, and of which statuses. */
+/** Causes that keep the status, with the statuses that they apply to. */
 const STAYS: ReadonlyArray<readonly [OrderCause, ReadonlyArray<OrderStatus>]> = [
   [C.ORDER_CAUSE_AMENDED, [...WORKING, S.ORDER_STATUS_UNTRIGGERED]],
   [C.ORDER_CAUSE_AMEND_REFUSED, [...WORKING, S.ORDER_STATUS_UNTRIGGERED, REQUESTED]]
 ]
 
-/** Whether an order may go from one status to another for this cause. */
+/** Whether the state machine allows a transition. */
 export const isTransition = (from: OrderStatus | undefined, cause: OrderCause, to: OrderStatus): boolean =>
   rows.some(([froms, why, tos]) => why === cause && froms.includes(from) && tos.includes(to)) ||
   STAYS.some(([why, statuses]) => why === cause && from === to && statuses.includes(to))

@@ -1,4 +1,4 @@
-/** All cases, in their order, and the run of them against one backend. */
+/** All cases in order, and their run against one backend. */
 import { Cause, Clock, Effect, Exit } from "effect"
 import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
 import { Broken, type Case, type Level } from "./Case.ts"
@@ -18,7 +18,7 @@ import { cancelOf } from "./Orders.ts"
 import { pick } from "./Record.ts"
 import { type Options, World } from "./World.ts"
 
-/** The audits come last: they judge what the others caused. */
+/** The audits run last: they check the events of all other cases. */
 export const cases: ReadonlyArray<Case> = [
   ...Prices.cases,
   ...Sequence.cases,
@@ -34,14 +34,14 @@ export const cases: ReadonlyArray<Case> = [
   ...Audit.cases
 ]
 
-/** What became of a case. */
+/** Result of a case. */
 export interface Outcome {
   readonly name: string
   readonly level: Level
   readonly clause: string
   readonly claim: string
   readonly took_ms: number
-  /** Why it failed; absent: it passed. */
+  /** The failure; absent if the case passed. */
   readonly failure?: string
 }
 
@@ -51,7 +51,7 @@ const OPEN: ReadonlySet<OrderStatus> = new Set([
   OrderStatus.ORDER_STATUS_UNTRIGGERED
 ])
 
-/** Cancels the orders that a case left open, so that the next one finds an empty book. */
+/** Cancels the open orders of a case, so that the next one starts with an empty book. */
 const tidy = Effect.gen(function* () {
   const { command, commands, record } = yield* World
   const last = new Map(
@@ -64,8 +64,8 @@ const tidy = Effect.gen(function* () {
 
 const messageOf = (cause: Cause.Cause<Broken>): string => {
   const error = Cause.squash(cause)
-  // a defect is the suite's own, or a record so odd that it broke it
-  return error instanceof Broken ? error.message : `the case itself broke: ${String(error)}`
+  // a defect is a fault of the suite, or of a record that it cannot process
+  return error instanceof Broken ? error.message : `the case failed with a defect: ${String(error)}`
 }
 
 const runCase = Effect.fnUntraced(function* ({ claim, clause, level, name, run }: Case) {
@@ -77,7 +77,7 @@ const runCase = Effect.fnUntraced(function* ({ claim, clause, level, name, run }
   return Exit.isSuccess(exit) ? outcome : { ...outcome, failure: messageOf(exit.cause) }
 })
 
-/** Runs some cases against one backend, one after the other. Fails where no run is possible at all. */
+/** Runs cases against one backend in sequence. Fails if no run is possible. */
 export const run = (
   options: Options,
   chosen: ReadonlyArray<Case>,

@@ -1,4 +1,4 @@
-/** What a case works with: the two services, the record of the event stream, a quiet market and funded traders. */
+/** Resources of a case: the two services, the record of the event stream, a market without other traders, and funded traders. */
 import { Clock, Context, Effect, Random, type Scope } from "effect"
 import { RefereeService } from "../src/proto/gateway/v1/referee.ts"
 import {
@@ -19,11 +19,11 @@ import * as Record from "./Record.ts"
 export interface Options {
   readonly sequencer: Endpoint
   readonly referee: Endpoint
-  /** The market to trade in; default: the first one. */
+  /** The market to use; default: the first one. */
   readonly symbol: string | undefined
-  /** Longest wait for one answer or event, in ms. */
+  /** Longest wait for one result or event, in ms. */
   readonly patience_ms: number
-  /** Commands that are in flight at once in the case that counts answers. */
+  /** Commands in flight at once in the case that counts results. */
   readonly commands: number
 }
 
@@ -37,7 +37,7 @@ export interface Trader {
 type Asked = NonNullable<Command["command"]>
 type Owner = Pick<Trader, "user_id" | "sub_account_address">
 
-/** Of a refusal: its gRPC status, its reason, and one fact of it. */
+/** Expected refusal: its gRPC status, its reason, and one detail. */
 export interface Refused {
   readonly code: number
   readonly reason: string
@@ -82,7 +82,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     [text.slice(0, 8), text.slice(8, 12), `4${text.slice(12, 15)}`, `a${text.slice(15, 18)}`, text.slice(18)].join("-")
   )
 
-  /** A command of an owner under a new id. */
+  /** A command of an owner with a new id. */
   const command = Effect.fnUntraced(function* ({ user_id, sub_account_address }: Owner, asked: Asked) {
     const issued_at_ms = yield* Clock.currentTimeMillis
     const made: Command = { command_id: yield* uuid, user_id, sub_account_address, issued_at_ms, command: asked }
@@ -91,24 +91,24 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const submit = (command: Command): Effect.Effect<CommandResult, Broken> =>
     Effect.flatMap(commands.submitAll([command]), ([result]) => present("the result", result))
 
-  /** Submits a command that must be taken. */
+  /** Submits a command that must be accepted. */
   const taken = Effect.fnUntraced(function* (owner: Owner, asked: Asked) {
     return yield* ackOf(asked.$case, yield* submit(yield* command(owner, asked)))
   })
-  /** Submits a command that must be refused, for this reason. */
+  /** Submits a command that must be refused with this reason. */
   const refused = Effect.fnUntraced(function* (owner: Owner, asked: Asked, expected: Refused) {
     const made = yield* command(owner, asked)
     const status = yield* expectRefusal(asked.$case, yield* submit(made), expected)
     yield* expectEqual("command_id of the refusal", status.command_id, made.command_id)
     return status
   })
-  /** Submits a command that must be taken, and waits for what it caused. */
+  /** Submits a command that must be accepted, and waits for its events. */
   const done = Effect.fnUntraced(function* (owner: Owner, asked: Asked) {
     const ack = yield* taken(owner, asked)
     return { ack, events: yield* record.caused(ack) }
   })
 
-  /** A new user whose first sub-account is not open yet. */
+  /** A new user without a sub-account. */
   const stranger = Effect.gen(function* () {
     const user_id = yield* uuid
     return { user_id, root_address: `0x${yield* hex(64)}`, sub_account_address: "" }
@@ -123,7 +123,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     const value = { deposit_id: yield* uuid, asset: instrument.settle_asset, amount, source: "rail" }
     return yield* done(trader, { $case: "deposit_funds", value })
   })
-  /** A new user with an open sub-account and funds for {@link LOTS_OF_FUNDS} lots. */
+  /** A new user with a sub-account and funds for {@link LOTS_OF_FUNDS} lots. */
   const trader = Effect.gen(function* () {
     const opened = yield* open(yield* stranger, 0)
     yield* deposit(opened, rules.funds)
@@ -138,7 +138,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     symbol,
     rules,
     epoch,
-    /** The book as it stood before the record began. */
+    /** The book before the record began. */
     opening: opening satisfies GetOrderBookResponse,
     record,
     commands,
@@ -156,9 +156,9 @@ const make = Effect.fnUntraced(function* (options: Options) {
 })
 
 const statusOf = (what: string, { outcome }: CommandResult): Effect.Effect<CommandStatus, Broken> =>
-  outcome?.$case === "status" ? Effect.succeed(outcome.value) : broken(`${what} was taken; it must be refused`)
+  outcome?.$case === "status" ? Effect.succeed(outcome.value) : broken(`${what} was accepted; it must be refused`)
 
-/** The acknowledgement of a command that must be taken. */
+/** The acknowledgement of a command that must be accepted. */
 export const ackOf = (what: string, { outcome }: CommandResult): Effect.Effect<CommandAck, Broken> => {
   if (outcome?.$case === "ack") return Effect.succeed(outcome.value)
   if (outcome === undefined) return broken(`the result of ${what} is neither ack nor status`)
@@ -166,7 +166,7 @@ export const ackOf = (what: string, { outcome }: CommandResult): Effect.Effect<C
   return broken(`${what} was refused: ${statusName(code)} ${reason}: ${message}`)
 }
 
-/** The refusal of a command that must be refused, for this reason. */
+/** The refusal of a command that must be refused with this reason. */
 export const expectRefusal = Effect.fnUntraced(function* (what: string, result: CommandResult, expected: Refused) {
   const status = yield* statusOf(what, result)
   yield* expectEqual(
@@ -176,12 +176,12 @@ export const expectRefusal = Effect.fnUntraced(function* (what: string, result: 
   )
   if (expected.fact !== undefined) {
     const [name, value] = expected.fact
-    yield* expectEqual(`the refusal's fact ${name}`, status.metadata[name], value)
+    yield* expectEqual(`the refusal's detail ${name}`, status.metadata[name], value)
   }
   return status
 })
 
-/** Prices in ticks around the mark, and quantities in lots that the market takes. */
+/** Prices in ticks around the mark, and quantities in lots that the market accepts. */
 const rulesOf = Effect.fnUntraced(function* (instrument: Instrument, mark: string) {
   const number = (field: string, text: string) => present(`a decimal ${field} (it is "${text}")`, Exact.parse(text))
   const tick = yield* number("tick_size", instrument.tick_size)
@@ -190,14 +190,14 @@ const rulesOf = Effect.fnUntraced(function* (instrument: Instrument, mark: strin
   const notional = yield* number("min_notional_value", instrument.min_notional_value)
   const base = Exact.floorTo(yield* number("mark_price", mark), tick)
   yield* expect(base > 0n && tick > 0n && step > 0n, "mark price, tick_size and qty_step must be above 0")
-  // a lot is worth twice what an order must be, so that prices below the mark are worth enough too
+  // a lot has twice the minimum value, so that orders below the mark also reach it
   const lot = Exact.ceilTo(maxOf(least, Exact.divideUp(2n * notional, base)), step)
   return {
     lot,
     tick,
-    /** The mark of the start, down to the tick, and so many ticks away from it. */
+    /** The mark at the start, rounded down to the tick, plus a number of ticks. */
     price: (ticks: number): string => Exact.format(base + BigInt(ticks) * tick),
-    /** So many times the quantity that the suite trades in. */
+    /** A number of lots as a quantity. */
     qty: (lots: number): string => Exact.format(BigInt(lots) * lot),
     value: (ticks: number, lots: number): Exact.Exact =>
       Exact.multiplyUp(base + BigInt(ticks) * tick, BigInt(lots) * lot),
@@ -208,6 +208,6 @@ const rulesOf = Effect.fnUntraced(function* (instrument: Instrument, mark: strin
 const maxOf = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 export class World extends Context.Service<World, Effect.Success<ReturnType<typeof make>>>()("conformance/World") {
-  /** Connects, finds a quiet market, and begins to follow the stream. */
+  /** Connects, finds a market without other traders, and starts to follow the stream. */
   static readonly make = (options: Options): Effect.Effect<World["Service"], Broken, Scope.Scope> => make(options)
 }

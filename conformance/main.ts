@@ -1,7 +1,7 @@
 /**
- * `npm run conformance -- --sequencer host:port --referee host:port`: holds a backend to the contract.
+ * `npm run conformance -- --sequencer host:port --referee host:port`: checks a backend against the contract.
  *
- * Exits with 0 if every case passed, 1 if one failed, 2 where none could run. The credentials are those of the gateway:
+ * Exits with 0 if every case passed, 1 if one failed, 2 if none could run. The credentials are those of the gateway:
  * BACKEND_SECRET, BACKEND_TLS_CA, BACKEND_TLS_CERT, BACKEND_TLS_KEY.
  */
 import { readFileSync } from "node:fs"
@@ -68,7 +68,7 @@ const endpoint = (address: string): Endpoint => {
 const values = read()
 const names = values.only?.split(",")
 const unknown = names?.find((name) => !cases.some((entry) => entry.name === name))
-if (unknown !== undefined) fail(`there is no case ${unknown}; --list names them`)
+if (unknown !== undefined) fail(`there is no case ${unknown}; --list prints all`)
 const chosen = cases.filter(
   ({ level, name }) => (!values.core || level === "core") && (names === undefined || names.includes(name))
 )

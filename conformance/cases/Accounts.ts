@@ -1,4 +1,4 @@
-/** Money between sub-accounts and out of them, and what a frozen or deleted sub-account may still do. */
+/** Transfers, withdrawals, and frozen or deleted sub-accounts. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
@@ -15,7 +15,7 @@ const transfers: Case = {
   level: "full",
   clause: "docs/contract/boundary.md#commands-and-events (Transfer), docs/contract/boundary.md#ground-rules",
   claim:
-    "a transfer takes from one sub-account what it gives the other, once per transfer_id, and never more than there is",
+    "a transfer debits one sub-account and credits the other by the same amount, once per transfer_id, within the available balance",
   run: Effect.gen(function* () {
     const { deposit, done, instrument, open, refused, stranger, uuid } = yield* World
     const from = yield* open(yield* stranger, 0)
@@ -62,7 +62,7 @@ const withdrawal: Case = {
   level: "full",
   clause:
     "docs/contract/boundary.md#commands-and-events (Withdraw), docs/contract/exchange.md#deposits-and-withdrawals",
-  claim: "a withdrawal is debited when it is accepted and announced as pending",
+  claim: "a withdrawal is debited at acceptance and published as pending",
   run: Effect.gen(function* () {
     const { deposit, done, instrument, open, stranger, uuid } = yield* World
     const owner = yield* open(yield* stranger, 0)
@@ -95,7 +95,7 @@ const frozen: Case = {
   name: "freeze",
   level: "full",
   clause: "docs/contract/boundary.md#commands-and-events (SetSubAccount), docs/contract/boundary.md#errors",
-  claim: "a frozen sub-account cancels, and places nothing until it is thawed",
+  claim: "a frozen sub-account can cancel orders, and cannot place any until it is unfrozen",
   run: Effect.gen(function* () {
     const { done, refused, trader } = yield* World
     const owner = yield* trader
@@ -114,7 +114,7 @@ const deletion: Case = {
   name: "delete-sub-account",
   level: "full",
   clause: "docs/contract/boundary.md#commands-and-events (DeleteSubAccount)",
-  claim: "only an empty sub-account can be deleted; then it takes no commands",
+  claim: "only an empty sub-account can be deleted; then its commands are refused",
   run: Effect.gen(function* () {
     const { deposit, done, open, refused, stranger } = yield* World
     const first = yield* open(yield* stranger, 0)
@@ -132,7 +132,7 @@ const portfolio: Case = {
   name: "portfolio",
   level: "full",
   clause: "docs/contract/boundary.md#referee (GetPortfolio, ListPositions)",
-  claim: "a user's portfolio and positions are those of its sub-accounts, and of nobody else",
+  claim: "a user's portfolio and positions are exactly those of its sub-accounts",
   run: Effect.gen(function* () {
     const { ask, rules, symbol, trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]

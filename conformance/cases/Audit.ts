@@ -1,4 +1,4 @@
-/** What must hold of everything that the run's stream brought, whoever caused it: judged once the other cases are done. */
+/** Audits: checks of the whole event stream of the run, after all other cases. */
 import { Effect } from "effect"
 import { type Event, OrderCause, SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason, ExecType, type OrderStatus, Side } from "../../src/proto/gateway/v1/types.ts"
@@ -10,19 +10,19 @@ import { World } from "../World.ts"
 
 const kindOf = ({ seq, event }: Event) => `event ${seq} (${event?.$case})`
 
-/** A number of the record: text that must be a decimal. */
+/** A number of a record, which must be a decimal string. */
 const exact = (what: string, text: string) => present(`a decimal ${what} (it is "${text}")`, Exact.parse(text))
 
 const inOrder: Case = {
   name: "events-in-order",
   level: "core",
   clause: "docs/contract/boundary.md#ground-rules, #one-event-stream",
-  claim: "seq goes up by one from event to event: none is missing, doubled or out of place",
+  claim: "seq rises by one from event to event: none is missing, repeated or out of order",
   run: Effect.gen(function* () {
     const { record } = yield* World
     let last = (record.events[0]?.seq ?? 1) - 1
     for (const event of record.events) {
-      yield* expect(event.seq === last + 1, `${kindOf(event)} came after event ${last}; ${last + 1} must come`)
+      yield* expect(event.seq === last + 1, `${kindOf(event)} followed event ${last}; expected ${last + 1}`)
       last = event.seq
     }
   })
@@ -32,7 +32,7 @@ const steps: Case = {
   name: "whole-steps",
   level: "core",
   clause: "Event.step, StreamEventsResponse",
-  claim: "a step is in one frame, steps and times never fall, and an event that belongs to a command names it",
+  claim: "a step is in one frame, steps and times never fall, and an event of a command has its command_id",
   run: Effect.gen(function* () {
     const { record } = yield* World
     let [step, time] = [0, 0]
@@ -54,18 +54,18 @@ const answers: Case = {
   name: "one-answer",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (SubmitStream)",
-  claim: "every command of the stream is answered once",
+  claim: "every command of the stream gets one result",
   run: Effect.gen(function* () {
     const { commands, deposit, trader } = yield* World
-    // behind this one's answer stand all the others
+    // the results of all others precede the result of this one
     yield* deposit(yield* trader, "1")
     for (const [command_id, times] of commands.answered) {
       const sent = commands.sent.get(command_id) ?? 0
-      yield* expect(times <= sent, `command ${command_id} was sent ${sent} times and answered ${times} times`)
+      yield* expect(times <= sent, `command ${command_id} was sent ${sent} times and got ${times} results`)
     }
     for (const [command_id, times] of commands.sent) {
       const answered = commands.answered.get(command_id) ?? 0
-      yield* expect(times <= answered, `command ${command_id} was sent ${times} times and answered ${answered} times`)
+      yield* expect(times <= answered, `command ${command_id} was sent ${times} times and got ${answered} results`)
     }
   })
 }
@@ -74,7 +74,7 @@ const statuses: Case = {
   name: "statuses",
   level: "core",
   clause: "docs/contract/orders.md#order-statuses",
-  claim: "every change of an order is a row of the state machine; a version rises with an amend only",
+  claim: "every change of an order is a row of the state machine; a version rises only with an amend",
   run: Effect.gen(function* () {
     const { record, symbol } = yield* World
     const known = new Map<string, { readonly status: OrderStatus; readonly version: number }>()
@@ -159,7 +159,7 @@ const books: Case = {
   clause:
     "docs/contract/boundary.md#commands-and-events (BookChanged), docs/contract/boundary.md#sequencer (GetOrderBook), docs/contract/websocket.md#order-book",
   claim:
-    "book_seq rises, and prev_book_seq (absent: one less) is that of the change before; the changes add up to what GetOrderBook answers; a book is never crossed",
+    "book_seq rises, and prev_book_seq (absent: one less) is that of the previous change; the changes add up to GetOrderBook; a book is never crossed",
   run: Effect.gen(function* () {
     const { ask, opening, record, symbol } = yield* World
     const now = yield* ask.sequencer(SequencerService.getOrderBook, { symbol, depth: 0 })
@@ -200,7 +200,7 @@ const balances: Case = {
   name: "balances",
   level: "core",
   clause: "docs/contract/boundary.md#commands-and-events (BalanceChanged), docs/contract/exchange.md#conservation",
-  claim: "a wallet changes by the amount that is told, to the last digit, and by a fill's result less its fee",
+  claim: "a wallet changes exactly by BalanceChanged.amount, and by a fill's result less its fee",
   run: Effect.gen(function* () {
     const { record } = yield* World
     const wallets = new Map<string, bigint>()
@@ -218,7 +218,7 @@ const balances: Case = {
       const change = yield* exact("amount", amount)
       wallets.set(sub_account_address, after)
       if (before === undefined) continue
-      // funding may go to or from the isolated margin, which no wallet shows
+      // funding may change the isolated margin, which is not part of the wallet
       const elsewhere = reason === BalanceReason.BALANCE_REASON_FUNDING && after === before
       yield* expect(
         elsewhere || after === before + change,
@@ -234,7 +234,7 @@ const balances: Case = {
   })
 }
 
-/** Texts of a record that look like numbers. */
+/** Strings of a record that look like numbers. */
 const numbersIn = (value: unknown): ReadonlyArray<string> => {
   if (typeof value === "string") return /^[+-]?[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?$/u.test(value) ? [value] : []
   if (typeof value === "object" && value !== null) return Object.values(value).flatMap(numbersIn)

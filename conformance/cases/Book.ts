@@ -1,4 +1,4 @@
-/** One order at a time: it rests, it is found, it is taken back. */
+/** Single orders: rest, read, cancel. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -13,7 +13,7 @@ const resting: Case = {
   level: "core",
   clause:
     "docs/contract/orders.md#order-record, #transitions-on-acceptance, docs/contract/boundary.md#sequencer (reads)",
-  claim: "a limit order that meets nothing rests: it is New, in the book, and found by every read",
+  claim: "a limit order that does not cross rests: it is New, in the book, and in every read",
   run: Effect.gen(function* () {
     const { ask, rules, symbol, trader, uuid } = yield* World
     const owner = yield* trader
@@ -63,7 +63,7 @@ const levels: Case = {
   level: "core",
   clause:
     "docs/contract/boundary.md#sequencer (GetOrderBook), docs/contract/boundary.md#commands-and-events (BookChanged), docs/contract/exchange.md#matching",
-  claim: "a level is the sum of its orders; levels are listed best first, as many as are asked for",
+  claim: "a level is the sum of its orders; levels are listed best first, up to the requested depth",
   run: Effect.gen(function* () {
     const { ask, done, rules, symbol, trader } = yield* World
     const owner = yield* trader
@@ -92,7 +92,8 @@ const canceled: Case = {
   name: "cancel",
   level: "core",
   clause: "docs/contract/orders.md#transitions-on-a-cancel, #cancels",
-  claim: "a cancel is requested, then done; the level goes; a second one is refused with the order's status",
+  claim:
+    "a cancel is requested, then executed; the level is removed; a second cancel is refused with the order's status",
   run: Effect.gen(function* () {
     const { ask, refused, rules, symbol, trader } = yield* World
     const owner = yield* trader
@@ -150,7 +151,7 @@ const immediate: Case = {
   name: "immediate-or-cancel",
   level: "core",
   clause: "docs/contract/orders.md#transitions-on-a-cancel, #order-semantics",
-  claim: "an IOC order that meets nothing is canceled at once and never in the book",
+  claim: "an IOC order that does not cross is canceled at once and never in the book",
   run: Effect.gen(function* () {
     const { trader } = yield* World
     const more = { time_in_force: TimeInForce.TIME_IN_FORCE_IOC }

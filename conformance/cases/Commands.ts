@@ -1,18 +1,18 @@
-/** Commands and their answers: one place each, one answer each, whatever is repeated. */
+/** Commands and results: one place and one result each, also for repetitions. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import type { Command } from "../../src/proto/gateway/v1/sequencer.ts"
 import { type Case, expect, expectEqual } from "../Case.ts"
 import { ackOf, expectRefusal, World } from "../World.ts"
 
-/** Commands of one message in the case that counts answers. */
+/** Commands per message in the case that counts results. */
 const MESSAGE_COMMANDS = 64
 
 const ack: Case = {
   name: "ack",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (Submit, CommandAck.seq)",
-  claim: "an acknowledgement names the seq of the last event that its command caused",
+  claim: "an acknowledgement has the seq of the last event of its command",
   run: Effect.gen(function* () {
     const { deposit, record, trader } = yield* World
     const { ack, events } = yield* deposit(yield* trader, "7")
@@ -28,7 +28,7 @@ const repetition: Case = {
   name: "repetition",
   level: "core",
   clause: "docs/contract/boundary.md#ground-rules, #command-ids",
-  claim: "a repeated command changes nothing and answers the first acknowledgement with duplicate = true",
+  claim: "a repeated command changes nothing and returns the first acknowledgement with duplicate = true",
   run: Effect.gen(function* () {
     const { command, instrument, record, submit, trader, uuid } = yield* World
     const owner = yield* trader
@@ -39,7 +39,7 @@ const repetition: Case = {
     const again = yield* ackOf("the repeated deposit_funds", yield* submit(later))
     yield* expectEqual("the answer to the repetition", again, { ...first, duplicate: true })
     const before = (yield* record.caused(first)).length
-    // what comes behind it on the stream has come, and so would have what the repetition caused
+    // a later event has arrived, so an event of the repetition would have arrived too
     const behind = yield* ackOf(
       "deposit_funds",
       yield* submit(yield* command(owner, { $case: "deposit_funds", value: { ...value, deposit_id: yield* uuid } }))
@@ -71,7 +71,7 @@ const refusals: Case = {
   name: "refusals",
   level: "core",
   clause: "docs/contract/boundary.md#errors, docs/contract/orders.md#order-semantics",
-  claim: "what does not exist is NOT_FOUND with its reason, and a refusal changes nothing",
+  claim: "an unknown resource is NOT_FOUND with its reason, and a refusal changes nothing",
   run: Effect.gen(function* () {
     const { deposit, instrument, record, refused, symbol, trader, uuid } = yield* World
     const owner = yield* trader
@@ -98,7 +98,7 @@ const refusals: Case = {
     yield* record.reach((yield* deposit(owner, "1")).ack.seq)
     const ids = new Set(refusals.map(({ command_id }) => command_id))
     const caused = record.events.find(({ command_id }) => command_id !== undefined && ids.has(command_id))
-    yield* expect(caused === undefined, `event ${caused?.seq} was caused by a refused command`)
+    yield* expect(caused === undefined, `event ${caused?.seq} belongs to a refused command`)
   })
 }
 
@@ -106,7 +106,7 @@ const inFlight: Case = {
   name: "in-flight",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (SubmitStream), docs/contract/orders.md#order-semantics",
-  claim: "of many commands in flight each gets one answer, and their places are in the order they were sent",
+  claim: "of many commands in flight each gets one result, and their places follow the order of submission",
   run: Effect.gen(function* () {
     const { command, commands, instrument, options, record, trader, uuid } = yield* World
     const owner = yield* trader

@@ -1,4 +1,4 @@
-/** Order entry beyond plain limit orders: what is refused, what is rejected, what is amended. */
+/** Order entry beyond plain limit orders: refusals, rejections, amends. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { type Command, OrderCause } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -20,7 +20,7 @@ import { type Trader, World } from "../World.ts"
 const { SIDE_BUY, SIDE_SELL } = Side
 const { ORDER_STATUS_CANCELED, ORDER_STATUS_FILLED, ORDER_STATUS_NEW, ORDER_STATUS_REJECTED } = OrderStatus
 
-/** Places an order that must be rejected at its turn: acknowledged, with a record that says why. */
+/** Places an order that must be rejected at its turn: acknowledged, with the reason in its record. */
 const expectRejected = Effect.fnUntraced(function* (owner: Trader, asked: Limit, why: RejectReason) {
   const { events, order_id } = yield* place(owner, asked)
   yield* expectStatuses(events, order_id, [ORDER_STATUS_REJECTED])
@@ -34,7 +34,7 @@ const rejections: Case = {
   name: "rejections",
   level: "full",
   clause: "docs/contract/orders.md#transitions-on-acceptance, #refusals",
-  claim: "what depends on the state at the order's turn is acknowledged and leaves a Rejected record with its reason",
+  claim: "an order that fails a check of its turn is acknowledged and leaves a Rejected record with its reason",
   run: Effect.gen(function* () {
     const { instrument, open, rules, stranger, trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -69,7 +69,7 @@ const rules: Case = {
   name: "order-rules",
   level: "full",
   clause: "docs/contract/orders.md#new-order, #refusals, docs/contract/boundary.md#errors",
-  claim: "an order off its tick, step or limits is refused with the field and leaves no record",
+  claim: "an order that violates tick, step or limits is refused with the field and leaves no record",
   run: Effect.gen(function* () {
     const { instrument, refused, rules, trader } = yield* World
     const owner = yield* trader
@@ -97,7 +97,7 @@ const wholeOrNothing: Case = {
   name: "fill-or-kill",
   level: "full",
   clause: "docs/contract/orders.md#transitions-on-a-cancel",
-  claim: "a FOK order is filled whole or not at all",
+  claim: "a FOK order is filled completely or not at all",
   run: Effect.gen(function* () {
     const { trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -117,7 +117,7 @@ const market: Case = {
   name: "market-order",
   level: "full",
   clause: "docs/contract/orders.md#new-order, #market-orders",
-  claim: "a market order is an IOC without a price of its own",
+  claim: "a market order is an IOC order without a price",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World
     const [buyer, seller] = [yield* trader, yield* trader]
@@ -141,7 +141,7 @@ const selfTrade: Case = {
   name: "self-trade",
   level: "full",
   clause: "docs/contract/orders.md#self-trade",
-  claim: "orders of one user never meet, not even from two sub-accounts; by default the taker is canceled",
+  claim: "orders of one user never match, also from two sub-accounts; by default the taker is canceled",
   run: Effect.gen(function* () {
     const { deposit, open, rules, trader } = yield* World
     const owner = yield* trader
@@ -174,7 +174,7 @@ const amend: Case = {
   name: "amend",
   level: "full",
   clause: "docs/contract/orders.md#transitions-on-an-amend, #amends, #order-version",
-  claim: "an amend raises the version; less quantity keeps the place, more loses it; another version is refused",
+  claim: "an amend raises the version; less quantity keeps the priority, more loses it; another version is refused",
   run: Effect.gen(function* () {
     const { done, refused, symbol, rules, trader } = yield* World
     const [first, second, buyer] = [yield* trader, yield* trader, yield* trader]
@@ -207,7 +207,7 @@ const amendRefused: Case = {
   level: "full",
   clause: "docs/contract/orders.md#transitions-on-an-amend, #order-statuses (docs/contract/orders.md",
   claim:
-    "an amend that its turn refuses leaves the order as it is; its event says why, and the acknowledgement no other",
+    "an amend that is refused at its turn leaves the order unchanged; event and acknowledgement have the same reason",
   run: Effect.gen(function* () {
     const { done, rules, symbol, trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -249,7 +249,7 @@ const cancelAll: Case = {
   name: "cancel-all",
   level: "full",
   clause: "docs/contract/boundary.md#commands-and-events (CancelAll)",
-  claim: "CancelAll cancels the open orders that its filters name, and tells which",
+  claim: "CancelAll cancels the open orders that its filters select, and returns them",
   run: Effect.gen(function* () {
     const { done, symbol, trader } = yield* World
     const owner = yield* trader

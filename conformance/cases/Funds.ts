@@ -8,7 +8,7 @@ import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
 
-/** The address that docs/contract/conventions.md#identifiers derives. */
+/** The address derived by docs/contract/conventions.md#derivations. */
 const subAccountAddress = (root_address: string, index: number): string => {
   const number = Buffer.alloc(4)
   number.writeUInt32BE(index)
@@ -24,7 +24,7 @@ const firstSubAccount: Case = {
   name: "first-sub-account",
   level: "core",
   clause: "docs/contract/boundary.md#commands-and-events (CreateSubAccount), docs/contract/conventions.md#identifiers",
-  claim: "index 0 opens the sub-account of the derived address, announces it, and answers the existing one afterwards",
+  claim: "index 0 opens the sub-account of the derived address with an event, and later returns the existing one",
   run: Effect.gen(function* () {
     const { ask, done, stranger } = yield* World
     const user = yield* stranger
@@ -52,7 +52,7 @@ const nextSubAccount: Case = {
   name: "next-sub-account",
   level: "core",
   clause: "docs/contract/boundary.md#commands-and-events (CreateSubAccount)",
-  claim: "without an index the next one is opened",
+  claim: "without an index the sub-account of the next index is opened",
   run: Effect.gen(function* () {
     const { open, stranger } = yield* World
     const user = yield* stranger
@@ -68,7 +68,7 @@ const deposits: Case = {
   name: "deposit",
   level: "core",
   clause: "docs/contract/boundary.md#commands-and-events (Deposit, TransferChanged, BalanceChanged)",
-  claim: "a deposit is announced as a transfer and as a balance, and the referee holds it",
+  claim: "a deposit has a transfer event and a balance event, and the referee has it",
   run: Effect.gen(function* () {
     const { ask, deposit, instrument, open, stranger } = yield* World
     const owner = yield* open(yield* stranger, 0)

@@ -1,4 +1,4 @@
-/** Orders that meet: who is filled, at which price, and what both sides are told. */
+/** Matching: which orders are filled, at which price, and with which events. */
 import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
 import { BalanceReason, CancelType, OrderStatus, Side, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
@@ -10,7 +10,7 @@ import { World } from "../World.ts"
 
 const { ORDER_STATUS_NEW, ORDER_STATUS_PARTIALLY_FILLED, ORDER_STATUS_FILLED } = OrderStatus
 
-/** A fee as docs/contract/conventions.md#decimals rounds it. */
+/** A fee, rounded by docs/contract/conventions.md#rounding. */
 const feeOf = (value: Exact.Exact, rate: string) =>
   Effect.map(present(`a decimal fee rate (it is "${rate}")`, Exact.parse(rate)), (rate) =>
     Exact.format(Exact.multiplyUp(value, rate))
@@ -21,7 +21,7 @@ const fill: Case = {
   level: "core",
   clause: "docs/contract/exchange.md#matching, #event-order",
   claim:
-    "a crossing order is filled at the maker's price; taker and maker are told, in this order, and the tape prints",
+    "a crossing order is filled at the maker's price; the events of the taker precede those of the maker, and a trade is published",
   run: Effect.gen(function* () {
     const { instrument, rules, symbol, trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -76,11 +76,11 @@ const fill: Case = {
   })
 }
 
-const told: Case = {
+const fillOrder: Case = {
   name: "fill-order",
   level: "core",
   clause: "docs/contract/exchange.md#event-order, docs/contract/orders.md#transitions-on-a-fill",
-  claim: "each side of a fill is told execution, order, position and balance, in this order",
+  claim: "each side of a fill has execution, order, position and balance events, in this order",
   run: Effect.gen(function* () {
     const { trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -94,7 +94,7 @@ const told: Case = {
         .filter(({ sub_account_address }) => sub_account_address === owner.sub_account_address)
         .map(({ event }) => event?.$case)
       const from = kinds.indexOf("execution_created")
-      yield* expectEqual(`what the ${side} is told from its execution on`, kinds.slice(from, from + 4), [
+      yield* expectEqual(`events of the ${side} from its execution on`, kinds.slice(from, from + 4), [
         "execution_created",
         "order_changed",
         "position_changed",
@@ -108,7 +108,7 @@ const money: Case = {
   name: "fill-money",
   level: "core",
   clause: "docs/contract/exchange.md#fee-account, #entry, docs/contract/boundary.md#referee (GetAccount)",
-  claim: "a fill opens a position at its price and takes the fee from the wallet, and the referee holds both",
+  claim: "a fill opens a position at its price and takes the fee from the wallet, and the referee has both",
   run: Effect.gen(function* () {
     const { ask, instrument, rules, symbol, trader } = yield* World
     const [seller, buyer] = [yield* trader, yield* trader]
@@ -150,7 +150,7 @@ const priority: Case = {
   name: "price-time",
   level: "core",
   clause: "docs/contract/exchange.md#matching",
-  claim: "the better price is filled first, at one price the earlier order; one taker order is one step",
+  claim: "the better price is filled first, then the earlier order; one taker order is one step",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World
     const makers: Array<{ readonly order_id: string }> = []
@@ -179,7 +179,7 @@ const rest: Case = {
   name: "remainder",
   level: "core",
   clause: "docs/contract/orders.md#transitions-on-a-fill, #transitions-on-a-cancel",
-  claim: "what is left of a GTC order rests and can be canceled; what is left of an IOC order is canceled",
+  claim: "the remainder of a GTC order rests and can be canceled; that of an IOC order is canceled",
   run: Effect.gen(function* () {
     const { rules, trader } = yield* World
     const { ORDER_STATUS_CANCEL_REQUESTED, ORDER_STATUS_PARTIALLY_FILLED_CANCELED } = OrderStatus
@@ -214,4 +214,4 @@ const rest: Case = {
   })
 }
 
-export const cases: ReadonlyArray<Case> = [fill, told, money, priority, rest]
+export const cases: ReadonlyArray<Case> = [fill, fillOrder, money, priority, rest]

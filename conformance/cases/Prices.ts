@@ -1,4 +1,4 @@
-/** The referee's prices and the markets' rules: what every gateway needs before it serves. */
+/** Prices of the referee and parameters of the markets, which every gateway needs at its start. */
 import { Effect } from "effect"
 import { RefereeService, type StreamPricesResponse } from "../../src/proto/gateway/v1/referee.ts"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -13,7 +13,7 @@ const instruments: Case = {
   name: "instruments",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (ListInstruments), docs/contract/conventions.md#decimals",
-  claim: "each market has a symbol of its own and positive steps and limits in canonical decimals",
+  claim: "each market has a unique symbol and positive steps and limits in canonical decimals",
   run: Effect.gen(function* () {
     const { ask } = yield* World
     const { instruments } = yield* ask.sequencer(SequencerService.listInstruments, {})
@@ -33,7 +33,7 @@ const prices: Case = {
   name: "prices",
   level: "core",
   clause: "docs/contract/boundary.md#referee (GetPrices)",
-  claim: "GetPrices tells mark and index of the named markets, and of all where none is named",
+  claim: "GetPrices returns mark and index of the given markets, or of all markets",
   run: Effect.gen(function* () {
     const { ask, symbol } = yield* World
     const { instruments } = yield* ask.sequencer(SequencerService.listInstruments, {})
@@ -60,7 +60,7 @@ const stream: Case = {
   name: "price-stream",
   level: "core",
   clause: "docs/contract/boundary.md#referee (StreamPrices), docs/contract/boundary.md#lagging",
-  claim: "StreamPrices brings prices of the named markets only, and heartbeats with the seq that is applied",
+  claim: "StreamPrices sends prices of the given markets only, and heartbeats with the applied seq",
   run: Effect.gen(function* () {
     const { link, options, record, symbol } = yield* World
     const frames = yield* Effect.callback<ReadonlyArray<StreamPricesResponse>>((resume) => {
@@ -78,7 +78,7 @@ const stream: Case = {
     }).pipe(
       Effect.timeoutOrElse({
         duration: options.patience_ms,
-        orElse: () => broken(`no prices, or no heartbeat, came within ${options.patience_ms} ms`)
+        orElse: () => broken(`no prices, or no heartbeat, arrived within ${options.patience_ms} ms`)
       })
     )
     const named = new Set(frames.flatMap(({ prices }) => prices.map(({ symbol }) => symbol)))
@@ -87,7 +87,7 @@ const stream: Case = {
     const first = record.events[0]?.seq ?? 1
     yield* expect(
       beat !== undefined && beat.applied_seq >= first - 1,
-      `a heartbeat tells applied_seq ${beat?.applied_seq}; the run began at event ${first}`
+      `a heartbeat has applied_seq ${beat?.applied_seq}; the run began at event ${first}`
     )
   })
 }

@@ -1,4 +1,4 @@
-/** Positions under leverage and margin, and what the referee tells of risk. */
+/** Positions, leverage and margin, and the referee's reads of risk. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
@@ -12,7 +12,7 @@ import { type Trader, World } from "../World.ts"
 
 const exact = (what: string, text: string) => present(`a decimal ${what} (it is "${text}")`, Exact.parse(text))
 
-/** A buyer who holds so many lots, bought one tick above the mark of the start. */
+/** A buyer with a position in lots, bought one tick above the mark at the start. */
 const holder = Effect.fnUntraced(function* (lots: number) {
   const { trader } = yield* World
   const [seller, buyer] = [yield* trader, yield* trader]
@@ -21,7 +21,7 @@ const holder = Effect.fnUntraced(function* (lots: number) {
   return { seller, buyer, events }
 })
 
-/** The position in the answer to a command. */
+/** The position in the result of a command. */
 const positionOf = Effect.fnUntraced(function* (owner: Trader, asked: NonNullable<Command["command"]>) {
   const { done } = yield* World
   const { ack, events } = yield* done(owner, asked)
@@ -33,7 +33,7 @@ const closing: Case = {
   name: "closing",
   level: "full",
   clause: "docs/contract/exchange.md#entry",
-  claim: "a closing fill realises the difference to the entry, and pays it with the fee into the wallet",
+  claim: "a closing fill realises the difference to the entry and adds it, less the fee, to the wallet",
   run: Effect.gen(function* () {
     const { rules } = yield* World
     const { buyer, seller } = yield* holder(2)
@@ -56,7 +56,7 @@ const reduceOnly: Case = {
   name: "reduce-only",
   level: "full",
   clause: "docs/contract/exchange.md#reduce-only-trimming",
-  claim: "reduce-only orders never open: what exceeds the position is canceled, the newest first",
+  claim: "reduce-only orders never open a position: the excess is canceled, newest first",
   run: Effect.gen(function* () {
     const { record, rules } = yield* World
     const { buyer, seller } = yield* holder(3)
@@ -80,7 +80,7 @@ const leverage: Case = {
   name: "leverage",
   level: "full",
   clause: "docs/contract/boundary.md#commands-and-events (SetLeverage), docs/contract/exchange.md#margin",
-  claim: "a leverage is set within the market's limits, answered with the position, and refused where it is the same",
+  claim: "a leverage can be set within the market's limits, returns the position, and is refused if unchanged",
   run: Effect.gen(function* () {
     const { ask, instrument, refused, symbol, trader } = yield* World
     const owner = yield* trader
@@ -108,7 +108,7 @@ const isolated: Case = {
   level: "full",
   clause:
     "docs/contract/boundary.md#commands-and-events (SetMarginMode, AddMargin), docs/contract/exchange.md#isolated-margin",
-  claim: "an isolated position has a margin of its own, which can be raised, and keeps its mode while it is open",
+  claim: "an isolated position has its own margin, which can be raised, and keeps its mode while it is open",
   run: Effect.gen(function* () {
     const { ask, refused, symbol, trader } = yield* World
     const owner = yield* trader
@@ -143,7 +143,7 @@ const tiers: Case = {
   name: "risk-tiers",
   level: "full",
   clause: "docs/contract/boundary.md#referee (ListRiskTiers), docs/contract/exchange.md#markets",
-  claim: "the tiers of a market rise, and the maintenance margin is continuous where one ends",
+  claim: "the tiers of a market rise, and the maintenance margin is continuous at their limits",
   run: Effect.gen(function* () {
     const { ask, symbol } = yield* World
     const { tiers } = yield* ask.referee(RefereeService.listRiskTiers, { symbol })
@@ -187,9 +187,9 @@ const tables: Case = {
     yield* expectEqual("the market of the alert", alert?.symbol, symbol)
     const range = { symbol, start_ms: 0, end_ms: 0 }
     const pools = yield* ask.referee(RefereeService.listInsurancePoolHistory, { ...range, limit: 2 })
-    yield* expect(pools.pools.length <= 2, `ListInsurancePoolHistory answers ${pools.pools.length}, 2 were asked for`)
+    yield* expect(pools.pools.length <= 2, `ListInsurancePoolHistory returned ${pools.pools.length}, 2 were requested`)
     const alerts = yield* ask.referee(RefereeService.listAdlAlertHistory, { ...range, limit: 2 })
-    yield* expect(alerts.alerts.length <= 2, `ListAdlAlertHistory answers ${alerts.alerts.length}, 2 were asked for`)
+    yield* expect(alerts.alerts.length <= 2, `ListAdlAlertHistory returned ${alerts.alerts.length}, 2 were requested`)
     yield* ask.referee(RefereeService.listFundingRates, { ...range, page_token: "" })
   })
 }

@@ -1,4 +1,4 @@
-/** The one ordered event stream: its head, its heartbeats, taking it up again. */
+/** The event stream: head, heartbeats, resume. */
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { Event, SequencerService, type StreamEventsRequest } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -7,13 +7,13 @@ import { abandon, statusName } from "../Link.ts"
 import { reread } from "../Record.ts"
 import { World } from "../World.ts"
 
-/** Heartbeats that are waited for. */
+/** Number of heartbeats to wait for. */
 const HEARTBEATS = 2
 
 const bytes = (events: ReadonlyArray<Event>) =>
   events.map((event) => Buffer.from(Event.encode(event).finish()).toString("base64"))
 
-/** Opens the stream with a request that must be refused, and tells with which status it was. */
+/** Opens the stream with a request that must be refused, and returns the status. */
 const refusalOf = (request: StreamEventsRequest) =>
   Effect.flatMap(World, ({ link, options }) =>
     Effect.callback<string>((resume) => {
@@ -31,7 +31,7 @@ const head: Case = {
   name: "head",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (GetHead)",
-  claim: "GetHead tells an epoch that stays and a head that never falls and holds what was acknowledged",
+  claim: "GetHead has a constant epoch and a head that never falls and includes acknowledged commands",
   run: Effect.gen(function* () {
     const { ask, epoch, stranger, open } = yield* World
     yield* expect(epoch !== "", "the epoch is empty")
@@ -50,22 +50,19 @@ const heartbeat: Case = {
   name: "heartbeat",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (StreamEvents), docs/contract/boundary.md#lagging",
-  claim: "StreamEvents sends heartbeats that name the epoch and a head not behind the events sent",
+  claim: "StreamEvents sends heartbeats with the epoch and a head that is not behind the sent events",
   run: Effect.gen(function* () {
     const { epoch, record } = yield* World
     const beats = () => record.frames.filter(({ heartbeat }) => heartbeat !== undefined)
     const enough = beats().length + HEARTBEATS
     yield* record.until(`${HEARTBEATS} heartbeats`, () => beats().length >= enough)
     let sent = 0
-    for (const { epoch: told, events, heartbeat } of record.frames) {
-      yield* expectEqual("the epoch of a frame", told, epoch)
+    for (const { epoch: sentEpoch, events, heartbeat } of record.frames) {
+      yield* expectEqual("the epoch of a frame", sentEpoch, epoch)
       for (const { seq } of events) sent = Math.max(sent, seq)
       if (heartbeat === undefined) continue
-      yield* expect(
-        heartbeat.head_seq >= sent,
-        `a heartbeat tells head ${heartbeat.head_seq}, after event ${sent} was sent`
-      )
-      yield* expect(heartbeat.server_ts_ms > 0, "a heartbeat tells no time")
+      yield* expect(heartbeat.head_seq >= sent, `a heartbeat has head ${heartbeat.head_seq} after event ${sent}`)
+      yield* expect(heartbeat.server_ts_ms > 0, "a heartbeat has no time")
     }
   })
 }
@@ -74,7 +71,7 @@ const resume: Case = {
   name: "resume",
   level: "core",
   clause: "docs/contract/boundary.md#ground-rules, #sequencer (StreamEvents)",
-  claim: "a stream that is taken up again brings the same events, from the start of a step or from its middle",
+  claim: "a resumed stream delivers the same events, from the start or the middle of a step",
   run: Effect.gen(function* () {
     const { epoch, link, options, record, trader } = yield* World
     yield* trader
@@ -88,7 +85,7 @@ const resume: Case = {
         first.slice(from).map(({ seq }) => seq)
       )
       const other = bytes(again).findIndex((text, i) => text !== bytes(first.slice(from))[i])
-      yield* expect(other === -1, `event ${again[other]?.seq} is not what it was when it was sent first`)
+      yield* expect(other === -1, `event ${again[other]?.seq} differs from its first delivery`)
     }
   })
 }
@@ -97,7 +94,7 @@ const ahead: Case = {
   name: "ahead",
   level: "core",
   clause: "docs/contract/boundary.md#sequencer (StreamEvents)",
-  claim: "a from_seq that lies ahead is refused with OUT_OF_RANGE",
+  claim: "a from_seq ahead of the stream is refused with OUT_OF_RANGE",
   run: Effect.gen(function* () {
     const { ask, epoch } = yield* World
     const { head_seq } = yield* ask.sequencer(SequencerService.getHead, {})

@@ -1,4 +1,4 @@
-/** The calls for simple clients: one command, or a batch, without a stream. */
+/** Calls for simple clients: one command, or a batch, without a stream. */
 import { status } from "@grpc/grpc-js"
 import { Effect, Result } from "effect"
 import { CommandStatus, SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -19,7 +19,7 @@ const unary: Case = {
   level: "full",
   clause: "docs/contract/boundary.md#sequencer (Submit), docs/contract/boundary.md#errors",
   claim:
-    "Submit answers as the stream does; a refusal is a status with its reason and details in the trailing metadata",
+    "Submit returns the result of the stream; a refusal is a status with reason and details in the trailing metadata",
   run: Effect.gen(function* () {
     const { ask, command, link, submit, symbol, uuid } = yield* World
     const { made, owner } = yield* fund
@@ -42,7 +42,7 @@ const batch: Case = {
   name: "batch",
   level: "full",
   clause: "docs/contract/boundary.md#sequencer (SubmitBatch)",
-  claim: "a batch is answered in the order of its commands, each on its own; more than 20 are refused",
+  claim: "the results of a batch are in the order of its commands, each independent; more than 20 commands are refused",
   run: Effect.gen(function* () {
     const { ask, command, link, symbol, uuid } = yield* World
     const { made, owner } = yield* fund

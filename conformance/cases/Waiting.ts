@@ -1,4 +1,4 @@
-/** Orders that wait: for a price, or for their end. */
+/** Conditional orders and orders with an expiry. */
 import { Effect } from "effect"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
@@ -20,7 +20,7 @@ const conditional: Case = {
   level: "full",
   clause:
     "docs/contract/orders.md#transitions-on-acceptance, #transitions-on-a-trigger, docs/contract/exchange.md#matching",
-  claim: "an order with a trigger waits, fires when the last price reaches it, and is Deactivated when it is canceled",
+  claim: "a conditional order waits, triggers when the last price reaches it, and is Deactivated when it is canceled",
   run: Effect.gen(function* () {
     const { record, rules, trader } = yield* World
     const [owner, seller, buyer] = [yield* trader, yield* trader, yield* trader]
@@ -58,7 +58,7 @@ const conditional: Case = {
   })
 }
 
-/** How far ahead a GTT order ends, in ms. */
+/** Time until the expiry of a GTT order, in ms. */
 const LIFE_MS = 1500
 
 const expiry: Case = {

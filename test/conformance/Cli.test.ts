@@ -46,8 +46,8 @@ describe("the conformance suite as a program", { timeout: TIMEOUT_MS }, () => {
       const [head, failed, must, contract, last] = text.trim().split("\n")
       assert.strictEqual(code, 1)
       assert.match(head!, /^pass {3}head \(\d+ ms\)$/u)
-      assert.match(failed!, /^FAIL {3}one-answer: command [0-9a-f-]+ was sent 1 times and answered 2 times$/u)
-      assert.strictEqual(must, "       must: every command of the stream is answered once")
+      assert.match(failed!, /^FAIL {3}one-answer: command [0-9a-f-]+ was sent 1 times and got 2 results$/u)
+      assert.strictEqual(must, "       must: every command of the stream gets one result")
       assert.strictEqual(contract, "       contract: docs/contract/boundary.md#sequencer (SubmitStream)")
       assert.strictEqual(last, "does not conform: core 1 of 2 passed")
     } finally {

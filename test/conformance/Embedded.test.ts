@@ -64,22 +64,22 @@ const lies: Readonly<Record<string, Told>> = {
   "sends two events in the wrong order": {
     lie: { frame: (frame) => [{ ...frame, events: frame.events.toReversed() }] },
     cases: ["events-in-order", "fill"],
-    message: /^event \d+ \(\w+\) came after event \d+; \d+ must come$/u
+    message: /^event \d+ \(\w+\) followed event \d+; expected \d+$/u
   },
   "leaves an event out": {
     lie: { frame: (frame) => [{ ...frame, events: frame.events.filter((event) => !isFill(event)) }] },
     cases: ["events-in-order", "fill"],
-    message: /^event \d+ \(order_changed\) came after event \d+; \d+ must come$/u
+    message: /^event \d+ \(order_changed\) followed event \d+; expected \d+$/u
   },
   "sends an event twice": {
     lie: { frame: (frame) => [{ ...frame, events: frame.events.flatMap((event) => [event, event]) }] },
     cases: ["events-in-order", "head"],
-    message: /^event (\d+) \(\w+\) came after event \1;/u
+    message: /^event (\d+) \(\w+\) followed event \1;/u
   },
   "acknowledges twice": {
     lie: { answer: (answer) => [answer, answer] },
     cases: ["one-answer"],
-    message: /^command [0-9a-f-]+ was sent 1 times and answered 2 times$/u
+    message: /^command [0-9a-f-]+ was sent 1 times and got 2 results$/u
   },
   "loses a fill without leaving a gap": {
     lie: {
@@ -193,7 +193,7 @@ const lies: Readonly<Record<string, Told>> = {
   "tells who comes back something else": {
     lie: retelling(),
     cases: ["resume"],
-    message: /^event \d+ is not what it was when it was sent first$/u
+    message: /^event \d+ differs from its first delivery$/u
   },
   "gives places in another order": {
     lie: {
@@ -234,7 +234,7 @@ const silences: Readonly<Record<string, Told>> = {
   "sends no heartbeats": {
     lie: { frame: (frame) => (frame.heartbeat === undefined ? [frame] : []) },
     cases: ["heartbeat"],
-    message: /^2 heartbeats did not come within 10000 ms$/u
+    message: /^2 heartbeats did not arrive within 10000 ms$/u
   }
 }
 
