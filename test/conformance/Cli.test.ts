@@ -61,7 +61,7 @@ describe("the conformance suite as a program", { timeout: TIMEOUT_MS }, () => {
     assert.match(nobody.errors, /^conformance: ListInstruments answered UNAVAILABLE/u)
     assert.deepStrictEqual(
       [misnamed.code, misnamed.errors.trim()],
-      [2, "conformance: there is no case nothing; --list names them"]
+      [2, "conformance: there is no case nothing; --list prints all"]
     )
   })
 
