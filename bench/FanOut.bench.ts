@@ -10,7 +10,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { floor, type Native, nchan } from "./fanout/Natives.ts"
-import { cpuOf, header, type Server, start, type Summary, summary } from "./Harness.ts"
+import { header, type Server, start, type Summary, summary } from "./Harness.ts"
+import { cpuOf } from "../verification/harness/Cpu.ts"
 import type { Ask, Kind, Told } from "./servers/audience.ts"
 
 export interface Options {

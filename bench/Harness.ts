@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { cpus, loadavg, release } from "node:os"
 import { dirname, join } from "node:path"
@@ -42,12 +42,6 @@ export interface Server {
 export const pin = (pid: number, core: number) => {
   if (existsSync("/usr/bin/taskset")) execFileSync("taskset", ["-apc", String(core), String(pid)], { stdio: "ignore" })
 }
-
-/** CPU time of all threads of a process, in us. */
-export const cpuOf = (pid: number): number =>
-  readdirSync(`/proc/${pid}/task`)
-    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ", 1)[0]) / 1_000)
-    .reduce((sum, each) => sum + each, 0)
 
 /** Starts a server module; it sends `{ port }` when it serves, and its usage when asked. */
 export const start = async (

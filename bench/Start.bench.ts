@@ -12,8 +12,9 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { freePort } from "../scripts/GatewayProcess.ts"
-import { cpuOf, header, type Summary, summary } from "./Harness.ts"
+import { freePort } from "../verification/harness/GatewayProcess.ts"
+import { header, type Summary, summary } from "./Harness.ts"
+import { cpuOf } from "../verification/harness/Cpu.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const program = join(root, "dist/bin/main.js")

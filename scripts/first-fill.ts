@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { read } from "./docs/Markdown.ts"
 import { clone, root, session } from "./docs/Session.ts"
-import { startGateway } from "./GatewayProcess.ts"
+import { startGateway } from "../verification/harness/GatewayProcess.ts"
 import { filled } from "./reference/Block.ts"
 
 const path = "docs/guides/first-fill.md"

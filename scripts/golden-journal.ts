@@ -3,7 +3,7 @@
  * new name, never to make a test pass: it holds what these rules did when they were named.
  */
 import { writeFileSync } from "node:fs"
-import { Engine, golden, goldenFile } from "../test/backend/journal/Golden.ts"
+import { Engine, golden, goldenFile } from "./golden-journal/Golden.ts"
 
 const file = goldenFile(Engine.RULES)
 writeFileSync(file, golden(1, 120))

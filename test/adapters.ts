@@ -1,7 +1,7 @@
 /** Says once, before the tests, which adapters this machine can test: what needs a program that is missing is skipped. */
 import { execFileSync } from "node:child_process"
 import { join } from "node:path"
-import { binaries } from "./doubles/PostgresBinaries.ts"
+import { binaries } from "../verification/harness/PostgresBinaries.ts"
 
 /** What it calls itself; `undefined`: it is not installed. */
 const postgres = (): string | undefined => {

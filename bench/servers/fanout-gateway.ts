@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import type { AddressInfo } from "node:net"
-import { start, World } from "../../test/ws/World.ts"
+import { start, World } from "../../verification/harness/WebSocketWorld.ts"
 import { tradeOf } from "../fanout/Events.ts"
 import { trigger } from "./trigger.ts"
 import { serve } from "./usage.ts"

@@ -20,7 +20,7 @@ export const python = process.env["PYTHON"] ?? "/usr/bin/python3"
 export const addressed = (text: string, url: string): string => text.replaceAll(HOST, new URL(url).host)
 
 /** What readers run of a clone. Copied: a program that is linked does not know that it is the one that was started. */
-const PARTS = ["package.json", "tsconfig.json", "src", "examples", "scripts", "proto"]
+const PARTS = ["package.json", "tsconfig.json", "src", "examples", "scripts", "verification", "proto"]
 
 /** A folder that looks like a clone, and in which what commands write does no harm. */
 export interface Clone {

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer } from "node:net"
 import { cellsOf } from "../../test/spec/Cells.ts"
 import { rows } from "../../test/spec/Endpoints.ts"
-import { operations } from "../../test/spec/JsonSchema.ts"
+import { operations } from "../../verification/harness/documents/JsonSchema.ts"
 import type { World } from "../../test/spec/World.ts"
 import { start } from "./Tools.ts"
 

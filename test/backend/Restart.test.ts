@@ -8,7 +8,7 @@ import * as Snapshots from "../../src/backend/journal/Snapshots.ts"
 import { SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
 import { SequencerClient } from "../../src/proto/gateway/v1/sequencer.ts"
 import { submitAll, temporary } from "../doubles/FakeBackend.ts"
-import { random, Users } from "../simulation/Users.ts"
+import { random, Users } from "../../verification/harness/SimulatedUsers.ts"
 import * as BackendProcess from "./BackendProcess.ts"
 
 const clientOf = ({ port }: BackendProcess.BackendProcess) =>

@@ -3,8 +3,8 @@ import { Effect, type Scope } from "effect"
 import type { AddressInfo } from "node:net"
 import { type WebSocket, WebSocketServer } from "ws"
 import { Client, Feed } from "../../src/client/index.ts"
-import { alert, pool } from "../doubles/events.ts"
-import { MARKET, start, SYMBOL, World } from "../ws/World.ts"
+import { alert, pool } from "../../verification/harness/Records.ts"
+import { MARKET, start, SYMBOL, World } from "../../verification/harness/WebSocketWorld.ts"
 
 const topic = `orderbook.50.${SYMBOL}` as const
 

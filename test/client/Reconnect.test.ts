@@ -6,7 +6,7 @@ import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import * as Follow from "../../src/client/Follow.ts"
 import { ASK_AFTER_MS, SILENCE_MS } from "../../src/client/Connection.ts"
 import { privateTopics } from "../../src/domain/Topic.ts"
-import { balance, order, position, uuid } from "../doubles/events.ts"
+import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import { FakeGateway, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
 
 const own = privateTopics

@@ -14,7 +14,7 @@ import {
   USER_EVENTS_KEPT
 } from "../../src/services/History.ts"
 import { ledgerTests } from "./LedgerContract.ts"
-import { body, event, instrument, order, START, symbol, userOf, uuid } from "../doubles/events.ts"
+import { body, event, instrument, order, START, symbol, userOf, uuid } from "../../verification/harness/Records.ts"
 
 const alice = userOf(1)
 const bob = userOf(2)

@@ -5,7 +5,7 @@ import type { Event, EventBody } from "../../src/domain/Event.ts"
 import type { RowKey } from "../../src/domain/Page.ts"
 import { HOUR_MS, iso, MINUTE_MS } from "../../src/domain/Time.ts"
 import { History, type ListQuery } from "../../src/services/History.ts"
-import { body, event, START, symbol, userOf, uuid } from "../doubles/events.ts"
+import { body, event, START, symbol, userOf, uuid } from "../../verification/harness/Records.ts"
 import { commit } from "./HistoryContract.ts"
 
 type Test = <A, E2>(title: string, body: Effect.Effect<A, E2, History>) => void

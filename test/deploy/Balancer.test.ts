@@ -2,10 +2,10 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, assert, describe, it } from "vitest"
-import * as Balancer from "../../scripts/fleet/Balancer.ts"
-import { until } from "../../scripts/fleet/Fleet.ts"
-import { freePort } from "../../scripts/GatewayProcess.ts"
-import { isInstalled } from "../doubles/RedisServer.ts"
+import * as Balancer from "../../verification/harness/HAProxy.ts"
+import { until } from "../../verification/fleet/Fleet.ts"
+import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { isInstalled } from "../../verification/harness/RedisServer.ts"
 
 /** Answers 200, and at /ready what it is told to. */
 const gateway = (ready: () => number): Promise<Server> =>

@@ -8,7 +8,7 @@ import { reasons } from "../../src/domain/Reason.ts"
 import { privateTopics } from "../../src/domain/Topic.ts"
 import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import { defaults } from "../../src/ws/Limits.ts"
-import { operations } from "../spec/JsonSchema.ts"
+import { operations } from "../../verification/harness/documents/JsonSchema.ts"
 import { textOf } from "./Pages.ts"
 
 describe("the reference", () => {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import * as FastCheck from "fast-check"
 import { flowsOf, join, noFlows, noPath, type Path, plus, step } from "../../src/domain/HourlyStats.ts"
 import { format, ONE } from "../../src/domain/Decimal.ts"
-import { body, execution, START } from "../doubles/events.ts"
+import { body, execution, START } from "../../verification/harness/Records.ts"
 
 const walk = (steps: ReadonlyArray<bigint>): Path => steps.map(step).reduce(join, noPath)
 

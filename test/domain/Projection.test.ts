@@ -3,7 +3,17 @@ import * as FastCheck from "fast-check"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
 import { type Projection, Projecting, type ModelState, streamIdOf } from "../../src/domain/Projection.ts"
 import * as RecordJson from "../../src/domain/RecordJson.ts"
-import { balance, body, event, execution, order, position, START, userOf, uuid } from "../doubles/events.ts"
+import {
+  balance,
+  body,
+  event,
+  execution,
+  order,
+  position,
+  START,
+  userOf,
+  uuid
+} from "../../verification/harness/Records.ts"
 
 /** What a history keeps of projections, to compare and to go on from. */
 class Kept {

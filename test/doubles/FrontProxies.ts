@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ended, freePort } from "./RedisServer.ts"
+import { ended, freePort } from "../../verification/harness/RedisServer.ts"
 
 /** Time a start may take, in ms. */
 const START_MS = 20_000

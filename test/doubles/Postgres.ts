@@ -6,7 +6,7 @@ import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
-import { isThere, PostgresServer, START_MS, urlOf } from "./PostgresServer.ts"
+import { isThere, PostgresServer, START_MS, urlOf } from "../../verification/harness/PostgresServer.ts"
 
 export { isThere }
 

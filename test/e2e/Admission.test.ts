@@ -20,7 +20,7 @@ import {
   newKeys,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const now = vectors?.server_time_ms ?? 0
 const CODES = "/api/v1/admin/access-codes"

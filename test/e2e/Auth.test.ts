@@ -1,7 +1,15 @@
 /** Every signature of the shared vectors, through the real doors, at the vectors' own time. */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { call, type Exchange, frozenClock, keysOfSeed, login, Socket, startExchange } from "./Exchange.ts"
+import {
+  call,
+  type Exchange,
+  frozenClock,
+  keysOfSeed,
+  login,
+  Socket,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 const path = "../shared/vectors/auth.json"
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort } from "../../scripts/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/GatewayProcess.ts"
 import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
 import { Sequencer } from "../../src/services/Sequencer.ts"
-import { type BackendProcess, startBackend } from "./BackendProcess.ts"
+import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
 import {
   type Answer,
   call,
@@ -29,7 +29,7 @@ import {
   UNKNOWN,
   UNSENT,
   whatOf
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
 /** Time in which a command is answered, and what a busy machine may add, in ms. */

@@ -7,12 +7,20 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort, type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
+import { freePort, type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import * as Postgres from "../doubles/Postgres.ts"
-import { isRedisInstalled, RedisServer } from "../doubles/RedisServer.ts"
-import { type BackendProcess, startBackend } from "./BackendProcess.ts"
-import { apiKeyHeaders, call, eventually, type Keys, login, newKeys, nonce } from "./Exchange.ts"
-import { type FakeTime, fakeTime, isFakeTimeInstalled, shownBy } from "./FakeTime.ts"
+import { isRedisInstalled, RedisServer } from "../../verification/harness/RedisServer.ts"
+import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
+import {
+  apiKeyHeaders,
+  call,
+  eventually,
+  type Keys,
+  login,
+  newKeys,
+  nonce
+} from "../../verification/harness/Exchange.ts"
+import { type FakeTime, fakeTime, isFakeTimeInstalled, shownBy } from "../../verification/harness/FakeTime.ts"
 
 const START_MS = 120_000
 const PATIENCE_MS = 30_000

@@ -6,9 +6,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
-import { apiKeyHeaders, call, eventually, login, newKeys } from "./Exchange.ts"
-import { fakeTime, isFakeTimeInstalled, shownBy } from "./FakeTime.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { apiKeyHeaders, call, eventually, login, newKeys } from "../../verification/harness/Exchange.ts"
+import { fakeTime, isFakeTimeInstalled, shownBy } from "../../verification/harness/FakeTime.ts"
 
 const HOUR_S = 3_600
 const LIMIT = 5

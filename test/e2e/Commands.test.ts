@@ -13,7 +13,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 let exchange: Exchange
 beforeAll(async () => {

@@ -4,7 +4,7 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { DAY_MS } from "../../src/domain/Time.ts"
-import { startClocked } from "./ClockedBackend.ts"
+import { startClocked } from "../../verification/harness/ClockedBackend.ts"
 import {
   type Answer,
   basic,
@@ -16,7 +16,7 @@ import {
   login,
   movableClock,
   type Session
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 /** The wallet of the contract's stories (RFC 8032, 7.1, test 1), and its second sub-account. */
 const WALLET = keysOfSeed(

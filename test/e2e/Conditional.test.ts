@@ -13,7 +13,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
   Object.fromEntries(keys.map((key) => [key, record[key]]))

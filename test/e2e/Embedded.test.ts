@@ -5,7 +5,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import * as Embedded from "../../src/backend/Embedded.ts"
-import { create, eventually, funded, isUnavailable, listAll, startExchange } from "./Exchange.ts"
+import {
+  create,
+  eventually,
+  funded,
+  isUnavailable,
+  listAll,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 describe("the embedded backend", () => {
   it("is started again when its thread dies, and nothing else is", async () => {

@@ -4,7 +4,16 @@
  */
 import { createPrivateKey, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { call, type Exchange, login, movableClock, newKeys, type Session, Socket, startExchange } from "./Exchange.ts"
+import {
+  call,
+  type Exchange,
+  login,
+  movableClock,
+  newKeys,
+  type Session,
+  Socket,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 const SEED = "19".repeat(32)
 /** Short of the ten seconds after which a backend counts as lost: a leap of time is a silence to it. */

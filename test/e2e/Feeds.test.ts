@@ -4,8 +4,17 @@
  */
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { document } from "../ws/Document.ts"
-import { basic, call, type Exchange, type Frame, funded, type Session, Socket, startExchange } from "./Exchange.ts"
+import { document } from "../../verification/harness/documents/AsyncApi.ts"
+import {
+  basic,
+  call,
+  type Exchange,
+  type Frame,
+  funded,
+  type Session,
+  Socket,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 const SYMBOL = "BTC-USDC"
 const WAIT_MS = 30_000

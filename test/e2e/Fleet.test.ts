@@ -21,7 +21,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 /** Longest wait for something to come about on a busy machine, in ms. */
 const PATIENCE_MS = 30_000

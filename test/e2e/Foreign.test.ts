@@ -1,6 +1,14 @@
 /** What belongs to somebody else does not exist: neither its orders nor the references that they used. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { basic, call, type Exchange, login, newKeys, type Session, startExchange } from "./Exchange.ts"
+import {
+  basic,
+  call,
+  type Exchange,
+  login,
+  newKeys,
+  type Session,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 describe("a sub-account of somebody else", () => {
   let exchange: Exchange

@@ -4,8 +4,17 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { hasChromium, launch } from "./Chromium.ts"
-import { call, cancel, create, type Exchange, type Frame, funded, type Session, startExchange } from "./Exchange.ts"
+import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
+import {
+  call,
+  cancel,
+  create,
+  type Exchange,
+  type Frame,
+  funded,
+  type Session,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 const examples = join(import.meta.dirname, "../../examples")
 const python = process.env["PYTHON"] ?? "/usr/bin/python3"

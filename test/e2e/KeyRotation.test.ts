@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, it } from "vitest"
-import { call, eventually, type Exchange, login, newKeys, startExchange } from "./Exchange.ts"
+import { call, eventually, type Exchange, login, newKeys, startExchange } from "../../verification/harness/Exchange.ts"
 
 const seed = () => randomBytes(32).toString("hex")
 

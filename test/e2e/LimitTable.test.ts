@@ -28,7 +28,7 @@ import { callOf, post, RawCalls } from "../rpc/RawCalls.ts"
 import { rows } from "../spec/Endpoints.ts"
 import { makeWorld, type World } from "../spec/World.ts"
 import { frame, RawSocket, upgrade } from "../ws/RawSocket.ts"
-import { basic, type Exchange, startExchange } from "./Exchange.ts"
+import { basic, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { exchangeBytes } from "./RawHttp.ts"
 
 const TIMEOUT = 120_000
@@ -133,7 +133,7 @@ const shown: Partial<Readonly<Record<LimitName, Partial<Readonly<Record<Transpor
     "rpc-ws": messageAt("/rpc", (length) => callOf(1, "market.time").padStart(length))
   },
   unfinished_bytes: { "rpc-ws": rpcLimits("an unfinished call at most 256 KiB") },
-  unfinished_total_bytes: onAll(() => elsewhere("test/scripts/Memory.test.ts", "hold no memory")),
+  unfinished_total_bytes: onAll(() => elsewhere("test/verification/Memory.test.ts", "hold no memory")),
   json_depth: { rest: jsonAt("rest"), fast: jsonAt("fast"), "rpc-http": jsonAt("rpc-http"), "rpc-ws": callAt },
   json_members: { rest: jsonAt("rest"), fast: jsonAt("fast"), "rpc-http": jsonAt("rpc-http"), "rpc-ws": callAt },
   requests_in_flight: { rest: pipelinedAt("rest"), fast: pipelinedAt("fast"), "rpc-http": pipelinedAt("rpc-http") },

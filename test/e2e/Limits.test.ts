@@ -18,7 +18,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const reasonOf = ({ body, status }: Answer) => [status, body.code, body.details?.reason]
 

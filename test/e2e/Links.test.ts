@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort } from "../../scripts/GatewayProcess.ts"
-import { type BackendProcess, startBackend } from "./BackendProcess.ts"
-import { call, create, eventually, type Exchange, funded, startExchange } from "./Exchange.ts"
+import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
+import { call, create, eventually, type Exchange, funded, startExchange } from "../../verification/harness/Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
 const READY_MS = 20_000

@@ -9,9 +9,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Collector } from "../doubles/Collector.ts"
-import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { rootOfKey } from "../../src/domain/Address.ts"
-import { apiKeyHeaders, call, type Keys, newKeys, nonce, Socket } from "./Exchange.ts"
+import { apiKeyHeaders, call, type Keys, newKeys, nonce, Socket } from "../../verification/harness/Exchange.ts"
 
 /** Text that breaks a line and looks like another one. */
 const BREAK = '\n{"level":"INFO","message":"forged"}\r\n\u2028'

@@ -10,7 +10,7 @@ import { type MalformedCall, malformedCalls } from "../rpc/MalformedCalls.ts"
 import { vectors } from "../vectors.ts"
 import { malformedFrames } from "../ws/MalformedFrames.ts"
 import { frame, RawSocket } from "../ws/RawSocket.ts"
-import { basic, call, type Exchange, funded, type Session, startExchange } from "./Exchange.ts"
+import { basic, call, type Exchange, funded, type Session, startExchange } from "../../verification/harness/Exchange.ts"
 
 const COUNT = Number(process.env["FUZZ"] ?? 800)
 const SEED = Number(process.env["SEED"] ?? 20_260_102)

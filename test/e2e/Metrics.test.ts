@@ -12,7 +12,7 @@ import {
   newKeys,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 let exchange: Exchange
 beforeAll(async () => {

@@ -6,9 +6,9 @@ import { Redacted } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { start, submitAll, temporary } from "../doubles/FakeBackend.ts"
 import { deposit } from "../doubles/FakeMachine.ts"
-import { isNatsInstalled, NatsServer } from "../doubles/NatsServer.ts"
-import { ended } from "../doubles/RedisServer.ts"
-import { startExchange } from "./Exchange.ts"
+import { isNatsInstalled, NatsServer } from "../../verification/harness/NatsServer.ts"
+import { ended } from "../../verification/harness/RedisServer.ts"
+import { startExchange } from "../../verification/harness/Exchange.ts"
 
 describe.skipIf(!isNatsInstalled)("NATS_URL", () => {
   let nats: NatsServer

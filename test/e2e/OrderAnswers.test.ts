@@ -5,7 +5,15 @@ import { FetchHttpClient } from "effect/http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Client } from "../../src/client/index.ts"
 import { as, callers } from "../rpc/Callers.ts"
-import { basic, call, type Exchange, type Frame, funded, type Session, startExchange } from "./Exchange.ts"
+import {
+  basic,
+  call,
+  type Exchange,
+  type Frame,
+  funded,
+  type Session,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 let exchange: Exchange
 let user: Session

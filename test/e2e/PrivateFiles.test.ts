@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { backup } from "../../src/backend/journal/Backup.ts"
-import { funded, startExchange } from "./Exchange.ts"
+import { funded, startExchange } from "../../verification/harness/Exchange.ts"
 
 /** Every file and directory below a directory, itself included, with its permission bits. */
 const modes = (directory: string): ReadonlyArray<readonly [path: string, mode: string]> =>

@@ -1,7 +1,7 @@
 /** Clients that are cut off at random moments miss nothing, and are told nothing twice. `CYCLES=10000` for more. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { reconnect } from "../../scripts/reconnect/Reconnect.ts"
+import { reconnect } from "../../verification/reconnect/Reconnect.ts"
 
 const CYCLES = Number(process.env["CYCLES"] ?? 50)
 

@@ -1,8 +1,8 @@
 /** Whole gateways that share a Redis, by REDIS_URL alone. */
 import { Redacted } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { isRedisInstalled, RedisServer } from "../doubles/RedisServer.ts"
-import { type Exchange, startExchange } from "./Exchange.ts"
+import { isRedisInstalled, RedisServer } from "../../verification/harness/RedisServer.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 describe.skipIf(!isRedisInstalled)("two gateways and a Redis", () => {
   let redis: RedisServer

@@ -20,7 +20,7 @@ import {
   isUnavailable,
   movableClock,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const SECRET = Redacted.make("between-gateway-and-backend")
 

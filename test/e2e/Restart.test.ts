@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
-import { verifyJournal } from "./BackendProcess.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { verifyJournal } from "../../verification/harness/BackendProcess.ts"
 import {
   apiKeyHeaders,
   call,
@@ -16,7 +16,7 @@ import {
   nonce,
   type Session,
   Socket
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const KILLS = Number(process.env["KILLS"] ?? 2)
 /** Callers that send one order after the other. */

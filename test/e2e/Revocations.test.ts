@@ -6,12 +6,12 @@
 import { Effect, Layer } from "effect"
 import { Agent } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { bodyOf } from "../../scripts/fleet/Orders.ts"
-import { kinds, run, Subject, violationsOf } from "../../scripts/revocations/Races.ts"
-import { door, doorTransports, order, orderTransports } from "../../scripts/revocations/Uses.ts"
+import { bodyOf } from "../../verification/fleet/Orders.ts"
+import { kinds, run, Subject, violationsOf } from "../../verification/revocations/Races.ts"
+import { door, doorTransports, order, orderTransports } from "../../verification/revocations/Uses.ts"
 import { NonceStore } from "../../src/services/identity/NonceStore.ts"
 import { Signatures } from "../../src/services/identity/Signatures.ts"
-import { ADMIN, type Exchange, startExchange } from "./Exchange.ts"
+import { ADMIN, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const points = ["its signature is checked", "its nonce is claimed", "its nonce is spent"] as const
 type Point = (typeof points)[number]

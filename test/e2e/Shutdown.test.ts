@@ -7,8 +7,8 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
-import { type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
-import { call, create, funded, listAll, type Session, Socket } from "./Exchange.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { call, create, funded, listAll, type Session, Socket } from "../../verification/harness/Exchange.ts"
 
 const DRAIN_MS = 500
 /** Within 30 s a stop is over, or the program ends itself with 1; the machine may be slow. */

@@ -6,9 +6,9 @@ import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { startProxy } from "../doubles/FrontProxies.ts"
-import { isInstalled } from "../doubles/RedisServer.ts"
+import { isInstalled } from "../../verification/harness/RedisServer.ts"
 import { vectors } from "../vectors.ts"
-import { type Exchange, startExchange } from "./Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { answersTo, HIDDEN, pipelined, probes } from "./Probes.ts"
 
 const requests = vectors("llhttp-requests/requests.json") as

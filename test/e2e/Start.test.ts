@@ -4,7 +4,7 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
-import { freePort, startGateway } from "../../scripts/GatewayProcess.ts"
+import { freePort, startGateway } from "../../verification/harness/GatewayProcess.ts"
 
 /** Clients that come before the gateway is loaded, and as many while it is. */
 const CLIENTS = 100

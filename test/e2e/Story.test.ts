@@ -15,7 +15,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const NOW = 1_767_225_600_250
 const V1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"

@@ -3,8 +3,8 @@ import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { hasChromium, launch } from "./Chromium.ts"
-import { type Exchange, startExchange } from "./Exchange.ts"
+import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 /** Set to keep the picture of the docs: `PICTURE=1`. */
 const picture = fileURLToPath(new URL("../../docs/images/swagger-ui.png", import.meta.url))

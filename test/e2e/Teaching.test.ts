@@ -10,7 +10,7 @@ import {
   nonce,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const ENCODINGS = ["hex", "0x-hex", "base64", "base64url"]
 const ME = "/api/v1/user/me"

@@ -5,7 +5,16 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { vectors } from "../vectors.ts"
-import { call, type Exchange, type Keys, keysOfSeed, login, newKeys, Socket, startExchange } from "./Exchange.ts"
+import {
+  call,
+  type Exchange,
+  type Keys,
+  keysOfSeed,
+  login,
+  newKeys,
+  Socket,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 
 const wycheproof = vectors("wycheproof/json_web_signature_test.json") as
   | {

@@ -19,7 +19,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "./Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const clock = movableClock()
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-users-"))

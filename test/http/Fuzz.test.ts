@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { afterEach, assert, describe, it } from "vitest"
 import type { Ticker } from "../../src/domain/Market.ts"
-import { operations } from "../spec/JsonSchema.ts"
+import { operations } from "../../verification/harness/documents/JsonSchema.ts"
 import { ADMIN, type Doubles, type Gateway, gateway } from "./Fixture.ts"
 import { isErrorBody, isMaterialThere, leaks, type Malformed, malformed, shown as requestOf } from "./Malformed.ts"
 

@@ -1,6 +1,6 @@
 /** Requests with something wrong in them, for every route: the same seed, the same requests. */
 import { vectors } from "../vectors.ts"
-import { type Json, type Operation, operations, resolved } from "../spec/JsonSchema.ts"
+import { type Json, type Operation, operations, resolved } from "../../verification/harness/documents/JsonSchema.ts"
 import { orderId, v1 } from "./Fixture.ts"
 
 export interface Malformed {

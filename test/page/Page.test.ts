@@ -8,8 +8,8 @@ import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { build, type Built } from "../../page/build.ts"
-import { freePort, type GatewayProcess, startGateway } from "../../scripts/GatewayProcess.ts"
-import { hasChromium, launch } from "../e2e/Chromium.ts"
+import { freePort, type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
 import { takePictures } from "./Pictures.ts"
 
 /** What the page may weigh as it is sent, in bytes. */

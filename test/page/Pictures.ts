@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 import { Effect, Schedule } from "effect"
 import type { Browser, Page } from "playwright-core"
 import { assert } from "vitest"
-import { startGateway } from "../../scripts/GatewayProcess.ts"
+import { startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { Client, Wallet } from "../../src/client/index.ts"
 
 const folder = fileURLToPath(new URL("../../docs/images/", import.meta.url))

@@ -6,7 +6,7 @@ import type { Instrument, RiskTier } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { Position } from "../../src/domain/Position.ts"
 import { preview, priceWithin, protectivePrice, tiersOf } from "../../page/Preview.ts"
-import { call, create, eventually, type Exchange, funded, startExchange } from "../e2e/Exchange.ts"
+import { call, create, eventually, type Exchange, funded, startExchange } from "../../verification/harness/Exchange.ts"
 
 const n = Decimal.parse
 const SYMBOL = "BTC-USDC"

@@ -6,7 +6,7 @@ import { RpcClient, RpcSerialization, RpcTest } from "effect/rpc"
 import type * as RpcClientError from "effect/rpc/RpcClientError"
 import { Rpcs } from "../../src/rpc/api/Rpcs.ts"
 import * as Rpc from "../../src/rpc/Rpc.ts"
-import type { Exchange } from "../e2e/Exchange.ts"
+import type { Exchange } from "../../verification/harness/Exchange.ts"
 
 type Client = RpcClient.FromGroup<typeof Rpcs, RpcClientError.RpcClientError>
 export type Program<A> = (client: Client) => Effect.Effect<A, unknown, Scope.Scope>

@@ -5,7 +5,16 @@ import { WebSocket } from "ws"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { AccountMessage } from "../../src/rpc/api/Feeds.ts"
 import { Proxy } from "../doubles/Proxy.ts"
-import { apiKeyHeaders, call, create, type Exchange, funded, newKeys, nonce, startExchange } from "../e2e/Exchange.ts"
+import {
+  apiKeyHeaders,
+  call,
+  create,
+  type Exchange,
+  funded,
+  newKeys,
+  nonce,
+  startExchange
+} from "../../verification/harness/Exchange.ts"
 import { as, type Caller, callers, overHttp, overWebSocket } from "./Callers.ts"
 
 const TIMEOUT = 30_000

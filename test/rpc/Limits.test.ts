@@ -1,7 +1,7 @@
 /** The limits of `/rpc`, over HTTP and over WebSocket: what is refused is answered, and no caller holds more than its share. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
-import { type Exchange, startExchange } from "../e2e/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { frame, opcodes, RawSocket, upgrade } from "../ws/RawSocket.ts"
 import { type Answer, callOf, post, RawCalls, refusalOf } from "./RawCalls.ts"
 

@@ -1,6 +1,6 @@
 /** What somebody downloads who imports the plain client. */
 import { assert, describe, it } from "vitest"
-import { bundlePlain, BYTES_MAX, compressed } from "../../scripts/plain-bundle.ts"
+import { bundlePlain, BYTES_MAX, compressed } from "../../verification/harness/SdkBundle.ts"
 
 describe("the bundle of the plain client", () => {
   it("is small, and holds no Effect", async () => {

@@ -1,6 +1,6 @@
 /** The plain client through cuts under orders: nothing missed, nothing twice, no order lost or doubled. `CUTS=1000` for more. */
 import { assert, describe, it } from "vitest"
-import { plainCuts } from "../../scripts/reconnect/PlainCuts.ts"
+import { plainCuts } from "../../verification/sdk/Cuts.ts"
 
 const CUTS = Number(process.env["CUTS"] ?? 24)
 

@@ -7,11 +7,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { bundlePlain } from "../../scripts/plain-bundle.ts"
+import { bundlePlain } from "../../verification/harness/SdkBundle.ts"
 import * as plain from "../../src/sdk/index.ts"
-import { hasChromium, launch } from "../e2e/Chromium.ts"
-import { type Exchange, movableClock, startExchange } from "../e2e/Exchange.ts"
-import { inPage, program, story, type Told } from "./story.ts"
+import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
+import { type Exchange, movableClock, startExchange } from "../../verification/harness/Exchange.ts"
+import { inPage, program, story, type Told } from "../../verification/sdk/Story.ts"
 
 const SLOW = { timeout: 90_000 }
 

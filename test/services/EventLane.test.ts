@@ -22,7 +22,7 @@ import * as PriceFollower from "../../src/services/markets/PriceFollower.ts"
 import { Projector } from "../../src/services/read-model/Projector.ts"
 import { type CommandBody, Sequencer } from "../../src/services/Sequencer.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
-import { symbol, userOf } from "../doubles/events.ts"
+import { symbol, userOf } from "../../verification/harness/Records.ts"
 
 const secret = Redacted.make("a-secret-of-the-test")
 const maker = userIdOf(SIM_MAKER_ROOT)

@@ -3,7 +3,7 @@
  * docs/contract/rest-user.md, docs/contract/authentication.md#activation.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
-import { basic, call, type Keys, login, newKeys } from "../e2e/Exchange.ts"
+import { basic, call, type Keys, login, newKeys } from "../../verification/harness/Exchange.ts"
 import { type Ask, refuses, type Row } from "./Row.ts"
 import type { World } from "./World.ts"
 

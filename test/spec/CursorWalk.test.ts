@@ -12,9 +12,9 @@ import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../src/layers/sql/SqlHistory.ts"
 import { History } from "../../src/services/History.ts"
-import { body, event, START, symbol, uuid } from "../doubles/events.ts"
+import { body, event, START, symbol, uuid } from "../../verification/harness/Records.ts"
 import { type Gateway, gateway, tokenCaller, userId, v0, v1 } from "../http/Fixture.ts"
-import { operations } from "./JsonSchema.ts"
+import { operations } from "../../verification/harness/documents/JsonSchema.ts"
 
 const ROWS = 10_000
 const ARRIVING = 1_000

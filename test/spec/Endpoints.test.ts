@@ -7,8 +7,8 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { ownReasons } from "../../src/http/api/OperationErrors.ts"
 import { cellsOf, type Cell } from "./Cells.ts"
 import { elsewhere, rows } from "./Endpoints.ts"
-import { type Json, operations } from "./JsonSchema.ts"
-import { untold } from "./Told.ts"
+import { type Json, operations } from "../../verification/harness/documents/JsonSchema.ts"
+import { untold } from "../../verification/harness/documents/OpenApi.ts"
 import { makeWorld, type World } from "./World.ts"
 
 /** What is wrong with the answer to a cell. */

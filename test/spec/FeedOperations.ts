@@ -2,8 +2,8 @@
  * A row for every operation of the endpoints: what it is asked, and the answer that it must give.
  * Source: docs/contract/websocket.md#messages.
  */
-import { document, nameOf } from "../ws/Document.ts"
-import type { Frame } from "../e2e/Exchange.ts"
+import { document, nameOf } from "../../verification/harness/documents/AsyncApi.ts"
+import type { Frame } from "../../verification/harness/Exchange.ts"
 import { type FeedStory, SYMBOL } from "./FeedStory.ts"
 
 export interface Cell {

@@ -9,7 +9,7 @@ import {
   type Session,
   Socket,
   startExchange
-} from "../e2e/Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 export const SYMBOL = "BTC-USDC"
 /** Longest wait for anything that must come, in ms. */

@@ -21,7 +21,7 @@ import { AuditStore } from "../../src/services/identity/AuditStore.ts"
 import { CompetitionStore } from "../../src/services/rewards/CompetitionStore.ts"
 import { RewardStore } from "../../src/services/rewards/RewardStore.ts"
 import { entry as auditEntry } from "../contracts/AuditStoreContract.ts"
-import { START, uuid } from "../doubles/events.ts"
+import { START, uuid } from "../../verification/harness/Records.ts"
 import { ADMIN, draft, type Gateway, gateway, tokenCaller, userId } from "../http/Fixture.ts"
 
 const ROWS = 10_000

@@ -2,8 +2,8 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "vitest"
-import { call } from "../e2e/Exchange.ts"
-import { type Told, untold } from "./Told.ts"
+import { call } from "../../verification/harness/Exchange.ts"
+import { type Told, untold } from "../../verification/harness/documents/OpenApi.ts"
 
 const ID = "req-1"
 const common = {

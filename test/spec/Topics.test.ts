@@ -4,8 +4,8 @@
  * #private-topics.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { call, eventually, type Frame, type Socket } from "../e2e/Exchange.ts"
-import { document, messageOf, nameOf } from "../ws/Document.ts"
+import { call, eventually, type Frame, type Socket } from "../../verification/harness/Exchange.ts"
+import { document, messageOf, nameOf } from "../../verification/harness/documents/AsyncApi.ts"
 import { type FeedStory, makeStory, WAIT_MS } from "./FeedStory.ts"
 import { operationRows } from "./FeedOperations.ts"
 import { topicRows } from "./Topics.ts"

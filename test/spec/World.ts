@@ -19,7 +19,7 @@ import {
   newKeys,
   type Session,
   startExchange
-} from "../e2e/Exchange.ts"
+} from "../../verification/harness/Exchange.ts"
 
 const SEED = "17".repeat(32)
 export const scopes: ReadonlyArray<Scope> = ["read", "trade", "account", "transfer", "withdraw"]

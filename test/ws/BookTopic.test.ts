@@ -6,7 +6,7 @@ import type { Depth } from "../../src/domain/Enumerations.ts"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 import { BookTopic, changedLevels } from "../../src/ws/BookTopic.ts"
-import { FakeMarket, SYMBOL } from "./World.ts"
+import { FakeMarket, SYMBOL } from "../../verification/harness/WebSocketWorld.ts"
 
 const level = (low: number, high: number) =>
   fc.tuple(

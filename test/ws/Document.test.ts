@@ -8,7 +8,7 @@ import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import { ClientFrame, ServerFrame } from "../../src/ws/api/Frames.ts"
 import * as Topics from "../../src/ws/api/Topics.ts"
 import { paths } from "../../src/ws/Ws.ts"
-import { document, messageOf, nameOf, sent, wrongWith } from "./Document.ts"
+import { document, messageOf, nameOf, sent, wrongWith } from "../../verification/harness/documents/AsyncApi.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any

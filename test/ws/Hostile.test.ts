@@ -8,7 +8,7 @@ import { deflateRawSync } from "node:zlib"
 import type { Limits } from "../../src/ws/Limits.ts"
 import { aheadOf } from "../doubles/AheadClock.ts"
 import { closing, frame, opcodes, RawSocket, upgrade } from "./RawSocket.ts"
-import { connect, type Peer, start, SYMBOL, World } from "./World.ts"
+import { connect, type Peer, start, SYMBOL, World } from "../../verification/harness/WebSocketWorld.ts"
 
 const { close, continuation, ping, pong, text } = opcodes
 const KIB = 1024

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
-import { messageOf } from "./Document.ts"
+import { messageOf } from "../../verification/harness/documents/AsyncApi.ts"
 
 /** Longest wait for anything, in ms. */
 const WAIT_MS = 20_000

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { RawSocket, upgrade } from "./RawSocket.ts"
-import { start, World } from "./World.ts"
+import { start, World } from "../../verification/harness/WebSocketWorld.ts"
 
 /** Places of one address, and how often each is taken and broken. */
 const PLACES = 5

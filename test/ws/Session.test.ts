@@ -5,8 +5,18 @@ import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import { dueOf } from "../../src/ws/Ws.ts"
-import { balance, order, position, uuid } from "../doubles/events.ts"
-import { connect, type Message, OTHER_USER, start, SYMBOL, USER, VAULT, VAULT_1, World } from "./World.ts"
+import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
+import {
+  connect,
+  type Message,
+  OTHER_USER,
+  start,
+  SYMBOL,
+  USER,
+  VAULT,
+  VAULT_1,
+  World
+} from "../../verification/harness/WebSocketWorld.ts"
 
 const book = `orderbook.50.${SYMBOL}`
 const isServerFrame = Schema.is(ServerFrame)

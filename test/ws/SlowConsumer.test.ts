@@ -1,8 +1,8 @@
 /** What becomes of sockets that do not read, on real sockets. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { trade } from "../doubles/events.ts"
-import { connect, start, SYMBOL, World } from "./World.ts"
+import { trade } from "../../verification/harness/Records.ts"
+import { connect, start, SYMBOL, World } from "../../verification/harness/WebSocketWorld.ts"
 
 const book = `orderbook.1000.${SYMBOL}`
 const deep = (price: number) => Array.from({ length: 1_000 }, (_, i) => [String(price + i), `${price}.5`] as const)

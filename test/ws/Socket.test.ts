@@ -7,7 +7,7 @@ import { Effect, type Scope } from "effect"
 import { connect as connectTo, type Socket } from "node:net"
 import { deflateRawSync } from "node:zlib"
 import { control, PING, PONG } from "../../src/ws/Frame.ts"
-import { connect, start, World } from "./World.ts"
+import { connect, start, World } from "../../verification/harness/WebSocketWorld.ts"
 
 const KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 

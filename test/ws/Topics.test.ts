@@ -10,8 +10,16 @@ import { KlineTopic } from "../../src/ws/KlineTopic.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
 import { aheadOf } from "../doubles/AheadClock.ts"
-import { alert, pool, trade } from "../doubles/events.ts"
-import { connect, MARKET, type Message, type Peer, start, SYMBOL, World } from "./World.ts"
+import { alert, pool, trade } from "../../verification/harness/Records.ts"
+import {
+  connect,
+  MARKET,
+  type Message,
+  type Peer,
+  start,
+  SYMBOL,
+  World
+} from "../../verification/harness/WebSocketWorld.ts"
 
 const aggregated = `trade/${MARKET}`
 const liquidations = `all_liquidations.${SYMBOL}`

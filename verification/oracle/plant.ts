@@ -11,7 +11,7 @@ for (const { name, ...mutant } of FAULTS) {
     process.execPath,
     [
       "--import",
-      join(root, "test/simulation/Mutant.ts"),
+      join(root, "verification/simulation/Mutant.ts"),
       join(import.meta.dirname, "main.ts"),
       ...[seeds, commands, 1, "stop"].map(String)
     ],

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import { differences, Engine, goldenFile } from "./Golden.ts"
+import { differences, Engine, goldenFile } from "../../../scripts/golden-journal/Golden.ts"
 
 describe(`the golden journal of rules ${Engine.RULES}`, () => {
   const file = goldenFile(Engine.RULES)

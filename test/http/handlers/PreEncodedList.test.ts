@@ -5,7 +5,7 @@ import { Execution } from "../../../src/domain/Execution.ts"
 import { Order } from "../../../src/domain/Order.ts"
 import { TextRows } from "../../../src/domain/Page.ts"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
-import { execution, order } from "../../doubles/events.ts"
+import { execution, order } from "../../../verification/harness/Records.ts"
 import { type Doubles, gateway } from "../Fixture.ts"
 
 /** What the schema makes of a text, as a text again; fails where the schema refuses it. */

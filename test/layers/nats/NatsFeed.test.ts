@@ -10,7 +10,7 @@ import * as FeedContract from "../../contracts/FeedContract.ts"
 import { eventually } from "../../contracts/NoticesContract.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
-import { isNatsInstalled, NatsServer } from "../../doubles/NatsServer.ts"
+import { isNatsInstalled, NatsServer } from "../../../verification/harness/NatsServer.ts"
 
 const backend = Effect.gen(function* () {
   const { directory, remove } = temporary()

@@ -14,7 +14,7 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { eventually, suite } from "../../contracts/NoticesContract.ts"
-import { isRedisInstalled, link, type RedisServer, running } from "../../doubles/RedisServer.ts"
+import { isRedisInstalled, link, type RedisServer, running } from "../../../verification/harness/RedisServer.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 
 const database = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)

@@ -7,7 +7,7 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
 import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
-import { isRedisInstalled, RedisServer, running } from "../../doubles/RedisServer.ts"
+import { isRedisInstalled, RedisServer, running } from "../../../verification/harness/RedisServer.ts"
 
 /** Long enough for a loaded machine; only a Redis that hangs takes it. */
 const PATIENCE = "2 seconds"

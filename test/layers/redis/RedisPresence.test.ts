@@ -6,7 +6,7 @@ import * as RedisPresence from "../../../src/layers/redis/RedisPresence.ts"
 import { Presence } from "../../../src/services/operations/Presence.ts"
 import { eventually } from "../../contracts/NoticesContract.ts"
 import * as PresenceContract from "../../contracts/PresenceContract.ts"
-import { isRedisInstalled, link, type RedisServer, running } from "../../doubles/RedisServer.ts"
+import { isRedisInstalled, link, type RedisServer, running } from "../../../verification/harness/RedisServer.ts"
 
 /** Joins the fleet until it is killed: what it had written stays until its lease is over. */
 const join = (server: RedisServer, lease: Duration.Input = "1 hour") =>

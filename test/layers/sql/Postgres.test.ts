@@ -27,7 +27,7 @@ import * as RewardStoreContract from "../../contracts/RewardStoreContract.ts"
 import * as SwitchStoreContract from "../../contracts/SwitchStoreContract.ts"
 import * as WithdrawalAddressStoreContract from "../../contracts/WithdrawalAddressStoreContract.ts"
 import { History } from "../../../src/services/History.ts"
-import { body, event } from "../../doubles/events.ts"
+import { body, event } from "../../../verification/harness/Records.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 
 const { client, fresh: postgres } = Postgres.throwaway()

@@ -12,7 +12,7 @@ import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import { History } from "../../../src/services/History.ts"
 import { suite } from "../../contracts/HistoryContract.ts"
-import { body, event, START, userOf, uuid } from "../../doubles/events.ts"
+import { body, event, START, userOf, uuid } from "../../../verification/harness/Records.ts"
 
 const on = (filename: string) =>
   SqlHistory.layer.pipe(Layer.provide(NodeSqlite.layer({ filename, synchronous: "NORMAL" })))

@@ -7,7 +7,7 @@ import { History } from "../../../src/services/History.ts"
 import { type KlineQuery, Klines } from "../../../src/services/markets/Klines.ts"
 import { MarketState } from "../../../src/services/markets/MarketState.ts"
 import { MarketView } from "../../../src/services/markets/MarketView.ts"
-import { body, event, START, symbol } from "../../doubles/events.ts"
+import { body, event, START, symbol } from "../../../verification/harness/Records.ts"
 
 const at = (minutes: number) => START + minutes * MINUTE_MS
 const query: KlineQuery = {

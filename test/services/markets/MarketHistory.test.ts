@@ -4,7 +4,7 @@ import { TestClock } from "effect/testing"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import type { MarketQuery, MarketsQuery } from "../../../src/services/History.ts"
 import { MarketHistory } from "../../../src/services/markets/MarketHistory.ts"
-import { pool } from "../../doubles/events.ts"
+import { pool } from "../../../verification/harness/Records.ts"
 import { btc, policies, well } from "../../http/Fixture.ts"
 
 const now = 1_767_225_600_000

@@ -8,7 +8,7 @@ import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { type BookRead, MarketState } from "../../../src/services/markets/MarketState.ts"
 import type { MarketChange } from "../../../src/services/markets/MarketView.ts"
-import { alert, body, event, pool, START, symbol } from "../../doubles/events.ts"
+import { alert, body, event, pool, START, symbol } from "../../../verification/harness/Records.ts"
 
 const NOW = 1_800_000_000_000
 const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => NOW } as Clock.Clock

@@ -9,7 +9,17 @@ import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../../src/services/markets/MarketView.ts"
 import { Projector } from "../../../src/services/read-model/Projector.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
-import { body, event, instrument, order, prices, START, symbol, userOf, uuid } from "../../doubles/events.ts"
+import {
+  body,
+  event,
+  instrument,
+  order,
+  prices,
+  START,
+  symbol,
+  userOf,
+  uuid
+} from "../../../verification/harness/Records.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"

@@ -24,7 +24,7 @@ import { TradingStatistics } from "../../../src/services/read-model/TradingStati
 import { RewardStore } from "../../../src/services/rewards/RewardStore.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
 import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
-import { body, event, instrument, START, symbol, userOf, uuid } from "../../doubles/events.ts"
+import { body, event, instrument, START, symbol, userOf, uuid } from "../../../verification/harness/Records.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { signingKeys } from "../../doubles/Wallets.ts"

@@ -25,7 +25,7 @@ import {
   type SubmitError
 } from "../../../src/services/Sequencer.ts"
 import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
-import { body, event, START, userOf, uuid } from "../../doubles/events.ts"
+import { body, event, START, userOf, uuid } from "../../../verification/harness/Records.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { signingKeys } from "../../doubles/Wallets.ts"
 

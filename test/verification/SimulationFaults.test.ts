@@ -1,0 +1,211 @@
+/** Faults planted through the seams of the simulation: each must be found, or the checks prove nothing. */
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import type { State, Step } from "../../src/backend/engine/Engine.ts"
+import { NONE } from "../../src/backend/engine/sequencer/OrderBook.ts"
+import { Side } from "../../src/proto/gateway/v1/types.ts"
+import type { Mutant } from "../../verification/simulation/Mutant.ts"
+import type { Faults } from "../../verification/simulation/Simulation.ts"
+import { simulate } from "../../verification/simulation/Simulation.ts"
+
+const SEEDS = 20
+const COMMANDS = 300
+/** Enough for what nearly every seed finds. */
+const FEW = 4
+/** Enough for what one seed in ten finds. */
+const SOME = 24
+
+/** What the simulation says about a fault, at the first seed that finds it. */
+const found = async (faults: Faults): Promise<string> => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    try {
+      await simulate({ seed, commands: COMMANDS, faults })
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  return assert.fail(`the fault stayed unseen for ${SEEDS} seeds`)
+}
+
+/** What the simulation says, seeds and all, when a line of the source is another one. */
+const foundInSource = (mutant: Mutant, seeds = 2 * SEEDS): string => {
+  const root = join(import.meta.dirname, "../..")
+  const run = [
+    "--import",
+    join(root, "verification/simulation/Mutant.ts"),
+    join(root, "verification/simulation/main.ts")
+  ]
+  const { status, stderr } = spawnSync(process.execPath, [...run, String(seeds), String(COMMANDS), "1"], {
+    env: { ...process.env, MUTANT: JSON.stringify(mutant) },
+    encoding: "utf8"
+  })
+  assert.strictEqual(status, 1, `the fault stayed unseen for ${seeds} seeds: ${stderr}`)
+  return stderr
+}
+
+/** Puts the oldest order of a level behind all others of it; once done, it stays so, hence a replay does the same. */
+const reorder = (state: State): void => {
+  for (const { book } of state.markets)
+    for (const side of [Side.SIDE_BUY, Side.SIDE_SELL] as const) {
+      const first = book.first(side)
+      if (first === NONE) continue
+      const { leaves, number, ticks } = state.orders.at(first)
+      let last = first
+      for (let slot = first; slot !== NONE && book.ticksOf(slot) === ticks; slot = book.after(slot)) last = slot
+      if (number >= state.orders.at(last).number) continue
+      book.remove(first)
+      book.add(first, side, ticks, leaves)
+    }
+}
+
+/** Moves one unit of the last place from the fee account back to who paid, as rounding the other way would. */
+const refund = (state: State, step: Step): void => {
+  for (const { event } of step.events) {
+    if (event?.$case !== "execution_created") continue
+    const execution = event.value.execution!
+    if (execution.base_fee === "0") continue
+    const [whole, fraction = ""] = execution.base_fee.split(".")
+    const scaled = BigInt(whole + fraction.padEnd(18, "0")) - 1n
+    const text = scaled.toString().padStart(19, "0")
+    execution.base_fee = `${text.slice(0, -18)}.${text.slice(-18)}`
+    state.accountOf.get(execution.sub_account_address)!.wallet += 1n
+    state.wallets += 1n
+    state.fees -= 1n
+  }
+}
+
+describe("a planted fault is found:", () => {
+  it("time priority broken", async () => {
+    const message = await found({
+      machine: (engine) => ({
+        ...engine,
+        apply: (state, input) => {
+          reorder(state)
+          return engine.apply(state, input)
+        }
+      })
+    })
+    assert.match(message, /seed \d+: priority: .* was filled before/)
+    assert.match(message, /again: node verification\/simulation\/main\.ts 1 300 \d+/)
+  })
+
+  it("fees rounded the other way", async () => {
+    const message = await found({
+      machine: (engine) => ({
+        ...engine,
+        apply: (state, input) => {
+          const step = engine.apply(state, input)
+          refund(state, step)
+          return step
+        }
+      })
+    })
+    assert.match(message, /fee .* should be/)
+  })
+
+  it("a journal record lost", async () => {
+    const message = await found({
+      keep: (entries, next) => (next() < 0.02 ? entries.slice(1) : entries)
+    })
+    assert.match(message, /is not in the journal|not the state of a replay|does not replay|index gives/)
+  })
+
+  it("a command applied twice", async () => {
+    const message = await found({ forgets: (_id, next) => next() < 0.5 })
+    assert.match(message, /is in the journal twice|twice and differently|later refused/)
+  })
+
+  it("deleveraging in the wrong order", { timeout: 120_000 }, () => {
+    const message = foundInSource({
+      module: "/referee/Adl.ts",
+      right: "const gap = b.near - a.near",
+      wrong: "const gap = a.near - b.near"
+    })
+    assert.match(message, /seed \d+: deleveraging: 0x[0-9a-f]+ came before 0x/)
+  })
+
+  it("somebody left standing who falls", { timeout: 120_000 }, () => {
+    const message = foundInSource(
+      {
+        module: "/referee/Standing.ts",
+        right: "BigInt(markTicks)) / weights",
+        wrong: "BigInt(markTicks) * 2n) / weights"
+      },
+      SOME
+    )
+    assert.match(message, /seed \d+: 0x[0-9a-f]+ was not liquidated/)
+  })
+
+  it.each([
+    ["too late", "PARTS * valueOf", "valueOf", /was not told that its PnL moved/],
+    ["too early", "const PARTS = 100n", "const PARTS = 200n", /the mark told .* of less than 1 %/],
+    [
+      "too often",
+      "toldSecond === Math.floor",
+      "toldSecond - 1 === Math.floor",
+      /the mark told .* twice within a second/
+    ]
+  ])("a mark told %s", { timeout: 120_000 }, (_, right, wrong, said) => {
+    assert.match(foundInSource({ module: "/referee/Telling.ts", right, wrong }, FEW), said)
+  })
+
+  it.each([
+    ["the trigger accepted last", "/sequencer/Queues.ts", "state.met.at(-1)", "state.met.at(0)", /fired before/],
+    [
+      "no trigger whose price has gone back",
+      "/Engine.ts",
+      "if (order === undefined) return",
+      "if (order === undefined || !Queues.isMet(order.holding.market, order.trigger!)) return",
+      /was met and did not fire/
+    ]
+  ])("firing %s", { timeout: 120_000 }, (_, module, right, wrong, said) => {
+    assert.match(foundInSource({ module, right, wrong }), said)
+  })
+
+  it.each([
+    [
+      "what only reduces",
+      "/sequencer/Matching.ts",
+      "lots - Number(settlement.closedSize)",
+      "lots",
+      /guard \d+e-18, it has opened/
+    ],
+    [
+      "a whole position at its size of before",
+      "/sequencer/Exits.ts",
+      "exit.lots !== sizeOf(holding)",
+      "exit.lots === 0",
+      /exit .* has size .*, its position/
+    ],
+    [
+      "a position that is gone",
+      "/sequencer/Matching.ts",
+      "Math.sign(holding.lots) !== Math.sign(before)",
+      "false",
+      /has outlived its position/
+    ]
+  ])("exits that guard %s", { timeout: 120_000 }, (_, module, right, wrong, said) => {
+    assert.match(foundInSource({ module, right, wrong }), said)
+  })
+
+  it("money made from nothing", async () => {
+    const message = await found({
+      machine: (engine) => ({
+        ...engine,
+        apply: (state, input) => {
+          const step = engine.apply(state, input)
+          const account = state.accounts[0]
+          if (step.events.length > 0 && state.seq > 500 && account !== undefined) {
+            account.wallet += 1n
+            state.wallets += 1n
+            state.deposits += 1n
+            if (state.seq % 7 === 0) state.deposits -= 1n
+          }
+          return step
+        }
+      })
+    })
+    assert.match(message, /conserved|balance|moved the wallet/)
+  })
+})

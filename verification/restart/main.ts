@@ -1,0 +1,115 @@
+/**
+ * Measures a start: `node verification/restart/main.ts [commands = 1000000]` journals so many commands of simulated users, with
+ * snapshots as a running backend takes them, kills nothing but time, and starts the backend on the result three times.
+ * The newest snapshot lies as far back as it can: one checkpoint, and what came while it was taken.
+ */
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { machine } from "../../src/backend/engine/EngineMachine.ts"
+import { Journal } from "../../src/backend/journal/Journal.ts"
+import { recover, takeSnapshot } from "../../src/backend/journal/Replay.ts"
+import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { defaultLimits } from "../../src/backend/server/EventLog.ts"
+import { journalPath } from "../../src/backend/server/Serve.ts"
+import { CHECKPOINT_ENTRIES, SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
+import { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
+import { random, START, Users } from "../harness/SimulatedUsers.ts"
+
+const commands = Number(process.argv[2] ?? 1_000_000)
+/** Entries that come while a snapshot is taken, which replays as many as there are between two. */
+const MEANWHILE = SNAPSHOT_ENTRIES
+const USERS = 1000
+
+const directory = mkdtempSync(join(tmpdir(), "restart-"))
+const path = journalPath(directory)
+process.once("exit", () => rmSync(directory, { recursive: true, force: true }))
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+const fill = (): void => {
+  const config = {
+    markets: shippedMarkets,
+    simMaker: false,
+    indexSource: "manual" as const,
+    faucetDailyLimit: "100000",
+    openOrdersMax: 1_000_000,
+    poolBaseEquity: "1000000"
+  }
+  const journal = Journal.open(path, () => ({
+    epoch: "restart",
+    rules: machine.rules,
+    config: JSON.stringify(config),
+    ids_key: "0001020304050607",
+    created_at_ms: START
+  }))
+  const { state, openLinks } = recover(machine, journal, { limits: defaultLimits, warn: say })
+  openLinks()
+  const users = new Users(random(1), USERS)
+  let engine_ms = 0
+  let checkpointed = 0
+  let snapshots = -1
+  while (journal.position < commands) {
+    journal.begin()
+    for (let i = 0; i < 500 && journal.position < commands; i++) {
+      const command = users.one()
+      const began = performance.now()
+      const step = machine.apply(state, { at_ms: users.now, command })
+      engine_ms += performance.now() - began
+      users.told(step.result!)
+      if (step.result!.outcome?.$case !== "ack" && step.events.length === 0) continue
+      const result = CommandResult.encode(step.result!).finish()
+      journal.append(users.now, command.command_id, Command.encode(command).finish(), result)
+    }
+    journal.commit()
+    if (journal.position - checkpointed >= CHECKPOINT_ENTRIES) {
+      checkpointed = journal.position
+      journal.checkpoint(machine.headSeq(state), machine.hash(state))
+    }
+    // a running backend takes them far more often; those in between would only be replaced
+    const last = commands - SNAPSHOT_ENTRIES - MEANWHILE
+    if (
+      journal.position >= (snapshots < 0 ? Math.min(100_000, last) : Math.min(snapshots + 100_000, last)) &&
+      snapshots < last
+    ) {
+      snapshots = journal.position
+      const began = performance.now()
+      const head = takeSnapshot(machine, path)
+      say(
+        `snapshot at ${head?.position}: ${Math.round(performance.now() - began)} ms; ${state.orders.size()} open orders`
+      )
+    }
+  }
+  say(
+    `${journal.position} entries, ${state.accounts.length} accounts; engine ${((engine_ms * 1000) / commands).toFixed(1)} µs a command`
+  )
+  journal.close()
+}
+
+const start = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const began = performance.now()
+    const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/backend/main.ts")], {
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        DATA_DIR: directory,
+        BACKEND_PORT: "0",
+        INDEX_SOURCE: "manual",
+        SIM_MAKER: "off"
+      },
+      stdio: ["ignore", "pipe", "inherit"]
+    })
+    child.once("exit", (code) => reject(new Error(`ended with ${code}`)))
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.includes("journal replayed")) say(line)
+      if (!line.includes("backend serves")) return
+      const took = performance.now() - began
+      resolve(took)
+      child.kill("SIGKILL")
+    })
+  })
+
+fill()
+for (let i = 0; i < 3; i++) say(`start ${i + 1}: ready after ${Math.round(await start())} ms`)
