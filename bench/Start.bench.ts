@@ -12,7 +12,7 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { freePort } from "../verification/harness/GatewayProcess.ts"
+import { freePort } from "../verification/harness/Programs.ts"
 import { header, type Summary, summary } from "./Harness.ts"
 import { cpuOf } from "../verification/harness/Cpu.ts"
 

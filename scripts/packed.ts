@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
-import { freePort } from "../verification/harness/GatewayProcess.ts"
+import { freePort } from "../verification/harness/Programs.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Time that the exchange may take to be ready, in ms. */

@@ -7,7 +7,8 @@ import { crc32 } from "node:zlib"
 import * as Engine from "../../src/backend/engine/Engine.ts"
 import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { Command, CommandResult, Event } from "../../src/proto/gateway/v1/sequencer.ts"
-import { random, Users } from "../../verification/harness/SimulatedUsers.ts"
+import { Users } from "../../verification/harness/SimulatedUsers.ts"
+import { random } from "../../verification/harness/Random.ts"
 
 export { Engine }
 

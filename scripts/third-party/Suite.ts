@@ -5,7 +5,7 @@
 import { createServer, request as ask, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { fileURLToPath } from "node:url"
-import { UPSTREAM } from "../../verification/harness/Exchange.ts"
+import { UPSTREAM } from "../../verification/harness/RestClient.ts"
 import { freePort } from "./Prism.ts"
 import { run, start } from "./Tools.ts"
 

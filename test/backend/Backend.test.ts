@@ -27,7 +27,7 @@ import { type Command as PortCommand, type CommandBody, Sequencer } from "../../
 import * as FeedContract from "../contracts/FeedContract.ts"
 import * as SequencerContract from "../contracts/SequencerContract.ts"
 import { submitAll, temporary } from "../doubles/FakeBackend.ts"
-import * as BackendProcess from "./BackendProcess.ts"
+import { startBackend, verifyJournal } from "../../verification/harness/BackendProcess.ts"
 
 const quiet = Logger.layer([])
 
@@ -289,7 +289,7 @@ describe("npm run backend", () => {
   it("keeps every acknowledged command over kill -9, and replays to the same state", async () => {
     const { directory, remove } = temporary()
     const traders = ["kill-a", "kill-b", "kill-c"].map(wallet)
-    let backend = await BackendProcess.start(directory)
+    let backend = await startBackend({ dataDir: directory })
     let client = new SequencerClient(`127.0.0.1:${backend.port}`, credentials.createInsecure())
     await submitAll(client, [funding(traders)])
     let kept = 0
@@ -303,15 +303,15 @@ describe("npm run backend", () => {
           if (result.outcome?.$case === "ack") acked.set(result.outcome.value.command_id, result)
         }
         // Killed somewhere between the first answers and the last: another place each round.
-        if (acked.size >= round * 400) backend.child.kill("SIGKILL")
+        if (acked.size >= round * 400) void backend.kill()
       })
       for (let i = 0; i < commands.length; i += 50) call.write({ batch_id: i, commands: commands.slice(i, i + 50) })
       await ended
-      assert.isNull(await backend.end("SIGKILL"))
+      assert.isNull(await backend.ended)
       client.close()
       assert.isAtLeast(acked.size, round * 400)
 
-      backend = await BackendProcess.start(directory)
+      backend = await startBackend({ dataDir: directory })
       client = new SequencerClient(`127.0.0.1:${backend.port}`, credentials.createInsecure())
       const again = await submitAll(client, [commands.filter(({ command_id }) => acked.has(command_id)).slice(0, 1024)])
       for (const [id, result] of again) {
@@ -322,8 +322,8 @@ describe("npm run backend", () => {
     }
     client.close()
     // A graceful end writes the hash of the thrice recovered state down; verify replays the journal and compares.
-    assert.strictEqual(await backend.end("SIGTERM"), 0)
-    const verified = BackendProcess.verify(directory)
+    assert.strictEqual(await backend.stop(), 0)
+    const verified = verifyJournal(directory)
     assert.strictEqual(verified.checkpoints, 1)
     assert.isAtLeast(verified.entries, kept)
     remove()
@@ -331,15 +331,18 @@ describe("npm run backend", () => {
 
   it("refuses a second instance on the same directory, and says what is wrong with a setting", async () => {
     const { directory, remove } = temporary()
-    const backend = await BackendProcess.start(directory)
-    const second = await BackendProcess.start(directory).then(
+    const backend = await startBackend({ dataDir: directory })
+    const second = await startBackend({ dataDir: directory }).then(
       () => "started",
       (error: Error) => error.message
     )
     assert.match(second, /another backend is using/)
-    await backend.end("SIGTERM")
+    await backend.stop()
     writeFileSync(join(directory, "markets.json"), "{}")
-    const wrong = await BackendProcess.start(directory, { MARKETS_FILE: join(directory, "markets.json") }).then(
+    const wrong = await startBackend({
+      dataDir: directory,
+      env: { MARKETS_FILE: join(directory, "markets.json") }
+    }).then(
       () => "started",
       (error: Error) => error.message
     )

@@ -14,7 +14,7 @@ import { type ListInstrumentsResponse, SequencerClient } from "../../src/proto/g
 import { read as readPage } from "../../scripts/docs/Markdown.ts"
 import { temporary } from "../doubles/FakeBackend.ts"
 import { Bench } from "./Bench.ts"
-import * as BackendProcess from "./BackendProcess.ts"
+import { startBackend } from "../../verification/harness/BackendProcess.ts"
 import * as Reads from "../../src/backend/engine/Reads.ts"
 
 type Json = Record<string, unknown>
@@ -324,18 +324,18 @@ describe("a markets file", () => {
     async () => {
       const { directory, remove } = temporary()
       try {
-        const first = await BackendProcess.start(directory, { MARKETS_FILE: examplePath })
+        const first = await startBackend({ dataDir: directory, env: { MARKETS_FILE: examplePath } })
         const instruments = await instrumentsOf(first.port)
         assert.deepStrictEqual(
           instruments.map(({ symbol }) => symbol),
           shippedMarkets.map(({ symbol }) => symbol)
         )
-        await first.end("SIGTERM")
+        await first.stop()
         const other = join(directory, "markets.json")
         writeFileSync(other, JSON.stringify({ markets: [es] }))
-        const second = await BackendProcess.start(directory, { MARKETS_FILE: other })
+        const second = await startBackend({ dataDir: directory, env: { MARKETS_FILE: other } })
         assert.deepStrictEqual(await instrumentsOf(second.port), instruments)
-        await second.end("SIGTERM")
+        await second.stop()
         writeFileSync(
           other,
           JSON.stringify({
@@ -345,7 +345,7 @@ describe("a markets file", () => {
             ]
           })
         )
-        const said = await BackendProcess.start(directory, { MARKETS_FILE: other }).then(
+        const said = await startBackend({ dataDir: directory, env: { MARKETS_FILE: other } }).then(
           () => "started",
           (error: Error) => error.message
         )

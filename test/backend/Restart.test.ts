@@ -8,11 +8,16 @@ import * as Snapshots from "../../src/backend/journal/Snapshots.ts"
 import { SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
 import { SequencerClient } from "../../src/proto/gateway/v1/sequencer.ts"
 import { submitAll, temporary } from "../doubles/FakeBackend.ts"
-import { random, Users } from "../../verification/harness/SimulatedUsers.ts"
-import * as BackendProcess from "./BackendProcess.ts"
+import { Users } from "../../verification/harness/SimulatedUsers.ts"
+import {
+  backendCommand,
+  type BackendProcess,
+  startBackend,
+  verifyJournal
+} from "../../verification/harness/BackendProcess.ts"
+import { random } from "../../verification/harness/Random.ts"
 
-const clientOf = ({ port }: BackendProcess.BackendProcess) =>
-  new SequencerClient(`127.0.0.1:${port}`, credentials.createInsecure())
+const clientOf = ({ port }: BackendProcess) => new SequencerClient(`127.0.0.1:${port}`, credentials.createInsecure())
 
 /** Code of a subscription that starts at a seq; 0 where it brings a frame. */
 const subscribe = (client: SequencerClient, from_seq: number): Promise<number> =>
@@ -29,7 +34,7 @@ describe("a backend that takes snapshots", () => {
   it("starts from the newest after kill -9, verifies, is copied while it runs, and starts from the copy", async () => {
     const { directory, remove } = temporary()
     const snapshots = join(directory, "backend", "snapshots")
-    let backend = await BackendProcess.start(directory)
+    let backend = await startBackend({ dataDir: directory })
     let client = clientOf(backend)
     const users = new Users(random(1), 20)
     while (Snapshots.list(snapshots).length === 0) {
@@ -38,14 +43,14 @@ describe("a backend that takes snapshots", () => {
     }
 
     const copy = join(directory, "copy")
-    BackendProcess.command(directory, "backup", copy)
-    const killed = BackendProcess.verify(directory)
+    backendCommand(directory, "backup", copy)
+    const killed = verifyJournal(directory)
     assert.isAbove(killed.snapshots.length, 0)
     client.close()
-    await backend.end("SIGKILL")
+    await backend.kill()
 
     assert.isAtLeast(killed.entries, SNAPSHOT_ENTRIES)
-    backend = await BackendProcess.start(directory)
+    backend = await startBackend({ dataDir: directory })
     client = clientOf(backend)
     const { head_seq } = await new Promise<{ head_seq: number }>((resolve, reject) =>
       client.getHead({}, (error, head) => (error ? reject(error) : resolve(head)))
@@ -54,17 +59,17 @@ describe("a backend that takes snapshots", () => {
     assert.strictEqual(await subscribe(client, head_seq - 9000), 0)
     assert.strictEqual(await subscribe(client, 1), status.OUT_OF_RANGE)
     client.close()
-    assert.strictEqual(await backend.end("SIGTERM"), 0)
+    assert.strictEqual(await backend.stop(), 0)
 
-    const stopped = BackendProcess.verify(directory)
+    const stopped = verifyJournal(directory)
     assert.strictEqual(stopped.snapshots.at(-1), stopped.entries)
     for (const name of readdirSync(snapshots)) truncateSync(join(snapshots, name), 100)
-    assert.throws(() => BackendProcess.verify(directory), /cannot be used: its checksum.*-- replay/)
-    const cured = BackendProcess.command(directory, "replay") as Verified
+    assert.throws(() => verifyJournal(directory), /cannot be used: its checksum.*-- replay/)
+    const cured = backendCommand(directory, "replay") as Verified
     assert.deepStrictEqual(cured, { ...stopped, snapshots: [stopped.entries] })
-    const restored = await BackendProcess.start(copy)
-    assert.strictEqual(await restored.end("SIGTERM"), 0)
-    assert.throws(() => BackendProcess.command(directory, "nonsense"), /usage/)
+    const restored = await startBackend({ dataDir: copy })
+    assert.strictEqual(await restored.stop(), 0)
+    assert.throws(() => backendCommand(directory, "nonsense"), /usage/)
     remove()
   }, 120_000)
 })

@@ -10,7 +10,9 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { tell } from "../../src/cli/ErrorOutput.ts"
 import { root } from "../../src/cli/Root.ts"
-import { ADMIN, eventually, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { ADMIN } from "../../verification/harness/Settings.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 describe("with --json", () => {
   let exchange: Exchange

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { bundle } from "../../scripts/build.ts"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 import { afterwards, lasting, type Part, type Step, story } from "./Story.ts"
 import { onTerminal, type Run } from "./Terminal.ts"
 

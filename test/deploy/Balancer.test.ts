@@ -2,10 +2,9 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, assert, describe, it } from "vitest"
-import * as Balancer from "../../verification/harness/HAProxy.ts"
-import { until } from "../../verification/fleet/Fleet.ts"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
-import { isInstalled } from "../../verification/harness/RedisServer.ts"
+import { startBalancer } from "../../verification/harness/HAProxy.ts"
+import { until } from "../../verification/harness/Wait.ts"
+import { freePort, isInstalled } from "../../verification/harness/Programs.ts"
 
 /** Answers 200, and at /ready what it is told to. */
 const gateway = (ready: () => number): Promise<Server> =>
@@ -28,8 +27,8 @@ describe.skipIf(!isInstalled("haproxy"))("the balancer that is deployed", { time
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close()
   })
-  const balanced = async (places: Parameters<typeof Balancer.start>[0]) => {
-    const balancer = await Balancer.start(places)
+  const balanced = async (places: Parameters<typeof startBalancer>[0]) => {
+    const balancer = await startBalancer(places)
     closing.push(balancer.stop)
     return balancer
   }

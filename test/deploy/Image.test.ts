@@ -4,10 +4,11 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { startBackend } from "../../verification/harness/BackendProcess.ts"
 import { build, type Image, PATH } from "./Dockerfile.ts"
 import { objects, probesOf } from "./Manifests.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 
 /** What the image may add to its base, in bytes: a step that lets development in is several times this. */
 const BYTES_MAX = 100 * 1024 * 1024

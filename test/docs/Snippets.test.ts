@@ -9,10 +9,12 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { addressed, type Clone, clone, python, type Ran, run, session } from "../../scripts/docs/Session.ts"
-import { call, eventually, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { document, faults } from "../../verification/harness/documents/JsonSchema.ts"
 import { wrongWith } from "../../verification/harness/documents/AsyncApi.ts"
 import { pages, type Snippet, snippets, textOf, tracked } from "./Pages.ts"
+import { call } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 /** Time that one program, or the commands of one page, may take on a busy machine, in ms. */
 const LIMIT_MS = 180_000

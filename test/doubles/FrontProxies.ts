@@ -1,10 +1,9 @@
 /** Real proxies as operators put them in front of a gateway: haproxy and nginx, on free ports, for as long as a test runs. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { ended, freePort } from "../../verification/harness/RedisServer.ts"
+import { ended, freePort, listens } from "../../verification/harness/Programs.ts"
 
 /** Time a start may take, in ms. */
 const START_MS = 20_000
@@ -73,15 +72,6 @@ http {
     command: ["nginx", "-e", join(folder, "error.log"), "-c", join(folder, "config")]
   })
 } as const satisfies Record<string, Program>
-
-const listens = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on("error", () => resolve(false))
-  })
 
 /** Starts a proxy in front of a port of this machine, and waits until it listens. */
 export const startProxy = async (name: keyof typeof programs, upstream: number): Promise<FrontProxy> => {

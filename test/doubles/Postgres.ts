@@ -6,9 +6,10 @@ import { Clock, Effect, Layer, Redacted } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { afterAll, beforeAll } from "vitest"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
-import { isThere, PostgresServer, START_MS, urlOf } from "../../verification/harness/PostgresServer.ts"
+import { isPostgresInstalled, PostgresServer, urlOf } from "../../verification/harness/PostgresServer.ts"
+import { START_MS } from "../../verification/harness/Wait.ts"
 
-export { isThere }
+export const isThere = isPostgresInstalled
 
 /** A busy machine may keep a server from answering for long, in ms. */
 const SILENCE_MS = 20_000
@@ -32,7 +33,7 @@ export interface Throwaway {
 /** Runs a server for the tests of this file. */
 export const throwaway = (): Throwaway => {
   let running: PostgresServer | undefined
-  if (isThere) {
+  if (isPostgresInstalled) {
     beforeAll(async () => {
       running = await PostgresServer.start()
     }, START_MS)

@@ -6,21 +6,19 @@ import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { rootOfKey } from "../../src/domain/Address.ts"
 import { vectors } from "./AdmissionVectors.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import {
   type Answer,
   apiKeyHeaders,
-  basic,
   call,
-  type Exchange,
-  frozenClock,
   type Keys,
   keysOfSeed,
   login,
-  movableClock,
-  newKeys,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  newKeys
+} from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { frozenClock, movableClock } from "../../verification/harness/Clocks.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const now = vectors?.server_time_ms ?? 0
 const CODES = "/api/v1/admin/access-codes"

@@ -1,15 +1,10 @@
 /** Every signature of the shared vectors, through the real doors, at the vectors' own time. */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  call,
-  type Exchange,
-  frozenClock,
-  keysOfSeed,
-  login,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, keysOfSeed, login } from "../../verification/harness/RestClient.ts"
+import { frozenClock } from "../../verification/harness/Clocks.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const path = "../shared/vectors/auth.json"
 // oxlint-disable-next-line typescript/no-explicit-any

@@ -7,29 +7,24 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
-import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
-import { Sequencer } from "../../src/services/Sequencer.ts"
-import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 import {
   type Answer,
   call,
   cancel,
   create,
-  eventually,
-  type Exchange,
-  type Frame,
   funded,
-  isUnavailable,
   listAll,
-  movableClock,
-  type Session,
-  Socket,
-  startExchange,
-  UNKNOWN,
-  UNSENT,
-  whatOf
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
+import { isUnavailable, UNKNOWN, UNSENT, whatOf } from "./Unavailable.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
+import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
+import { Sequencer } from "../../src/services/Sequencer.ts"
+import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
 /** Time in which a command is answered, and what a busy machine may add, in ms. */

@@ -7,19 +7,13 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort, type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import * as Postgres from "../doubles/Postgres.ts"
 import { isRedisInstalled, RedisServer } from "../../verification/harness/RedisServer.ts"
 import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
-import {
-  apiKeyHeaders,
-  call,
-  eventually,
-  type Keys,
-  login,
-  newKeys,
-  nonce
-} from "../../verification/harness/Exchange.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
+import { apiKeyHeaders, call, type Keys, login, newKeys, nonce } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 import { type FakeTime, fakeTime, isFakeTimeInstalled, shownBy } from "../../verification/harness/FakeTime.ts"
 
 const START_MS = 120_000

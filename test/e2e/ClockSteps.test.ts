@@ -7,7 +7,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
-import { apiKeyHeaders, call, eventually, login, newKeys } from "../../verification/harness/Exchange.ts"
+import { apiKeyHeaders, call, login, newKeys } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 import { fakeTime, isFakeTimeInstalled, shownBy } from "../../verification/harness/FakeTime.ts"
 
 const HOUR_S = 3_600

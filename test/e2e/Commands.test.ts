@@ -1,19 +1,11 @@
 /** The commands beside plain orders, over real sockets: batches, leverage and margin, exits, withdrawals, the dead-man's switch. */
 import { randomUUID } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  type Answer,
-  basic,
-  call,
-  create,
-  eventually,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Answer, call, create, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 let exchange: Exchange
 beforeAll(async () => {

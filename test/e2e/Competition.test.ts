@@ -5,18 +5,11 @@
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { DAY_MS } from "../../src/domain/Time.ts"
 import { startClocked } from "../../verification/harness/ClockedBackend.ts"
-import {
-  type Answer,
-  basic,
-  call,
-  eventually,
-  type Exchange,
-  funded,
-  keysOfSeed,
-  login,
-  movableClock,
-  type Session
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange } from "../../verification/harness/Exchange.ts"
+import { type Answer, call, funded, keysOfSeed, login, type Session } from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
 
 /** The wallet of the contract's stories (RFC 8032, 7.1, test 1), and its second sub-account. */
 const WALLET = keysOfSeed(

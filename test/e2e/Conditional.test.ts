@@ -3,17 +3,11 @@
  * pays whom.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  basic,
-  call,
-  eventually,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
   Object.fromEntries(keys.map((key) => [key, record[key]]))

@@ -5,14 +5,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import * as Embedded from "../../src/backend/Embedded.ts"
-import {
-  create,
-  eventually,
-  funded,
-  isUnavailable,
-  listAll,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { startExchange } from "../../verification/harness/Exchange.ts"
+import { create, funded, listAll } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { isUnavailable } from "./Unavailable.ts"
 
 describe("the embedded backend", () => {
   it("is started again when its thread dies, and nothing else is", async () => {

@@ -4,16 +4,10 @@
  */
 import { createPrivateKey, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  call,
-  type Exchange,
-  login,
-  movableClock,
-  newKeys,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, login, newKeys, type Session } from "../../verification/harness/RestClient.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const SEED = "19".repeat(32)
 /** Short of the ten seconds after which a backend counts as lost: a leap of time is a silence to it. */

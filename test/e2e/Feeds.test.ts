@@ -5,16 +5,10 @@
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { document } from "../../verification/harness/documents/AsyncApi.ts"
-import {
-  basic,
-  call,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 const SYMBOL = "BTC-USDC"
 const WAIT_MS = 30_000

@@ -6,22 +6,20 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Backend from "../../src/backend/Backend.ts"
 import * as Postgres from "../doubles/Postgres.ts"
-import { Proxy } from "../doubles/Proxy.ts"
+import { FaultProxy } from "../../verification/harness/FaultProxy.ts"
 import {
   call,
   create,
-  eventually,
-  type Exchange,
-  type Frame,
   funded,
   listAll,
   login,
   newKeys,
   nonce,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 /** Longest wait for something to come about on a busy machine, in ms. */
 const PATIENCE_MS = 30_000
@@ -33,7 +31,7 @@ const server = Postgres.throwaway()
 /** A gateway of the fleet with its own way to the database. */
 interface Member {
   readonly exchange: Exchange
-  readonly way: Proxy
+  readonly way: FaultProxy
 }
 
 const metric = async ({ exchange }: Member, name: string): Promise<number> => {
@@ -129,7 +127,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
   let b: Member
   let user: Session
 
-  const start = async (way: Proxy): Promise<Member> => ({
+  const start = async (way: FaultProxy): Promise<Member> => ({
     way,
     exchange: await startExchange({
       awaitReady: false,
@@ -182,7 +180,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
       }).pipe(Scope.provide(scope))
     )
     backendPort = port
-    const ways = [await Proxy.start(server.port()), await Proxy.start(server.port())] as const
+    const ways = [await FaultProxy.start(server.port()), await FaultProxy.start(server.port())] as const
     // at once, on an empty database: both bring its tables up to date
     ;[a, b] = await Promise.all([start(ways[0]), start(ways[1])])
     await Promise.all([isReady(a), isReady(b)])
@@ -250,12 +248,12 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     const [onFirst, onOther] = [await follow(first, user), await follow(other, user)]
     await place(other, user, "before-1")
     same(await onFirst.upTo("before-1"), await onOther.upTo("before-1"))
-    first.way.freeze()
+    first.way.swallow()
     await place(other, user, "without-1")
     await onOther.upTo("without-1")
     await place(other, user, "without-2")
     await onOther.upTo("without-2")
-    first.way.thaw()
+    first.way.open()
     // its connections went silent in the middle of something: what was swallowed is gone
     first.way.cut()
     await isReady(first)
@@ -287,7 +285,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     )
     assert.match(failed, /login: 500/u)
     assert.strictEqual((await call(a.exchange, "GET", "/api/v1/market/orderbook?symbol=BTC-USDC")).status, 200)
-    for (const { way } of [a, b]) way.accept()
+    for (const { way } of [a, b]) way.open()
     await Promise.all([isReady(a), isReady(b)])
     await place(a, user, "back-1")
     const [onA, onB] = [await follow(a, user), await follow(b, user)]
@@ -299,7 +297,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
   })
 
   it("does not hang on a database that does not answer", async () => {
-    for (const { way } of [a, b]) way.freeze()
+    for (const { way } of [a, b]) way.swallow()
     const answers = await Promise.all([
       call(a.exchange, "GET", "/api/v1/order/history", { token: user.token }),
       call(b.exchange, "GET", "/api/v1/order/history", { token: user.token }),
@@ -310,7 +308,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
       [503, 503, 503]
     )
     for (const { way } of [a, b]) {
-      way.thaw()
+      way.open()
       way.cut()
     }
     await Promise.all([isReady(a), isReady(b)])

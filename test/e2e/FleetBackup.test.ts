@@ -4,19 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
+import { create, funded, listAll, type Session } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 import * as Postgres from "../doubles/Postgres.ts"
 import { binaries } from "../../verification/harness/PostgresBinaries.ts"
 import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
-import {
-  create,
-  eventually,
-  type Exchange,
-  funded,
-  listAll,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const PATIENCE_MS = 30_000
 const SECRET = "between-gateways-and-backend"

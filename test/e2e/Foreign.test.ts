@@ -1,14 +1,8 @@
 /** What belongs to somebody else does not exist: neither its orders nor the references that they used. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  basic,
-  call,
-  type Exchange,
-  login,
-  newKeys,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, login, newKeys, type Session } from "../../verification/harness/RestClient.ts"
 
 describe("a sub-account of somebody else", () => {
   let exchange: Exchange

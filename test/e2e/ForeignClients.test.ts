@@ -5,16 +5,9 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
-import {
-  call,
-  cancel,
-  create,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, cancel, create, funded, type Session } from "../../verification/harness/RestClient.ts"
+import type { Frame } from "../../verification/harness/Socket.ts"
 
 const examples = join(import.meta.dirname, "../../examples")
 const python = process.env["PYTHON"] ?? "/usr/bin/python3"

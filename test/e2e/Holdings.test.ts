@@ -5,21 +5,20 @@
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { marketAddress } from "../../src/domain/Address.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import {
   type Answer,
   apiKeyHeaders,
-  basic,
   call,
-  eventually,
-  type Exchange,
   funded,
   type Keys,
   newKeys,
   nonce,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 let exchange: Exchange
 let user: Session

@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, it } from "vitest"
-import { call, eventually, type Exchange, login, newKeys, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, login, newKeys } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 const seed = () => randomBytes(32).toString("hex")
 

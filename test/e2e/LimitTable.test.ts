@@ -28,8 +28,9 @@ import { callOf, post, RawCalls } from "../rpc/RawCalls.ts"
 import { rows } from "../spec/Endpoints.ts"
 import { makeWorld, type World } from "../spec/World.ts"
 import { frame, RawSocket, upgrade } from "../ws/RawSocket.ts"
-import { basic, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { exchangeBytes } from "./RawHttp.ts"
+import { basic } from "../../verification/harness/Settings.ts"
 
 const TIMEOUT = 120_000
 const names = Object.keys(transportLimits) as ReadonlyArray<LimitName>

@@ -5,20 +5,19 @@
 import { randomUUID } from "node:crypto"
 import { request } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import {
   type Answer,
   apiKeyHeaders,
-  basic,
   call,
-  type Exchange,
   funded,
   type Keys,
   login,
   newKeys,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const reasonOf = ({ body, status }: Answer) => [status, body.code, body.details?.reason]
 

@@ -7,9 +7,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
+import { call, create, funded } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 import { type BackendProcess, startBackend } from "../../verification/harness/BackendProcess.ts"
-import { call, create, eventually, type Exchange, funded, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
 const READY_MS = 20_000

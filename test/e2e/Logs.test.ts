@@ -11,7 +11,8 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Collector } from "../doubles/Collector.ts"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { rootOfKey } from "../../src/domain/Address.ts"
-import { apiKeyHeaders, call, type Keys, newKeys, nonce, Socket } from "../../verification/harness/Exchange.ts"
+import { apiKeyHeaders, call, type Keys, newKeys, nonce } from "../../verification/harness/RestClient.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 /** Text that breaks a line and looks like another one. */
 const BREAK = '\n{"level":"INFO","message":"forged"}\r\n\u2028'

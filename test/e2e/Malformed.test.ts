@@ -10,7 +10,9 @@ import { type MalformedCall, malformedCalls } from "../rpc/MalformedCalls.ts"
 import { vectors } from "../vectors.ts"
 import { malformedFrames } from "../ws/MalformedFrames.ts"
 import { frame, RawSocket } from "../ws/RawSocket.ts"
-import { basic, call, type Exchange, funded, type Session, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
 
 const COUNT = Number(process.env["FUZZ"] ?? 800)
 const SEED = Number(process.env["SEED"] ?? 20_260_102)

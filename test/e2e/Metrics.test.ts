@@ -2,17 +2,10 @@
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
 import { catalogue } from "../../src/services/operations/MetricNames.ts"
-import {
-  apiKeyHeaders,
-  call,
-  create,
-  eventually,
-  type Exchange,
-  funded,
-  newKeys,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { apiKeyHeaders, call, create, funded, newKeys } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 let exchange: Exchange
 beforeAll(async () => {

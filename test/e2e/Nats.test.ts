@@ -1,5 +1,4 @@
 /** A whole gateway that reads its events from NATS, and the relay as a program of its own, by their settings alone. */
-import { spawn } from "node:child_process"
 import { jetstreamManager } from "@nats-io/jetstream"
 import { connect } from "@nats-io/transport-node"
 import { Redacted } from "effect"
@@ -7,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { start, submitAll, temporary } from "../doubles/FakeBackend.ts"
 import { deposit } from "../doubles/FakeMachine.ts"
 import { isNatsInstalled, NatsServer } from "../../verification/harness/NatsServer.ts"
-import { ended } from "../../verification/harness/RedisServer.ts"
+import { startRelay } from "../../verification/harness/BackendProcess.ts"
 import { startExchange } from "../../verification/harness/Exchange.ts"
 
 describe.skipIf(!isNatsInstalled)("NATS_URL", () => {
@@ -46,18 +45,15 @@ describe.skipIf(!isNatsInstalled)("NATS_URL", () => {
 
     const { directory, remove } = temporary()
     const backend = await start(directory)
-    const env = {
-      ...process.env,
+    const relay = await startRelay({
       NATS_URL: Redacted.value(nats.url),
       BACKEND: "grpc",
       SEQUENCER_URL: `127.0.0.1:${backend.port}`
-    }
-    const relay = spawn(process.execPath, ["src/layers/nats/main.ts"], { env, stdio: "ignore" })
+    })
     await copied((epoch) => epoch !== first)
     await submitAll(backend.client, [Array.from({ length: 50 }, () => deposit(1))])
     await copied((epoch, last) => epoch !== first && last >= 50)
-    await ended(relay, "SIGTERM")
-    assert.strictEqual(relay.exitCode, 0)
+    assert.strictEqual(await relay.stop(), 0)
     await backend.stop()
     remove()
   })

@@ -5,15 +5,10 @@ import { FetchHttpClient } from "effect/http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Client } from "../../src/client/index.ts"
 import { as, callers } from "../rpc/Callers.ts"
-import {
-  basic,
-  call,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import type { Frame } from "../../verification/harness/Socket.ts"
 
 let exchange: Exchange
 let user: Session

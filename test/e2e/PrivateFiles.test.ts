@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { afterAll, assert, describe, it } from "vitest"
 import { backup } from "../../src/backend/journal/Backup.ts"
-import { funded, startExchange } from "../../verification/harness/Exchange.ts"
+import { startExchange } from "../../verification/harness/Exchange.ts"
+import { funded } from "../../verification/harness/RestClient.ts"
 
 /** Every file and directory below a directory, itself included, with its permission bits. */
 const modes = (directory: string): ReadonlyArray<readonly [path: string, mode: string]> =>

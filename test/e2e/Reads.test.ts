@@ -3,17 +3,11 @@
  * and how pages of them walk.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  basic,
-  call,
-  eventually,
-  type Exchange,
-  type Frame,
-  funded,
-  listAll,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, listAll, type Session } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import type { Frame } from "../../verification/harness/Socket.ts"
 
 const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
   Object.fromEntries(keys.map((key) => [key, record[key]]))

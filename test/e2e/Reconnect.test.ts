@@ -11,7 +11,7 @@ describe(`${CYCLES} connections that are cut under load`, () => {
     () =>
       Effect.gen(function* () {
         const report = yield* reconnect({
-          cycles: CYCLES,
+          cuts: CYCLES,
           seed: 7,
           users: 2,
           connections: 5,
@@ -24,7 +24,7 @@ describe(`${CYCLES} connections that are cut under load`, () => {
         const text = JSON.stringify(report)
         assert.deepStrictEqual(report.faults, [], text)
         assert.deepStrictEqual([report.gaps, report.repetitions, report.differences, report.bookFaults], [0, 0, 0, 0])
-        assert.isAtLeast(report.cycles, CYCLES)
+        assert.isAtLeast(report.total, CYCLES)
         for (const count of [report.messages, report.resumed, report.compared, report.booksCompared]) {
           assert.isAbove(count, 0, text)
         }

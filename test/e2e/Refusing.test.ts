@@ -11,16 +11,11 @@ import { machine, reads } from "../../src/backend/Backend.ts"
 import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
 import { serve } from "../../src/backend/server/Serve.ts"
 import { SPACE_BYTES_MIN } from "../../src/backend/server/Writer.ts"
-import {
-  call,
-  create,
-  eventually,
-  type Exchange,
-  funded,
-  isUnavailable,
-  movableClock,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, create, funded } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { isUnavailable } from "./Unavailable.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
 
 const SECRET = Redacted.make("between-gateway-and-backend")
 

@@ -8,15 +8,14 @@ import { verifyJournal } from "../../verification/harness/BackendProcess.ts"
 import {
   apiKeyHeaders,
   call,
-  eventually,
-  type Frame,
   funded,
   listAll,
   newKeys,
   nonce,
-  type Session,
-  Socket
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 const KILLS = Number(process.env["KILLS"] ?? 2)
 /** Callers that send one order after the other. */
@@ -154,9 +153,7 @@ describe(`${KILLS} kills under load`, () => {
 
   it("leaves a journal that replays to the same state", async () => {
     await gateway.kill()
-    const { code, errors, text } = await verifyJournal(dataDir)
-    assert.strictEqual(code, 0, errors)
-    assert.match(JSON.parse(text).state_hash, /^[0-9a-f]{64}$/u)
+    assert.match(verifyJournal(dataDir).state_hash, /^[0-9a-f]{64}$/u)
   })
 })
 

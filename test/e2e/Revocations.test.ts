@@ -6,12 +6,13 @@
 import { Effect, Layer } from "effect"
 import { Agent } from "node:http"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { bodyOf } from "../../verification/fleet/Orders.ts"
+import { orderOf } from "../../verification/fleet/Orders.ts"
 import { kinds, run, Subject, violationsOf } from "../../verification/revocations/Races.ts"
-import { door, doorTransports, order, orderTransports } from "../../verification/revocations/Uses.ts"
+import { connection, connectionTransports, order, orderTransports } from "../../verification/revocations/Uses.ts"
 import { NonceStore } from "../../src/services/identity/NonceStore.ts"
 import { Signatures } from "../../src/services/identity/Signatures.ts"
-import { ADMIN, type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { ADMIN } from "../../verification/harness/Settings.ts"
 
 const points = ["its signature is checked", "its nonce is claimed", "its nonce is spent"] as const
 type Point = (typeof points)[number]
@@ -130,7 +131,7 @@ describe("Amendment 18: a use that is stopped while its credential ends", { time
         for (const transport of orderTransports) {
           const { api_key_id, key } = await subject.newKey()
           const link = `stopped-${count++}`
-          const send = await order(transport, agent, exchange.url, { key }, bodyOf(subject.vault, link))
+          const send = await order(transport, agent, exchange.url, { key }, orderOf(subject.vault, link))
           const reached = stop.arm(point)
           const answer = send()
           await reached
@@ -142,9 +143,9 @@ describe("Amendment 18: a use that is stopped while its credential ends", { time
           const { list } = await ask("GET", `/order/history?sub_account_address=${subject.vault}`, bearer)
           assert.isFalse(list!.some(({ order_link_id }) => order_link_id === link))
         }
-        for (const transport of doorTransports) {
+        for (const transport of connectionTransports) {
           const { api_key_id, key } = await subject.newKey()
-          const { answered, authenticate, close, wasIn } = await door(transport, exchange.url, { key })
+          const { answered, authenticate, close, wasIn } = await connection(transport, exchange.url, { key })
           const reached = stop.arm(point)
           authenticate()
           await reached

@@ -8,7 +8,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, it } from "vitest"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
-import { call, create, funded, listAll, type Session, Socket } from "../../verification/harness/Exchange.ts"
+import { call, create, funded, listAll, type Session } from "../../verification/harness/RestClient.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const DRAIN_MS = 500
 /** Within 30 s a stop is over, or the program ends itself with 1; the machine may be slow. */

@@ -4,7 +4,8 @@ import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "vitest"
-import { freePort, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 
 /** Clients that come before the gateway is loaded, and as many while it is. */
 const CLIENTS = 100

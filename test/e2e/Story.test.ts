@@ -4,18 +4,11 @@
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
-import {
-  basic,
-  call,
-  type Exchange,
-  type Frame,
-  frozenClock,
-  login,
-  newKeys,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, login, newKeys, type Session } from "../../verification/harness/RestClient.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
+import { frozenClock } from "../../verification/harness/Clocks.ts"
 
 const NOW = 1_767_225_600_250
 const V1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"

@@ -2,8 +2,9 @@
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { RawSocket, upgrade } from "../ws/RawSocket.ts"
-import { type Exchange, funded, type Session, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { exchangeBytes } from "./RawHttp.ts"
+import { funded, type Session } from "../../verification/harness/RestClient.ts"
 
 const lines = (...parts: ReadonlyArray<string>): string => `${parts.join("\r\n")}\r\n\r\n`
 const get = (path: string, ...headers: ReadonlyArray<string>): string =>

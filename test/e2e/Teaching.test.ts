@@ -1,16 +1,8 @@
 /** Refusals that say what to change: what was verified, the nearest accepted values and names. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import {
-  apiKeyHeaders,
-  call,
-  create,
-  type Exchange,
-  funded,
-  newKeys,
-  nonce,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { apiKeyHeaders, call, create, funded, newKeys, nonce } from "../../verification/harness/RestClient.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const ENCODINGS = ["hex", "0x-hex", "base64", "base64url"]
 const ME = "/api/v1/user/me"

@@ -5,16 +5,9 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { vectors } from "../vectors.ts"
-import {
-  call,
-  type Exchange,
-  type Keys,
-  keysOfSeed,
-  login,
-  newKeys,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, type Keys, keysOfSeed, login, newKeys } from "../../verification/harness/RestClient.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const wycheproof = vectors("wycheproof/json_web_signature_test.json") as
   | {

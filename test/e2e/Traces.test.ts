@@ -1,14 +1,9 @@
 /** A running exchange tells a collector of every request, whichever way it took, and of what it caused. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Collector, type Span } from "../doubles/Collector.ts"
-import {
-  call,
-  eventually,
-  type Exchange,
-  funded,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
 const SERVER = 2

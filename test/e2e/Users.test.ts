@@ -5,21 +5,20 @@ import { join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import { HOUR_MS } from "../../src/domain/Time.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import {
   type Answer,
   apiKeyHeaders,
-  basic,
   call,
-  eventually,
-  type Exchange,
   funded,
   login,
-  movableClock,
   newKeys,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
+import { Socket } from "../../verification/harness/Socket.ts"
 
 const clock = movableClock()
 const dataDir = mkdtempSync(join(tmpdir(), "gateway-users-"))

@@ -12,7 +12,7 @@ import { bot as plainBot } from "../../examples/bot-plain.ts"
 import { Exchange } from "../../examples/embed.ts"
 import { App } from "../../examples/own-router.ts"
 import { NodeServer, Rpcs } from "../../src/index.ts"
-import { eventually } from "../../verification/harness/Exchange.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 /** Runs an example on a directory of its own, until the test is done with it. */
 const running = async <R, E>(

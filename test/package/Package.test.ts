@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { bundle, library } from "../../scripts/build.ts"
-import { freePort } from "../../verification/harness/GatewayProcess.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 import { pack, ready } from "../../scripts/packed.ts"
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))

@@ -8,9 +8,10 @@ import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { build, type Built } from "../../page/build.ts"
-import { freePort, type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
+import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
 import { takePictures } from "./Pictures.ts"
+import { freePort } from "../../verification/harness/Programs.ts"
 
 /** What the page may weigh as it is sent, in bytes. */
 const BYTES_MAX = 300_000

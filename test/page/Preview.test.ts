@@ -6,7 +6,9 @@ import type { Instrument, RiskTier } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
 import type { Position } from "../../src/domain/Position.ts"
 import { preview, priceWithin, protectivePrice, tiersOf } from "../../page/Preview.ts"
-import { call, create, eventually, type Exchange, funded, startExchange } from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { call, create, funded } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 const n = Decimal.parse
 const SYMBOL = "BTC-USDC"

@@ -4,17 +4,9 @@ import { once } from "node:events"
 import { WebSocket } from "ws"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { AccountMessage } from "../../src/rpc/api/Feeds.ts"
-import { Proxy } from "../doubles/Proxy.ts"
-import {
-  apiKeyHeaders,
-  call,
-  create,
-  type Exchange,
-  funded,
-  newKeys,
-  nonce,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { FaultProxy } from "../../verification/harness/FaultProxy.ts"
+import { apiKeyHeaders, call, create, funded, newKeys, nonce } from "../../verification/harness/RestClient.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { as, type Caller, callers, overHttp, overWebSocket } from "./Callers.ts"
 
 const TIMEOUT = 30_000
@@ -99,7 +91,7 @@ describe("the feeds", () => {
     "go on after a cut where they stood, without a hole",
     async () => {
       const alice = await funded(exchange)
-      const proxy = await Proxy.start(Number(new URL(exchange.url).port))
+      const proxy = await FaultProxy.start(Number(new URL(exchange.url).port))
       const cut = { ...exchange, url: `http://127.0.0.1:${proxy.port}` }
       try {
         const before = await overWebSocket(cut, (client) =>
@@ -123,7 +115,7 @@ describe("the feeds", () => {
         const { seq, stream_id } = before.value.data
         await create(exchange, alice, "meanwhile-1")
         await create(exchange, alice, "meanwhile-2")
-        proxy.accept()
+        proxy.open()
         const after = await overWebSocket(cut, (client) =>
           client["feed.account"]({ topics: ["order"], since: { stream_id, seq } }, as(alice)).pipe(
             Stream.takeUntil((message) => isOrder(message) && linksOf(message).includes("meanwhile-2")),

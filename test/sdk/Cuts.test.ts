@@ -1,12 +1,12 @@
 /** The plain client through cuts under orders: nothing missed, nothing twice, no order lost or doubled. `CUTS=1000` for more. */
 import { assert, describe, it } from "vitest"
-import { plainCuts } from "../../verification/sdk/Cuts.ts"
+import { sdkCuts } from "../../verification/sdk/Cuts.ts"
 
 const CUTS = Number(process.env["CUTS"] ?? 24)
 
 describe(`the plain client, ${CUTS} times cut off under orders`, () => {
   it("misses no event, hears none twice, and places each order once", { timeout: 240_000 + CUTS * 1_000 }, async () => {
-    const report = await plainCuts({
+    const report = await sdkCuts({
       cuts: CUTS,
       seed: 7,
       users: 2,

@@ -10,12 +10,13 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { bundlePlain } from "../../verification/harness/SdkBundle.ts"
 import * as plain from "../../src/sdk/index.ts"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
-import { type Exchange, movableClock, startExchange } from "../../verification/harness/Exchange.ts"
-import { inPage, program, story, type Told } from "../../verification/sdk/Story.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { inPage, program, story, type StoryResult } from "../../verification/sdk/Story.ts"
+import { movableClock } from "../../verification/harness/Clocks.ts"
 
 const SLOW = { timeout: 90_000 }
 
-const check = ({ error_ms, history, isShown, offset_ms, statuses }: Told): void => {
+const check = ({ error_ms, history, isShown, offset_ms, statuses }: StoryResult): void => {
   assert.deepStrictEqual(statuses, ["New", "CancelRequested", "Canceled"])
   assert.deepStrictEqual(history, [["Canceled", "59000", "0.01"]])
   assert.isTrue(isShown)
@@ -40,7 +41,7 @@ describe("the plain client", () => {
       const file = join(folder, "story.mjs")
       writeFileSync(file, (await bundlePlain(program)).code)
       const { stdout } = await promisify(execFile)(process.execPath, [file, exchange.url], { cwd: folder })
-      check(JSON.parse(stdout) as Told)
+      check(JSON.parse(stdout) as StoryResult)
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
@@ -97,7 +98,7 @@ describe.skipIf(!hasChromium)("the plain client in a browser", () => {
         await page.goto(own, { timeout: 30_000 })
         if (!hasCurve) await page.evaluate("crypto.subtle.importKey = () => Promise.reject(new Error('no such curve'))")
         await page.addScriptTag({ content })
-        check((await page.evaluate(`story(${JSON.stringify(exchange.url)})`)) as Told)
+        check((await page.evaluate(`story(${JSON.stringify(exchange.url)})`)) as StoryResult)
         assert.deepStrictEqual(faults, [])
         await page.close()
       }

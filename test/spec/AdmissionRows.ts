@@ -3,7 +3,8 @@
  * docs/contract/rest-user.md, docs/contract/authentication.md#activation.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
-import { basic, call, type Keys, login, newKeys } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, type Keys, login, newKeys } from "../../verification/harness/RestClient.ts"
 import { type Ask, refuses, type Row } from "./Row.ts"
 import type { World } from "./World.ts"
 

@@ -2,7 +2,8 @@
  * What every endpoint is asked, as cells of a table: its row's own questions, who may ask, and every shape that its
  * document forbids. A cell is a request with the answer that the contract gives it.
  */
-import { basic, type Keys, nonce } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { type Keys, nonce } from "../../verification/harness/RestClient.ts"
 import { rows } from "./Endpoints.ts"
 import { type Json, type Operation, resolved } from "../../verification/harness/documents/JsonSchema.ts"
 import type { Ask } from "./Row.ts"

@@ -8,7 +8,7 @@ import { ownReasons } from "../../src/http/api/OperationErrors.ts"
 import { cellsOf, type Cell } from "./Cells.ts"
 import { elsewhere, rows } from "./Endpoints.ts"
 import { type Json, operations } from "../../verification/harness/documents/JsonSchema.ts"
-import { untold } from "../../verification/harness/documents/OpenApi.ts"
+import { deviations } from "../../verification/harness/documents/OpenApi.ts"
 import { makeWorld, type World } from "./World.ts"
 
 /** What is wrong with the answer to a cell. */
@@ -29,7 +29,7 @@ const judge = async (world: World, { name, reason, request, status }: Cell): Pro
   const repeated = text.replace(answer?.details?.signed_string ?? "", "")
   const leaked = status === 401 ? credentials.filter((each) => repeated.includes(each)) : []
   if (leaked.length > 0) return [where("the refusal repeats credentials")]
-  return untold({ method, target, status, headers: response.headers, text }).map(where)
+  return deviations({ method, target, status, headers: response.headers, text }).map(where)
 }
 
 describe("the table of endpoints", () => {

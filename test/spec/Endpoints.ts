@@ -3,7 +3,7 @@
  * ask, shapes, headers) follows from the row and the document. Source: docs/contract/rest.md.
  */
 import { randomBytes, randomUUID } from "node:crypto"
-import { login, newKeys, nonce } from "../../verification/harness/Exchange.ts"
+import { login, newKeys, nonce } from "../../verification/harness/RestClient.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
 import { admissionRows } from "./AdmissionRows.ts"
 import { type Ask, type Refusal, refuses, type Row } from "./Row.ts"

@@ -3,7 +3,7 @@
  * Source: docs/contract/websocket.md#messages.
  */
 import { document, nameOf } from "../../verification/harness/documents/AsyncApi.ts"
-import type { Frame } from "../../verification/harness/Exchange.ts"
+import type { Frame } from "../../verification/harness/Socket.ts"
 import { type FeedStory, SYMBOL } from "./FeedStory.ts"
 
 export interface Cell {

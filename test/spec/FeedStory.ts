@@ -1,15 +1,9 @@
 /** A short story on an exchange that makes every topic speak, and everybody who listens to it from the beginning. */
-import {
-  basic,
-  call,
-  eventually,
-  type Exchange,
-  type Frame,
-  funded,
-  type Session,
-  Socket,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
+import { call, funded, type Session } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 export const SYMBOL = "BTC-USDC"
 /** Longest wait for anything that must come, in ms. */

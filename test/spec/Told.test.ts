@@ -2,8 +2,8 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "vitest"
-import { call } from "../../verification/harness/Exchange.ts"
-import { type Told, untold } from "../../verification/harness/documents/OpenApi.ts"
+import { call } from "../../verification/harness/RestClient.ts"
+import { deviations, type Received } from "../../verification/harness/documents/OpenApi.ts"
 
 const ID = "req-1"
 const common = {
@@ -13,18 +13,18 @@ const common = {
   "cache-control": "no-store"
 }
 const answer = (
-  fields: Partial<Omit<Told, "headers" | "text">> & {
+  fields: Partial<Omit<Received, "headers" | "text">> & {
     readonly headers?: Record<string, string>
     readonly body?: unknown
   } = {}
-): Told => {
+): Received => {
   const { body = { status: "ok", version: "0.1.1" }, headers = common, ...rest } = fields
   const text = body === "" ? "" : JSON.stringify(body)
   return { method: "GET", target: "/health", status: 200, headers: new Headers(headers), text, ...rest }
 }
 const without = (name: keyof typeof common) =>
   Object.fromEntries(Object.entries(common).filter(([each]) => each !== name))
-const refusal = (status: number, code: string, reason: string, target = "/api/v1/user/me"): Told =>
+const refusal = (status: number, code: string, reason: string, target = "/api/v1/user/me"): Received =>
   answer({
     target,
     status,
@@ -34,7 +34,7 @@ const refusal = (status: number, code: string, reason: string, target = "/api/v1
 const instruments = { target: "/api/v1/market/instruments-info?limit=1" }
 
 describe("an answer that is as told", () => {
-  const sound: Record<string, Told> = {
+  const sound: Record<string, Received> = {
     "of an operation": answer(),
     "of an operation that refuses": refusal(404, "NOT_FOUND", "SubAccountNotFound", "/api/v1/position/list"),
     "without a body, for who holds the newest": answer({
@@ -49,18 +49,18 @@ describe("an answer that is as told", () => {
   for (const [name, each] of Object.entries(sound)) {
     // a header of another status is a divergence too, so each carries its own only
     for (const header of each.status === 404 ? ["www-authenticate", "retry-after"] : []) each.headers.delete(header)
-    it(`passes ${name}`, () => assert.deepStrictEqual(untold(each), []))
+    it(`passes ${name}`, () => assert.deepStrictEqual(deviations(each), []))
   }
 })
 
 describe("an answer that is not as told", () => {
-  const planted: ReadonlyArray<readonly [name: string, answer: Told, found: RegExp]> = [
-    ["a status", answer({ status: 418 }), /does not tell the status 418/u],
+  const planted: ReadonlyArray<readonly [name: string, answer: Received, found: RegExp]> = [
+    ["a status", answer({ status: 418 }), /the status 418 is undocumented/u],
     ["an absent header", answer({ headers: without("x-request-id") }), /header x-request-id is missing/u],
     [
       "a foreign header",
       answer({ headers: { ...common, "retry-after": "1" } }),
-      /does not tell the header retry-after/u
+      /the header retry-after is undocumented/u
     ],
     [
       "a header of another form",
@@ -79,18 +79,18 @@ describe("an answer that is not as told", () => {
     [
       "a reason",
       refusal(401, "UNAUTHORIZED", "OrderNotFound"),
-      /does not list the reason OrderNotFound|does not tell the header retry-after/u
+      /the reason OrderNotFound is undocumented|the header retry-after is undocumented/u
     ],
-    ["an operation", answer({ target: "/api/v1/market/nothing" }), /knows no such operation/u],
+    ["an operation", answer({ target: "/api/v1/market/nothing" }), /the operation is undocumented/u],
     ["a method", answer({ method: "PATCH", status: 405, body: { code: "BAD_REQUEST" } }), /\$\.message: missing/u],
     [
       "a body of a 304",
       answer({ ...instruments, status: 304, headers: { ...common, etag: '"x"' } }),
-      /a body where the document tells none/u
+      /the body is undocumented/u
     ]
   ]
   for (const [name, each, found] of planted) {
-    it(`is found by ${name}`, () => assert.match(untold(each).join("\n"), found))
+    it(`is found by ${name}`, () => assert.match(deviations(each).join("\n"), found))
   }
 
   it("fails the call that met it, and says how", async () => {
@@ -103,7 +103,7 @@ describe("an answer that is not as told", () => {
     try {
       const failed: unknown = await call({ url: `http://127.0.0.1:${port}` }, "GET", "/health").catch((error) => error)
       assert.instanceOf(failed, Error)
-      assert.match(String(failed), /GET \/health answers 200, not as docs\/openapi\.json tells:\n- \$\.mood/u)
+      assert.match(String(failed), /GET \/health: the answer 200 differs from docs\/openapi\.json:\n- \$\.mood/u)
     } finally {
       server.close()
     }

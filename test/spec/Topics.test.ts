@@ -4,7 +4,9 @@
  * #private-topics.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { call, eventually, type Frame, type Socket } from "../../verification/harness/Exchange.ts"
+import { call } from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
+import type { Frame, Socket } from "../../verification/harness/Socket.ts"
 import { document, messageOf, nameOf } from "../../verification/harness/documents/AsyncApi.ts"
 import { type FeedStory, makeStory, WAIT_MS } from "./FeedStory.ts"
 import { operationRows } from "./FeedOperations.ts"

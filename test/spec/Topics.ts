@@ -6,7 +6,8 @@ import { createHash } from "node:crypto"
 import { assert } from "vitest"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { depths, Interval } from "../../src/domain/Enumerations.ts"
-import { call, type Frame } from "../../verification/harness/Exchange.ts"
+import { call } from "../../verification/harness/RestClient.ts"
+import type { Frame } from "../../verification/harness/Socket.ts"
 import { type FeedStory, LAST, SYMBOL, TRADED } from "./FeedStory.ts"
 
 export interface TopicRow {

@@ -6,20 +6,19 @@ import type { Scope } from "../../src/domain/Enumerations.ts"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlRewardStore from "../../src/layers/sql/SqlRewardStore.ts"
 import { RewardStore } from "../../src/services/rewards/RewardStore.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import {
   type Answer,
   apiKeyHeaders,
   call,
   create,
-  eventually,
-  type Exchange,
   funded,
   type Keys,
   login,
   newKeys,
-  type Session,
-  startExchange
-} from "../../verification/harness/Exchange.ts"
+  type Session
+} from "../../verification/harness/RestClient.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 const SEED = "17".repeat(32)
 export const scopes: ReadonlyArray<Scope> = ["read", "trade", "account", "transfer", "withdraw"]

@@ -1,6 +1,6 @@
 /** The attacks of `node verification/attacks/main.ts`, few of them: the good client is served. */
 import { assert, describe, it } from "vitest"
-import { comparisons, run } from "../../verification/attacks/main.ts"
+import { comparisons, run } from "../../verification/attacks/Attacks.ts"
 
 describe("attacks", () => {
   it("leave the good client its answers", { timeout: 240_000 }, async () => {

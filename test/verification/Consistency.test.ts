@@ -1,7 +1,8 @@
 /** The comparison of `node verification/consistency/main.ts`, over a few hundred actions on a real exchange. */
 import { assert, describe, it } from "vitest"
 import { run } from "../../verification/consistency/Run.ts"
-import { basic, startExchange } from "../../verification/harness/Exchange.ts"
+import { startExchange } from "../../verification/harness/Exchange.ts"
+import { basic } from "../../verification/harness/Settings.ts"
 
 describe("REST and the sockets", () => {
   it(

@@ -2,14 +2,14 @@
 import { Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import {
-  type Attempt,
+  type Answered,
+  check,
   type HeldFill,
   type HeldOrder,
-  judge,
-  type Told
+  type SentOrder
 } from "../../verification/crashes/OrderChecker.ts"
-import { kills } from "../../verification/crashes/Crashes.ts"
-import { toldBy } from "../../verification/crashes/Load.ts"
+import { crashes } from "../../verification/crashes/Crashes.ts"
+import { answeredBy } from "../../verification/crashes/Load.ts"
 import { canTrace } from "../../verification/power-loss/Trace.ts"
 
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 1)
@@ -18,7 +18,7 @@ describe("processes that are killed under load", () => {
   it.skipIf(!canTrace)("lose nothing and double nothing", { timeout: ROUNDS * 240_000 }, async () => {
     const points = ["before the journal's sync", "after the projector's commit"] as const
     const report = await Effect.runPromise(
-      kills({ rounds: ROUNDS, seed: 1, points, users: 2, callers: 2, say: () => {} })
+      crashes({ rounds: ROUNDS, seed: 1, points, users: 2, callers: 2, say: () => {} })
     )
     assert.deepStrictEqual(report.faults, [])
     assert.deepStrictEqual([report.lost, report.doubled, report.gaps, report.repetitions], [0, 0, 0, 0])
@@ -28,9 +28,9 @@ describe("processes that are killed under load", () => {
   })
 })
 
-const attempt = (link: string, told: ReadonlyArray<Told>, canceled = false): Attempt => ({
+const attempt = (link: string, answers: ReadonlyArray<Answered>, canceled = false): SentOrder => ({
   link,
-  told: [...told],
+  answers: [...answers],
   canceled
 })
 const order = (link: string, order_id: string, fields: Partial<HeldOrder> = {}): HeldOrder => ({
@@ -41,19 +41,19 @@ const order = (link: string, order_id: string, fields: Partial<HeldOrder> = {}):
   cum_exec_qty: "0",
   ...fields
 })
-const yes = (order_id: string): Told => ({ as: "acknowledged", order_id })
-const no: Told = { as: "refused", reason: "BackendUnavailable" }
-const perhaps: Told = { as: "unknown" }
+const yes = (order_id: string): Answered => ({ as: "acknowledged", order_id })
+const no: Answered = { as: "refused", reason: "BackendUnavailable" }
+const perhaps: Answered = { as: "unknown" }
 const found = (
-  attempts: ReadonlyArray<Attempt>,
+  attempts: ReadonlyArray<SentOrder>,
   orders: ReadonlyArray<HeldOrder>,
   fills: ReadonlyArray<HeldFill> = []
-) => judge(attempts, orders, fills).faults.length
+) => check(attempts, orders, fills).faults.length
 
 describe("the checker of histories", () => {
   it("has nothing to say where all is as it was told", () => {
     const fill = { exec_id: "x", exec_qty: "0.001" }
-    const verdict = judge(
+    const verdict = check(
       [
         attempt("a", [yes("1")], true),
         attempt("b", [no]),
@@ -83,8 +83,8 @@ describe("the checker of histories", () => {
   })
 
   it("finds an order that is lost, doubled, another one, refused, open, or nobody's", () => {
-    assert.strictEqual(judge([attempt("a", [yes("1")])], [], []).lost, 1)
-    assert.strictEqual(judge([attempt("a", [yes("1")])], [order("a", "1"), order("a", "2")], []).doubled, 1)
+    assert.strictEqual(check([attempt("a", [yes("1")])], [], []).lost, 1)
+    assert.strictEqual(check([attempt("a", [yes("1")])], [order("a", "1"), order("a", "2")], []).doubled, 1)
     assert.strictEqual(found([attempt("a", [yes("1")])], [order("a", "2")]), 1)
     assert.strictEqual(found([attempt("a", [no])], [order("a", "1")]), 1)
     assert.strictEqual(found([attempt("a", [yes("1")], true)], [order("a", "1", { order_status: "New" })]), 1)
@@ -104,7 +104,7 @@ describe("the checker of histories", () => {
   })
 
   it("takes an answer for what it says", () => {
-    const told = (status: number, body: object) => toldBy({ status, body, ms: 1 }).as
+    const told = (status: number, body: object) => answeredBy({ status, text: JSON.stringify(body), ms: 1 }).as
     assert.strictEqual(told(200, { order_id: "1" }), "acknowledged")
     assert.strictEqual(told(409, { details: { reason: "DuplicateOrderLinkId", order_id: "1" } }), "repeated")
     assert.strictEqual(told(503, { details: { reason: "DeadlineExceeded", outcome: "unknown" } }), "unknown")

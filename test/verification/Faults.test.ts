@@ -5,7 +5,7 @@ import { cellOf, run, tableRow } from "../../verification/faults/Faults.ts"
 import { plan } from "../../verification/faults/Plan.ts"
 import { calls } from "../../verification/faults/Probe.ts"
 import { isNatsInstalled } from "../../verification/harness/NatsServer.ts"
-import { isThere as isPostgresInstalled } from "../../verification/harness/PostgresServer.ts"
+import { isPostgresInstalled } from "../../verification/harness/PostgresServer.ts"
 import { isRedisInstalled } from "../../verification/harness/RedisServer.ts"
 
 const isAllInstalled = isRedisInstalled && isNatsInstalled && isPostgresInstalled
@@ -15,9 +15,9 @@ describe("what a gateway depends on", () => {
     "goes away: nothing that was acknowledged is lost, no signature is taken twice",
     { timeout: 400_000 },
     async () => {
-      const harms = plan.filter(({ dependency, fault }) => dependency === "Redis" && fault === "down")
+      const injections = plan.filter(({ dependency, fault }) => dependency === "Redis" && fault === "down")
       const rows = await Effect.runPromise(
-        run({ harms, fault_ms: 2_500, every_ms: 500, back_ms: 120_000, say: () => {} })
+        run({ injections, fault_ms: 2_500, every_ms: 500, back_ms: 120_000, say: () => {} })
       )
       assert.lengthOf(rows, 1)
       const [{ acknowledged, cells, lost, repeated }] = rows as [(typeof rows)[number]]

@@ -1,17 +1,19 @@
 /** Three gateways behind the balancer that is deployed: little of what `node verification/fleet/main.ts` does with thousands. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { cut, cutViolations, raced, racedViolations } from "../../verification/fleet/Counted.ts"
-import * as Fleet from "../../verification/fleet/Fleet.ts"
+import { cut, cutViolations, raced, racedViolations } from "../../verification/fleet/Repetitions.ts"
+import { Fleet, isWholeFleetInstalled } from "../../verification/harness/Fleet.ts"
+import { UNLIMITED } from "../../verification/harness/Settings.ts"
 import { underLoad, violations } from "../../verification/fleet/UnderLoad.ts"
 
 /** Refusals that mean no more than that this machine has other things to do. */
 const BUSY = /: (?:GET|POST) 503 (?:BackendLagging|BackendUnavailable|DeadlineExceeded)(?:,|$)/u
 
-describe.skipIf(!Fleet.isThere)("a fleet behind its balancer", { timeout: 240_000 }, () => {
-  let fleet: Fleet.Fleet
+describe.skipIf(!isWholeFleetInstalled)("a fleet behind its balancer", { timeout: 240_000 }, () => {
+  let fleet: Fleet
   const said: Array<string> = []
   beforeAll(async () => {
-    fleet = await Fleet.start({ drain_ms: 2_000, say: (line) => said.push(line) })
+    const env = { ...UNLIMITED, TRUSTED_PROXIES: "1", DRAIN_MS: "2000", LOG_LEVEL: "warn" }
+    fleet = await Fleet.start({ gateways: 3, nats: true, balanced: true, env, say: (line) => said.push(line) })
   }, 240_000)
   afterAll(() => fleet?.close())
 

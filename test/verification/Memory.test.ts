@@ -1,7 +1,7 @@
 /** Hostile senders of `node verification/attacks/main.ts`, few of them: what they leave unfinished is bounded, and others are served. */
 import { assert, describe, it } from "vitest"
 import type { Kind } from "../../verification/attacks/Attackers.ts"
-import { growthOf, run } from "../../verification/attacks/main.ts"
+import { growthOf, run } from "../../verification/attacks/Attacks.ts"
 
 const MIB = 1024 * 1024
 const kinds: ReadonlyArray<Kind> = ["sockets-public", "sockets-rpc", "slow-uploads", "slow-calls"]

@@ -1,6 +1,6 @@
 /** The load of `node verification/overload/main.ts`, for a short time: long enough for a gateway that calls its own backlog an illness. */
 import { assert, describe, it } from "vitest"
-import { run } from "../../verification/overload/main.ts"
+import { run } from "../../verification/overload/Overload.ts"
 
 const LAST_S = 3
 

@@ -3,8 +3,8 @@ import { assert, describe, it } from "vitest"
 import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import * as NaiveBook from "../backend/NaiveBook.ts"
-import { measure, OPENS_AT, table } from "../../verification/replay/priority.ts"
-import { read, type Session } from "../../verification/replay/Session.ts"
+import { measure, table } from "../../verification/replay/Priority.ts"
+import { OPENS_AT, read, type Session } from "../../verification/replay/Session.ts"
 
 /** After so many events the whole book is compared; after each one in the long run. */
 const EVERY = process.env["BOOK_OPERATIONS"] === undefined ? 32 : 1

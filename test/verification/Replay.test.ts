@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import { run } from "../../verification/replay/main.ts"
+import { run } from "../../verification/replay/Run.ts"
 
 const file = "../shared/data/es-mbo-2023-12-25.csv.gz"
 

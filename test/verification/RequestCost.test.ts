@@ -1,6 +1,6 @@
 /** Requests of `node verification/request-cost/main.ts` that cost most before their form was bounded: none holds the event loop. */
 import { assert, describe, it } from "vitest"
-import { kinds, measure, TURN_MS } from "../../verification/request-cost/main.ts"
+import { kinds, measure, TURN_MS } from "../../verification/request-cost/RequestCost.ts"
 
 /** Some systems count the time of a thread in steps of 4 ms. */
 const STEP_MS = 4

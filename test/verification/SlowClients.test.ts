@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { run } from "../../verification/slow-clients/main.ts"
+import { run } from "../../verification/slow-clients/SlowClients.ts"
 
 describe("sockets that do not read", () => {
   it("are conflated or closed by what they follow, and nobody else misses anything", { timeout: 120_000 }, async () => {

@@ -1,6 +1,6 @@
 /** The soak, a few seconds of it: everything that it does is done, and every figure is taken. */
 import { assert, describe, it } from "vitest"
-import { boundOf, bounds, faultsOf, KEPT_BYTES, run } from "../../verification/soak/main.ts"
+import { boundOf, bounds, KEPT_BYTES, run, violations } from "../../verification/soak/Soak.ts"
 import { slopeOf } from "../../verification/soak/Slope.ts"
 
 const HOUR_MS = 3_600_000
@@ -42,9 +42,9 @@ describe("a soak", () => {
     const flat = { per_hour: 0, plus_minus: 1, first: 1, last: 1 }
     const slopes = { main_mib: flat, threads_mib: flat, rss_mib: flat, handles: flat, descriptors: flat }
     const outcome = { slopes, commands: 60, minutes: 1 }
-    assert.deepStrictEqual(faultsOf(outcome), [])
+    assert.deepStrictEqual(violations(outcome), [])
     const growing = (per_hour: number, plus_minus: number) =>
-      faultsOf({ ...outcome, slopes: { ...slopes, main_mib: { ...flat, per_hour, plus_minus } } })
+      violations({ ...outcome, slopes: { ...slopes, main_mib: { ...flat, per_hour, plus_minus } } })
     assert.deepStrictEqual(growing(bounds.main_mib + 1, 2), [])
     assert.deepStrictEqual(growing(bounds.main_mib + 3, 2), ["main_mib grows by 19.0 ± 2.0 an hour"])
     // of the backend what is kept of each command is no leak

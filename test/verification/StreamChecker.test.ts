@@ -1,6 +1,6 @@
 /** The checker of user streams finds what it is for. */
 import { assert, describe, it } from "vitest"
-import { ClientLedger, Findings, UserLedger } from "../../verification/streams/StreamChecker.ts"
+import { Findings, StreamChecker, UserEvents } from "../../verification/streams/StreamChecker.ts"
 import type { FeedEvent } from "../../src/client/Feed.ts"
 import { privateTopics, type PrivateTopic } from "../../src/domain/Topic.ts"
 
@@ -21,15 +21,15 @@ const unrecovered: FeedEvent = {
 
 /** What is found of one client that is told this, after another one that was told all up to 3. */
 const found = (events: ReadonlyArray<FeedEvent>, head: number) => {
-  const user = new UserLedger()
+  const user = new UserEvents()
   const findings = new Findings()
-  const other = new ClientLedger("other", user, findings)
+  const other = new StreamChecker("other", user, findings)
   for (const event of [...snapshots(0), update("order", 1, 0), update("execution", 2, 0), update("order", 3, 1)]) {
     other.take(event)
   }
   other.audit(3)
   assert.deepStrictEqual([findings.faults, findings.messages], [[], 3])
-  const ledger = new ClientLedger("one", user, findings)
+  const ledger = new StreamChecker("one", user, findings)
   for (const event of events) ledger.take(event)
   ledger.audit(head)
   const { differences, gaps, repetitions, unrecovered } = findings

@@ -6,7 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Schedule, type Scope } from "effect"
 import { deflateRawSync } from "node:zlib"
 import type { Limits } from "../../src/ws/Limits.ts"
-import { aheadOf } from "../doubles/AheadClock.ts"
+import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { closing, frame, opcodes, RawSocket, upgrade } from "./RawSocket.ts"
 import { connect, type Peer, start, SYMBOL, World } from "../../verification/harness/WebSocketWorld.ts"
 

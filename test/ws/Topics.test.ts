@@ -9,7 +9,7 @@ import type { MarketChange } from "../../src/services/markets/MarketView.ts"
 import { KlineTopic } from "../../src/ws/KlineTopic.ts"
 import { AlertTopic, PoolTopic, POOL_INTERVAL_MS, POOL_SILENCE_MS } from "../../src/ws/StateTopics.ts"
 import { AggregatedTradeTopic, LiquidationTopic } from "../../src/ws/TradeTopics.ts"
-import { aheadOf } from "../doubles/AheadClock.ts"
+import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { alert, pool, trade } from "../../verification/harness/Records.ts"
 import {
   connect,

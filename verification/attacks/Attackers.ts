@@ -1,6 +1,6 @@
 /**
- * A process of attackers of one kind: `node verification/attacks/Attackers.ts KIND COUNT URL`. It says when all are at work, and
- * goes on until it is killed; what is closed is opened anew.
+ * A process of attackers of one kind: `node verification/attacks/Attackers.ts KIND COUNT URL`. It reports when all are at work
+ * and runs until it is killed. Closed connections are opened again.
  */
 import { randomBytes } from "node:crypto"
 import { connect, type Socket } from "node:net"
@@ -18,7 +18,7 @@ const upgrade = (path = "/ws/public") =>
     "\r\n"
   ].join("\r\n")
 
-/** A masked text frame without its last byte, as long as a message may be: the gateway has to keep it. */
+/** A masked text frame of the largest size without its last byte, which the gateway has to buffer. */
 const unfinished = (() => {
   const length = transportLimits.message_bytes.figure
   const bytes = Buffer.alloc(14 + length - 1, "x")
@@ -26,19 +26,19 @@ const unfinished = (() => {
   bytes.writeBigUInt64BE(BigInt(length), 2)
   return bytes
 })()
-/** Whole messages of a call that is not whole. */
+/** Complete messages of an incomplete call. */
 const unfinishedCall = (() => {
   const length = 60_000
   const bytes = Buffer.alloc(8 + length, " ")
   bytes.set([0x81, 0x80 | 126, length >> 8, length & 255, 0, 0, 0, 0])
   return Buffer.concat([bytes, bytes, bytes, bytes, unfinished])
 })()
-/** As many sockets of an address as one may have. */
+/** The limit of sockets of one address. */
 const perAddress = transportLimits.sockets_per_address.figure
 const body = transportLimits.body_bytes.figure
 
 interface Attack {
-  /** Connections, unless the caller says otherwise. */
+  /** Connections, by default. */
   readonly count: number
   readonly first: () => string
   /** Sent every second. */
@@ -48,7 +48,7 @@ interface Attack {
   readonly resets?: true
   /** Sent once anything is answered. */
   readonly after?: Buffer
-  /** Connections of one address; the next ones are of another. */
+  /** Connections of one address; further ones use another address. */
   readonly perAddress?: number
 }
 
@@ -89,12 +89,12 @@ export const attacks = {
 } as const satisfies Record<string, Attack>
 export type Kind = keyof typeof attacks
 
-/** Connections under way at once: those of `resets`, and those being opened of the others. */
+/** Most connections of `resets` at once, and most connections that other attacks open at once. */
 const AT_ONCE = 100
-/** Where attackers are: not the address of the good client. */
+/** The address of an attacker, which is never that of the good client. */
 const addressOf = (connection: number, each: number | undefined): string =>
   `127.0.0.${2 + (each === undefined ? 0 : Math.floor(connection / each) % 250)}`
-/** How often connections are looked at, in ms. */
+/** Pause between two drips, in ms. */
 const DRIP_MS = 1_000
 
 /** Mean time after which a closed connection that would stay is opened again, in ms: half to one and a half of it. */

@@ -1,4 +1,5 @@
-/** Whether a comparison takes longer for a guess that begins well: Welch's t of two classes of guesses, taken in turns. */
+/** Whether the duration of a comparison depends on the guess: Welch's t of two classes of guesses, measured by turns. */
+import { mean } from "../harness/Statistics.ts"
 
 export interface Welch {
   readonly t: number
@@ -6,16 +7,15 @@ export interface Welch {
   readonly samples: number
 }
 
-/** Calls that are measured as one, so that the clock is fine enough. */
+/** Calls of one measurement, because the clock is too coarse for one call. */
 const CALLS = 16
-/** Share of the slowest samples that is left out of both classes alike: they are other processes. */
+/** Share of the slowest samples that both classes leave out: other processes cause them. */
 const CROPPED = 0.1
 
-const mean = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
 const varianceOf = (values: ReadonlyArray<number>, about: number) =>
   values.reduce((sum, value) => sum + (value - about) ** 2, 0) / (values.length - 1)
 
-/** `compare` is measured for the guesses of either class; |t| below 4.5 tells nothing apart. */
+/** Measures `compare` for both guesses. With |t| below 4.5 their durations do not differ. */
 export const welch = (
   compare: (guess: string) => unknown,
   guesses: readonly [string, string],
@@ -23,7 +23,7 @@ export const welch = (
 ): Welch => {
   const classes: [Array<number>, Array<number>] = [[], []]
   for (let i = 0; i < samples * 2; i++) {
-    // in pairs whose order changes, so that no class is always the warmer one
+    // the order of a pair alternates, so that no class always runs on warmer caches
     const which = ((i >> 1) ^ i) & 1 ? 1 : 0
     const start = process.hrtime.bigint()
     for (let call = 0; call < CALLS; call++) compare(guesses[which])

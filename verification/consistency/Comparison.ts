@@ -1,21 +1,21 @@
-/** Compares what REST lists with what the sockets showed, record by record, field by field, at equal seq. */
+/** Compares the records of REST with those of the sockets, field by field, at equal sequence numbers. */
 import { isDeepStrictEqual } from "node:util"
 import type { Json, Shown, Trader } from "./Trader.ts"
 
 export interface Report {
-  /** Records of REST that were compared. */
+  /** Compared records of REST. */
   compared: number
   /** Events of the sockets, of all topics. */
   events: number
   executions: number
   liquidations: number
   deleveragings: number
-  /** How many differ; the first few are described. */
+  /** Differences; the first few are described. */
   different: number
   readonly differences: Array<string>
 }
 
-/** Differences that are described. */
+/** Described differences. */
 const KEPT = 20
 
 const differ = (report: Report, what: string, rest: unknown, socket: unknown): void => {
@@ -38,7 +38,7 @@ const withoutReason = (record: Json): Json => {
 
 const lastOf = (shown: ReadonlyArray<Shown>, is: (shown: Shown) => boolean): Json => shown.findLast(is)?.record
 
-/** The records of a user's lists, each against the event of its seq. `whole`: the histories too, which must be still. */
+/** Compares each record of a user's lists with the event of its sequence number. `whole`: histories too, while nobody trades. */
 export const compare = async (report: Report, trader: Trader, whole: boolean): Promise<void> => {
   const { shown } = trader
   const positions = await trader.list("/position/list")
@@ -65,7 +65,7 @@ export const compare = async (report: Report, trader: Trader, whole: boolean): P
   }
 }
 
-/** What must hold of the events alone: times are those of the event and never fall, fills rise in each market. */
+/** Checks the events alone: times are those of the event and never decrease; fills increase in each market. */
 export const audit = (report: Report, traders: ReadonlyArray<Trader>): void => {
   const fills = new Map<string, Json>()
   for (const { shown } of traders) {
@@ -77,7 +77,7 @@ export const audit = (report: Report, traders: ReadonlyArray<Trader>): void => {
         report.executions++
         if (record.exec_type === "BustTrade") report.liquidations++
         if (record.exec_type === "AdlTrade") report.deleveragings++
-        // a user may be both sides of no fill, so each of its executions is another fill
+        // no user is both sides of a fill, so each execution of a user is another fill
         if (record.seq <= (rising.get(record.symbol) ?? 0))
           fail(report, `execution ${record.exec_id}: seq ${record.seq} does not rise`)
         rising.set(record.symbol, record.seq)
@@ -98,7 +98,7 @@ export const audit = (report: Report, traders: ReadonlyArray<Trader>): void => {
   }
 }
 
-/** Market records: public trades rise, pools and alerts are those that the topics showed at that time. */
+/** Compares market records: trade numbers increase; pools and alerts equal the snapshots of their topics. */
 export const compareMarket = async (
   report: Report,
   get: (path: string) => Promise<Json>,

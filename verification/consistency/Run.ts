@@ -1,8 +1,9 @@
 /**
- * Random trading by a few users, with index moves that liquidate and deleverage, and a comparison of what REST lists with
- * what the sockets showed. The gateway must have its faucet open, its index manual, its maker off and small pools.
+ * Random trading by a few users, with index moves that liquidate and deleverage. REST's lists are compared with the events of
+ * the sockets. The gateway needs an unlimited faucet, a manual index price, no simulated maker, and small insurance pools.
  */
-import { type Report, audit, compare, compareMarket } from "./Comparison.ts"
+import { pick as pickOf, random } from "../harness/Random.ts"
+import { audit, compare, compareMarket, type Report } from "./Comparison.ts"
 import { type Json, Trader } from "./Trader.ts"
 
 export interface RunOptions {
@@ -21,17 +22,10 @@ const SYMBOLS = ["BTC-USDC", "ETH-USDC"] as const
 const BASE = { "BTC-USDC": 60_000, "ETH-USDC": 3_000 } as const
 const STEP = { "BTC-USDC": 0.001, "ETH-USDC": 0.01 } as const
 
-const random = (seed: number) => () => {
-  seed = (seed + 0x6d2b79f5) | 0
-  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-}
-
 export const run = async (options: RunOptions): Promise<Report> => {
   const { actions, admin, every, say, seed, url } = options
   const next = random(seed)
-  const pick = <A>(list: ReadonlyArray<A>): A => list[Math.floor(next() * list.length)]!
+  const pick = <A>(list: ReadonlyArray<A>): A => pickOf(next, list)
   const report: Report = {
     compared: 0,
     events: 0,
@@ -123,7 +117,7 @@ export const run = async (options: RunOptions): Promise<Report> => {
       await trader.call("POST", "/account/transfer", { transfer_id: crypto.randomUUID(), ...transfer })
     } else {
       const far = next() < 0.3 ? 0.04 : 0.004
-      // it comes back to where it began, so that prices stay within the market's
+      // the index drifts back to its start, so that prices stay within the market's bounds
       const drift = (BASE[symbol] - mark) / BASE[symbol] / 4
       await setIndex(symbol, mark * (1 + drift + (next() - 0.5) * 2 * far))
     }
@@ -133,7 +127,7 @@ export const run = async (options: RunOptions): Promise<Report> => {
     for (let done = 1; done <= actions; done++) {
       await act(pick(traders))
       if (done % every !== 0) continue
-      // while others trade, so that lists and events race
+      // others trade meanwhile, so that lists and events race
       const busy = Promise.all([act(pick(traders)), act(pick(traders))])
       await compare(report, pick(traders), false)
       await busy

@@ -1,5 +1,6 @@
-/** A user over plain HTTP and one private socket, which keeps every record that the topics showed. */
-import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
+/** A user over REST and one private socket, which keeps every record of its topics. */
+import { newKeys, nonce } from "../harness/RestClient.ts"
+import { until } from "../harness/Wait.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
@@ -7,18 +8,12 @@ export type Json = any
 const TOPICS = ["order", "execution", "position", "account_balance"] as const
 export type Topic = (typeof TOPICS)[number]
 
-/** An event of a private topic: its place, its time, and its one record. */
+/** An event of a private topic: its sequence number, its time, and its one record. */
 export interface Shown {
   readonly topic: Topic
   readonly seq: number
   readonly mts: number
   readonly record: Json
-}
-
-const credentials = (): { readonly key: KeyObject; readonly hex: string } => {
-  const { privateKey, publicKey } = generateKeyPairSync("ed25519")
-  const hex = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex")
-  return { key: privateKey, hex }
 }
 
 export class Trader {
@@ -34,15 +29,13 @@ export class Trader {
     this.url = url
   }
 
-  /** Logs a new wallet in, with so many sub-accounts, and follows all its private topics. */
+  /** Signs a new wallet in, with so many sub-accounts, and follows all its private topics. */
   static async open(url: string, accounts: number): Promise<Trader> {
     const trader = new Trader(url)
-    const { hex, key } = credentials()
-    const timestamp_ms = Date.now()
-    const nonce = randomBytes(16).toString("base64url")
-    const message = Buffer.from(`SERVICE_AUTH|LOGIN|${hex}|${timestamp_ms}|${nonce}`)
-    const signature = sign(null, message, key).toString("hex")
-    const login = await trader.call("POST", "/authorize", { public_key: hex, signature, timestamp_ms, nonce })
+    const { publicKey, sign } = newKeys()
+    const fresh = { timestamp_ms: Date.now(), nonce: nonce() }
+    const signature = sign(`SERVICE_AUTH|LOGIN|${publicKey}|${fresh.timestamp_ms}|${fresh.nonce}`)
+    const login = await trader.call("POST", "/authorize", { public_key: publicKey, signature, ...fresh })
     trader.token = login.body.token
     for (let i = 1; i < accounts; i++) await trader.call("POST", "/user/sub-accounts", {})
     const { body } = await trader.call("GET", "/user/sub-accounts")
@@ -99,12 +92,12 @@ export class Trader {
     for (const record of list) this.shown.push({ topic, seq, mts, record })
   }
 
-  /** Waits until the socket has shown the stream up to a position. */
+  /** Waits until the socket has received the stream up to a position. */
   async reached(seq: number): Promise<void> {
-    for (const deadline = Date.now() + 20_000; this.head < seq;) {
-      if (Date.now() > deadline) throw new Error(`the socket stays at ${this.head}, the list is at ${seq}`)
-      await new Promise((resolve) => setTimeout(resolve, 2))
-    }
+    await until(
+      () => `the socket is at ${this.head}, the list at ${seq}`,
+      () => this.head >= seq
+    )
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-/** The ten points at which a process is killed, and how it is held to them. */
+/** The ten points at which a process is killed, and how the kill is arranged. */
 import { spawn } from "node:child_process"
 import { renameSync, writeFileSync } from "node:fs"
 
@@ -12,34 +12,34 @@ export const points = [
   "after the acknowledgement",
   "before the projector's commit",
   "after the projector's commit",
-  "after the sockets are told"
+  "after the sockets' frames"
 ] as const
 export type Point = (typeof points)[number]
 
-/** Which process passes a point. */
+/** The process that passes a point. */
 export const victimOf = (point: Point): "backend" | "gateway" =>
   points.indexOf(point) < points.indexOf("before the acknowledgement") ? "backend" : "gateway"
 
-/** Points that lie inside a system call, which strace ends the process at the beginning of. */
+/** Points inside a system call: strace kills the process when it begins the call. */
 export const calls: { readonly [P in Point]?: "pwrite64" | "fsync,fdatasync" } = {
   "amid the journal's write": "pwrite64",
   "before the journal's sync": "fsync,fdatasync"
 }
 
-/** What a process that was started with the trap does once it is told to: it dies when it has passed a point so often. */
-export interface Order {
+/** The order to a process with the crash injector: it dies when it has passed a point so often. */
+export interface CrashOrder {
   readonly point: Point
   readonly passes: number
 }
 
-/** Tells a process that has the trap; `file` is the one that it was told to read. */
-export const arm = (pid: number, file: string, order: Order): void => {
+/** Sends an order to a process with the crash injector, through the file that its KILL_ORDER names. */
+export const arm = (pid: number, file: string, order: CrashOrder): void => {
   writeFileSync(`${file}.next`, JSON.stringify(order))
   renameSync(`${file}.next`, file)
   process.kill(pid, "SIGUSR2")
 }
 
-/** Has strace kill a process when it begins a call on a file for the n-th time; answers once strace has ended. */
+/** Attaches strace, which kills the process when it begins a call on a file for the n-th time. Resolves when strace has ended. */
 export const strike = (pid: number, path: string, call: string, passes: number): Promise<void> =>
   new Promise((resolve, reject) => {
     const inject = `inject=${call}:signal=KILL:when=${passes}`

@@ -1,21 +1,21 @@
-/** Callers who trade with each other while processes die, and write down what they were told of every order. */
-import { type Answered, ask } from "../faults/Ask.ts"
+/** Callers who trade with each other while processes die, and record every answer. */
+import { Agent } from "node:http"
+import { bodyOf, type Outcome, send } from "../harness/HttpRequest.ts"
+import { pick, type Random } from "../harness/Random.ts"
+import { PRICES, SYMBOL, type Trader } from "../harness/Trader.ts"
 import { sleep, until } from "../harness/Wait.ts"
-import type { Trader } from "../harness/Trader.ts"
-import { pick, type Random } from "../harness/SimulatedUsers.ts"
-import type { Attempt, HeldFill, HeldOrder, Told } from "./OrderChecker.ts"
+import type { Answered, HeldFill, HeldOrder, SentOrder } from "./OrderChecker.ts"
 
-const SYMBOL = "BTC-USDC"
-const PRICES = ["59990", "59995", "60000", "60005", "60010"]
-/** Pause of a caller who was not answered 200, in ms. */
+/** Pause of a caller after another answer than 200, in ms. */
 const AWAY_MS = 25
-/** Longest wait for a gateway to carry out what it refused, in ms: it reads, connects and calls itself well before. */
-const BACK_MS = 60_000
+/** Longest wait for an answer, in ms: far above every deadline of the gateway. */
+const ANSWER_MS = 15_000
 const PAGE = 200
 
-/** What an answer to a new order says of it. */
-export const toldBy = ({ body, status }: Answered): Told => {
-  const { details, order_id } = body
+/** The meaning of an answer to a new order. */
+export const answeredBy = (outcome: Outcome): Answered => {
+  const { details, order_id } = bodyOf(outcome)
+  const { status } = outcome
   if (status === 200 && order_id !== undefined) return { as: "acknowledged", order_id }
   if (details?.reason === "DuplicateOrderLinkId" && details.order_id !== undefined)
     return { as: "repeated", order_id: details.order_id }
@@ -24,10 +24,11 @@ export const toldBy = ({ body, status }: Answered): Told => {
 }
 
 export class Load {
-  /** Of this round. */
-  attempts: Array<Attempt> = []
+  /** The orders of this round. */
+  sent: Array<SentOrder> = []
   private readonly url: string
   private readonly next: Random
+  private readonly agent = new Agent({ keepAlive: true })
   private isOver = false
   private links = 0
 
@@ -36,44 +37,46 @@ export class Load {
     this.next = next
   }
 
-  private post(trader: Trader, path: string, fields: object): Promise<Answered> {
-    const body = { sub_account_address: trader.vault, symbol: SYMBOL, ...fields }
-    return ask(this.url, "POST", `/api/v1/order/${path}`, { token: trader.token, body })
+  private send(request: Parameters<typeof send>[1]): Promise<Outcome> {
+    return send(this.url, request, { agent: this.agent, limit_ms: ANSWER_MS })
   }
-  private create(trader: Trader, order: object): Promise<Answered> {
+  private post(trader: Trader, path: string, fields: object): Promise<Outcome> {
+    const body = { sub_account_address: trader.vault, symbol: SYMBOL, ...fields }
+    return this.send({ method: "POST", path: `/api/v1/order/${path}`, token: trader.token, body })
+  }
+  private create(trader: Trader, order: object): Promise<Outcome> {
     return this.post(trader, "create", { order_type: "Limit", qty: "0.001", ...order })
   }
 
-  /** Creates and cancels until the round is over. Answers what is left to be settled: attempts of unknown fate. */
+  /** Creates and cancels until the round is over. Returns how to settle the orders of unknown fate. */
   private async call(trader: Trader): Promise<ReadonlyArray<() => Promise<void>>> {
     const open: Array<() => Promise<void>> = []
     while (!this.isOver) {
       const order_link_id = `k-${this.links++}`
       const order = { order_link_id, side: pick(this.next, ["Buy", "Sell"]), price: pick(this.next, PRICES) }
-      const attempt: Attempt = { link: order_link_id, told: [], canceled: false }
-      this.attempts.push(attempt)
-      const told = toldBy(await this.create(trader, order))
-      attempt.told.push(told)
-      if (told.as === "unknown") open.push(() => this.settle(trader, order, attempt))
-      if (told.as !== "acknowledged") await sleep(AWAY_MS)
-      else if (this.next() < 0.5)
-        attempt.canceled = (await this.post(trader, "cancel", { order_link_id })).status === 200
+      const sent: SentOrder = { link: order_link_id, answers: [], canceled: false }
+      this.sent.push(sent)
+      const answer = answeredBy(await this.create(trader, order))
+      sent.answers.push(answer)
+      if (answer.as === "unknown") open.push(() => this.settle(trader, order, sent))
+      if (answer.as !== "acknowledged") await sleep(AWAY_MS)
+      else if (this.next() < 0.5) sent.canceled = (await this.post(trader, "cancel", { order_link_id })).status === 200
     }
     return open
   }
 
-  /** Sends an order of unknown fate again, under the same reference, until somebody knows. */
-  private settle(trader: Trader, order: object, attempt: Attempt): Promise<void> {
-    return until(`${attempt.link} settled`, BACK_MS, async () => {
-      const told = toldBy(await this.create(trader, order))
-      attempt.told.push(told)
-      return told.as === "acknowledged" || told.as === "repeated" ? true : undefined
-    }).then(() => {})
+  /** Repeats an order of unknown fate, under the same `order_link_id`, until an answer states its fate. */
+  private async settle(trader: Trader, order: object, sent: SentOrder): Promise<void> {
+    await until(`the fate of ${sent.link}`, async () => {
+      const answer = answeredBy(await this.create(trader, order))
+      sent.answers.push(answer)
+      return answer.as === "acknowledged" || answer.as === "repeated"
+    })
   }
 
-  /** Begins a round; `end` lets the callers finish and answers how to settle what is unknown. */
+  /** Begins a round. `end` waits for the callers and returns how to settle the orders of unknown fate. */
   begin(traders: ReadonlyArray<Trader>, each: number): { readonly end: () => Promise<() => Promise<void>> } {
-    this.attempts = []
+    this.sent = []
     this.isOver = false
     const callers = traders.flatMap((trader) => Array.from({ length: each }, () => this.call(trader)))
     return {
@@ -87,21 +90,19 @@ export class Load {
     }
   }
 
-  /** Takes every open order of a user off the book. */
+  /** Cancels every open order of a user. */
   async clear(trader: Trader): Promise<void> {
-    await until("all canceled", BACK_MS, async () =>
-      (await this.post(trader, "cancel-all", {})).status === 200 ? true : undefined
-    )
+    await until("all orders are canceled", async () => (await this.post(trader, "cancel-all", {})).status === 200)
   }
 
-  /** A whole list of a user's, page after page, asked again where it is refused. */
+  /** A whole list of a user, page after page. A refused page is requested again. */
   private async all<A>(trader: Trader, path: string): Promise<ReadonlyArray<A>> {
     const all: Array<A> = []
     for (let cursor = ""; ;) {
       const page = `/api/v1/${path}&limit=${PAGE}${cursor === "" ? "" : `&cursor=${cursor}`}`
-      const { list, next_page_cursor } = await until(page, BACK_MS, async () => {
-        const { body, status } = await ask(this.url, "GET", page, { token: trader.token })
-        return status === 200 ? body : undefined
+      const { list, next_page_cursor } = await until(page, async () => {
+        const outcome = await this.send({ method: "GET", path: page, token: trader.token })
+        return outcome.status === 200 && bodyOf(outcome)
       })
       all.push(...((list ?? []) as unknown as ReadonlyArray<A>))
       cursor = next_page_cursor ?? ""

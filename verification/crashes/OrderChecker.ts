@@ -1,28 +1,27 @@
 /**
- * The checker of histories: holds what callers were told of their orders against what is on record, and believes neither.
+ * Checks the orders and fills on record against the answers that callers received.
  *
- * An order that was acknowledged is there once, under the id that was told. One that was surely not sequenced is not
- * there. Of one whose fate is unknown either may hold. What was canceled is not open, fills add up, and nothing is there
- * that nobody asked for.
+ * An acknowledged order is on record once, under the answered id. An order that was certainly not sequenced is not on record.
+ * Of an order of unknown fate either is right. A canceled order is not open, fills add up, and every order was sent by a caller.
  */
 import { parse } from "../../src/domain/Decimal.ts"
 import type { OrderStatus } from "../../src/domain/Enumerations.ts"
 import { isOpen } from "../../src/domain/Order.ts"
 
-/** What a caller was told of one try. */
-export type Told =
+/** The answer to one attempt. */
+export type Answered =
   | { readonly as: "acknowledged"; readonly order_id: string }
-  /** It had been there before. */
+  /** An earlier attempt created it. */
   | { readonly as: "repeated"; readonly order_id: string }
-  /** Surely not sequenced. */
+  /** Certainly not sequenced. */
   | { readonly as: "refused"; readonly reason: string }
   | { readonly as: "unknown" }
 
-/** An order that somebody asked for, under a reference of their own. */
-export interface Attempt {
+/** An order of a caller, by its `order_link_id`. */
+export interface SentOrder {
   readonly link: string
-  /** One for each try, in their order. */
-  readonly told: Array<Told>
+  /** The answer to each attempt, in order. */
+  readonly answers: Array<Answered>
   /** Whether its cancellation was acknowledged. */
   canceled: boolean
 }
@@ -47,13 +46,13 @@ export interface Verdict {
   readonly fills: number
   readonly lost: number
   readonly doubled: number
-  /** All that is wrong, in words. */
+  /** Every fault, as text. */
   readonly faults: ReadonlyArray<string>
 }
 
-/** Judges the orders and fills of all callers, who traded with each other alone. */
-export const judge = (
-  attempts: Iterable<Attempt>,
+/** Checks the orders and fills of all callers, who trade only with each other. */
+export const check = (
+  sent: Iterable<SentOrder>,
   orders: ReadonlyArray<HeldOrder>,
   fills: ReadonlyArray<HeldFill>
 ): Verdict => {
@@ -66,35 +65,36 @@ export const judge = (
     if (held === undefined) byLink.set(link, [order])
     else held.push(order)
   }
-  const asked = new Set<string>()
-  for (const { canceled, link, told } of attempts) {
-    asked.add(link)
+  const links = new Set<string>()
+  for (const { answers, canceled, link } of sent) {
+    links.add(link)
     const held = byLink.get(link) ?? []
     if (held.length > 1) {
       doubled++
-      faults.push(`${link} is there ${held.length} times`)
+      faults.push(`${link} is on record ${held.length} times`)
     }
-    const ids = new Set(told.flatMap((one) => ("order_id" in one ? [one.order_id] : [])))
+    const ids = new Set(answers.flatMap((one) => ("order_id" in one ? [one.order_id] : [])))
     if (ids.size > 0) acknowledged++
-    else if (told.some(({ as }) => as === "unknown")) unknown++
-    else if (held.length > 0) faults.push(`${link} was refused as not sequenced, and is there`)
+    else if (answers.some(({ as }) => as === "unknown")) unknown++
+    else if (held.length > 0) faults.push(`${link} was refused as not sequenced, and is on record`)
     for (const id of ids) {
       if (held.some(({ order_id }) => order_id === id)) continue
       lost++
-      faults.push(`${link} was acknowledged as ${id}, and ${held[0]?.order_id ?? "nothing"} is there`)
+      faults.push(`${link} was acknowledged as ${id}, and ${held[0]?.order_id ?? "nothing"} is on record`)
     }
-    if (told.filter(({ as }) => as === "acknowledged").length > 1) faults.push(`${link} was acknowledged twice as new`)
+    if (answers.filter(({ as }) => as === "acknowledged").length > 1)
+      faults.push(`${link} was acknowledged twice as new`)
     const [order] = held
     if (canceled && order !== undefined && isOpen(order.order_status as OrderStatus))
       faults.push(`${link} was canceled, and is ${order.order_status}`)
   }
-  for (const link of byLink.keys()) if (!asked.has(link)) faults.push(`nobody asked for ${link}`)
+  for (const link of byLink.keys()) if (!links.has(link)) faults.push(`no caller sent ${link}`)
 
   const filled = new Map<string, bigint>()
   const seen = new Set<string>()
   for (const { exec_id, exec_qty, order_id } of fills) {
     const key = `${exec_id} ${order_id}`
-    if (seen.has(key)) faults.push(`fill ${key} is there twice`)
+    if (seen.has(key)) faults.push(`fill ${key} is on record twice`)
     seen.add(key)
     filled.set(order_id, (filled.get(order_id) ?? 0n) + parse(exec_qty))
   }
@@ -104,6 +104,6 @@ export const judge = (
     if (sum !== parse(cum_exec_qty)) faults.push(`${order_link_id} is filled ${cum_exec_qty}, and its fills differ`)
     balance += side === "Buy" ? sum : -sum
   }
-  if (balance !== 0n) faults.push("what was bought is not what was sold")
+  if (balance !== 0n) faults.push("the bought quantity differs from the sold one")
   return { acknowledged, unknown, orders: orders.length, fills: fills.length, lost, doubled, faults }
 }

@@ -1,63 +1,61 @@
 /**
- * Harms one dependency of a gateway after the other, and tells what each kind of call is answered meanwhile, how fast, how
- * soon it is well again, and whether something that was acknowledged is lost.
+ * Injects one fault after another into the dependencies of a gateway. Meanwhile it measures each kind of call: the usual
+ * answer, the latency, the time to recovery, and whether anything acknowledged is lost.
  */
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
+import { Fleet } from "../harness/Fleet.ts"
+import { bodyOf, send } from "../harness/HttpRequest.ts"
+import { median } from "../harness/Statistics.ts"
 import { enlist, type Trader } from "../harness/Trader.ts"
-import { ask, HANG_MS } from "./Ask.ts"
-import { Fleet } from "./Fleet.ts"
-import type { Harm } from "./Plan.ts"
-import { type Call, calls, Probe, type Sample } from "./Probe.ts"
-import { sleep, until } from "../harness/Wait.ts"
+import { sleep, START_MS, until } from "../harness/Wait.ts"
+import type { Injection } from "./Plan.ts"
+import { type Call, calls, HANG_MS, Probe, type Sample } from "./Probe.ts"
 
 export interface Options {
-  readonly harms: ReadonlyArray<Harm>
-  /** How long each lasts, in ms. */
+  readonly injections: ReadonlyArray<Injection>
+  /** Duration of each fault, in ms. */
   readonly fault_ms: number
   /** Pause between two calls of a kind, in ms. */
   readonly every_ms: number
-  /** How long everything may take to be well again, in ms; what is not by then is shown as it is. */
+  /** Longest recovery, in ms; afterwards the row shows the state as it is. */
   readonly back_ms: number
   readonly say: (line: string) => void
 }
 
-/** What became of the calls of a kind. */
+/** Figures of the calls of one kind. */
 export interface Cell {
-  /** What most of them were answered in the second half: the status, and the reason. */
+  /** The most frequent answer of the fault's second half: the status, and the reason. */
   readonly answer: string
-  /** Calls that began and were answered 200 while the fault lasted. */
+  /** Calls that began and were answered 200 during the fault. */
   readonly good: number
   /** The slowest of the first half, and the median of the second, in ms. */
   readonly first_ms: number
   readonly settled_ms: number
-  /** Until they were answered 200 and nothing else again, in ms; 0 where it never was otherwise, infinite where never. */
+  /** Time until all answers are 200 again, in ms: 0 if they always were, infinite if they never are. */
   readonly back_ms: number
 }
 export interface Row {
   readonly dependency: string
   readonly fault: string
   readonly cells: Readonly<Record<Call, Cell>>
-  /** Orders that were acknowledged, and those of them that are not on record. */
+  /** Acknowledged orders, and those of them that are missing in the history. */
   readonly acknowledged: number
   readonly lost: number
-  /** Signatures of API keys that were taken twice. */
+  /** Signatures of API keys that were accepted twice. */
   readonly repeated: number
   /** Calls without an answer. */
   readonly hung: number
 }
 
-/** Calls in a row that must be well before a fault, and after it for it to be over. */
+/** Successive good calls of each kind that a fault requires before it, and that end it. */
 const WELL = 5
-const START_MS = 120_000
-const PATIENT = { times: 240, schedule: Schedule.spaced("500 millis") }
+/** Longest wait for acknowledged orders in the history, in ms. */
+const RECORD_MS = 20_000
 
 const isWell = ({ status }: Sample): boolean => status === 200
-const worst = (samples: ReadonlyArray<Sample>): number => Math.round(Math.max(0, ...samples.map(({ ms }) => ms)))
+const slowest = (samples: ReadonlyArray<Sample>): number => Math.round(Math.max(0, ...samples.map(({ ms }) => ms)))
 
-const median = (samples: ReadonlyArray<Sample>): number =>
-  Math.round(samples.map(({ ms }) => ms).toSorted((a, b) => a - b)[samples.length >> 1] ?? 0)
-
-/** What most were answered. */
+/** The most frequent answer. */
 const usual = (samples: ReadonlyArray<Sample>): string => {
   const counts = new Map<string, number>()
   for (const { reason, status } of samples) {
@@ -67,7 +65,7 @@ const usual = (samples: ReadonlyArray<Sample>): string => {
   return [...counts].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? "-"
 }
 
-/** By the process's own clock: the fault was being done, was done, was half over, was being undone, was undone. */
+/** Times of a fault, monotonic, in ms: its injection began and ended, its middle, its healing began and ended. */
 export interface Times {
   readonly began: number
   readonly struck: number
@@ -76,7 +74,7 @@ export interface Times {
   readonly healed: number
 }
 
-/** Judges the samples of one kind. */
+/** The figures of the samples of one kind. */
 export const cellOf = (samples: ReadonlyArray<Sample>, { began, half, healed, struck, undone }: Times): Cell => {
   const within = (from: number, to: number) => samples.filter((sample) => sample.began >= from && sample.began < to)
   const bad = samples.filter((sample) => sample.began >= began && !isWell(sample))
@@ -86,45 +84,38 @@ export const cellOf = (samples: ReadonlyArray<Sample>, { began, half, healed, st
   return {
     answer: usual(within(half, healed)),
     good: within(struck, undone).filter((sample) => isWell(sample) && sample.began + sample.ms < undone).length,
-    first_ms: worst(within(began, half)),
-    settled_ms: median(within(half, healed)),
+    first_ms: slowest(within(began, half)),
+    settled_ms: Math.round(median(within(half, healed).map(({ ms }) => ms))),
     back_ms: bad.length === 0 ? 0 : Math.max(0, Math.round(back - healed))
   }
 }
 
-/** Acknowledged orders that are not on record, read until they are or the time is over. */
+/** How many acknowledged orders the history lacks. The read model may lag, so the history is read again meanwhile. */
 const lostOf = async (url: string, { token }: Trader, acknowledged: ReadonlyMap<string, string>): Promise<number> => {
   let missing = acknowledged.size
   const look = async () => {
     const found = new Set<string>()
     for (let cursor = ""; ;) {
       const path = `/api/v1/order/history?limit=200${cursor === "" ? "" : `&cursor=${cursor}`}`
-      const { body, status } = await ask(url, "GET", path, { token })
-      if (status !== 200) return undefined
-      for (const order of body.list ?? []) found.add(`${order["order_link_id"]} ${order["order_id"]}`)
-      cursor = body.next_page_cursor ?? ""
+      const outcome = await send(url, { method: "GET", path, token })
+      if (outcome.status !== 200) return false
+      const { list = [], next_page_cursor = "" } = bodyOf(outcome)
+      for (const order of list) found.add(`${order["order_link_id"]} ${order["order_id"]}`)
+      cursor = next_page_cursor
       if (cursor === "") break
     }
     missing = [...acknowledged].filter(([link, id]) => !found.has(`${link} ${id}`)).length
-    return missing === 0 ? true : undefined
+    return missing === 0
   }
-  await until("orders on record", 20_000, look).catch(() => {})
+  await until("orders in the history", look, RECORD_MS).catch(() => {})
   return missing
 }
 
-/** The window after the first start of a Redis, in which no nonce is taken, is over. */
-const settle = async ({ redis }: Fleet): Promise<void> => {
-  const marker = "{gateway:nonces}"
-  await until("the marker of the nonces", START_MS, () =>
-    redis.use(async (client) => ((await client.hExists(marker, "since")) ? true : undefined))
-  )
-  await redis.use((client) => client.hSet(marker, "since", "0"))
-}
-
-const befall = async (fleet: Fleet, trader: Trader, harm: Harm, options: Options): Promise<Row> => {
+const measure = async (fleet: Fleet, trader: Trader, injection: Injection, options: Options): Promise<Row> => {
+  const { dependency, fault } = injection
   const probe = new Probe(fleet.url, trader, options.every_ms)
   probe.begin()
-  /** The last answers to a kind of call that was not well of late, since a time. */
+  /** A kind whose last calls since a time were not all good. */
   const unwell = (from: number): string | undefined => {
     for (const call of calls) {
       const last = probe.samples[call].filter((sample) => sample.began >= from).slice(-WELL)
@@ -132,27 +123,27 @@ const befall = async (fleet: Fleet, trader: Trader, harm: Harm, options: Options
     }
     return undefined
   }
-  const well = async (limit_ms: number): Promise<void> => {
+  const recovery = async (limit_ms: number): Promise<void> => {
     const from = performance.now()
-    await until("well", limit_ms, async () => (unwell(from) === undefined ? true : undefined)).catch(() => {
-      options.say(`${harm.dependency} ${harm.fault}: ${unwell(from)}`)
+    await until("recovery", () => unwell(from) === undefined, limit_ms).catch(() => {
+      options.say(`${dependency} ${fault}: ${unwell(from)}`)
     })
   }
-  await well(START_MS)
+  await recovery(START_MS)
   const began = performance.now()
-  await harm.strike(fleet)
+  await injection.inject(fleet)
   const struck = performance.now()
   await sleep(Math.max(0, began + options.fault_ms - struck))
   const undone = performance.now()
-  await harm.heal(fleet)
+  await injection.heal(fleet)
   const healed = performance.now()
   const half = (began + healed) / 2
-  await well(options.back_ms)
+  await recovery(options.back_ms)
   await probe.end()
   const samples = Object.values(probe.samples).flat()
   return {
-    dependency: harm.dependency,
-    fault: harm.fault,
+    dependency,
+    fault,
     cells: Object.fromEntries(
       calls.map((call) => [call, cellOf(probe.samples[call], { began, struck, half, undone, healed })])
     ) as Row["cells"],
@@ -163,17 +154,22 @@ const befall = async (fleet: Fleet, trader: Trader, harm: Harm, options: Options
   }
 }
 
+/** A fleet of one gateway. Sign-ins come from many addresses; other limits apply and are never reached. */
+const fleetOf = () =>
+  Fleet.start({
+    gateways: 1,
+    nats: true,
+    proxied: true,
+    env: { TRUSTED_PROXIES: "1", RATE_PUBLIC: "1000000", RATE_TOKEN: "1000000", RATE_API_KEY: "1000000" }
+  })
+
 export const run = Effect.fnUntraced(function* (options: Options) {
-  const fleet = yield* Effect.acquireRelease(
-    Effect.promise(() => Fleet.start()),
-    (fleet) => Effect.promise(() => fleet.end())
-  )
-  yield* Effect.promise(() => settle(fleet))
+  const fleet = yield* Effect.acquireRelease(Effect.promise(fleetOf), (fleet) => Effect.promise(() => fleet.close()))
   const rows: Array<Row> = []
-  for (const harm of options.harms) {
-    // somebody new each time: whatever was emptied before knew the last one
-    const trader = yield* Effect.retry(enlist(fleet.url), PATIENT)
-    const row = yield* Effect.promise(() => befall(fleet, trader, harm, options))
+  for (const injection of options.injections) {
+    // a new user each time: the data of the last one may be deleted
+    const trader = yield* enlist(fleet.url)
+    const row = yield* Effect.promise(() => measure(fleet, trader, injection, options))
     rows.push(row)
     options.say(tableRow(row))
   }

@@ -1,111 +1,116 @@
-/** What may befall each dependency, and how it is undone. */
-import type { Fleet } from "./Fleet.ts"
-import type { Way } from "../harness/FaultProxy.ts"
+/** The faults of each dependency: how each is injected and how it ends. */
+import type { FaultProxy } from "../harness/FaultProxy.ts"
+import type { Fleet } from "../harness/Fleet.ts"
 
 export const dependencies = ["sequencer", "referee", "backend", "Redis", "PostgreSQL", "NATS"] as const
 export type Dependency = (typeof dependencies)[number]
 export const faults = ["down", "hung", "slow", "emptied"] as const
 export type Fault = (typeof faults)[number]
 
-/** How much longer each way takes where it is slow, in ms. */
+/** Delay in each direction of a slow link, in ms. */
 export const SLOW_MS = 100
 
-export interface Harm {
+export interface Injection {
   readonly dependency: Dependency
   readonly fault: Fault
-  readonly strike: (fleet: Fleet) => Promise<void>
+  readonly inject: (fleet: Fleet) => Promise<void>
   readonly heal: (fleet: Fleet) => Promise<void>
 }
 
 type Act = (fleet: Fleet) => unknown
-const harm = (dependency: Dependency, fault: Fault, strike: Act, heal: Act): Harm => ({
+const injection = (dependency: Dependency, fault: Fault, inject: Act, heal: Act): Injection => ({
   dependency,
   fault,
-  strike: async (fleet) => void (await strike(fleet)),
+  inject: async (fleet) => void (await inject(fleet)),
   heal: async (fleet) => void (await heal(fleet))
 })
-/** Of a link: the program at its end is well. */
-const link = (dependency: Dependency, way: (fleet: Fleet) => Way): ReadonlyArray<Harm> => {
-  const open: Act = (fleet) => way(fleet).open()
-  return [
-    harm(dependency, "down", (fleet) => way(fleet).close(), open),
-    harm(dependency, "hung", (fleet) => way(fleet).hold(), open),
-    slow(dependency, way)
-  ]
-}
-const slow = (dependency: Dependency, way: (fleet: Fleet) => Way): Harm =>
-  harm(
+
+type ProxyOf = (fleet: Fleet) => FaultProxy
+const slow = (dependency: Dependency, proxy: ProxyOf): Injection =>
+  injection(
     dependency,
     "slow",
-    (fleet) => way(fleet).slow(SLOW_MS),
-    (fleet) => way(fleet).open()
+    (fleet) => proxy(fleet).slow(SLOW_MS),
+    (fleet) => proxy(fleet).open()
   )
+/** Faults of a link alone; the process at its end is well. */
+const ofLink = (dependency: Dependency, proxy: ProxyOf): ReadonlyArray<Injection> => {
+  const open: Act = (fleet) => proxy(fleet).open()
+  return [
+    injection(dependency, "down", (fleet) => proxy(fleet).refuse(), open),
+    injection(dependency, "hung", (fleet) => proxy(fleet).stall(), open),
+    slow(dependency, proxy)
+  ]
+}
 
-/** Of the backend both links are lost at once; "emptied" is begun anew at once, with nothing. */
-export const plan: ReadonlyArray<Harm> = [
-  ...link("sequencer", ({ ways }) => ways.sequencer),
-  ...link("referee", ({ ways }) => ways.referee),
-  harm(
+interface Server {
+  readonly kill: () => Promise<unknown>
+  readonly begin: () => Promise<unknown>
+  readonly freeze: () => void
+  readonly thaw: () => void
+}
+/** Faults of a server process, and delay on its link. */
+const ofServer = (
+  dependency: Dependency,
+  server: (fleet: Fleet) => Server,
+  proxy: ProxyOf
+): ReadonlyArray<Injection> => [
+  injection(
+    dependency,
+    "down",
+    (fleet) => server(fleet).kill(),
+    (fleet) => server(fleet).begin()
+  ),
+  injection(
+    dependency,
+    "hung",
+    (fleet) => server(fleet).freeze(),
+    (fleet) => server(fleet).thaw()
+  ),
+  slow(dependency, proxy)
+]
+
+/** A fault of the backend process breaks both links at once. "emptied" restarts a server at once, without its data. */
+export const plan: ReadonlyArray<Injection> = [
+  ...ofLink("sequencer", ({ proxies }) => proxies.sequencer!),
+  ...ofLink("referee", ({ proxies }) => proxies.referee!),
+  injection(
     "backend",
     "down",
     ({ backend }) => backend.kill(),
     (fleet) => fleet.startBackend()
   ),
-  harm(
+  injection(
     "backend",
     "hung",
     ({ backend }) => backend.freeze(),
     ({ backend }) => backend.thaw()
   ),
-  harm(
+  ...ofServer(
     "Redis",
-    "down",
-    ({ redis }) => redis.kill(),
-    ({ redis }) => redis.begin()
+    ({ redis }) => redis,
+    ({ proxies }) => proxies.redis!
   ),
-  harm(
-    "Redis",
-    "hung",
-    ({ redis }) => redis.hang(),
-    ({ redis }) => redis.goOn()
-  ),
-  slow("Redis", ({ ways }) => ways.redis),
-  harm(
+  ...ofServer(
     "PostgreSQL",
-    "down",
-    ({ postgres }) => postgres.kill(),
-    ({ postgres }) => postgres.begin()
+    ({ postgres }) => postgres,
+    ({ proxies }) => proxies.postgres!
   ),
-  harm(
-    "PostgreSQL",
-    "hung",
-    ({ postgres }) => postgres.hang(),
-    ({ postgres }) => postgres.goOn()
-  ),
-  slow("PostgreSQL", ({ ways }) => ways.postgres),
-  harm(
+  ...ofServer(
     "NATS",
-    "down",
-    ({ nats }) => nats.kill(),
-    ({ nats }) => nats.begin()
+    ({ nats }) => nats!,
+    ({ proxies }) => proxies.nats!
   ),
-  harm(
-    "NATS",
-    "hung",
-    ({ nats }) => nats.hang(),
-    ({ nats }) => nats.goOn()
-  ),
-  slow("NATS", ({ ways }) => ways.nats),
-  harm(
+  injection(
     "NATS",
     "emptied",
     async ({ nats }) => {
-      await nats.kill()
-      await nats.begin()
+      await nats!.kill()
+      await nats!.begin()
     },
     () => {}
   ),
-  harm(
+  injection(
     "Redis",
     "emptied",
     async ({ redis }) => {
@@ -115,7 +120,7 @@ export const plan: ReadonlyArray<Harm> = [
     },
     () => {}
   ),
-  harm(
+  injection(
     "PostgreSQL",
     "emptied",
     async ({ postgres }) => {
@@ -123,13 +128,13 @@ export const plan: ReadonlyArray<Harm> = [
       await postgres.forget()
       await postgres.begin()
     },
-    // its tables are made by a gateway that starts
-    async (fleet) => {
-      await fleet.killGateway()
-      await fleet.startGateway()
+    // a gateway creates its tables when it starts
+    async ({ members: [gateway] }) => {
+      await gateway!.kill()
+      await gateway!.start()
     }
   ),
-  harm(
+  injection(
     "backend",
     "emptied",
     async (fleet) => {

@@ -1,13 +1,17 @@
-/** Callers who ask at a steady pace, whatever becomes of what they asked before, and what they were answered. */
+/** Callers at a steady pace, independent of pending answers, and what they are answered. */
+import { Agent } from "node:http"
 import * as Wallet from "../../src/client/Wallet.ts"
+import { loginOf, signedHeaders } from "../harness/Credentials.ts"
+import { bodyOf, type Outcome, type Request, send } from "../harness/HttpRequest.ts"
 import type { Trader } from "../harness/Trader.ts"
-import { type Answered, ask, loginOf, signature } from "./Ask.ts"
 import { sleep } from "../harness/Wait.ts"
 
-/** Wallets that log in, one after the other: each may do so ten times a minute. */
+/** Wallets that sign in by turns: each may do so ten times a minute. */
 const WALLETS = 40
-/** Requests of a kind that wait for their answers; more are not made. */
-const UNDER_WAY_MAX = 100
+/** Most pending requests of a kind; beyond them none is sent. */
+const PENDING_MAX = 100
+/** Longest wait for an answer, in ms: far above every deadline of the gateway. */
+export const HANG_MS = 15_000
 
 export interface Sample {
   readonly began: number
@@ -33,19 +37,20 @@ export class Probe {
     login: [],
     "/ready": []
   }
-  /** Orders that were acknowledged: ids by the caller's own reference. */
+  /** Acknowledged orders: ids by `order_link_id`. */
   readonly acknowledged = new Map<string, string>()
-  /** Signatures that were taken a second time. */
+  /** Signatures that were accepted twice. */
   repeated = 0
   private readonly url: string
   private readonly trader: Trader
   private readonly every_ms: number
+  private readonly agent = new Agent({ keepAlive: true })
   private readonly wallets = Array.from({ length: WALLETS }, () => Wallet.generate().wallet)
   private addresses = 0
-  private readonly underWay: Array<Set<Promise<void>>> = []
+  private readonly pending: Array<Set<Promise<void>>> = []
   private links = 0
   private isOver = false
-  /** A signature that was taken. */
+  /** The last accepted signature. */
   private spent: Readonly<Record<string, string>> | undefined
 
   /** `every_ms`: pause between two requests of a kind. */
@@ -55,68 +60,72 @@ export class Probe {
     this.every_ms = every_ms
   }
 
-  /** Somebody else each time: logins and failures are counted by address. */
-  private elsewhere(): Record<string, string> {
+  private send(request: Request): Promise<Outcome> {
+    return send(this.url, request, { agent: this.agent, limit_ms: HANG_MS })
+  }
+  private read(path: string, token?: string): Promise<Outcome> {
+    return this.send({ method: "GET", path, ...(token === undefined ? {} : { token }) })
+  }
+  /** Another client address each time: sign-ins and failures are limited by address. */
+  private nextAddress(): Record<string, string> {
     const n = this.addresses++
     return { "x-forwarded-for": `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}` }
   }
 
-  private async order(): Promise<Answered> {
+  private async order(): Promise<Outcome> {
     const order_link_id = `f-${this.links++}`
     const { token, vault } = this.trader
-    // one that finds nobody and does not stay
+    // it finds no counterparty and does not rest
     const order = { symbol: "BTC-USDC", side: "Buy", order_type: "Limit", qty: "0.001", price: "58000" }
     const body = { sub_account_address: vault, order_link_id, time_in_force: "IOC", ...order }
-    const answer = await ask(this.url, "POST", "/api/v1/order/create", { token, body })
-    if (answer.status === 200) this.acknowledged.set(order_link_id, answer.body.order_id ?? "")
-    return answer
+    const outcome = await this.send({ method: "POST", path: "/api/v1/order/create", token, body })
+    if (outcome.status === 200) this.acknowledged.set(order_link_id, bodyOf(outcome).order_id ?? "")
+    return outcome
   }
-  private async signed(): Promise<Answered> {
+  private async signed(): Promise<Outcome> {
     const before = this.spent
-    const headers = signature(this.trader.key, "GET", ME)
-    const answer = await ask(this.url, "GET", ME, { headers })
-    if (answer.status === 200) this.spent = headers
-    if (before === undefined) return answer
-    const again = await ask(this.url, "GET", ME, { headers: { ...before, ...this.elsewhere() } })
+    const headers = signedHeaders(this.trader.key, "GET", ME)
+    const outcome = await this.send({ method: "GET", path: ME, headers })
+    if (outcome.status === 200) this.spent = headers
+    if (before === undefined) return outcome
+    const again = await this.send({ method: "GET", path: ME, headers: { ...before, ...this.nextAddress() } })
     if (again.status === 200) this.repeated++
-    return answer
+    return outcome
   }
-  private read(path: string, token?: string): Promise<Answered> {
-    return ask(this.url, "GET", path, token === undefined ? {} : { token })
-  }
-  private readonly asking: Readonly<Record<Call, () => Promise<Answered>>> = {
+  private readonly senders: Readonly<Record<Call, () => Promise<Outcome>>> = {
     "market read": () => this.read("/api/v1/market/tickers?symbol=BTC-USDC"),
     order: () => this.order(),
     cancel: () => {
       const body = { sub_account_address: this.trader.vault, symbol: "ETH-USDC" }
-      return ask(this.url, "POST", "/api/v1/order/cancel-all", { token: this.trader.token, body })
+      return this.send({ method: "POST", path: "/api/v1/order/cancel-all", token: this.trader.token, body })
     },
     history: () => this.read("/api/v1/order/history?limit=1", this.trader.token),
     positions: () => this.read("/api/v1/position/list", this.trader.token),
     "API key": () => this.signed(),
     login: () => {
       const body = loginOf(this.wallets[this.addresses % WALLETS]!)
-      return ask(this.url, "POST", "/api/v1/authorize", { headers: this.elsewhere(), body })
+      return this.send({ method: "POST", path: "/api/v1/authorize", headers: this.nextAddress(), body })
     },
     "/ready": () => this.read("/ready")
   }
 
   private async one(call: Call): Promise<void> {
     const began = performance.now()
-    const { body, ms, status } = await this.asking[call]()
-    this.samples[call].push({ began, ms, status, reason: body.details?.reason ?? "" })
+    const outcome = await this.senders[call]()
+    const { ms, status } = outcome
+    this.samples[call].push({ began, ms, status, reason: bodyOf(outcome).details?.reason ?? "" })
   }
-  /** Asks until {@link end}. */
+  /** Sends until {@link end}. */
   begin(): void {
     for (const call of calls) {
-      const underWay = new Set<Promise<void>>()
-      this.underWay.push(underWay)
+      const pending = new Set<Promise<void>>()
+      this.pending.push(pending)
       const pace = async () => {
         while (!this.isOver) {
-          if (underWay.size < UNDER_WAY_MAX) {
+          if (pending.size < PENDING_MAX) {
             const one = this.one(call)
-            underWay.add(one)
-            void one.finally(() => underWay.delete(one))
+            pending.add(one)
+            void one.finally(() => pending.delete(one))
           }
           await sleep(this.every_ms)
         }
@@ -124,9 +133,10 @@ export class Probe {
       void pace()
     }
   }
-  /** Asks no more, and waits for what was asked. */
+  /** Stops sending and waits for pending answers. */
   async end(): Promise<void> {
     this.isOver = true
-    await Promise.all(this.underWay.flatMap((some) => [...some]))
+    await Promise.all(this.pending.flatMap((some) => [...some]))
+    this.agent.destroy()
   }
 }

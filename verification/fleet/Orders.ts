@@ -1,32 +1,19 @@
-/** What load clients share: users, an order that never rests, and all that the history tells of a user. */
-import { Effect, Schedule } from "effect"
+/** Orders of load clients, and the histories that must hold each once. */
 import type { Agent } from "node:http"
-import { SYMBOL } from "../streams/Follower.ts"
-import { enlist, type Trader } from "../harness/Trader.ts"
-import { ask, inWords, told } from "./Ask.ts"
+import { bodyOf, inWords, send } from "../harness/HttpRequest.ts"
+import { SYMBOL, type Trader } from "../harness/Trader.ts"
+import { sleep } from "../harness/Wait.ts"
 
 const PAGE = 200
-/** How often something is asked again that was not answered, and the pause before, in ms. */
+/** Most attempts of a request that must succeed, and the pause between two, in ms. */
 export const TRIES_MAX = 600
 const PAUSE_MS = 100
+export const pause = (): Promise<void> => sleep(PAUSE_MS)
 
-export const pause = (ms = PAUSE_MS) => new Promise((resolve) => setTimeout(resolve, ms))
+export const CREATE = "/api/v1/order/create"
 
-/** Requests that a busy machine did not answer in time are made again. */
-const PATIENT = { times: 40, schedule: Schedule.spaced("500 millis") }
-const ENLISTING_MAX = 4
-
-/** Users with money, and a key that may trade. */
-export const enlistAll = (url: string, count: number): Promise<ReadonlyArray<Trader>> =>
-  Effect.runPromise(
-    Effect.all(
-      Array.from({ length: count }, () => Effect.retry(enlist(url, ["read", "trade"]), PATIENT)),
-      { concurrency: ENLISTING_MAX }
-    )
-  )
-
-/** An order that finds nothing to buy and is over at once, so that there may be any number of them. */
-export const bodyOf = (sub_account_address: string, order_link_id: string): string =>
+/** An order that finds no counterparty and does not rest, so that any number of them is possible. */
+export const orderOf = (sub_account_address: string, order_link_id: string): string =>
   JSON.stringify({
     sub_account_address,
     symbol: SYMBOL,
@@ -43,23 +30,19 @@ interface Row {
   readonly order_link_id?: string
 }
 
-/** All orders of a user whose reference begins with this, as the history tells them. */
-export const historyOf = async (
+/** All orders of a user whose `order_link_id` has this prefix, by the history. */
+const historyOf = async (
   agent: Agent,
   url: string,
-  { token, vault }: Trader,
+  { token, vault }: Pick<Trader, "token" | "vault">,
   prefix: string
 ): Promise<ReadonlyArray<Row>> => {
   const all: Array<Row> = []
   let cursor = ""
   for (let tries = 0; ;) {
     const query = `sub_account_address=${vault}&limit=${PAGE}${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`
-    const outcome = await ask(agent, url, {
-      method: "GET",
-      path: `/api/v1/order/history?${query}`,
-      headers: { authorization: `Bearer ${token}` }
-    })
-    if ("lost" in outcome || outcome.status !== 200) {
+    const outcome = await send(url, { method: "GET", path: `/api/v1/order/history?${query}`, token }, { agent })
+    if (outcome.status !== 200) {
       if (++tries > TRIES_MAX) throw new Error(`the history: ${inWords(outcome)}`)
       await pause()
       continue
@@ -71,28 +54,28 @@ export const historyOf = async (
   }
 }
 
-export interface Counted {
+export interface HistoryCounts {
   /** Orders in the histories of all users. */
   readonly orders: number
   readonly missing: number
   readonly twice: number
-  /** Orders whose id is not the one that was answered, or that nobody asked for. */
+  /** Orders under another id than the one that was answered, or that nobody sent. */
   readonly other: number
 }
 
-/** Holds the histories of users against the ids that they were answered, by reference; waits until each has as many orders. */
-export const count = async (
+/** Compares the histories of users with the ids that they were answered, by `order_link_id`. */
+export const compareHistories = async (
   agent: Agent,
   url: string,
   traders: ReadonlyArray<Trader>,
   answered: ReadonlyArray<ReadonlyMap<string, string>>,
   prefix: string
-): Promise<Counted> => {
+): Promise<HistoryCounts> => {
   let [orders, missing, twice, other] = [0, 0, 0, 0]
   for (const [i, trader] of traders.entries()) {
     const ids = answered[i]!
     let rows = await historyOf(agent, url, trader, prefix)
-    // the read models may lag behind the last orders
+    // the read model may lag behind the last orders
     for (let tries = 0; rows.length < ids.size && tries < TRIES_MAX; tries++) {
       await pause()
       rows = await historyOf(agent, url, trader, prefix)
@@ -106,16 +89,12 @@ export const count = async (
   return { orders, missing, twice, other }
 }
 
-/** Places an order and answers its id, however often it has to be asked for. */
+/** Places an order and returns its id. Repeats the request, under the same `order_link_id`, until an answer holds the id. */
 export const placed = async (agent: Agent, url: string, { token, vault }: Trader, link: string): Promise<string> => {
   for (let tries = 0; ; tries++) {
-    const outcome = await ask(agent, url, {
-      method: "POST",
-      path: "/api/v1/order/create",
-      headers: { authorization: `Bearer ${token}` },
-      body: bodyOf(vault, link)
-    })
-    const { details, order_id } = "lost" in outcome ? {} : told(outcome.text)
+    const body = orderOf(vault, link)
+    const outcome = await send(url, { method: "POST", path: CREATE, token, body }, { agent })
+    const { details, order_id } = bodyOf(outcome)
     const id = order_id ?? details?.order_id
     if (id !== undefined) return id
     if (tries > TRIES_MAX) throw new Error(`order ${link}: ${inWords(outcome)}`)

@@ -1,13 +1,15 @@
 /**
- * Load client: orders signed with an API key, each sent byte for byte to two gateways at once. One of them takes it, the other finds
- * its nonce used.
+ * Load client: orders signed with an API key, each sent byte for byte to two gateways at once. One gateway accepts it; the
+ * other finds its nonce spent.
  */
+import { Effect } from "effect"
 import { Agent } from "node:http"
-import { Wallet } from "../../src/client/index.ts"
-import type { Trader } from "../harness/Trader.ts"
-import { ask, type Asked, inWords, type Outcome, told } from "./Ask.ts"
+import { signedHeaders } from "../harness/Credentials.ts"
+import { bodyOf, inWords, type Outcome, type Request, send } from "../harness/HttpRequest.ts"
 import { type Calls as AnyCalls, serve } from "../harness/LoadProcess.ts"
-import { bodyOf, count, type Counted, enlistAll, pause, TRIES_MAX } from "./Orders.ts"
+import { count, type Counts } from "../harness/Statistics.ts"
+import { enlistAll, type Trader } from "../harness/Trader.ts"
+import { compareHistories, CREATE, type HistoryCounts, orderOf, pause, TRIES_MAX } from "./Orders.ts"
 
 export interface Options {
   readonly urls: ReadonlyArray<string>
@@ -16,15 +18,15 @@ export interface Options {
   /** Races at the same time. */
   readonly callers: number
 }
-export interface Report extends Counted {
-  /** Races of which exactly one gateway took the request. */
+export interface Report extends HistoryCounts {
+  /** Races in which exactly one gateway accepted the request. */
   readonly successes: number
-  /** Requests that both took. */
+  /** Requests that both accepted. */
   readonly doubled: number
-  /** Races that no gateway took, since one of them could not tell: they were signed anew and run again. */
+  /** Races without an accepted request, because a gateway could not check the nonce: they are signed and run again. */
   readonly again: number
-  /** All answers by what they were. */
-  readonly answers: Readonly<Record<string, number>>
+  /** All answers, by kind. */
+  readonly answers: Readonly<Counts>
   readonly seconds: number
 }
 export interface Calls extends AnyCalls {
@@ -32,43 +34,27 @@ export interface Calls extends AnyCalls {
 }
 
 const PREFIX = "raced-"
-const PATH = "/api/v1/order/create"
 
-const signed = ({ key, vault }: Trader, link: string): Asked => {
-  const body = bodyOf(vault, link)
-  const hash = Wallet.bodyHash(new TextEncoder().encode(body))
-  const fresh = { method: "POST", uri: PATH, timestamp_ms: Date.now(), nonce: Wallet.nonce(), body_sha256: hash }
-  return {
-    method: "POST",
-    path: PATH,
-    body,
-    headers: {
-      "x-api-key": key.public_key,
-      "x-signature": key.sign(Wallet.requestMessage(fresh)),
-      "x-timestamp-ms": String(fresh.timestamp_ms),
-      "x-nonce": fresh.nonce,
-      "x-body-sha256": hash
-    }
-  }
+const signed = ({ key, vault }: Trader, link: string): Request => {
+  const body = orderOf(vault, link)
+  return { method: "POST", path: CREATE, body, headers: signedHeaders(key, "POST", CREATE, body) }
 }
 
-/** Whether a gateway took the request for the first use of its nonce, whatever became of the order. */
-const wasTaken = (outcome: Outcome): boolean => {
-  if ("lost" in outcome) return false
-  const { reason } = told(outcome.text).details ?? {}
+/** Whether a gateway accepted the first use of the nonce, whatever became of the order. */
+const wasAccepted = (outcome: Outcome): boolean => {
+  const { reason } = bodyOf(outcome).details ?? {}
   return outcome.status === 200 || reason === "DuplicateOrderLinkId" || reason === "DeadlineExceeded"
 }
 const idOf = (outcome: Outcome): string | undefined => {
-  if ("lost" in outcome) return undefined
-  const { details, order_id } = told(outcome.text)
+  const { details, order_id } = bodyOf(outcome)
   return order_id ?? details?.order_id
 }
 
 const run = async ({ callers, races, urls, users }: Options): Promise<Report> => {
-  const traders = await enlistAll(urls[0]!, users)
+  const traders = await Effect.runPromise(enlistAll(urls[0]!, users, ["read", "trade"]))
   const ids = traders.map(() => new Map<string, string>())
   const agent = new Agent({ keepAlive: true, maxSockets: callers })
-  const answers: Record<string, number> = {}
+  const answers: Counts = {}
   let [successes, doubled, again, next] = [0, 0, 0, 0]
   const race = async (i: number): Promise<void> => {
     const user = i % traders.length
@@ -78,14 +64,14 @@ const run = async ({ callers, races, urls, users }: Options): Promise<Report> =>
       urls[(i + 1 + (Math.floor(i / urls.length) % (urls.length - 1))) % urls.length]!
     ]
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const asked = signed(traders[user]!, link)
-      const outcomes = await Promise.all([ask(agent, one, asked), ask(agent, other, asked)])
-      for (const outcome of outcomes) answers[inWords(outcome)] = (answers[inWords(outcome)] ?? 0) + 1
-      const taken = outcomes.filter(wasTaken)
-      if (taken.length > 1) doubled++
-      const id = taken.map(idOf).find((id) => id !== undefined)
+      const request = signed(traders[user]!, link)
+      const outcomes = await Promise.all([send(one, request, { agent }), send(other, request, { agent })])
+      for (const outcome of outcomes) count(answers, inWords(outcome))
+      const accepted = outcomes.filter(wasAccepted)
+      if (accepted.length > 1) doubled++
+      const id = accepted.map(idOf).find((id) => id !== undefined)
       if (id !== undefined) {
-        if (taken.length === 1) successes++
+        if (accepted.length === 1) successes++
         return void ids[user]!.set(link, id)
       }
       again++
@@ -99,9 +85,9 @@ const run = async ({ callers, races, urls, users }: Options): Promise<Report> =>
     })
   )
   const seconds = (performance.now() - began) / 1_000
-  const counted = await count(agent, urls[0]!, traders, ids, PREFIX)
+  const histories = await compareHistories(agent, urls[0]!, traders, ids, PREFIX)
   agent.destroy()
-  return { ...counted, successes, doubled, again, answers, seconds }
+  return { ...histories, successes, doubled, again, answers, seconds }
 }
 
 serve({ run } satisfies Calls)

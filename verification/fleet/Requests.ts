@@ -1,15 +1,15 @@
 /**
  * Load client: requests through the balancer at a steady pace, most of them reads of markets and of own lists, a few orders.
- * Each of them is to be answered 200; what is not is told, with when it was sent.
+ * Each must be answered 200; the report lists those that were not, with their times.
  */
 import { Agent } from "node:http"
-import { pick, random } from "../harness/SimulatedUsers.ts"
-import { SYMBOL } from "../streams/Follower.ts"
-import { nextCommand } from "../harness/Trader.ts"
-import { ask, type Asked, inWords } from "./Ask.ts"
+import { inWords, type Request, send } from "../harness/HttpRequest.ts"
 import { type Calls as AnyCalls, serve } from "../harness/LoadProcess.ts"
+import { pick, random } from "../harness/Random.ts"
+import { percentile } from "../harness/Statistics.ts"
+import { nextCommand, SYMBOL } from "../harness/Trader.ts"
 
-/** Whom requests are sent for. */
+/** The user of a request. */
 export interface User {
   readonly token: string
   readonly vault: string
@@ -17,7 +17,7 @@ export interface User {
 export interface Options {
   readonly url: string
   readonly users: ReadonlyArray<User>
-  /** Requests a second; fewer where more than {@link IN_FLIGHT_MAX} are not answered yet. */
+  /** Requests a second; fewer while {@link IN_FLIGHT_MAX} answers are pending. */
   readonly pace: number
   readonly seed: number
 }
@@ -40,17 +40,17 @@ export interface Report {
 }
 export interface Calls extends AnyCalls {
   readonly start: (options: Options) => Promise<void>
-  /** Ends the load, waits for the last answers and tells of all. */
+  /** Ends the load, waits for the last answers and reports. */
   readonly stop: (nothing: null) => Promise<Report>
 }
 
-/** Requests that may wait for their answers. */
+/** Most pending requests. */
 const IN_FLIGHT_MAX = 512
 /** Shares of all requests: orders, and reads of markets; the others read own lists. */
 const ORDERS = 0.04
 const MARKETS = 0.56
 const STEP_MS = 5
-/** An idle connection is given up before the balancer gives it up, which could cross with a request. */
+/** An idle connection is closed after so long, in ms: earlier than by the balancer, whose close could cross a request. */
 const IDLE_MS = 15_000
 /** Latencies that are kept. */
 const SAMPLES_MAX = 2_000_000
@@ -68,7 +68,7 @@ const own = [
   "/account/balances"
 ]
 
-const next = (chance: () => number, users: ReadonlyArray<User>): Asked => {
+const next = (chance: () => number, users: ReadonlyArray<User>): Request => {
   const kind = chance()
   if (kind < ORDERS) {
     const { token, vault } = pick(chance, users)
@@ -76,16 +76,16 @@ const next = (chance: () => number, users: ReadonlyArray<User>): Asked => {
     return {
       method: "POST",
       path: `/api/v1/order/${name}`,
-      headers: { authorization: `Bearer ${token}` },
-      body: JSON.stringify(payload)
+      token,
+      body: payload
     }
   }
   if (kind < ORDERS + MARKETS) return { method: "GET", path: `/api/v1${pick(chance, markets)}` }
   const { token } = pick(chance, users)
-  return { method: "GET", path: `/api/v1${pick(chance, own)}`, headers: { authorization: `Bearer ${token}` } }
+  return { method: "GET", path: `/api/v1${pick(chance, own)}`, token }
 }
 
-/** Sends until it is told to stop. */
+/** Sends until the returned function is called. */
 const load = ({ pace, seed, url, users }: Options): (() => Promise<Report>) => {
   const chance = random(seed)
   const agent = new Agent({ keepAlive: true, maxSockets: IN_FLIGHT_MAX, timeout: IDLE_MS })
@@ -96,24 +96,24 @@ const load = ({ pace, seed, url, users }: Options): (() => Promise<Report>) => {
   let [due, sent, answered, orders] = [0, 0, 0, 0]
 
   const one = async (): Promise<void> => {
-    const asked = next(chance, users)
+    const request = next(chance, users)
     const id = `${process.pid}-${++sent}`
-    if (asked.method === "POST") orders++
-    const [sent_ms, from] = [Date.now(), performance.now()]
-    const outcome = await ask(agent, url, { ...asked, headers: { ...asked.headers, "x-request-id": id } })
-    if (latencies.length < SAMPLES_MAX) latencies.push(performance.now() - from)
-    if ("status" in outcome && outcome.status === 200) answered++
-    else failed.push({ id, what: `${asked.method} ${inWords(outcome)}`, sent_ms, ended_ms: Date.now() })
+    if (request.method === "POST") orders++
+    const sent_ms = Date.now()
+    const outcome = await send(url, { ...request, headers: { "x-request-id": id } }, { agent })
+    if (latencies.length < SAMPLES_MAX) latencies.push(outcome.ms)
+    if (outcome.status === 200) answered++
+    else failed.push({ id, what: `${request.method} ${inWords(outcome)}`, sent_ms, ended_ms: Date.now() })
   }
   let last = began
   const timer = setInterval(() => {
     const now = performance.now()
-    // what could not be sent in time is not made up for
+    // requests that were not sent in time are dropped
     due = Math.min(due + ((now - last) * pace) / 1_000, pace)
     last = now
     for (; due >= 1 && inFlight.size < IN_FLIGHT_MAX; due--) {
-      const asking = one().finally(() => inFlight.delete(asking))
-      inFlight.add(asking)
+      const pending = one().finally(() => inFlight.delete(pending))
+      inFlight.add(pending)
     }
   }, STEP_MS)
   return async () => {
@@ -121,8 +121,7 @@ const load = ({ pace, seed, url, users }: Options): (() => Promise<Report>) => {
     const seconds = (performance.now() - began) / 1_000
     await Promise.all(inFlight)
     agent.destroy()
-    const sorted = Float64Array.from(latencies).sort()
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+    const at = (share: number) => percentile(latencies, share)
     return { sent, answered, orders, failed, seconds, p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) }
   }
 }

@@ -1,60 +1,62 @@
 /**
- * Load client: many sockets through the balancer, some on a book, the rest on a ticker or on all private topics of a user. Each
- * comes back by itself; what was told is held against the numbers, and at the end against REST.
+ * Load client: many sockets through the balancer. Some follow a book, the others a ticker or all private topics of a user.
+ * Each reconnects by itself. Events are checked by their sequence numbers, and at the end against REST.
  */
 import { Effect, Layer, Scope } from "effect"
 import { FetchHttpClient } from "effect/http"
 import { WebSocketConstructor } from "effect/socket/Socket"
 import { WebSocket } from "ws"
 import { Client, type Feed } from "../../src/client/index.ts"
-import { DEPTH, follow, type Follower, sameBook, SYMBOL } from "../streams/Follower.ts"
-import { Findings, UserLedger } from "../streams/StreamChecker.ts"
-import { compareUser, waitFor } from "../streams/Comparison.ts"
 import { type Calls as AnyCalls, serve } from "../harness/LoadProcess.ts"
+import { percentile } from "../harness/Statistics.ts"
+import { SYMBOL } from "../harness/Trader.ts"
+import { compareBook, compareUser } from "../streams/Comparison.ts"
+import { DEPTH, follow, type Follower } from "../streams/Follower.ts"
+import { Findings, UserEvents } from "../streams/StreamChecker.ts"
 
 export interface Options {
   readonly url: string
   readonly tokens: ReadonlyArray<string>
   readonly books: number
   readonly tickers: number
-  /** Shared out among the users. */
+  /** Private sockets, divided among the users. */
   readonly privates: number
 }
-/** How the sockets stand now. */
-export interface Standing {
+/** The state of the sockets. */
+export interface State {
   readonly live: number
   readonly all: number
-  /** Lines that were lost so far. */
+  /** Connections that were lost so far. */
   readonly lost: number
 }
-export interface Report extends Standing {
+export interface Report extends State {
   readonly messages: number
-  /** Private sessions that went on without a hole, and those that were told of one. */
+  /** Resumed private sessions without a gap, and those to which the gateway announced one. */
   readonly recovered: number
   readonly unrecovered: number
   readonly gaps: number
   readonly repetitions: number
   readonly differences: number
-  /** Books that were found unsound, and taken anew. */
+  /** Books with a wrong checksum, a gap or crossed sides, which were subscribed again. */
   readonly bookFaults: number
-  /** Private sessions and books that hold what REST holds. */
+  /** Private sessions and books that are equal to REST. */
   readonly compared: number
   readonly faults: ReadonlyArray<string>
-  /** Time from the loss of a line until the session was live again. */
+  /** Time from the loss of a connection until the session was live again. */
   readonly away: { readonly p50_ms: number; readonly p99_ms: number; readonly max_ms: number }
 }
 export interface Calls extends AnyCalls {
   /** Opens all of them. */
-  readonly start: (options: Options) => Promise<Standing>
-  readonly standing: (nothing: null) => Promise<Standing>
-  /** Compares with REST; nothing may happen meanwhile. */
+  readonly start: (options: Options) => Promise<State>
+  readonly state: (nothing: null) => Promise<State>
+  /** Compares with REST; nobody may trade meanwhile. */
   readonly compare: (nothing: null) => Promise<Report>
 }
 
-/** Sockets that are opened at the same time. */
+/** Sockets that connect at the same time. */
 const OPENING_MAX = 50
 
-// a deflated connection would cost each side more than all that is looked at here
+// compression would cost more than everything that this load measures
 const plainSockets = Layer.succeed(WebSocketConstructor)(
   (url) => new WebSocket(url, { perMessageDeflate: false }) as ReturnType<typeof WebSocketConstructor.Service>
 )
@@ -64,7 +66,7 @@ const clientOf = (url: string, token?: string) =>
     ...(token === undefined ? {} : { credential: { type: "token", token } as const })
   }).pipe(Effect.provide([FetchHttpClient.layer, plainSockets]))
 
-/** Notes how long each session is without a line. */
+/** Measures how long each session is without a connection. */
 class Absences {
   lost = 0
   readonly away: Array<number> = []
@@ -87,16 +89,16 @@ class Absences {
 const open = Effect.fnUntraced(function* ({ books, privates, tickers, tokens, url }: Options) {
   const absences = new Absences()
   const findings = new Findings()
-  const anybody = yield* clientOf(url)
+  const publicClient = yield* clientOf(url)
   const users = yield* Effect.forEach(tokens, (token) =>
     Effect.map(clientOf(url, token), (client) => ({
       token,
       client,
-      ledger: new UserLedger(),
+      events: new UserEvents(),
       followers: Array<Follower>()
     }))
   )
-  const publicFeed = (topic: string) => anybody.feed({ topics: [topic], onEvent: absences.watch() })
+  const publicFeed = (topic: string) => publicClient.feed({ topics: [topic], onEvent: absences.watch() })
   const many = <A, E, R>(count: number, one: (i: number) => Effect.Effect<A, E, R>) =>
     Effect.forEach(
       Array.from({ length: count }, (_, i) => i),
@@ -107,15 +109,15 @@ const open = Effect.fnUntraced(function* ({ books, privates, tickers, tokens, ur
   const bookFeeds = yield* many(books, () => publicFeed(`orderbook.${DEPTH}.${SYMBOL}`))
   const tickerFeeds = yield* many(tickers, () => publicFeed(`ticker.${SYMBOL}`))
   const privateFeeds = yield* many(privates, (i) => {
-    const { client, followers, ledger } = users[i % users.length]!
-    return Effect.map(follow(`session ${i}`, client, ledger, findings, absences.watch()), (follower) => {
+    const { client, events, followers } = users[i % users.length]!
+    return Effect.map(follow(`session ${i}`, client, events, findings, absences.watch()), (follower) => {
       followers.push(follower)
       return follower.feed
     })
   })
   const feeds = [...bookFeeds, ...tickerFeeds, ...privateFeeds]
 
-  const standing = (): Standing => ({
+  const state = (): State => ({
     live: feeds.filter(({ state }) => state.get().type === "live").length,
     all: feeds.length,
     lost: absences.lost
@@ -123,21 +125,17 @@ const open = Effect.fnUntraced(function* ({ books, privates, tickers, tokens, ur
   const compare = Effect.gen(function* () {
     let compared = 0
     for (const { followers, ...user } of users)
-      compared += (yield* compareUser(url, user, followers, findings)).compared
-    const rest = yield* anybody.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } })
+      compared += (yield* Effect.promise(() => compareUser(url, user, followers, findings))).compared
+    const rest = yield* publicClient.market.orderbook({ query: { symbol: SYMBOL, depth: DEPTH } })
     for (const [i, feed] of bookFeeds.entries()) {
-      yield* waitFor(() => {
-        const book = feed.book(SYMBOL, DEPTH)
-        return book !== undefined && book.sound && sameBook(book, rest) ? undefined : `book ${i} is not that of REST`
-      })
+      yield* Effect.promise(() => compareBook(`book ${i}`, () => feed.book(SYMBOL, DEPTH), rest))
       compared++
     }
     const counts = feeds.map((feed) => feed.counts())
     const sum = (of: (one: (typeof counts)[number]) => number) => counts.reduce((all, one) => all + of(one), 0)
-    const sorted = Float64Array.from(absences.away).sort()
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+    const at = (share: number) => percentile(absences.away, share)
     return {
-      ...standing(),
+      ...state(),
       messages: sum(({ messages }) => messages),
       recovered: findings.resumed,
       unrecovered: findings.unrecovered,
@@ -153,15 +151,15 @@ const open = Effect.fnUntraced(function* ({ books, privates, tickers, tokens, ur
       away: { p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) }
     } satisfies Report
   })
-  return { standing, compare }
+  return { state, compare }
 })
 
 let sessions: Effect.Success<ReturnType<typeof open>> | undefined
 serve({
   start: async (options) => {
     sessions = await Effect.runPromise(Scope.provide(open(options), Scope.makeUnsafe()))
-    return sessions.standing()
+    return sessions.state()
   },
-  standing: async () => sessions!.standing(),
+  state: async () => sessions!.state(),
   compare: () => Effect.runPromise(sessions!.compare)
 } satisfies Calls)

@@ -1,116 +1,110 @@
 /**
- * `node verification/fleet/main.ts rolling|kill|raced|cut…`: a whole fleet behind HAProxy, and what it makes of restarts, of kill -9, and of
- * requests that are sent twice. Prints what was seen, and ends with 1 where anything is not as it must be.
+ * A whole fleet behind HAProxy under restarts, kill -9 and requests that are sent twice:
+ * `node verification/fleet/main.ts rolling|kill|raced|cut…`. Prints figures and ends with 1 at any violation.
  *
  *   rolling, kill   [--sockets 3000] [--books 300] [--users 30] [--pace 500, requests a second] [--rounds 3, of kill 1] [--calm 10, seconds]
  *   raced           [--races 10000]
  *   cut             [--calls 100000]
- *   all of them     [--seed 1] [--drain 5000, as DRAIN_MS]
+ *   all of them     [--callers 16] [--seed 1] [--drain 5000, as DRAIN_MS]
  *
  * Needs the programs of PostgreSQL, Redis, NATS and HAProxy.
  */
-import { parseArgs } from "node:util"
-import { cut, cutViolations, raced, racedViolations } from "./Counted.ts"
-import * as Fleet from "./Fleet.ts"
+import { numbers } from "../harness/Arguments.ts"
+import { Fleet, isWholeFleetInstalled } from "../harness/Fleet.ts"
+import { UNLIMITED } from "../harness/Settings.ts"
+import { listed } from "../harness/Statistics.ts"
+import { cut, cutViolations, raced, racedViolations } from "./Repetitions.ts"
 import { type Outcome, underLoad, violations } from "./UnderLoad.ts"
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    sockets: { type: "string", default: "3000" },
-    books: { type: "string", default: "300" },
-    users: { type: "string", default: "30" },
-    pace: { type: "string", default: "500" },
-    rounds: { type: "string" },
-    calm: { type: "string", default: "10" },
-    races: { type: "string", default: "10000" },
-    calls: { type: "string", default: "100000" },
-    callers: { type: "string", default: "16" },
-    seed: { type: "string", default: "1" },
-    drain: { type: "string", default: "5000" }
-  }
+const { positionals, values } = numbers({
+  sockets: 3_000,
+  books: 300,
+  users: 30,
+  pace: 500,
+  rounds: 0,
+  calm: 10,
+  races: 10_000,
+  calls: 100_000,
+  callers: 16,
+  seed: 1,
+  drain: 5_000
 })
 const say = (line: string) => console.error(line)
-const [seed, callers] = [Number(values.seed), Number(values.callers)]
+const { callers, seed } = values
 
-type Rows = ReadonlyArray<readonly [what: string, seen: string]>
-interface Seen {
-  readonly rows: Rows
-  readonly wrong: ReadonlyArray<string>
+interface Result {
+  readonly rows: ReadonlyArray<readonly [name: string, figure: string]>
+  readonly violations: ReadonlyArray<string>
 }
 
 const ms = (value: number) => `${Math.round(value)} ms`
-const listed = (counts: Readonly<Record<string, number>>) =>
-  Object.entries(counts)
-    .map(([what, count]) => `${count} × ${what}`)
-    .join("; ") || "none"
 
-const ofLoad = (outcome: Outcome): Seen => {
-  const { failed, inHand, requests, sessions } = outcome
+const ofLoad = (outcome: Outcome): Result => {
+  const { failed, inFlight, requests, sessions } = outcome
   const { away } = sessions
   return {
-    wrong: violations(outcome),
+    violations: violations(outcome),
     rows: [
       [
         "requests",
-        `${requests.sent}, ${requests.orders} of them orders, ${(requests.sent / requests.seconds).toFixed(0)}/s`
+        `${requests.sent}, of them ${requests.orders} orders, ${(requests.sent / requests.seconds).toFixed(0)}/s`
       ],
       ["latency", `p50 ${ms(requests.p50_ms)}, p99 ${ms(requests.p99_ms)}, most ${ms(requests.max_ms)}`],
       ["failed", listed(failed)],
-      ["failed, in hand of who was killed", String(inHand)],
+      ["failed, in flight at a killed gateway", String(inFlight)],
       [
         "sockets",
-        `${sessions.live} of ${sessions.all} live; ${sessions.lost} lines lost, ${sessions.messages} messages`
+        `${sessions.live} of ${sessions.all} live; ${sessions.lost} connections lost, ${sessions.messages} messages`
       ],
-      ["private sessions", `${sessions.recovered} recovered, ${sessions.unrecovered} told that they were not`],
-      ["events", `${sessions.gaps} missing, ${sessions.repetitions} twice, ${sessions.differences} told differently`],
-      ["as REST has it", `${sessions.compared} private sessions and books`],
-      ["without a line", `p50 ${ms(away.p50_ms)}, p99 ${ms(away.p99_ms)}, most ${ms(away.max_ms)}`]
+      ["private sessions", `${sessions.recovered} resumed, ${sessions.unrecovered} with an announced gap`],
+      ["events", `${sessions.gaps} missing, ${sessions.repetitions} repeated, ${sessions.differences} different`],
+      ["equal to REST", `${sessions.compared} private sessions and books`],
+      ["without a connection", `p50 ${ms(away.p50_ms)}, p99 ${ms(away.p99_ms)}, most ${ms(away.max_ms)}`]
     ]
   }
 }
 const load = (times: { readonly restarts: number; readonly kills: number }) => ({
-  sockets: Number(values.sockets),
-  books: Number(values.books),
-  users: Number(values.users),
-  pace: Number(values.pace),
+  sockets: values.sockets,
+  books: values.books,
+  users: values.users,
+  pace: values.pace,
   ...times,
-  calm_ms: Number(values.calm) * 1_000,
+  calm_ms: values.calm * 1_000,
   seed,
   say
 })
 
-const runs: Readonly<Record<string, (fleet: Fleet.Fleet) => Promise<Seen>>> = {
-  rolling: async (fleet) => ofLoad(await underLoad(fleet, load({ restarts: Number(values.rounds ?? 3), kills: 0 }))),
-  kill: async (fleet) => ofLoad(await underLoad(fleet, load({ restarts: 0, kills: Number(values.rounds ?? 1) }))),
+const runs: Readonly<Record<string, (fleet: Fleet) => Promise<Result>>> = {
+  rolling: async (fleet) => ofLoad(await underLoad(fleet, load({ restarts: values.rounds || 3, kills: 0 }))),
+  kill: async (fleet) => ofLoad(await underLoad(fleet, load({ restarts: 0, kills: values.rounds || 1 }))),
   raced: async (fleet) => {
-    const races = Number(values.races)
+    const { races } = values
     const report = await raced(fleet, { races, users: 8, callers })
     return {
-      wrong: racedViolations(report, races),
+      violations: racedViolations(report, races),
       rows: [
         ["requests sent to two gateways at once", `${races}, ${(races / report.seconds).toFixed(0)}/s`],
-        ["taken by exactly one", String(report.successes)],
-        ["taken by both", String(report.doubled)],
-        ["taken by none and signed anew", String(report.again)],
+        ["accepted by exactly one", String(report.successes)],
+        ["accepted by both", String(report.doubled)],
+        ["accepted by none, signed again", String(report.again)],
         ["orders in the histories", String(report.orders)],
         ["answers", listed(report.answers)]
       ]
     }
   },
   cut: async (fleet) => {
-    const calls = Number(values.calls)
+    const { calls } = values
     const report = await cut(fleet, { calls, users: 20, callers, seed })
     return {
-      wrong: cutViolations(report, calls),
+      violations: cutViolations(report, calls),
       rows: [
         ["orders cut off and repeated elsewhere", `${calls}, ${(calls / report.seconds).toFixed(0)}/s`],
         ["cut", listed(report.cuts)],
-        ["made by the repetition", String(report.created)],
-        ["found made", String(report.existed)],
-        ["repeated once more after", listed(report.again)],
+        ["created by the repetition", String(report.created)],
+        ["created by the cut call", String(report.existed)],
+        ["repeated again after", listed(report.again)],
         ["orders in the histories", String(report.orders)],
-        ["orders by the backend's own count", String(report.given)]
+        ["orders by the backend's count", String(report.given)]
       ]
     }
   }
@@ -121,21 +115,22 @@ if (positionals.length === 0 || unknown.length > 0) {
   say(`usage: node verification/fleet/main.ts ${Object.keys(runs).join("|")}…`)
   process.exit(2)
 }
-if (!Fleet.isThere) {
+if (!isWholeFleetInstalled) {
   say("PostgreSQL, Redis, NATS and HAProxy must be installed")
   process.exit(2)
 }
-const fleet = await Fleet.start({ drain_ms: Number(values.drain), say })
+const env = { ...UNLIMITED, TRUSTED_PROXIES: "1", DRAIN_MS: String(values.drain), LOG_LEVEL: "warn" }
+const fleet = await Fleet.start({ gateways: 3, nats: true, balanced: true, env, say })
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => void fleet.close().then(() => process.exit(1)))
 let isSound = true
 try {
   for (const name of positionals) {
-    const { rows, wrong } = await runs[name]!(fleet)
-    const width = Math.max(...rows.map(([what]) => what.length))
+    const result = await runs[name]!(fleet)
+    const width = Math.max(...result.rows.map(([title]) => title.length))
     console.log(`\n${name}`)
-    for (const [what, seen] of rows) console.log(`  ${what.padEnd(width)}  ${seen}`)
-    for (const what of wrong) console.log(`  WRONG: ${what}`)
-    isSound &&= wrong.length === 0
+    for (const [title, figure] of result.rows) console.log(`  ${title.padEnd(width)}  ${figure}`)
+    for (const violation of result.violations) console.log(`  VIOLATION: ${violation}`)
+    isSound &&= result.violations.length === 0
   }
 } finally {
   await fleet.close()

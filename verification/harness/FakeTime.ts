@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { isInstalled } from "./RedisServer.ts"
+import { isInstalled } from "./Programs.ts"
 
 export const isFakeTimeInstalled = isInstalled("faketime")
 

@@ -1,38 +1,41 @@
-/** A way to a dependency: a TCP proxy that is open, slow, held still, or closed. */
+/** A TCP proxy on a link, which injects faults: resets, refused connections, stalls, lost bytes, delay. */
 import { createConnection, createServer, type Server, type Socket } from "node:net"
 
-export class Way {
+export class FaultProxy {
   port = 0
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
-  private isClosed = false
-  private isHeld = false
+  private isRefusing = false
+  private isStalled = false
+  private isSwallowing = false
   private delay_ms = 0
 
   private constructor(target: number) {
     this.server = createServer({ pauseOnConnect: true }, (near) => {
-      if (this.isClosed) return void near.resetAndDestroy()
+      if (this.isRefusing) return void near.resetAndDestroy()
       const far = createConnection(target, "127.0.0.1")
-      this.carry(near, far)
-      this.carry(far, near)
-      if (!this.isHeld) near.resume()
+      this.pipe(near, far)
+      this.pipe(far, near)
+      if (!this.isStalled) near.resume()
     })
   }
-  static start(target: number): Promise<Way> {
-    const way = new Way(target)
+  /** Starts a proxy to a port of this machine, on a port that the system chooses. */
+  static start(target: number): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target)
     return new Promise((resolve) =>
-      way.server.listen(0, "127.0.0.1", () => {
-        way.port = (way.server.address() as { readonly port: number }).port
-        resolve(way)
+      proxy.server.listen(0, "127.0.0.1", () => {
+        proxy.port = (proxy.server.address() as { readonly port: number }).port
+        resolve(proxy)
       })
     )
   }
 
-  private carry(from: Socket, to: Socket): void {
+  private pipe(from: Socket, to: Socket): void {
     this.sockets.add(from)
     from.on("data", (chunk) => {
-      if (this.delay_ms === 0) this.hand(chunk, from, to)
-      else setTimeout(() => this.hand(chunk, from, to), this.delay_ms)
+      if (this.isSwallowing) return
+      if (this.delay_ms === 0) this.forward(chunk, from, to)
+      else setTimeout(() => this.forward(chunk, from, to), this.delay_ms)
     })
     from.on("error", () => {}) // the close event follows
     from.on("close", () => {
@@ -40,34 +43,44 @@ export class Way {
       to.destroy()
     })
   }
-  private hand(chunk: Buffer, from: Socket, to: Socket): void {
+  private forward(chunk: Buffer, from: Socket, to: Socket): void {
     if (to.destroyed || to.write(chunk)) return
     from.pause()
-    to.once("drain", () => this.isHeld || from.resume())
+    to.once("drain", () => this.isStalled || from.resume())
   }
 
-  /** Nobody is there: connections are reset, new ones too. */
-  close(): void {
-    this.isClosed = true
+  /** Resets every connection. New ones are accepted. */
+  cut(): void {
     for (const socket of this.sockets) socket.resetAndDestroy()
   }
-  /** Connections stand and bring nothing; what was sent meanwhile arrives when it is open again. */
-  hold(): void {
-    this.isHeld = true
+  /** Resets every connection and each new one, until {@link open}. */
+  refuse(): void {
+    this.isRefusing = true
+    this.cut()
+  }
+  /** Keeps connections open and delivers nothing; {@link open} delivers what was sent meanwhile. */
+  stall(): void {
+    this.isStalled = true
     for (const socket of this.sockets) socket.pause()
   }
-  /** Everything takes so long each way, in ms. */
+  /** Keeps connections open and discards what either side sends, until {@link open}. */
+  swallow(): void {
+    this.isSwallowing = true
+  }
+  /** Delays every byte in each direction, in ms. */
   slow(ms: number): void {
     this.delay_ms = ms
   }
+  /** Ends every fault. */
   open(): void {
-    this.isClosed = false
-    this.isHeld = false
+    this.isRefusing = false
+    this.isStalled = false
+    this.isSwallowing = false
     this.delay_ms = 0
     for (const socket of this.sockets) socket.resume()
   }
-  end(): Promise<void> {
-    this.close()
+  close(): Promise<void> {
+    this.refuse()
     return new Promise((resolve) => this.server.close(() => resolve()))
   }
 }

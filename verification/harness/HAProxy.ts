@@ -1,35 +1,31 @@
-/**
- * HAProxy by deploy/haproxy.cfg, on this machine: only where things are is changed, and it tells of requests that failed.
- */
+/** HAProxy in front of gateways of this machine, by deploy/haproxy.cfg with other addresses, and its log of failed requests. */
 import { spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import { ended } from "./RedisServer.ts"
-import { freePort } from "./GatewayProcess.ts"
+import { ended, freePort, temporaryFolder } from "./Programs.ts"
+import { START_MS, until } from "./Wait.ts"
 
-/** Connections that it carries: each needs two of the 20,000 files that a process here may have open. */
+/** Most connections: each takes two of the 20,000 file descriptors that a process may have. */
 const CONNECTIONS_MAX = 9_000
-/** Time a start may take, in ms. */
-const START_MS = 30_000
-/** Failed requests that are remembered. */
+/** Failed requests that are kept. */
 const FAILURES_MAX = 10_000
 
-/** What HAProxy says of a request that failed: the gateway it went to, the status it answered, and how it ended. */
+/** HAProxy's log line of a failed request. */
 export interface Failure {
+  /** The gateway that received it. */
   readonly gateway: string
   readonly status: number
-  /** Its termination state, such as `SH--`: the server went before the headers of its answer. */
+  /** The termination state, such as `SH--`: the server closed before the headers of its answer. */
   readonly ending: string
 }
 
 export interface Balancer {
   readonly url: string
-  /** Names of the gateways that it sends to. */
+  /** Names of the gateways that receive traffic. */
   readonly up: () => Promise<ReadonlySet<string>>
-  /** By the id of the request. */
+  /** By request id. */
   readonly failures: ReadonlyMap<string, Failure>
   readonly stop: () => Promise<void>
 }
@@ -40,7 +36,7 @@ const replaced = (text: string, what: RegExp, by: string): string => {
   return changed
 }
 
-/** The configuration that is deployed, for gateways of this machine. */
+/** The deployed configuration, for gateways of this machine. */
 export const configure = (options: {
   readonly port: number
   readonly folder: string
@@ -64,24 +60,24 @@ export const configure = (options: {
   return changes.reduce((text, [what, by]) => replaced(text, what, by), deployed)
 }
 
-/** Asks the running program over its socket. */
-const asked = (path: string, question: string): Promise<string> =>
+/** Sends a command to the statistics socket. */
+const statistics = (path: string, command: string): Promise<string> =>
   new Promise((resolve, reject) => {
-    const socket = connect(path, () => socket.write(`${question}\n`))
+    const socket = connect(path, () => socket.write(`${command}\n`))
     let text = ""
     socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk))
     socket.once("error", reject)
     socket.once("close", () => resolve(text))
   })
 
-export const start = async (gateways: Parameters<typeof configure>[0]["gateways"]): Promise<Balancer> => {
+export const startBalancer = async (gateways: Parameters<typeof configure>[0]["gateways"]): Promise<Balancer> => {
   const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), "fleet-haproxy-"))
-  const config = join(folder, "haproxy.cfg")
-  writeFileSync(config, configure({ port, folder, gateways }))
+  const folder = temporaryFolder("haproxy")
+  const config = join(folder.path, "haproxy.cfg")
+  writeFileSync(config, configure({ port, folder: folder.path, gateways }))
   const child = spawn("haproxy", ["-db", "-f", config], { stdio: ["ignore", "pipe", "pipe"] })
-  let complaints = ""
-  child.stderr.setEncoding("utf8").on("data", (text: string) => (complaints = (complaints + text).slice(-4_000)))
+  let errors = ""
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (errors = (errors + text).slice(-4_000)))
   const failures = new Map<string, Failure>()
   createInterface({ input: child.stdout }).on("line", (line) => {
     const [id, gateway, status, ending] = line.split(" ")
@@ -89,7 +85,7 @@ export const start = async (gateways: Parameters<typeof configure>[0]["gateways"
     failures.set(id, { gateway: gateway!, status: Number(status), ending })
   })
   const up = async () => {
-    const [names, ...rows] = (await asked(join(folder, "stats"), "show stat")).trim().split("\n")
+    const [names, ...rows] = (await statistics(join(folder.path, "stats"), "show stat")).trim().split("\n")
     const columns = names!.replace(/^# /u, "").split(",")
     const servers = rows.map((row) => {
       const cells = row.split(",")
@@ -100,25 +96,24 @@ export const start = async (gateways: Parameters<typeof configure>[0]["gateways"
       backend === "gateways" && name !== "BACKEND" && status.startsWith("UP")
     return new Set(servers.filter(isUp).map(({ name }) => name))
   }
-  for (const deadline = Date.now() + START_MS; ;) {
-    if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}:\n${complaints}`)
-    if (
-      await up().then(
+  await until(
+    () => `haproxy answers:\n${errors}`,
+    async () => {
+      if (child.exitCode !== null) throw new Error(`haproxy ended with ${child.exitCode}:\n${errors}`)
+      return up().then(
         () => true,
         () => false
       )
-    )
-      break
-    if (Date.now() > deadline) throw new Error(`haproxy did not start in ${START_MS} ms:\n${complaints}`)
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
+    },
+    START_MS
+  )
   return {
     url: `http://127.0.0.1:${port}`,
     up,
     failures,
     stop: async () => {
       await ended(child)
-      rmSync(folder, { recursive: true, force: true })
+      folder.remove()
     }
   }
 }

@@ -1,54 +1,54 @@
-/** Load clients are processes of their own: a program that answers calls over IPC, and who calls it. */
-import { type ChildProcess, fork } from "node:child_process"
+/** Load clients in processes of their own: a program that serves calls over IPC, and its caller. */
+import { type ChildProcess, fork, type ForkOptions } from "node:child_process"
 
-/** What a load client can be asked; arguments and answers are what JSON can say. */
+/** The calls of a load client. Arguments and results are JSON. */
 export type Calls = Readonly<Record<string, (argument: never) => Promise<unknown>>>
 
 type Argument<C extends Calls, K extends keyof C> = Parameters<C[K]>[0]
-type Answer<C extends Calls, K extends keyof C> = Awaited<ReturnType<C[K]>>
+type Result<C extends Calls, K extends keyof C> = Awaited<ReturnType<C[K]>>
 
 interface Call {
   readonly name: string
   readonly argument: unknown
 }
-type Reply = { readonly answer: unknown } | { readonly fault: string }
+type Reply = { readonly result: unknown } | { readonly fault: string }
 
-export interface Child<C extends Calls> {
-  /** One call at a time; fails with what the load client failed with, or when it ends. */
-  readonly call: <K extends keyof C & string>(name: K, argument: Argument<C, K>) => Promise<Answer<C, K>>
+export interface LoadProcess<C extends Calls> {
+  /** One call at a time. Fails with the fault of the load client, or at its exit. */
+  readonly call: <K extends keyof C & string>(name: K, argument: Argument<C, K>) => Promise<Result<C, K>>
   readonly stop: () => Promise<void>
 }
 
 /** Starts the program of a file, which {@link serve}s such calls. */
-export const start = <C extends Calls>(file: string): Child<C> => {
-  const child: ChildProcess = fork(file, { execArgv: [] })
-  const over = new Promise<void>((resolve) => child.once("exit", () => resolve()))
+export const startLoad = <C extends Calls>(file: string, options: ForkOptions = { execArgv: [] }): LoadProcess<C> => {
+  const child: ChildProcess = fork(file, options)
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   return {
     call: (name, argument) =>
       new Promise((resolve, reject) => {
-        const ended = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
-        child.once("exit", ended)
+        const onExit = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
+        child.once("exit", onExit)
         child.once("message", (reply: Reply) => {
-          child.off("exit", ended)
+          child.off("exit", onExit)
           if ("fault" in reply) reject(new Error(reply.fault))
-          // both sides are of one program
-          else resolve(reply.answer as Answer<C, typeof name>)
+          // both sides share the type of the calls
+          else resolve(reply.result as Result<C, typeof name>)
         })
         child.send({ name, argument } satisfies Call)
       }),
     stop: async () => {
       child.kill("SIGKILL")
-      await over
+      await exited
     }
   }
 }
 
-/** Answers calls until whoever started this process is gone. */
+/** Serves calls until the parent process disconnects. */
 export const serve = (calls: Calls): void => {
   process.once("disconnect", () => process.exit(0))
   process.on("message", ({ argument, name }: Call) => {
     calls[name]!(argument as never).then(
-      (answer) => process.send!({ answer: answer ?? null } satisfies Reply),
+      (result) => process.send!({ result: result ?? null } satisfies Reply),
       (fault: unknown) =>
         process.send!({ fault: fault instanceof Error ? String(fault.stack) : String(fault) } satisfies Reply)
     )

@@ -1,46 +1,46 @@
 /**
- * Loaded into a gateway before anything else: tells what each of its threads holds after a collection, and how late its
- * event loop was since it was asked last.
+ * Preloaded into a gateway: reports the memory of each thread after a garbage collection, and the delay of the event loop
+ * since the last report.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { BroadcastChannel, isMainThread } from "node:worker_threads"
 
 declare module "node:worker_threads" {
-  /** It has it; the types leave it out. */
+  /** Node has this method; its types lack it. */
   interface BroadcastChannel {
     unref(): this
   }
 }
 
-/** What the process holds, in bytes and counts. */
+/** What the process holds. */
 export interface Held {
-  /** Heaps of the threads together with what they hold outside, of the main thread, and of the others. */
+  /** Heap and external memory of the main thread, and of the other threads. */
   readonly main_bytes: number
   readonly threads_bytes: number
   readonly rss_bytes: number
-  /** Timers, sockets, servers and the like of the main thread. */
+  /** Timers, sockets, servers and other active resources of the main thread. */
   readonly handles: number
   readonly lag_p99_ms: number
   readonly lag_max_ms: number
 }
 
-/** How finely the event loop is looked at, and how long threads may take to answer, in ms. */
+/** Resolution of the delay, and longest answer of a thread, in ms. */
 const LAG_MS = 10
 const ANSWER_MS = 30_000
-/** Threads that live for a moment only, such as the one that takes snapshots, are not waited for. */
+/** After the first answer, silence of so long ends the wait: a short-lived thread, such as that of snapshots, may not answer. */
 const SETTLED_MS = 500
 
-/** What threads say to each other: a question, and what one holds as the answer to it. */
-type Said = { readonly ask: number } | { readonly about: number; readonly bytes: number }
+/** Messages between threads: a numbered request, and the answer to it. */
+type Message = { readonly request: number } | { readonly answerTo: number; readonly bytes: number }
 const channel = new BroadcastChannel("soak")
-const say = (said: Said): void => channel.postMessage(said)
-const onSaid = (take: (said: Said) => void): void => {
-  channel.addEventListener("message", (event) => take((event as MessageEvent<Said>).data))
-  // it keeps no thread alive
+const post = (message: Message): void => channel.postMessage(message)
+const onMessage = (take: (message: Message) => void): void => {
+  channel.addEventListener("message", (event) => take((event as MessageEvent<Message>).data))
+  // the channel must keep no thread alive
   channel.unref()
 }
 const heldHere = (): number => {
-  // the second takes what finalizers of the first let go
+  // the second frees what finalizers of the first released
   globalThis.gc?.()
   globalThis.gc?.()
   const { arrayBuffers, external, heapUsed } = process.memoryUsage()
@@ -50,25 +50,24 @@ const heldHere = (): number => {
 if (isMainThread) {
   const lag = monitorEventLoopDelay({ resolution: LAG_MS })
   lag.enable()
-  /** Others answer with the number of the question. */
-  let asked = 0
-  let heard: (bytes: number) => void = () => {}
-  onSaid((said) => {
-    if ("about" in said && said.about === asked) heard(said.bytes)
+  let requested = 0
+  let onAnswer: (bytes: number) => void = () => {}
+  onMessage((message) => {
+    if ("answerTo" in message && message.answerTo === requested) onAnswer(message.bytes)
   })
   process.on("message", async () => {
     const [p99, max] = [lag.percentile(99) / 1e6 - LAG_MS, lag.max / 1e6 - LAG_MS]
-    // what measuring costs is not the gateway's
+    // the measurement itself does not count
     lag.disable()
     let threads_bytes = 0
     await new Promise<void>((resolve) => {
       let quiet = setTimeout(resolve, ANSWER_MS)
-      heard = (bytes) => {
+      onAnswer = (bytes) => {
         threads_bytes += bytes
         clearTimeout(quiet)
         quiet = setTimeout(resolve, SETTLED_MS)
       }
-      say({ ask: ++asked })
+      post({ request: ++requested })
     })
     const held: Held = {
       main_bytes: heldHere(),
@@ -84,7 +83,7 @@ if (isMainThread) {
   })
   process.channel?.unref()
 } else {
-  onSaid((said) => {
-    if ("ask" in said) say({ about: said.ask, bytes: heldHere() })
+  onMessage((message) => {
+    if ("request" in message) post({ answerTo: message.request, bytes: heldHere() })
   })
 }

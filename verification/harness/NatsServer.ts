@@ -1,17 +1,15 @@
-/** A real nats-server with JetStream on a free port. */
+/** A nats-server process with JetStream on a free port. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { connect } from "@nats-io/transport-node"
 import { Redacted } from "effect"
-import { ended, freePort, isInstalled } from "./RedisServer.ts"
+import { ended, freePort, isInstalled, type TemporaryFolder, temporaryFolder } from "./Programs.ts"
+import { START_MS, until } from "./Wait.ts"
 
 export const isNatsInstalled = isInstalled("nats-server")
 
 export class NatsServer {
   private child: ChildProcess | undefined
-  private directory = ""
+  private folder: TemporaryFolder | undefined
   readonly port: number
   private constructor(port: number) {
     this.port = port
@@ -26,29 +24,26 @@ export class NatsServer {
   }
   /** Starts the program with an empty store, and waits until it answers. */
   async begin(): Promise<void> {
-    this.directory = mkdtempSync(join(tmpdir(), "nats-"))
-    const flags = ["-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.directory]
+    this.folder = temporaryFolder("nats")
+    const flags = ["-a", "127.0.0.1", "-p", String(this.port), "-js", "-sd", this.folder.path]
     this.child = spawn("nats-server", flags, { stdio: "ignore" })
-    for (let i = 0; ; i++) {
-      try {
-        const nats = await connect({ servers: Redacted.value(this.url), reconnect: false })
-        return await nats.close()
-      } catch (cause) {
-        if (i > 500) throw cause
-        await new Promise((resolve) => setTimeout(resolve, 40))
-      }
+    const answers = async () => {
+      const connection = await connect({ servers: Redacted.value(this.url), reconnect: false })
+      await connection.close()
+      return true
     }
+    await until("nats-server answers", () => answers().catch(() => false), START_MS)
   }
-  /** Neither answers nor ends. */
-  hang(): void {
+  /** Suspends the process: its connections stay open and it answers nothing. */
+  freeze(): void {
     this.child!.kill("SIGSTOP")
   }
-  goOn(): void {
+  thaw(): void {
     this.child!.kill("SIGCONT")
   }
-  /** Ends it, and its data with it. */
+  /** Kills it and deletes its data. */
   async kill(): Promise<void> {
     await ended(this.child!)
-    rmSync(this.directory, { recursive: true, force: true })
+    this.folder?.remove()
   }
 }

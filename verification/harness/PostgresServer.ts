@@ -1,26 +1,24 @@
-/** A PostgreSQL of its own: a data directory that is thrown away, a free port on the loopback, and what may befall it. */
+/** A PostgreSQL server on a temporary data directory and a free port, which a test can kill, suspend or empty. */
 import { execFile, execFileSync, spawn } from "node:child_process"
-import { chownSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { chownSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { freePort } from "./GatewayProcess.ts"
 import { binaries } from "./PostgresBinaries.ts"
+import { freePort, type TemporaryFolder, temporaryFolder } from "./Programs.ts"
+import { START_MS } from "./Wait.ts"
 
-/** Time a start may take on a busy machine, in ms. */
-export const START_MS = 60_000
-/** A port that was free a moment ago may be taken: how often another is tried. */
+/** Attempts to start: another process may take the port in between. */
 const TRIES_MAX = 5
 
 const folder = binaries()
-/** PostgreSQL refuses to run as root: then it is the user whom the package made. */
+/** PostgreSQL refuses to run as root: then it runs as the user of the package. */
 const owner = (): { readonly uid: number; readonly gid: number } | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }))
   return { uid: id("-u"), gid: id("-g") }
 }
 
-export const isThere = folder !== undefined
+export const isPostgresInstalled = folder !== undefined
 
 interface Running {
   readonly port: number
@@ -40,63 +38,63 @@ const serve = async (data: string, port: number): Promise<Running | undefined> =
     ),
     { ...owner(), stdio: ["ignore", "ignore", "pipe"], cwd: "/" }
   )
-  // were this process ended before the file is over
+  // it must not outlive this process
   const end = () => void child.kill("SIGKILL")
   process.once("exit", end)
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()))
-  let said = ""
-  const serves = await new Promise<boolean>((resolve, reject) => {
+  let log = ""
+  const isServing = await new Promise<boolean>((resolve, reject) => {
     const timer = setTimeout(() => {
       end()
-      reject(new Error(`PostgreSQL did not start in ${START_MS} ms:\n${said}`))
+      reject(new Error(`PostgreSQL did not start in ${START_MS} ms:\n${log}`))
     }, START_MS)
-    const settle = (serves: boolean) => {
+    const settle = (isServing: boolean) => {
       clearTimeout(timer)
-      resolve(serves)
+      resolve(isServing)
     }
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-      if (said.includes("ready to accept connections")) settle(true)
+      log += text
+      if (log.includes("ready to accept connections")) settle(true)
     })
     child.once("exit", () => settle(false))
   })
   const stop = async () => {
     process.off("exit", end)
-    // ends at once, and takes its children along
+    // an immediate shutdown, which ends the child processes too
     child.kill("SIGQUIT")
     await ended
   }
-  if (serves) return { port, pid: child.pid!, stop }
+  if (isServing) return { port, pid: child.pid!, stop }
   process.off("exit", end)
-  if (/Address already in use/u.test(said)) return undefined
-  throw new Error(`PostgreSQL did not start:\n${said}`)
+  if (/Address already in use/u.test(log)) return undefined
+  throw new Error(`PostgreSQL did not start:\n${log}`)
 }
 
 /** A new data directory. */
-const initialize = async (): Promise<string> => {
-  const data = mkdtempSync(join(tmpdir(), "postgres-"))
+const initialize = async (): Promise<TemporaryFolder> => {
+  const data = temporaryFolder("postgres")
   const user = owner()
-  if (user !== undefined) chownSync(data, user.uid, user.gid)
-  const options = ["-D", data, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"]
+  if (user !== undefined) chownSync(data.path, user.uid, user.gid)
+  const options = ["-D", data.path, "-U", "gateway", "-A", "trust", "-E", "UTF8", "-N", "--no-locale"]
   await promisify(execFile)(join(folder!, "initdb"), options, { ...user, cwd: "/" })
   return data
 }
 
-/** The processes that a server has started for its clients and for itself. */
+/** The child processes of a server: one for each client, and its own workers. */
 const childrenOf = (pid: number): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)
 
 export class PostgresServer {
-  private data: string
+  private data: TemporaryFolder
   private running: Running
-  private constructor(data: string, running: Running) {
+  private constructor(data: TemporaryFolder, running: Running) {
     this.data = data
     this.running = running
   }
   static async start(): Promise<PostgresServer> {
     const data = await initialize()
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
-      const running = await serve(data, await freePort())
+      const running = await serve(data.path, await freePort())
       if (running !== undefined) return new PostgresServer(data, running)
     }
     throw new Error("no free port for PostgreSQL")
@@ -104,35 +102,35 @@ export class PostgresServer {
   get port(): number {
     return this.running.port
   }
-  /** Serves again, on the port that it had. */
+  /** Starts again on the same data and port. */
   async begin(): Promise<void> {
-    const running = await serve(this.data, this.port)
+    const running = await serve(this.data.path, this.port)
     if (running === undefined) throw new Error("the port of PostgreSQL is taken")
     this.running = running
   }
-  /** Ends it at once, as a crash does. */
+  /** Ends it at once, as a crash does. Its data stay. */
   kill(): Promise<void> {
     return this.running.stop()
   }
-  /** What it kept is gone: it begins with an empty directory. */
+  /** Deletes its data; it must be down. */
   async forget(): Promise<void> {
-    rmSync(this.data, { recursive: true, force: true })
+    this.data.remove()
     this.data = await initialize()
   }
   private signal(signal: NodeJS.Signals): void {
-    // those who serve clients are processes of their own, which answer while the first one stands still
+    // each client has a process of its own, which answers while the first process is suspended
     for (const pid of [this.running.pid, ...childrenOf(this.running.pid)]) process.kill(pid, signal)
   }
-  /** Neither answers nor ends. */
-  hang(): void {
+  /** Suspends all its processes: connections stay open and nothing is answered. */
+  freeze(): void {
     this.signal("SIGSTOP")
   }
-  goOn(): void {
+  thaw(): void {
     this.signal("SIGCONT")
   }
   async remove(): Promise<void> {
     await this.kill()
-    rmSync(this.data, { recursive: true, force: true })
+    this.data.remove()
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Seeded users: makers, takers, over-leveraged and careless ones, and an index that walks and sometimes falls. They see
- * what a client sees (acknowledgements and a few ids), never the engine's state.
+ * Commands of seeded users: makers, takers, over-leveraged ones, and an index price that walks and sometimes falls. A user
+ * sees what a client sees, acknowledgements and some ids, and never the engine's state.
  */
 import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import type { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -16,21 +16,7 @@ import {
   TriggerBy,
   TriggerDirection
 } from "../../src/proto/gateway/v1/types.ts"
-
-/** Uniform in [0, 1). */
-export type Random = () => number
-
-/** mulberry32. */
-export const random =
-  (seed: number): Random =>
-  () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-
-export const pick = <A>(next: Random, list: ReadonlyArray<A>): A => list[Math.floor(next() * list.length)]!
+import { pick, type Random } from "./Random.ts"
 
 export const BTC = "BTC-USDC"
 export const START = 1767225600000

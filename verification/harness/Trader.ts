@@ -1,15 +1,18 @@
-/** Users who trade with each other until they are told to pause: every command makes events of several topics. */
+/** Users with money and an API key, who trade with each other: each command causes events of several topics. */
 import { Effect, Latch } from "effect"
 import { Client, Wallet } from "../../src/client/index.ts"
 import type { Scope } from "../../src/domain/Enumerations.ts"
-import { pick } from "./SimulatedUsers.ts"
-import { SYMBOL } from "../streams/Follower.ts"
+import { pick, type Random } from "./Random.ts"
+import { RETRY } from "./Wait.ts"
 
+export const SYMBOL = "BTC-USDC"
 const FUNDS = "1000000"
 /** Mean pause between two commands of a user, in ms. */
 const PAUSE_MS = 200
-/** Pause while the gateway is away, in ms. */
+/** Pause after a command that failed, in ms. */
 const AWAY_MS = 100
+/** Users that are created at the same time. */
+const ENLISTING_MAX = 4
 
 export interface Trader {
   readonly client: Client.Client
@@ -19,21 +22,33 @@ export interface Trader {
   readonly key: Wallet.Wallet
 }
 
-/** A new user with money and a key. */
-export const enlist = Effect.fnUntraced(function* (baseUrl: string, scopes: ReadonlyArray<Scope> = ["read"]) {
-  const client = yield* Client.make({ baseUrl })
-  const { token } = yield* client.login(Wallet.generate().wallet)
-  const vault = (yield* client.user.subAccounts()).list[0]!.sub_account_address
-  yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: FUNDS } })
-  const key = Wallet.generate().wallet
-  yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "reader", scopes } })
-  return { client, token, vault, key } satisfies Trader
-})
+/** Creates a user with money and an API key, repeating what a busy gateway fails. */
+export const enlist = (baseUrl: string, scopes: ReadonlyArray<Scope> = ["read"]) =>
+  Effect.retry(
+    Effect.gen(function* () {
+      const client = yield* Client.make({ baseUrl })
+      const { token } = yield* client.login(Wallet.generate().wallet)
+      const vault = (yield* client.user.subAccounts()).list[0]!.sub_account_address
+      yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: FUNDS } })
+      const key = Wallet.generate().wallet
+      yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "trader", scopes } })
+      return { client, token, vault, key } satisfies Trader
+    }),
+    RETRY
+  )
 
-const PRICES = ["59990", "59995", "60000", "60005", "60010"]
+/** Creates so many users. */
+export const enlistAll = (url: string, count: number, scopes?: ReadonlyArray<Scope>) =>
+  Effect.all(
+    Array.from({ length: count }, () => enlist(url, scopes)),
+    { concurrency: ENLISTING_MAX }
+  )
 
-/** What a user asks next: one in ten takes all orders back, the others buy or sell a little around one price. */
-export const nextCommand = (vault: string, next: () => number) => {
+/** Prices of limit orders, close enough that orders meet. */
+export const PRICES = ["59990", "59995", "60000", "60005", "60010"]
+
+/** The next command of a user: one in ten cancels all orders, the others buy or sell a little around one price. */
+export const nextCommand = (vault: string, next: Random) => {
   const kind = next()
   const market = { sub_account_address: vault, symbol: SYMBOL } as const
   if (kind < 0.1) return { name: "cancel-all", payload: market } as const
@@ -43,24 +58,19 @@ export const nextCommand = (vault: string, next: () => number) => {
   return { name: "create", payload: { ...order, time_in_force } } as const
 }
 
-/** Sends commands while the gate is open; what is refused, or not answered, is tried no more. Answers never. */
-export const trade = (
-  { client, vault }: Trader,
-  next: () => number,
-  gate: Latch.Latch,
-  busy: Set<Trader>,
-  self: Trader
-) => {
+/** Sends commands while the latch is open, without repeating those that fail. `busy` holds users with a command in flight. */
+export const trade = (trader: Trader, next: Random, latch: Latch.Latch, busy: Set<Trader>) => {
+  const { client, vault } = trader
   const one = Effect.suspend((): Effect.Effect<unknown, unknown> => {
     const { name, payload } = nextCommand(vault, next)
     return name === "create" ? client.order.create({ payload }) : client.order.cancelAll({ payload })
   })
   return Effect.gen(function* () {
     while (true) {
-      yield* gate.await
-      busy.add(self)
+      yield* latch.await
+      busy.add(trader)
       yield* Effect.catch(one, () => Effect.sleep(AWAY_MS))
-      busy.delete(self)
+      busy.delete(trader)
       yield* Effect.sleep(next() * 2 * PAUSE_MS)
     }
   })

@@ -1,7 +1,7 @@
-/** A caller without a pause: one keep-alive connection, one request in flight, the next one as soon as the answer is there. */
+/** A caller without a pause: one keep-alive connection, one request in flight, the next one as soon as the answer arrives. */
 import { connect, type Socket } from "node:net"
 
-/** What became of one request. */
+/** The answer to one request. */
 export interface Answered {
   readonly status: number
   readonly text: string
@@ -10,7 +10,7 @@ export interface Answered {
 
 /** Time before a connection that broke is opened again, in ms. */
 const RECONNECT_MS = 50
-/** A request without an answer for so long counts as lost, in ms. */
+/** Longest wait for an answer, in ms; then the request counts as lost. */
 const LOST_MS = 15_000
 
 const LENGTH = /\r\ncontent-length: (\d+)/iu
@@ -24,18 +24,18 @@ export class Caller {
   private sent_ms: number | undefined
   private isOver = false
 
-  /** `next` makes a request, `take` receives its answer; undefined: the connection broke or the answer never came. */
+  /** `next` creates a request; `take` receives its answer, or `undefined` if the connection broke or the wait was too long. */
   constructor(port: number, next: () => Buffer, take: (answered: Answered | undefined) => void) {
     this.port = port
     this.next = next
     this.take = take
   }
 
-  /** Whether an answer is due. */
+  /** Whether an answer is pending. */
   get isWaiting(): boolean {
     return this.sent_ms !== undefined
   }
-  /** Opens the connection and begins. */
+  /** Opens the connection and sends the first request. */
   begin(): void {
     const socket = connect(this.port, "127.0.0.1")
     this.socket = socket
@@ -50,7 +50,7 @@ export class Caller {
       if (!this.isOver) setTimeout(() => this.isOver || this.begin(), RECONNECT_MS)
     })
   }
-  /** Sends no more; an answer that is due is still taken. */
+  /** Sends no further request. A pending answer is still received. */
   stop(): void {
     this.isOver = true
   }
@@ -58,7 +58,7 @@ export class Caller {
     this.isOver = true
     this.socket?.destroy()
   }
-  /** Gives up a request that waits for too long. */
+  /** Closes the connection of a request that waits for too long. */
   look(now: number): void {
     if (this.sent_ms !== undefined && now - this.sent_ms > LOST_MS) this.socket?.destroy()
   }

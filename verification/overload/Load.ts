@@ -1,31 +1,21 @@
 /**
- * The load, in a process of its own: callers that do not pause, and one private socket a user. Half of the callers send limit
- * orders that cross at one price; the others rest an order far from it and cancel it. A refused request is sent again at once.
+ * Load client: callers that do not pause, and one private socket for each user. Half of the callers send limit orders that
+ * cross at one price. The others place an order far from it and cancel it. A refused request is repeated at once.
  */
 import { WebSocket } from "ws"
 import { serve } from "../harness/LoadProcess.ts"
+import { SYMBOL } from "../harness/Trader.ts"
+import { LOAD_WAIT_MS, sleep, until } from "../harness/Wait.ts"
 import { type Answered, Caller } from "./Caller.ts"
 import { type Calls, type Plan, PRICE, type Recovery, type Report, type User } from "./Plan.ts"
 import { Seconds } from "./Seconds.ts"
 
-const SYMBOL = "BTC-USDC"
 const TOPICS = ["order", "execution", "position", "account_balance"]
-/** Where orders rest. */
+/** The price of resting orders. */
 const FAR = "58000"
 const QTY = "0.001"
-/** Orders of a user between two changes of its side, so that positions stay small. */
+/** Orders of a user until its side changes, so that positions stay small. */
 const ORDERS_A_SIDE = 500
-/** Longest wait for a socket to follow its topics, and for what must come after the load, in ms. */
-const WAIT_MS = 60_000
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-const until = async (holds: () => boolean | Promise<boolean>, limit_ms = WAIT_MS): Promise<boolean> => {
-  for (const deadline = performance.now() + limit_ms; performance.now() < deadline; await sleep(5)) {
-    if (await holds()) return true
-  }
-  return false
-}
-
 const request = (path: string, { token }: User, fields: object): Buffer => {
   const body = JSON.stringify(fields)
   return Buffer.from(
@@ -107,7 +97,7 @@ const rester = (port: number, user: User, seen: Seconds): Caller => {
       const of = order_id === undefined ? "order" : "cancel"
       if (answered?.status !== 200) {
         seen.refusal(of, answered === undefined ? "lost" : reasonOf(answered), answered?.ms)
-        // canceled already, by a request whose answer was lost
+        // an earlier request, whose answer was lost, canceled it
         if (answered !== undefined && answered.status < 500 && answered.status !== 429) order_id = undefined
         return
       }
@@ -122,7 +112,7 @@ const rester = (port: number, user: User, seen: Seconds): Caller => {
   )
 }
 
-/** How long it takes, from now on, until the gateway is ready, accepts an order and shows it. */
+/** Measures the time until the gateway is ready, accepts an order and delivers its event. */
 const recover = async (port: number, user: User, follower: Follower): Promise<Recovery> => {
   const began = performance.now()
   const url = `http://127.0.0.1:${port}`
@@ -132,10 +122,11 @@ const recover = async (port: number, user: User, follower: Follower): Promise<Re
     accepted_ms: undefined,
     shown_ms: undefined
   }
-  const ready = until(async () => (await fetch(`${url}/ready`)).status === 200).then((is) => {
-    if (is) times.ready_ms = since()
-  })
-  for (let tries = 0; since() < WAIT_MS; tries++) {
+  const ready = until("GET /ready returns 200", async () => (await fetch(`${url}/ready`)).status === 200).then(
+    () => (times.ready_ms = since()),
+    () => {}
+  )
+  for (let tries = 0; since() < LOAD_WAIT_MS; tries++) {
     const order_link_id = `after-${tries}`
     const shown = follower.sees(order_link_id).then(() => (times.shown_ms = since()))
     const answer = await fetch(`${url}/api/v1/order/create`, {
@@ -146,22 +137,20 @@ const recover = async (port: number, user: User, follower: Follower): Promise<Re
     await answer.arrayBuffer()
     if (answer.status !== 200) continue
     times.accepted_ms = since()
-    await Promise.race([shown, sleep(WAIT_MS)])
+    await Promise.race([shown, sleep(LOAD_WAIT_MS)])
     break
   }
   await ready
   return times
 }
 
-/** Time between two measurements of the machine, in ms. */
+/** Pause between two measurements of the machine, in ms. */
 const PACE_MS = 50
 
 const run = async ({ callers, port, seconds, users }: Plan): Promise<Report> => {
   const seen = new Seconds()
   const followers = users.map((user) => new Follower(port, user, () => seen.frame()))
-  if (!(await until(() => followers.every(({ isFollowing }) => isFollowing)))) {
-    throw new Error("a private socket does not follow its topics")
-  }
+  await until("every private socket follows its topics", () => followers.every(({ isFollowing }) => isFollowing))
   const counts = users.map(() => 0)
   const all = Array.from({ length: callers }, (_, i) => {
     const index = (i >> 1) % users.length

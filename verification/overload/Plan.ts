@@ -1,7 +1,7 @@
 /** The plan of a load, and its report. */
 import type { Second } from "./Seconds.ts"
 
-/** Where orders meet. */
+/** The price at which orders cross. */
 export const PRICE = "60000"
 
 export interface User {
@@ -14,11 +14,11 @@ export interface Plan {
   readonly callers: number
   readonly seconds: number
 }
-/** Times after the load's end, in ms; undefined: not within a minute. */
+/** Times after the load's end, in ms; undefined: not within two minutes. */
 export interface Recovery {
   /** Until /ready is 200. */
   readonly ready_ms: number | undefined
-  /** Until an order is accepted, and until its event is on the private socket of its user. */
+  /** Until an order is accepted, and until its event arrives on the private socket of its user. */
   readonly accepted_ms: number | undefined
   readonly shown_ms: number | undefined
 }

@@ -1,46 +1,42 @@
-/** What callers saw, second by second, and how busy the machine was. */
+/** The figures of callers, second by second, and the load of the machine. */
 import { readFileSync } from "node:fs"
 import { loadavg } from "node:os"
+import { percentile } from "../harness/Statistics.ts"
 
 export interface Second {
-  /** How long it took, in ms: timers of a busy process are late. */
+  /** Its duration, in ms: timers of a busy process are late. */
   readonly ms: number
-  /** Orders that were accepted, and cancels. */
+  /** Accepted orders, and executed cancels. */
   readonly accepted: number
   readonly canceled: number
-  /** Orders that were refused, by reason; `lost`: no answer. */
+  /** Refused orders, by reason; `lost`: without an answer. */
   readonly refused: Readonly<Record<string, number>>
   /** The same of cancels. */
   readonly uncanceled: Readonly<Record<string, number>>
-  /** Latency of accepted orders, of cancels that were carried out, and of refusals of either. */
+  /** Latency of accepted orders, of executed cancels, and of refusals of either. */
   readonly p50_ms: number
   readonly p99_ms: number
   readonly cancel_p99_ms: number
   readonly refusal_p99_ms: number
   /** Messages on the private sockets. */
   readonly frames: number
-  /** Share of the machine's processor time that others took from it. */
+  /** Share of the processor time that the hypervisor gave to others. */
   readonly steal: number
   readonly load: number
   /** Speed of the machine: rounds of a fixed computation in a millisecond of processor time. */
   readonly pace: number
 }
 
-const percentile = (values: Array<number>, share: number): number =>
-  values.length === 0
-    ? 0
-    : values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))]!
-
-/** Ticks of all processors: stolen ones, and all. */
+/** Ticks of all processors: stolen ones, and the total. */
 const ticks = (): readonly [number, number] => {
   const all = readFileSync("/proc/stat", "utf8").split("\n", 1)[0]!.split(/\s+/u).slice(1, 9).map(Number)
   return [all[7] ?? 0, all.reduce((sum, each) => sum + each, 0)]
 }
 
-/** Rounds of the computation that measures the machine; about a millisecond. */
+/** Rounds of the computation that measures the machine, about a millisecond. */
 const PACE_ROUNDS = 20_000
 
-/** The fixed computation: property writes and small objects, as servers make them. */
+/** The fixed computation: property writes and small objects, as a server creates them. */
 const spin = (): number => {
   const { system, user } = process.threadCpuUsage()
   const kept: Record<string, { readonly i: number }> = {}
@@ -61,7 +57,7 @@ export class Seconds {
   private began = performance.now()
   private paces: Array<number> = []
 
-  /** Measures the machine; to be called several times a second. */
+  /** Measures the machine; called several times a second. */
   measure(): void {
     this.paces.push(spin())
   }
@@ -79,7 +75,7 @@ export class Seconds {
   frame(): void {
     this.frames++
   }
-  /** A second is over. */
+  /** Ends a second. */
   close(): Second {
     const [stolen, all] = ticks()
     const now = performance.now()
@@ -100,7 +96,6 @@ export class Seconds {
     }
     this.seconds.push(second)
     this.ticks = [stolen, all]
-    this.began = now
     this.accepted = []
     this.canceled = []
     this.refusals = []
@@ -108,6 +103,7 @@ export class Seconds {
     this.uncanceled = {}
     this.frames = 0
     this.paces = []
+    this.began = now
     return second
   }
 }

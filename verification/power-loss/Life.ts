@@ -13,7 +13,8 @@ import { defaultLimits } from "../../src/backend/server/EventLog.ts"
 import { journalPath } from "../../src/backend/server/Serve.ts"
 import { Writer } from "../../src/backend/server/Writer.ts"
 import { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
-import { random, START, Users } from "../harness/SimulatedUsers.ts"
+import { START, Users } from "../harness/SimulatedUsers.ts"
+import { random } from "../harness/Random.ts"
 
 /** Faults that a trial must find, or it proves nothing. */
 export type Fault = "synchronous = NORMAL" | "synchronous = OFF" | "answers before the sync"

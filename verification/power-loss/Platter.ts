@@ -4,7 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
-import type { Random } from "../harness/SimulatedUsers.ts"
+import type { Random } from "../harness/Random.ts"
 import type { Operation } from "./Trace.ts"
 
 /** What a disk writes whole, in bytes. */

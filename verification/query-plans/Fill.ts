@@ -1,6 +1,6 @@
 /**
- * Fills the tables of the lists, row by row from a number, inside the database: one user owns every second row, a thousand others
- * share the rest. The own rows are as uneven as those of a busy account: most are of one sub-account and two markets.
+ * Fills the tables of the lists inside the database, each row from its number. One user owns every second row; a thousand
+ * others share the rest. The user's rows are uneven, as those of a busy account: most belong to one sub-account and two markets.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,7 +9,7 @@ import { orderExample } from "../../src/http/api/OrderApi.ts"
 export const START = 1_767_225_600_000
 export const OWN = "00000000-0000-5000-8000-000000000000"
 const OTHERS = 1_000
-/** Rows of one statement: PostgreSQL gives one up after four seconds. */
+/** Rows of one statement, so that it ends within the statement timeout of four seconds. */
 const CHUNK = 10_000
 
 export const padded = (n: number): string => String(100_000_000_000 + n)
@@ -30,7 +30,7 @@ const symbol = every(3_000, "'SOL-USDC'", every(3, "'ETH-USDC'", "'BTC-USDC'"))
 const side = every(4, "'Sell'", every(7_000, "'Sell'", "'Buy'"))
 const id = `'018f3f1e-5d5b-7a00-8000-' || ${padding("n")}`
 const time = `${START} + n * 10`
-/** A record of the size of an order, which begins with the row's number. */
+/** A record of an order's size, which begins with the row's number. */
 const record = `'{"n":' || ${text("n")} || ',${JSON.stringify(orderExample).slice(1)}'`
 
 type Columns = { readonly [column: string]: string }
@@ -112,7 +112,7 @@ export const tables = {
 } as const satisfies Record<string, Columns>
 export type Table = keyof typeof tables
 
-/** Puts rows 1 to `rows` into a table, and lets the database look at what it holds. */
+/** Inserts rows 1 to `rows` into a table and updates its statistics. */
 export const fill = Effect.fnUntraced(function* (table: Table, rows: number) {
   const sql = yield* SqlClient.SqlClient
   const columns = Object.entries<string>(tables[table])
@@ -125,6 +125,6 @@ export const fill = Effect.fnUntraced(function* (table: Table, rows: number) {
         (SELECT ${from} UNION ALL SELECT n + 1 FROM numbers WHERE n < ${to}) SELECT ${values} FROM numbers`
     )
   }
-  // SQLite is bound to its indexes, and PostgreSQL looks by itself now and then
+  // SQLite needs no statistics for these indexes
   yield* sql.onDialectOrElse({ pg: () => sql.unsafe(`ANALYZE ${table}`), orElse: () => Effect.void })
 })

@@ -1,13 +1,14 @@
-/** What a page of each list costs the event loop. */
+/** The cost of a page of each list. */
 import { Effect } from "effect"
 import { performance } from "node:perf_hooks"
+import { median, percentile } from "../harness/Statistics.ts"
 import { type Asked, type Case, cases } from "./Pages.ts"
 import { fill, type Table } from "./Fill.ts"
 
 export interface Figures {
   readonly endpoint: string
   readonly filter: string
-  /** Time of the event loop for a page, in ms: the median of each place, and the 99th percentile over all. */
+  /** Busy time of the event loop for a page, in ms: the median at each place of the list, and the 99th percentile over all. */
   readonly first: number
   readonly middle: number
   readonly last: number
@@ -18,18 +19,14 @@ export interface Figures {
   readonly rows: number
 }
 
-const quantile = (sorted: ReadonlyArray<number>, q: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
-const sorted = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)
-
-/** A clock of what the event loop works, in ms: SQLite answers without leaving it, PostgreSQL lets it wait. */
+/** Clocks of the event loop's busy time, in ms: SQLite blocks the loop, PostgreSQL leaves it idle. */
 export const clocks = {
   SQLite: () => performance.now(),
   PostgreSQL: () => performance.eventLoopUtilization().active
 }
 type Busy = () => number
 
-/** Reads a page over and over; each read begins in a turn of its own. */
+/** Reads a page repeatedly; each read begins in a turn of its own. */
 const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, times: number, busy: Busy) {
   const costs: Array<number> = []
   const waits: Array<number> = []
@@ -39,7 +36,7 @@ const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, tim
     const [start, before] = [performance.now(), busy()]
     rows = (yield* read(asked)).rows
     const [wait, cost] = [performance.now() - start, busy() - before]
-    // the first ones prepare the statement
+    // the first reads prepare the statement
     if (i < 0) continue
     waits.push(wait)
     costs.push(cost)
@@ -57,7 +54,6 @@ const figuresOf = Effect.fnUntraced(function* (
   const first = yield* timed(read, { limit, after: undefined }, times, busy)
   const middle = yield* timed(read, { limit, after: rows / 2 }, times, busy)
   const last = yield* timed(read, { limit, after: 300 }, times, busy)
-  const median = (values: ReadonlyArray<number>) => quantile(sorted(values), 0.5)
   const all = [first, middle, last]
   return {
     endpoint,
@@ -65,23 +61,26 @@ const figuresOf = Effect.fnUntraced(function* (
     first: median(first.costs),
     middle: median(middle.costs),
     last: median(last.costs),
-    p99: quantile(sorted(all.flatMap(({ costs }) => costs)), 0.99),
-    wait: quantile(sorted(all.flatMap(({ waits }) => waits)), 0.5),
+    p99: percentile(
+      all.flatMap(({ costs }) => costs),
+      0.99
+    ),
+    wait: median(all.flatMap(({ waits }) => waits)),
     rows: middle.rows
   } satisfies Figures
 })
 
-/** Fills one table after the other with so many rows, and reads its lists. */
+/** Fills one table after another with so many rows, and reads its lists. */
 export const measured = Effect.fnUntraced(function* (
   rows: number,
   times: number,
   busy: Busy,
   empty: (table: Table) => Effect.Effect<unknown, unknown>,
-  told: (figures: Figures) => void
+  report: (figures: Figures) => void
 ) {
   for (const table of new Set(cases.map((each) => each.table))) {
     yield* fill(table, rows)
-    for (const each of cases) if (each.table === table) told(yield* figuresOf(each, rows, times, busy))
+    for (const each of cases) if (each.table === table) report(yield* figuresOf(each, rows, times, busy))
     yield* empty(table)
   }
 })

@@ -1,12 +1,10 @@
 /**
- * `node verification/query-plans/main.ts [--rows N] [--times N] [--database sqlite|postgresql]`: what a page of each list costs the event loop,
- * for each filter, in tables of a million rows of which one user owns half. The cost is the time that the event loop works; the wait is
- * the time to the answer. Pages have 200 rows, the most that a caller may ask for.
+ * The cost of a page of each list, for each filter, in tables of a million rows of which one user owns half:
+ * `node verification/query-plans/main.ts [--rows N] [--times N] [--database sqlite|postgresql]`. The cost is the busy time of the
+ * event loop; the wait is the time to the answer. Pages have the maximum of 200 rows.
  */
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as NodePostgres from "../../src/layers/sql/NodePostgres.ts"
@@ -14,9 +12,10 @@ import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../src/layers/sql/SqlHistory.ts"
 import * as SqlStores from "../../src/layers/sql/SqlStores.ts"
 import { PostgresServer, urlOf } from "../harness/PostgresServer.ts"
+import { temporaryFolder } from "../harness/Programs.ts"
 import { clocks, type Figures, measured } from "./Measure.ts"
 
-/** What a page may cost, in ms. */
+/** Highest cost of a page, in ms. */
 const COST_MAX = 2
 
 const { values } = parseArgs({
@@ -38,7 +37,7 @@ const run = Effect.fnUntraced(function* (database: keyof typeof clocks) {
     `\n${database}, ${values.rows} rows; event loop in ms (median of the first, middle, last page; p99); wait; rows`
   )
   const sql = yield* SqlClient.SqlClient
-  let dear = 0
+  let expensive = 0
   yield* measured(
     Number(values.rows),
     Number(values.times),
@@ -46,17 +45,19 @@ const run = Effect.fnUntraced(function* (database: keyof typeof clocks) {
     (table) => sql.unsafe(database === "SQLite" ? `DELETE FROM ${table}` : `TRUNCATE ${table}`),
     (figures) => {
       print(figures)
-      if (Math.max(figures.first, figures.middle, figures.last) > COST_MAX) dear++
+      if (Math.max(figures.first, figures.middle, figures.last) > COST_MAX) expensive++
     }
   )
-  console.log(dear === 0 ? `every page costs less than ${COST_MAX} ms` : `${dear} pages cost more than ${COST_MAX} ms`)
+  console.log(
+    expensive === 0 ? `every page costs less than ${COST_MAX} ms` : `${expensive} pages cost more than ${COST_MAX} ms`
+  )
 })
 
 const tables = Layer.mergeAll(SqlHistory.layer, SqlStores.layer)
-const folder = mkdtempSync(join(tmpdir(), "list-plans-"))
+const folder = temporaryFolder("query-plans")
 try {
   if (values.database !== "postgresql") {
-    const client = NodeSqlite.layer({ filename: join(folder, "lists.sqlite"), synchronous: "NORMAL" })
+    const client = NodeSqlite.layer({ filename: join(folder.path, "lists.sqlite"), synchronous: "NORMAL" })
     await Effect.runPromise(run("SQLite").pipe(Effect.provide(Layer.provideMerge(tables, client))))
   }
   if (values.database !== "sqlite") {
@@ -69,5 +70,5 @@ try {
     }
   }
 } finally {
-  rmSync(folder, { recursive: true, force: true })
+  folder.remove()
 }

@@ -1,19 +1,19 @@
 /**
- * A TCP proxy that breaks connections: each gets a fate when it opens, from a seeded source of chance, and is cut by it; before the
- * upgrade, while it authenticates, in the middle of a frame or of a replay, or some time later.
+ * A TCP proxy that cuts connections at seeded moments: before the upgrade, during authentication, in the middle of a frame or
+ * of a replay, or some time later. A connection's fate is chosen when it opens.
  */
 import { connect, createServer, type Server, type Socket } from "node:net"
 
-/** Bytes after which a connection is cut at most, and time, in ms. */
+/** Most bytes, and longest time in ms, before a connection is cut. */
 const BYTES_MAX = 60_000
 const TIME_MAX_MS = 600
 
-/** What becomes of a connection. */
+/** When a connection is cut. */
 export type Fate =
   | { readonly by: "bytes down" | "bytes up"; readonly after: number }
   | { readonly by: "time"; readonly after_ms: number }
 
-export class Cutter {
+export class CuttingProxy {
   /** Connections that reached the gateway and were cut, by fate. */
   readonly cuts = new Map<Fate["by"], number>()
   port = 0
@@ -22,10 +22,10 @@ export class Cutter {
   private readonly server: Server
   private readonly open = new Set<Socket>()
   private isCalm = false
-  /** Until when newcomers are turned away. */
-  private closedUntil = 0
+  /** Until then new connections are refused. */
+  private refusingUntil = 0
 
-  /** `next` gives numbers from 0 to 1; `target` the gateway's port. */
+  /** `next` is the source of chance, `target` returns the port of the gateway. */
   constructor(next: () => number, target: () => number) {
     this.next = next
     this.target = target
@@ -43,13 +43,13 @@ export class Cutter {
   get total(): number {
     return [...this.cuts.values()].reduce((sum, count) => sum + count, 0)
   }
-  /** Whether connections are left alone from now on; those that are open keep their fate. */
+  /** Whether connections are left alone from now on. */
   calm(isCalm: boolean): void {
     this.isCalm = isCalm
   }
-  /** Cuts what is open and turns newcomers away for a while. */
-  absent(ms: number): void {
-    this.closedUntil = Date.now() + ms
+  /** Cuts open connections and refuses new ones for a while. */
+  refuse(ms: number): void {
+    this.refusingUntil = Date.now() + ms
     for (const socket of this.open) socket.destroy()
   }
   close(): void {
@@ -59,7 +59,7 @@ export class Cutter {
 
   private fate(): Fate {
     const by = this.next()
-    // small numbers are as likely as large ones: most of what is to be hit lies at the beginning
+    // logarithmic: most of the interesting moments are at the beginning
     const after = Math.floor(Math.exp(this.next() * Math.log(BYTES_MAX)))
     if (by < 0.45) return { by: "bytes down", after }
     if (by < 0.55) return { by: "bytes up", after: after % 1_500 }
@@ -67,7 +67,7 @@ export class Cutter {
   }
 
   private carry(client: Socket): void {
-    if (Date.now() < this.closedUntil) return void client.destroy()
+    if (Date.now() < this.refusingUntil) return void client.destroy()
     const fate = this.fate()
     const gateway = connect(this.target(), "127.0.0.1")
     const both = [client, gateway]
@@ -90,7 +90,7 @@ export class Cutter {
       if (ended || this.isCalm) return
       ended = true
       if (reached) this.cuts.set(fate.by, (this.cuts.get(fate.by) ?? 0) + 1)
-      // half of them with a reset, half as if the peer had just gone
+      // half of them with a reset, half with an orderly close
       for (const socket of both) {
         if (this.next() < 0.5) socket.resetAndDestroy()
         else socket.destroy()
@@ -109,7 +109,7 @@ export class Cutter {
           from.pause()
           to.once("drain", () => from.resume())
         }
-        // what was passed on is to arrive before the end
+        // bytes that were forwarded arrive before the cut
         if (left < 0) setImmediate(cut)
       })
     }

@@ -1,16 +1,14 @@
 /**
- * Cuts connections until so many have been cut, and tells whether anybody missed anything or was told anything twice:
- * `node verification/reconnect/main.ts [cycles = 10000] [seed = 1]`. Ends with 1 where something was wrong.
+ * Cuts connections under load until so many are cut, and checks that no client missed an event or received one twice:
+ * `node verification/reconnect/main.ts [cuts = 10000] [seed = 1]`. Ends with 1 at any fault.
  */
 import { Effect } from "effect"
+import { interruption } from "../harness/Arguments.ts"
 import { reconnect } from "./Reconnect.ts"
-
-const stop = new AbortController()
-for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => stop.abort())
 
 const report = await Effect.runPromise(
   reconnect({
-    cycles: Number(process.argv[2] ?? 10_000),
+    cuts: Number(process.argv[2] ?? 10_000),
     seed: Number(process.argv[3] ?? 1),
     users: 8,
     connections: 12,
@@ -20,7 +18,7 @@ const report = await Effect.runPromise(
     round_ms: 10_000,
     say: (line) => console.log(line)
   }),
-  { signal: stop.signal }
+  { signal: interruption() }
 )
 console.log(JSON.stringify(report, undefined, 2))
 process.exit(report.faults.length === 0 && report.gaps + report.repetitions + report.differences === 0 ? 0 : 1)

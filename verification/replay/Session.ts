@@ -1,12 +1,15 @@
 /**
- * A recorded exchange session, order by order, as the requests that would repeat it.
+ * A recorded exchange session, order by order, as the requests that repeat it.
  *
- * The record is market-by-order CSV: adds, modifies, cancels, and for each aggressive order a `T` row followed by an `F` row
- * per resting order that it hit; the `C` or `M` rows after these only take the filled size off. What stands before the
- * opening auction's end becomes the opening book; what follows becomes steps.
+ * The record is market-by-order CSV: adds, modifies, cancels, and for each aggressive order a `T` row followed by an `F` row for
+ * each resting order that it hit. Later `C` or `M` rows only subtract the filled size. Rows up to the end of the opening auction
+ * form the opening book; later rows are steps.
  */
 import { readFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
+
+/** Opening auction of the recorded session, Unix ns. */
+export const OPENS_AT = 1_703_545_200_000_000_000n
 
 export type Side = "Buy" | "Sell"
 
@@ -19,7 +22,7 @@ export interface Resting {
   readonly size: number
 }
 
-/** Exchange time of a step, Unix ns: what happened in one event has one time. */
+/** Exchange time of a step, Unix ns. All rows of one event have one time. */
 interface Timed {
   readonly at: bigint
 }
@@ -94,12 +97,12 @@ const rowsOf = (file: string): ReadonlyArray<Row> => {
     })
 }
 
-/** Reads a session. `opensAt`: Unix ns of the opening auction, which belongs to the opening book. */
+/** Reads a session. `opensAt`: Unix ns of the opening auction, which is part of the opening book. */
 export const read = (file: string, opensAt: bigint): Session => {
   const rows = rowsOf(file)
   const book = new Map<string, { side: Side; price: string; size: number }>()
   const steps: Array<Step> = []
-  /** Filled size that a later C or M row will take off. */
+  /** Filled size that a later C or M row subtracts. */
   const filled = new Map<string, number>()
   let opening: ReadonlyArray<Resting> | undefined
 
@@ -111,7 +114,7 @@ export const read = (file: string, opensAt: bigint): Session => {
         break
       case "M":
         if (known === undefined) break
-        // a new price or more lots: behind all others
+        // a new price or more lots loses the place in the queue
         if (row.price !== known.price || row.size > known.size) book.delete(row.id)
         book.set(row.id, { ...known, price: row.price, size: row.size })
         break

@@ -1,13 +1,8 @@
 /**
- * Measures a start: `node verification/restart/main.ts [commands = 1000000]` journals so many commands of simulated users, with
- * snapshots as a running backend takes them, kills nothing but time, and starts the backend on the result three times.
- * The newest snapshot lies as far back as it can: one checkpoint, and what came while it was taken.
+ * Measures the start of a backend: `node verification/restart/main.ts [commands = 1000000]` writes a journal of simulated
+ * commands, with snapshots, and starts the backend on it three times. The newest snapshot is as old as it can be: the interval
+ * between two snapshots, and the entries that arrive while one is taken.
  */
-import { spawn } from "node:child_process"
-import { mkdtempSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
 import { recover, takeSnapshot } from "../../src/backend/journal/Replay.ts"
@@ -16,16 +11,19 @@ import { defaultLimits } from "../../src/backend/server/EventLog.ts"
 import { journalPath } from "../../src/backend/server/Serve.ts"
 import { CHECKPOINT_ENTRIES, SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
 import { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
-import { random, START, Users } from "../harness/SimulatedUsers.ts"
+import { START, Users } from "../harness/SimulatedUsers.ts"
+import { startBackend } from "../harness/BackendProcess.ts"
+import { temporaryFolder } from "../harness/Programs.ts"
+import { random } from "../harness/Random.ts"
 
 const commands = Number(process.argv[2] ?? 1_000_000)
-/** Entries that come while a snapshot is taken, which replays as many as there are between two. */
+/** Entries that arrive while a snapshot is taken, which replays as many as there are between two. */
 const MEANWHILE = SNAPSHOT_ENTRIES
 const USERS = 1000
 
-const directory = mkdtempSync(join(tmpdir(), "restart-"))
-const path = journalPath(directory)
-process.once("exit", () => rmSync(directory, { recursive: true, force: true }))
+const folder = temporaryFolder("restart")
+const path = journalPath(folder.path)
+process.once("exit", folder.remove)
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -68,7 +66,7 @@ const fill = (): void => {
       checkpointed = journal.position
       journal.checkpoint(machine.headSeq(state), machine.hash(state))
     }
-    // a running backend takes them far more often; those in between would only be replaced
+    // a running backend takes snapshots far more often, but only the newest counts
     const last = commands - SNAPSHOT_ENTRIES - MEANWHILE
     if (
       journal.position >= (snapshots < 0 ? Math.min(100_000, last) : Math.min(snapshots + 100_000, last)) &&
@@ -88,28 +86,20 @@ const fill = (): void => {
   journal.close()
 }
 
-const start = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const began = performance.now()
-    const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/backend/main.ts")], {
-      env: {
-        PATH: process.env["PATH"] ?? "",
-        DATA_DIR: directory,
-        BACKEND_PORT: "0",
-        INDEX_SOURCE: "manual",
-        SIM_MAKER: "off"
-      },
-      stdio: ["ignore", "pipe", "inherit"]
-    })
-    child.once("exit", (code) => reject(new Error(`ended with ${code}`)))
-    createInterface({ input: child.stdout }).on("line", (line) => {
+/** The time from the spawn to the log line that the backend serves, in ms. */
+const start = async (): Promise<number> => {
+  const began = performance.now()
+  let took = 0
+  const backend = await startBackend({
+    dataDir: folder.path,
+    onLine: (line) => {
       if (line.includes("journal replayed")) say(line)
-      if (!line.includes("backend serves")) return
-      const took = performance.now() - began
-      resolve(took)
-      child.kill("SIGKILL")
-    })
+      if (line.includes("backend serves")) took = performance.now() - began
+    }
   })
+  await backend.kill()
+  return took
+}
 
 fill()
 for (let i = 0; i < 3; i++) say(`start ${i + 1}: ready after ${Math.round(await start())} ms`)

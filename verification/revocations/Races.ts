@@ -1,64 +1,65 @@
 /**
- * Changes of credentials, each raced against authentications and orders that use what it ends. After the change is
- * answered nothing of them may have an effect: no order is accepted, and no connection stays.
+ * Changes of credentials, each raced against authentications and orders with the changed credential. After the answer to the
+ * change no use may have an effect: no order is accepted, and no connection stays open.
  * Source: docs/contract/authentication.md#revocation.
  */
 import { Agent } from "node:http"
 import { Effect } from "effect"
 import { Client, Wallet } from "../../src/client/index.ts"
-import { random } from "../harness/SimulatedUsers.ts"
-import { ask, type Outcome } from "../fleet/Ask.ts"
-import { bodyOf, pause, TRIES_MAX } from "../fleet/Orders.ts"
-import { type Credential, door, doorTransports, order, orderTransports } from "./Uses.ts"
+import { random } from "../harness/Random.ts"
+import { orderOf, pause, TRIES_MAX } from "../fleet/Orders.ts"
+import { type Outcome, send } from "../harness/HttpRequest.ts"
+import { count, type Counts } from "../harness/Statistics.ts"
+import { sleep, until } from "../harness/Wait.ts"
+import { connection, connectionTransports, type Credential, order, orderTransports } from "./Uses.ts"
 
 export const kinds = ["delete key", "narrow scopes", "ban", "logout"] as const
 export type Kind = (typeof kinds)[number]
 
-export interface Stand {
-  /** Gateways: the first one makes the changes, the last one gets the uses. */
+export interface Gateways {
+  /** Addresses: the first gateway receives the changes, the last one the uses. */
   readonly urls: ReadonlyArray<string>
   readonly admin: { readonly username: string; readonly password: string }
-  /** Time after the answer in which the gateway that gets the uses may still let one through, in ms. */
+  /** Time after the answer in which a use may still have an effect, in ms. */
   readonly grace_ms: number
 }
 export interface Options {
   readonly changes: number
   /** Authentications, and as many orders, a change. */
   readonly uses: number
-  /** Races at the same time, each of a user of its own. */
+  /** Concurrent races, each of another user. */
   readonly lanes: number
   readonly seed: number
 }
 export interface Tally {
   changes: number
   orders: number
-  /** Orders that were accepted. */
+  /** Accepted orders. */
   accepted: number
-  /** Orders that were accepted after the change was answered, and the grace was over. */
+  /** Orders accepted after the answer to the change and the grace. */
   lateOrders: number
   authentications: number
-  /** Connections that were let in. */
+  /** Connections that were authenticated. */
   letIn: number
-  /** Connections that were open after the change was answered, and the grace was over. */
+  /** Connections that stayed open after the answer to the change and the grace. */
   survivors: number
 }
 export interface Report {
   readonly byKind: Readonly<Record<Kind, Tally>>
-  /** Violations, by what they were and over which transport. */
-  readonly violations: Readonly<Record<string, number>>
-  /** Longest time from the answer of a change to the acceptance of an order, in ms; below 0: all were before it. */
+  /** Violations, by kind and transport. */
+  readonly violations: Readonly<Counts>
+  /** Longest time from the answer to a change to the acceptance of an order, in ms; below 0: all were before it. */
   readonly latest_ms: number
-  readonly answers: Readonly<Record<string, number>>
+  readonly answers: Readonly<Counts>
   readonly seconds: number
 }
 
-/** Over how long the uses are spread, and within which part of it the change is sent, in ms. */
+/** The span of the uses, and the part of it in which the change is sent, in ms. */
 const SPREAD_MS = 40
 const CHANGE_FROM_MS = 5
 const CHANGE_TO_MS = 35
-/** Time that a close may take to arrive on a busy machine, in ms: one that stays, stays for good. */
+/** Longest time until a close arrives on a busy machine, in ms. */
 const ARRIVAL_MS = 8_000
-const LOOK_MS = 20
 const FUNDS = "1000000"
 
 const emptyTally = (): Tally => ({
@@ -71,17 +72,17 @@ const emptyTally = (): Tally => ({
   survivors: 0
 })
 
-/** A user whose credentials are ended one after the other. */
+/** A user whose credentials are revoked one after another. */
 export class Subject {
-  private readonly stand: Stand
+  private readonly gateways: Gateways
   private readonly wallet = Wallet.generate().wallet
   vault = ""
   client!: Client.Client
-  constructor(stand: Stand) {
-    this.stand = stand
+  constructor(gateways: Gateways) {
+    this.gateways = gateways
   }
   async login(): Promise<string> {
-    const baseUrl = this.stand.urls[0]!
+    const baseUrl = this.gateways.urls[0]!
     const client = await Effect.runPromise(Client.make({ baseUrl }))
     const { token } = await Effect.runPromise(client.login(this.wallet))
     this.client = client
@@ -105,18 +106,17 @@ export class Subject {
   }
 }
 
-/** Runs the races and answers what was seen. */
-export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options): Promise<Report> => {
+/** Runs the races and reports. */
+export const run = async (gateways: Gateways, { changes, lanes, seed, uses }: Options): Promise<Report> => {
   const next = random(seed)
   const agent = new Agent({ keepAlive: true, maxSockets: 512 })
   const byKind = Object.fromEntries(kinds.map((kind) => [kind, emptyTally()])) as Record<Kind, Tally>
-  const violations: Record<string, number> = {}
-  const answers: Record<string, number> = {}
+  const violations: Counts = {}
+  const answers: Counts = {}
   let latest_ms = -Infinity
-  const note = (counts: Record<string, number>, what: string) => (counts[what] = (counts[what] ?? 0) + 1)
 
-  const [here, there] = [stand.urls[0]!, stand.urls.at(-1)!]
-  const basic = `Basic ${btoa(`${stand.admin.username}:${stand.admin.password}`)}`
+  const [here, there] = [gateways.urls[0]!, gateways.urls.at(-1)!]
+  const basic = `Basic ${btoa(`${gateways.admin.username}:${gateways.admin.password}`)}`
   const must = async (what: string, method: string, path: string, headers: Record<string, string>, body?: object) => {
     for (let tries = 1; ; tries++) {
       const response = await fetch(`${here}${path}`, {
@@ -126,7 +126,7 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
       })
       const answered_ms = Date.now()
       const text = await response.text()
-      // repeat what a busy gateway could not finish; the key may not exist any more
+      // a busy gateway may fail; after a repetition the key may be gone
       if (response.ok || (tries > 1 && response.status === 404)) return answered_ms
       if (response.status !== 503 || tries > TRIES_MAX) throw new Error(`${what}: ${response.status} ${text}`)
       await pause()
@@ -160,36 +160,35 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
       }
     }
 
-    const doors = await Promise.all(
-      Array.from({ length: uses }, (_, i) => door(doorTransports[i % 4 === 3 ? 1 : 0], there, credential))
+    const connections = await Promise.all(
+      Array.from({ length: uses }, (_, i) => connection(connectionTransports[i % 4 === 3 ? 1 : 0], there, credential))
     )
     const sends = await Promise.all(
       Array.from({ length: uses }, async (_, i) => {
         const transport = orderTransports[i % orderTransports.length]!
         const link = `${name}-${i}`
-        return { transport, link, send: await order(transport, agent, there, credential, bodyOf(subject.vault, link)) }
+        return { transport, link, send: await order(transport, agent, there, credential, orderOf(subject.vault, link)) }
       })
     )
     const later = async <A>(ms: number, act: () => A | Promise<A>): Promise<A> => {
-      await pause(ms)
+      await sleep(ms)
       return act()
     }
     const [answered_ms] = await Promise.all([
       later(CHANGE_FROM_MS + next() * (CHANGE_TO_MS - CHANGE_FROM_MS), change),
-      ...doors.map(({ authenticate }) => later(next() * SPREAD_MS, authenticate)),
+      ...connections.map(({ authenticate }) => later(next() * SPREAD_MS, authenticate)),
       ...sends.map(({ send, transport }) =>
-        later(next() * SPREAD_MS, async () => void note(answers, `${transport}: ${await send()}`))
+        later(next() * SPREAD_MS, async () => void count(answers, `${transport}: ${await send()}`))
       )
     ])
 
-    await pause(Math.max(0, answered_ms + stand.grace_ms - Date.now()))
-    const patient_until = Date.now() + ARRIVAL_MS
-    while (doors.some(({ isIn }) => isIn()) && Date.now() < patient_until) await pause(LOOK_MS)
-    for (const { close, isIn, transport, wasIn } of doors) {
+    await sleep(Math.max(0, answered_ms + gateways.grace_ms - Date.now()))
+    await until("no connection stays open", () => connections.every(({ isIn }) => !isIn()), ARRIVAL_MS).catch(() => {})
+    for (const { close, isIn, transport, wasIn } of connections) {
       if (wasIn()) tally.letIn++
       if (isIn()) {
         tally.survivors++
-        note(violations, `${kind}: a connection over ${transport} stayed`)
+        count(violations, `${kind}: a connection over ${transport} stayed`)
       }
       close()
     }
@@ -201,25 +200,25 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
       if (created_ms === undefined) continue
       tally.accepted++
       latest_ms = Math.max(latest_ms, created_ms - answered_ms)
-      if (created_ms <= answered_ms + stand.grace_ms) continue
+      if (created_ms <= answered_ms + gateways.grace_ms) continue
       tally.lateOrders++
-      note(violations, `${kind}: an order over ${transport} was accepted`)
+      count(violations, `${kind}: an order over ${transport} was accepted`)
     }
     tally.changes++
     tally.orders += sends.length
-    tally.authentications += doors.length
+    tally.authentications += connections.length
   }
 
-  /** Orders of a race, with the times of their acceptance, as the newest of the history. */
-  const acceptedOf = async (token: string, vault: string, name: string, count: number) => {
-    const path = `/api/v1/order/history?sub_account_address=${vault}&limit=${Math.min(200, 2 * count)}`
-    let outcome: Outcome = { lost: "not asked" }
-    // the gateway that took the orders knows them first, and may learn a little later that a ban was lifted
-    for (let tries = 0; tries < TRIES_MAX && ("lost" in outcome || outcome.status !== 200); tries++) {
+  /** Orders of a race, with the times of their acceptance, from the newest of the history. */
+  const acceptedOf = async (token: string, vault: string, name: string, limit: number) => {
+    const path = `/api/v1/order/history?sub_account_address=${vault}&limit=${Math.min(200, 2 * limit)}`
+    let outcome: Outcome = { status: 0, text: "no request", ms: 0 }
+    // the gateway of the orders has them first, and may apply the lifted ban a little later
+    for (let tries = 0; tries < TRIES_MAX && outcome.status !== 200; tries++) {
       if (tries > 0) await pause()
-      outcome = await ask(agent, there, { method: "GET", path, headers: { authorization: `Bearer ${token}` } })
+      outcome = await send(there, { method: "GET", path, token }, { agent })
     }
-    if ("lost" in outcome || outcome.status !== 200) throw new Error(`history: ${JSON.stringify(outcome)}`)
+    if (outcome.status !== 200) throw new Error(`history: ${JSON.stringify(outcome)}`)
     const { list } = JSON.parse(outcome.text) as {
       readonly list: ReadonlyArray<{ readonly order_link_id?: string; readonly created_time: string }>
     }
@@ -234,7 +233,7 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
   let started = 0
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      const subject = new Subject(stand)
+      const subject = new Subject(gateways)
       await subject.enlist()
       for (let i = started++; i < changes; i = started++) await race(subject, kinds[i % kinds.length]!, `r${seed}-${i}`)
     })
@@ -243,9 +242,9 @@ export const run = async (stand: Stand, { changes, lanes, seed, uses }: Options)
   return { byKind, violations, answers, latest_ms, seconds: (performance.now() - began) / 1_000 }
 }
 
-/** What must not be, in words. */
+/** Every violation, as text. */
 export const violationsOf = ({ byKind, violations }: Report, { changes }: Options): ReadonlyArray<string> => {
-  const wrong = Object.entries(violations).map(([what, count]) => `${count} × ${what}`)
+  const wrong = Object.entries(violations).map(([name, times]) => `${times} × ${name}`)
   const made = Object.values(byKind).reduce((sum, tally) => sum + tally.changes, 0)
   if (made !== changes) wrong.push(`${made} of ${changes} changes were made`)
   return wrong

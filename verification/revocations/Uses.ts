@@ -1,74 +1,66 @@
-/** Uses of one credential, by transport: each is made ready before the race, so that in the race it is only sent. */
+/** Uses of one credential, by transport. Each is prepared before the race, so that the race only sends it. */
 import type { Agent } from "node:http"
 import { Wallet } from "../../src/client/index.ts"
 import { authMessage } from "../../src/domain/SigningMessages.ts"
-import { ask, type Asked, inWords, type Outcome } from "../fleet/Ask.ts"
-import { pause } from "../fleet/Orders.ts"
+import { CREATE } from "../fleet/Orders.ts"
+import { signedHeaders } from "../harness/Credentials.ts"
+import { inWords, type Outcome, type Request, send } from "../harness/HttpRequest.ts"
+import { until } from "../harness/Wait.ts"
 
-/** A credential that is to end. */
+/** A credential that will be revoked. */
 export type Credential = { readonly token: string } | { readonly key: Wallet.Wallet }
 
-/** Something that is sent in the race; answers in a few words what came back. */
+/** Sends a prepared use; returns the outcome in a few words. */
 export type Send = () => Promise<string>
 
 /** A connection whose client authenticates in the race. */
-export interface Door {
+export interface Connection {
   readonly transport: string
   readonly authenticate: () => void
-  /** Resolves with the first answer to it, or with the close. */
+  /** Resolves at the first answer, or at the close. */
   readonly answered: Promise<void>
-  /** Whether it was let in at some time. */
+  /** Whether it was authenticated at some time. */
   readonly wasIn: () => boolean
-  /** Whether it is in, and open. */
+  /** Whether it is authenticated and open. */
   readonly isIn: () => boolean
   readonly close: () => void
 }
 
-const ORDER = "/api/v1/order/create"
-/** Time that a connection may take to open, in ms. */
-const OPEN_MS = 30_000
-
-/** Headers that a credential shows with one request. */
-const shown = (credential: Credential, method: string, uri: string): Record<string, string> => {
+/** The headers of a credential for one request. */
+const headersOf = (credential: Credential, method: string, uri: string): Record<string, string> => {
   if ("token" in credential) return { authorization: `Bearer ${credential.token}` }
-  const { key } = credential
-  const fresh = { method, uri, timestamp_ms: Date.now(), nonce: Wallet.nonce(), body_sha256: undefined }
-  return {
-    "x-api-key": key.public_key,
-    "x-signature": key.sign(Wallet.requestMessage(fresh)),
-    "x-timestamp-ms": String(fresh.timestamp_ms),
-    "x-nonce": fresh.nonce
-  }
+  return signedHeaders(credential.key, method, uri)
 }
 
 const call = (tag: string, payload: unknown, headers: Record<string, string>): string =>
   `${JSON.stringify({ _tag: "Request", id: "1", tag, payload, headers: Object.entries(headers) })}\n`
 
-/** What an answer of /rpc says, by the words of {@link inWords}. */
+/** The outcome of an answer of /rpc. */
 const ofCall = (text: string): Outcome => {
   const exit = text
     .split("\n")
     .filter((line) => line !== "")
     .flatMap((line) => JSON.parse(line) as object | ReadonlyArray<object>)
     .find((message) => "exit" in message) as { readonly exit: { readonly _tag: string } } | undefined
-  if (exit === undefined) return { lost: "no exit" }
+  if (exit === undefined) return { status: 0, text: "no exit", ms: 0 }
   return exit.exit._tag === "Success"
-    ? { status: 200, text: "" }
-    : { status: 400, text: JSON.stringify(failureOf(exit.exit)) }
+    ? { status: 200, text: "", ms: 0 }
+    : { status: 400, text: JSON.stringify(failureOf(exit.exit)), ms: 0 }
 }
 const failureOf = (exit: object): unknown =>
   (exit as { readonly cause?: ReadonlyArray<{ readonly error?: unknown }> }).cause?.[0]?.error ?? {}
 
-/** Orders over REST: by the fast path, and, with a body of no told length, by the framework. */
+/** Orders over REST: by the fast path, or, with a chunked body, by the framework. */
 const overRest = (agent: Agent, url: string, credential: Credential, body: string, isFast: boolean): Send => {
-  const asked: Asked = { method: "POST", path: ORDER, body, headers: shown(credential, "POST", ORDER) }
-  return async () => inWords(await ask(agent, url, isFast ? asked : { ...asked, isChunked: true }))
+  const headers = headersOf(credential, "POST", CREATE)
+  const request: Request = { method: "POST", path: CREATE, body, headers, isChunked: !isFast }
+  return async () => inWords(await send(url, request, { agent }))
 }
 const overRpc = (agent: Agent, url: string, credential: Credential, body: string): Send => {
-  const text = call("order.create", { payload: JSON.parse(body) }, shown(credential, "POST", ORDER))
+  const text = call("order.create", { payload: JSON.parse(body) }, headersOf(credential, "POST", CREATE))
   return async () => {
-    const outcome = await ask(agent, url, { method: "POST", path: "/rpc", body: text })
-    return inWords("lost" in outcome || outcome.status !== 200 ? outcome : ofCall(outcome.text))
+    const outcome = await send(url, { method: "POST", path: "/rpc", body: text }, { agent })
+    return inWords(outcome.status === 200 ? ofCall(outcome.text) : outcome)
   }
 }
 
@@ -78,17 +70,11 @@ const tried = (url: string, path: string): Promise<WebSocket | undefined> =>
     socket.addEventListener("open", () => resolve(socket))
     socket.addEventListener("error", () => resolve(undefined))
   })
-/** Opens a connection; a gateway that is too busy for one is asked again. */
-const opened = async (url: string, path: string): Promise<WebSocket> => {
-  for (const until = Date.now() + OPEN_MS; Date.now() < until; await pause()) {
-    const socket = await tried(url, path)
-    if (socket !== undefined) return socket
-  }
-  throw new Error(`${path} does not open`)
-}
+/** Opens a connection, repeating what a busy gateway refuses. */
+const opened = (url: string, path: string): Promise<WebSocket> => until(`${path} opens`, () => tried(url, path))
 
 const overRpcSocket = async (url: string, credential: Credential, body: string): Promise<Send> => {
-  const text = call("order.create", { payload: JSON.parse(body) }, shown(credential, "POST", ORDER))
+  const text = call("order.create", { payload: JSON.parse(body) }, headersOf(credential, "POST", CREATE))
   const socket = await opened(url, "/rpc")
   return () =>
     new Promise((resolve) => {
@@ -97,7 +83,7 @@ const overRpcSocket = async (url: string, credential: Credential, body: string):
         resolve(inWords(outcome))
       }
       socket.addEventListener("message", ({ data }) => done(ofCall(String(data))))
-      socket.addEventListener("close", () => done({ lost: "closed" }))
+      socket.addEventListener("close", () => done({ status: 0, text: "closed", ms: 0 }))
       socket.send(text)
     })
 }
@@ -123,7 +109,7 @@ export const order = async (
   }
 }
 
-/** The fields that a credential shows on /ws/private. */
+/** The fields of a credential on /ws/private. */
 const authFields = (credential: Credential): Record<string, unknown> => {
   if ("token" in credential) return { bearer: credential.token }
   const { key } = credential
@@ -131,15 +117,15 @@ const authFields = (credential: Credential): Record<string, unknown> => {
   return { api_key: key.public_key, signature: key.sign(authMessage(timestamp_ms, nonce)), timestamp_ms, nonce }
 }
 
-const firstWord = (socket: WebSocket): Promise<void> =>
+const firstEvent = (socket: WebSocket): Promise<void> =>
   new Promise((resolve) => {
     for (const event of ["message", "close"]) socket.addEventListener(event, () => resolve(), { once: true })
   })
 
-const onPrivate = async (url: string, credential: Credential): Promise<Door> => {
+const onPrivate = async (url: string, credential: Credential): Promise<Connection> => {
   const text = JSON.stringify({ op: "auth", ...authFields(credential) })
   const socket = await opened(url, "/ws/private")
-  const answered = firstWord(socket)
+  const answered = firstEvent(socket)
   let isIn = false
   let wasIn = false
   socket.addEventListener("message", ({ data }) => {
@@ -157,7 +143,7 @@ const onPrivate = async (url: string, credential: Credential): Promise<Door> => 
   }
 }
 
-const onFeed = async (url: string, credential: Credential): Promise<Door> => {
+const onFeed = async (url: string, credential: Credential): Promise<Connection> => {
   const { api_key, bearer, nonce, signature, timestamp_ms } = authFields(credential)
   const headers: Record<string, string> =
     bearer === undefined
@@ -170,14 +156,14 @@ const onFeed = async (url: string, credential: Credential): Promise<Door> => {
       : { authorization: `Bearer ${String(bearer)}` }
   const text = call("feed.account", { topics: ["order"] }, headers)
   const socket = await opened(url, "/rpc")
-  const answered = firstWord(socket)
+  const answered = firstEvent(socket)
   let isIn = false
   let wasIn = false
   socket.addEventListener("message", ({ data }) => {
     for (const line of String(data).split("\n")) {
       if (line.includes('"_tag":"Chunk"')) {
         isIn = wasIn = true
-        // the next one, and the end, are sent after this
+        // the server sends the next chunk, and the end, after this
         socket.send(`${JSON.stringify({ _tag: "Ack", requestId: "1" })}\n`)
       }
       if (line.includes('"_tag":"Exit"')) isIn = false
@@ -194,7 +180,10 @@ const onFeed = async (url: string, credential: Credential): Promise<Door> => {
   }
 }
 
-export const doorTransports = ["/ws/private", "feed.account over /rpc"] as const
+export const connectionTransports = ["/ws/private", "feed.account over /rpc"] as const
 /** A connection over one of the transports. */
-export const door = (transport: (typeof doorTransports)[number], url: string, credential: Credential): Promise<Door> =>
-  transport === "/ws/private" ? onPrivate(url, credential) : onFeed(url, credential)
+export const connection = (
+  transport: (typeof connectionTransports)[number],
+  url: string,
+  credential: Credential
+): Promise<Connection> => (transport === "/ws/private" ? onPrivate(url, credential) : onFeed(url, credential))

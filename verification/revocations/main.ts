@@ -1,35 +1,18 @@
 /**
- * `node verification/revocations/main.ts one|two…`: races changes of credentials (a key deleted, a key narrowed, a ban, a logout) against
- * authentications and orders that use them, over every transport, on one gateway or across two. Prints what was seen, and ends
- * with 1 where anything had an effect after the change was answered (across two: a second after it).
+ * Races changes of credentials (a deleted key, narrowed scopes, a ban, a logout) against authentications and orders that use
+ * them, over every transport: `node verification/revocations/main.ts one|two…`. Ends with 1 where a use has an effect after the
+ * answer to the change; across two gateways, a second after it.
  *
  *   [--changes 1000] [--uses 16, authentications and as many orders a change] [--lanes 4] [--seed 1]
  *
- * `two` needs the programs of PostgreSQL, Redis, NATS and HAProxy.
+ * `two` needs the programs of PostgreSQL, Redis and NATS.
  */
-import { parseArgs } from "node:util"
+import { numbers } from "../harness/Arguments.ts"
+import * as Gateways from "./Gateways.ts"
 import { kinds, type Report, run, violationsOf } from "./Races.ts"
-import * as Stands from "./Stands.ts"
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    changes: { type: "string", default: "1000" },
-    uses: { type: "string", default: "16" },
-    lanes: { type: "string", default: "4" },
-    seed: { type: "string", default: "1" }
-  }
-})
-const options = {
-  changes: Number(values.changes),
-  uses: Number(values.uses),
-  lanes: Number(values.lanes),
-  seed: Number(values.seed)
-}
-const stands: Readonly<Record<string, () => Promise<Stands.Running>>> = {
-  one: Stands.one,
-  two: () => Stands.two((line) => console.error(line))
-}
+const { positionals, values: options } = numbers({ changes: 1_000, uses: 16, lanes: 4, seed: 1 })
+const starters: Readonly<Record<string, () => Promise<Gateways.Running>>> = { one: Gateways.one, two: Gateways.two }
 
 const show = (name: string, { answers, byKind, latest_ms, seconds }: Report) => {
   console.log(`\n${name}: ${options.changes} changes in ${seconds.toFixed(0)} s`)
@@ -51,22 +34,22 @@ const show = (name: string, { answers, byKind, latest_ms, seconds }: Report) => 
   for (const [what, count] of Object.entries(answers).toSorted()) console.log(`  ${count} × ${what}`)
 }
 
-const unknown = positionals.filter((name) => !(name in stands))
+const unknown = positionals.filter((name) => !(name in starters))
 if (positionals.length === 0 || unknown.length > 0) {
-  console.error(`usage: node verification/revocations/main.ts ${Object.keys(stands).join("|")}…`)
+  console.error(`usage: node verification/revocations/main.ts ${Object.keys(starters).join("|")}…`)
   process.exit(2)
 }
 let isSound = true
 for (const name of positionals) {
-  const stand = await stands[name]!()
+  const gateways = await starters[name]!()
   try {
-    const report = await run(stand, options)
+    const report = await run(gateways, options)
     show(name, report)
     const wrong = violationsOf(report, options)
-    for (const what of wrong) console.log(`  WRONG: ${what}`)
+    for (const violation of wrong) console.log(`  VIOLATION: ${violation}`)
     isSound &&= wrong.length === 0
   } finally {
-    await stand.close()
+    await gateways.close()
   }
 }
 process.exit(isSound ? 0 : 1)

@@ -1,6 +1,6 @@
 /**
- * A bot's first day by the plain client, wherever it runs: a wallet logs in and registers a key, the key trades, follows what
- * becomes of it, and keeps the book. Answers what a test wants to see.
+ * A bot's first session with the plain client, on any runtime. A wallet signs in and registers an API key. The key places and
+ * cancels an order, follows its events and keeps the book. Returns what a test checks.
  */
 import type * as Plain from "../../src/sdk/index.ts"
 
@@ -46,15 +46,15 @@ export const story = async ({ connect, keyOf, newSeed }: typeof Plain, url: stri
     error_ms: bot.clock.error_ms
   }
 }
-export type Told = Awaited<ReturnType<typeof story>>
+export type StoryResult = Awaited<ReturnType<typeof story>>
 
-/** The story as a program: takes the gateway's address, prints what was told. */
+/** The story as a program: its argument is the gateway's address; it prints the result. */
 export const program = `
 import * as plain from "./src/sdk/index.ts"
 import { story } from "./verification/sdk/Story.ts"
 console.log(JSON.stringify(await story(plain, process.argv[2])))
 `
-/** The story as a function of a page. */
+/** The story as a function of a browser page. */
 export const inPage = `
 import * as plain from "./src/sdk/index.ts"
 import { story } from "./verification/sdk/Story.ts"

@@ -1,10 +1,10 @@
 /**
- * Cuts connections of the plain client until so many have been cut, under orders, and tells whether an event was missed or told
- * twice, or an order lost or doubled: `node verification/sdk/main.ts [cuts = 1000] [seed = 1]`. Ends with 1 where something was wrong.
+ * Cuts connections of the plain client under orders until so many are cut. Checks that no event is missed or repeated, and that
+ * no order is lost or doubled: `node verification/sdk/main.ts [cuts = 1000] [seed = 1]`. Ends with 1 at any fault.
  */
-import { plainCuts } from "./Cuts.ts"
+import { sdkCuts } from "./Cuts.ts"
 
-const report = await plainCuts({
+const report = await sdkCuts({
   cuts: Number(process.argv[2] ?? 1_000),
   seed: Number(process.argv[3] ?? 1),
   users: 3,

@@ -1,27 +1,25 @@
 /**
- * Runs the plain client's story in other Nodes against a gateway of this one: `node verification/sdk/node-versions.ts [22 24 ...]`. Each is
- * installed from the registry into a folder of its own.
+ * Runs the plain client's story in other versions of Node against a gateway of this one:
+ * `node verification/sdk/node-versions.ts [22 24 ...]`. Each version is installed from the registry into a temporary folder.
  */
 import { execFileSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { program } from "./Story.ts"
 import { startGateway } from "../harness/GatewayProcess.ts"
+import { temporaryFolder } from "../harness/Programs.ts"
 import { bundlePlain } from "../harness/SdkBundle.ts"
+import { QUIET_MARKET } from "../harness/Settings.ts"
+import { program } from "./Story.ts"
 
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ["22", "24"]
-const folder = mkdtempSync(join(tmpdir(), "plain-nodes-"))
-const gateway = await startGateway({
-  dataDir: join(folder, "data"),
-  env: { SIM_MAKER: "off", INDEX_SOURCE: "manual", LOG_LEVEL: "error" }
-})
+const folder = temporaryFolder("node-versions")
+const gateway = await startGateway({ dataDir: join(folder.path, "data"), env: QUIET_MARKET })
 try {
-  const story = join(folder, "story.mjs")
+  const story = join(folder.path, "story.mjs")
   writeFileSync(story, (await bundlePlain(program)).code)
   const platform = process.platform === "win32" ? "win" : process.platform
   for (const version of versions) {
-    const home = join(folder, version)
+    const home = join(folder.path, version)
     const name = `node-${platform}-${process.arch}`
     execFileSync("npm", ["install", "--silent", "--no-save", "--prefix", home, `${name}@${version}`], {
       stdio: "inherit"
@@ -32,5 +30,5 @@ try {
   }
 } finally {
   await gateway.kill()
-  rmSync(folder, { recursive: true, force: true })
+  folder.remove()
 }

@@ -17,7 +17,8 @@ import { Command, type CommandAck, CommandResult } from "../../src/proto/gateway
 import { Checks } from "./Checks.ts"
 import { Crash, Disk } from "./Disk.ts"
 import { ensure } from "./Exact.ts"
-import { pick, type Random, random, START, Users, WILD } from "../harness/SimulatedUsers.ts"
+import { START, Users, WILD } from "../harness/SimulatedUsers.ts"
+import { pick, random, type Random } from "../harness/Random.ts"
 
 /** Seams for faults that are planted to see whether they are found. */
 export interface Faults {

@@ -1,4 +1,4 @@
-/** The clients of the slow readers: sockets that note what comes, and can stop reading. */
+/** Sockets that record their frames and can stop reading. */
 import { WebSocket } from "ws"
 import { LocalBook } from "../../src/client/LocalBook.ts"
 import { depths } from "../../src/domain/Enumerations.ts"
@@ -8,9 +8,9 @@ const TRADES = `trade.${SYMBOL}`
 export type Kind =
   /** Reads a book, a ticker and trades. */
   | "reader"
-  /** Follows what can be told anew: whole books. */
+  /** Follows books, which can be conflated. */
   | "books"
-  /** Follows what must not be lost as well. */
+  /** Follows a book, and liquidations, which must not be lost. */
   | "lasting"
 
 const topics: Readonly<Record<Kind, ReadonlyArray<string>>> = {
@@ -22,9 +22,9 @@ const topics: Readonly<Record<Kind, ReadonlyArray<string>>> = {
 export class Reader {
   readonly kind: Kind
   readonly ws: WebSocket
-  /** Seq of the last event that must not be lost. */
+  /** Sequence number of the last event that must not be lost. */
   last = 0
-  /** Such events that did not follow the one before. */
+  /** Such events that do not follow the one before. */
   gaps = 0
   code: number | undefined
   frames = 0

@@ -1,4 +1,5 @@
-/** How steadily a figure grows: the slope of its samples over time, with the interval in which it lies. */
+/** The growth of a figure: the slope of its samples over time, with its confidence interval. */
+import { mean } from "../harness/Statistics.ts"
 
 export interface Sample {
   readonly at_ms: number
@@ -6,21 +7,19 @@ export interface Sample {
 }
 export interface Slope {
   readonly per_hour: number
-  /** Half of the interval of 95 %. */
+  /** Half of the 95 % confidence interval. */
   readonly plus_minus: number
 }
 
 const HOUR_MS = 3_600_000
-/** Stretches of equal length whose means are compared: neighbouring samples are alike, stretches hardly are. */
-const STRETCHES = 10
-/** 97.5 % of Student's t, by degrees of freedom from 1. */
+/** Parts of equal length whose means are compared: successive samples correlate, means of parts hardly do. */
+const PARTS = 10
+/** The 97.5 % quantile of Student's t, by degrees of freedom from 1. */
 const STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306]
 
-const mean = (values: ReadonlyArray<number>) => values.reduce((sum, value) => sum + value, 0) / values.length
-
-/** Least squares over the means of ten stretches, of fewer where there are fewer samples; at least three samples. */
+/** Least squares over the means of ten parts, or fewer where there are fewer samples. Needs three samples. */
 export const slopeOf = (samples: ReadonlyArray<Sample>): Slope => {
-  const count = Math.min(STRETCHES, samples.length)
+  const count = Math.min(PARTS, samples.length)
   if (count < 3) throw new Error(`three samples make a slope; there are ${samples.length}`)
   const points = Array.from({ length: count }, (_, i) => {
     const some = samples.slice(Math.floor((i * samples.length) / count), Math.floor(((i + 1) * samples.length) / count))

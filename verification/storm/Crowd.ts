@@ -1,11 +1,13 @@
-/** A process of sockets that come back: started by `node verification/storm/main.ts`, told over IPC what to do. */
-import { fileURLToPath } from "node:url"
-import { Findings, Returner, type Wish } from "./ReconnectingClient.ts"
+/** Load client: many sockets of one process, which reconnect. */
+import { type Calls as AnyCalls, serve } from "../harness/LoadProcess.ts"
+import { Findings, ReconnectingClient, type Subscription } from "./ReconnectingClient.ts"
 
-export type Order =
-  | { readonly do: "open"; readonly gateways: ReadonlyArray<string>; readonly wishes: ReadonlyArray<Wish> }
-  | { readonly do: "tell" }
-export interface Told {
+export interface Options {
+  /** Addresses, in the order in which a socket tries them. */
+  readonly gateways: ReadonlyArray<string>
+  readonly subscriptions: ReadonlyArray<Subscription>
+}
+export interface Report {
   readonly live: number
   readonly lost: number
   readonly returned: ReadonlyArray<number>
@@ -13,19 +15,24 @@ export interface Told {
   readonly recovered: number
   readonly unrecovered: number
   readonly gaps: number
-  readonly words: Readonly<Record<string, number>>
+  readonly reasons: Readonly<Record<string, number>>
+}
+export interface Calls extends AnyCalls {
+  /** Begins to open the sockets. */
+  readonly open: (options: Options) => Promise<void>
+  readonly report: (nothing: null) => Promise<Report>
 }
 
-/** Sockets that connect at the same time, before anything happens. */
+/** Sockets that connect at the same time. */
 const OPENING_MAX = 100
 
 const findings = new Findings()
-const open = (gateways: ReadonlyArray<string>, wishes: ReadonlyArray<Wish>): void => {
+const open = async ({ gateways, subscriptions }: Options): Promise<void> => {
   let begun = 0
   const next = (): void => {
-    if (begun === wishes.length) return
+    if (begun === subscriptions.length) return
     let isFirst = true
-    new Returner(wishes[begun++]!, gateways, 0, findings, () => {
+    new ReconnectingClient(subscriptions[begun++]!, gateways, 0, findings, () => {
       if (isFirst) next()
       isFirst = false
     }).open()
@@ -33,11 +40,10 @@ const open = (gateways: ReadonlyArray<string>, wishes: ReadonlyArray<Wish>): voi
   for (let i = 0; i < OPENING_MAX; i++) next()
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.once("disconnect", () => process.exit())
-  process.on("message", (order: Order) => {
-    if (order.do === "open") return open(order.gateways, order.wishes)
-    const { words, ...counts } = findings
-    process.send?.({ ...counts, words: Object.fromEntries(words) } satisfies Told)
-  })
-}
+serve({
+  open,
+  report: async () => {
+    const { reasons, ...counts } = findings
+    return { ...counts, reasons: Object.fromEntries(reasons) }
+  }
+} satisfies Calls)

@@ -1,43 +1,47 @@
 /**
- * A WebSocket that follows one thing and comes back whenever it is lost, each time to the next gateway: with its token, and
- * on private topics from the place where it stood. It holds what it is told against the numbers alone.
+ * A WebSocket with one subscription, which reconnects to the next gateway whenever it is lost. On private topics it
+ * authenticates with its token and resumes from its last position. It checks events by their sequence numbers alone.
  */
 import { type RawData, WebSocket } from "ws"
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import { privateTopics } from "../../src/domain/Topic.ts"
 
-/** What a socket follows: a topic of a market, or all that is told to the owner of a token. */
-export type Wish = { readonly topic: string } | { readonly token: string }
+/** A topic of a market, or all private topics of the owner of a token. */
+export type Subscription = { readonly topic: string } | { readonly token: string }
 
-/** What happened to all sockets that share it. */
+/** Findings over all sockets that share it. */
 export class Findings {
   live = 0
   lost = 0
-  /** When sockets that had been lost were live again: what they follow is told again. */
+  /** Times at which lost sockets were live again, Unix ms. A socket is live when its topics deliver. */
   returned: Array<number> = []
   /** Attempts that a gateway ended before the socket was live. */
   refused = 0
-  /** Returns that were told, rightly or not, that events are missing. */
+  /** Resumptions with a gap that the gateway announced, and those without one. */
   unrecovered = 0
   recovered = 0
   /** Private events that did not follow the one before. */
   gaps = 0
   messages = 0
-  readonly words = new Map<string, number>()
+  /** Reasons of refusals and errors. */
+  readonly reasons = new Map<string, number>()
 
+  note(why: string): void {
+    this.reasons.set(why, (this.reasons.get(why) ?? 0) + 1)
+  }
   refuse(why: string): void {
     this.refused++
-    this.words.set(why, (this.words.get(why) ?? 0) + 1)
+    this.note(why)
   }
 }
 
-interface Place {
+interface Position {
   readonly stream_id: string
   readonly seq: number
 }
 
-export class Returner {
-  private readonly wish: Wish
+export class ReconnectingClient {
+  private readonly subscription: Subscription
   private readonly gateways: ReadonlyArray<string>
   private readonly findings: Findings
   private at: number
@@ -46,20 +50,20 @@ export class Returner {
   private wasLive = false
   private failures = 0
   private ended = false
-  private place: Place | undefined
+  private position: Position | undefined
   /** Snapshots that are awaited before the socket is live. */
   private readonly awaited = new Set<string>()
   private readonly onLive: () => void
 
-  /** `gateways` are their addresses, `ws://host:port`, the first choice at `home`; `onLive` is called each time. */
+  /** `gateways`: addresses, `ws://host:port`; `home`: index of the first choice; `onLive`: called whenever it is live. */
   constructor(
-    wish: Wish,
+    subscription: Subscription,
     gateways: ReadonlyArray<string>,
     home: number,
     findings: Findings,
     onLive: () => void = () => {}
   ) {
-    this.wish = wish
+    this.subscription = subscription
     this.gateways = gateways
     this.findings = findings
     this.at = home
@@ -68,20 +72,20 @@ export class Returner {
 
   open(): void {
     if (this.ended) return
-    const { wish } = this
-    const path = "token" in wish ? "/ws/private" : "/ws/public"
+    const { subscription } = this
+    const path = "token" in subscription ? "/ws/private" : "/ws/public"
     const socket = new WebSocket(`${this.gateways[this.at]}${path}`, { perMessageDeflate: false })
     this.socket = socket
     let why = ""
     socket.on("open", () => {
-      if ("token" in wish) socket.send(JSON.stringify({ op: "auth", bearer: wish.token }))
-      else this.subscribe([wish.topic])
+      if ("token" in subscription) socket.send(JSON.stringify({ op: "auth", bearer: subscription.token }))
+      else this.subscribe([subscription.topic])
     })
     socket.on("message", (data) => this.take(data))
     socket.on("error", ({ message }) => (why = message))
     socket.on("close", (code) => this.lost(why === "" ? `closed with ${code}` : why))
   }
-  /** Drops a line that is live, as a network that breaks. */
+  /** Drops a live connection, as a network failure does. */
   drop(): void {
     if (this.isLive) this.socket?.terminate()
   }
@@ -91,15 +95,15 @@ export class Returner {
   }
 
   private subscribe(args: ReadonlyArray<string>): void {
-    const since = this.place
+    const since = this.position
     for (const topic of args) if (since === undefined) this.awaited.add(topic)
     this.socket?.send(JSON.stringify({ op: "subscribe", args, ...(since === undefined ? {} : { since }) }))
   }
 
   private lost(why: string): void {
     const { findings } = this
-    // a place is one only when every topic has begun
-    if (this.awaited.size > 0) this.place = undefined
+    // a position is valid only when every topic has begun
+    if (this.awaited.size > 0) this.position = undefined
     this.awaited.clear()
     if (this.isLive) {
       this.isLive = false
@@ -127,8 +131,8 @@ export class Returner {
   private take(data: RawData): void {
     const { findings } = this
     findings.messages++
-    // what goes on is read only where it is counted
-    if (this.isLive && !("token" in this.wish)) return
+    // public events are parsed only until the socket is live
+    if (this.isLive && !("token" in this.subscription)) return
     const frame = JSON.parse(String(data))
     switch (frame.op) {
       case "auth":
@@ -141,9 +145,9 @@ export class Returner {
         return this.event(frame)
     }
   }
-  /** Refused in words: comes again. */
+  /** An error frame: it disconnects and tries again. */
   private fail(why: string): void {
-    if (!this.isLive) this.findings.words.set(why, (this.findings.words.get(why) ?? 0) + 1)
+    if (!this.isLive) this.findings.note(why)
     this.socket?.terminate()
   }
 
@@ -154,7 +158,7 @@ export class Returner {
       return this.live()
     }
     this.findings.unrecovered++
-    this.place = undefined
+    this.position = undefined
     for (const topic of privateTopics) this.awaited.add(topic)
   }
 
@@ -165,21 +169,21 @@ export class Returner {
     readonly topic: string
     readonly data: { readonly type: string; readonly stream_id: string; readonly seq: number }
   }): void {
-    const { place } = this
-    if (!("token" in this.wish)) {
+    const { position } = this
+    if (!("token" in this.subscription)) {
       this.awaited.delete(topic)
       return this.live()
     }
     const { seq, stream_id, type } = data
     if (type === "snapshot") {
       this.awaited.delete(topic)
-      // the latest of the snapshots is the place: updates up to it are in one of them
-      if (place === undefined || seq > place.seq) this.place = { stream_id, seq }
+      // the position is the latest snapshot: earlier updates are in one of the snapshots
+      if (position === undefined || seq > position.seq) this.position = { stream_id, seq }
       if (this.awaited.size === 0) this.live()
       return
     }
-    if (place !== undefined && seq <= place.seq) return
-    if (place !== undefined && this.awaited.size === 0 && seq !== place.seq + 1) this.findings.gaps++
-    this.place = { stream_id, seq }
+    if (position !== undefined && seq <= position.seq) return
+    if (position !== undefined && this.awaited.size === 0 && seq !== position.seq + 1) this.findings.gaps++
+    this.position = { stream_id, seq }
   }
 }

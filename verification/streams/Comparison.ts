@@ -1,43 +1,45 @@
-/** What each client holds, compared with REST once nothing happens any more. */
-import { Effect } from "effect"
-import { differences, type Follower } from "./Follower.ts"
+/** Compares what clients hold with REST while nobody trades. */
+import type { LocalBook } from "../../src/client/index.ts"
+import { until } from "../harness/Wait.ts"
+import type { Trader } from "../harness/Trader.ts"
+import { DEPTH, differences, type Follower } from "./Follower.ts"
+import { restStateOf } from "./RestState.ts"
 import type { Findings } from "./StreamChecker.ts"
-import { LEVEL_MS, LOOK_MS, standingOf } from "./RestState.ts"
-
-/** Waits until `what` answers nothing that is missing. */
-export const waitFor = Effect.fnUntraced(function* (what: () => string | undefined) {
-  const deadline = performance.now() + LEVEL_MS
-  for (;;) {
-    const missing = what()
-    if (missing === undefined) return
-    if (performance.now() > deadline) return yield* Effect.die(new Error(`not within ${LEVEL_MS} ms: ${missing}`))
-    yield* Effect.sleep(LOOK_MS)
-  }
-})
 
 /**
- * Compares each client of a user with REST, and notes what differs and what was never told; answers how many there were, and how
- * many of them had a hole since they were compared last.
+ * Compares each client of a user with REST and records differences and missing events. Returns how many clients there are,
+ * and how many of them had a gap since the last comparison.
  */
-export const compareUser = Effect.fnUntraced(function* (
+export const compareUser = async (
   url: string,
-  user: Parameters<typeof standingOf>[1],
+  user: Pick<Trader, "token">,
   followers: ReadonlyArray<Follower>,
   findings: Findings
-) {
-  const standing = yield* Effect.promise(() => standingOf(url, user))
-  let afterHole = 0
+): Promise<{ readonly compared: number; readonly afterGap: number }> => {
+  const rest = await restStateOf(url, user)
+  let afterGap = 0
   for (const follower of followers) {
-    yield* waitFor(() => {
-      const { live, seq } = follower.account()
-      return live && seq >= standing.seq
-        ? undefined
-        : `${follower.name} is at ${seq}, live: ${live}; REST at ${standing.seq}`
-    })
-    findings.faults.push(...differences(follower, standing))
-    follower.ledger.audit(standing.seq)
-    if (follower.unchecked) afterHole++
+    const { account, checker, name } = follower
+    await until(
+      () => `${name} is at ${account().seq}, live: ${account().live}; REST at ${rest.seq}`,
+      () => account().live && account().seq >= rest.seq
+    )
+    findings.faults.push(...differences(follower, rest))
+    checker.audit(rest.seq)
+    if (follower.unchecked) afterGap++
     follower.unchecked = false
   }
-  return { compared: followers.length, afterHole }
-})
+  return { compared: followers.length, afterGap }
+}
+
+/** Waits until a book is equal to that of REST. */
+export const compareBook = (
+  name: string,
+  bookOf: () => Pick<LocalBook, "bids" | "asks" | "sound"> | undefined,
+  rest: { readonly bids: unknown; readonly asks: unknown }
+): Promise<true> =>
+  until(`${name} is that of REST`, () => {
+    const book = bookOf()
+    if (book?.sound !== true) return false
+    return JSON.stringify([book.bids(DEPTH), book.asks(DEPTH)]) === JSON.stringify([rest.bids, rest.asks])
+  })

@@ -5,7 +5,8 @@ import * as Snapshot from "../../../src/backend/engine/Snapshot.ts"
 import { memoryClientIdIndex } from "../../../src/backend/engine/ClientIdIndex.ts"
 import { restingOrders } from "../../../src/backend/engine/State.ts"
 import { config } from "../Bench.ts"
-import { random, Users } from "../../../verification/harness/SimulatedUsers.ts"
+import { Users } from "../../../verification/harness/SimulatedUsers.ts"
+import { random } from "../../../verification/harness/Random.ts"
 
 /**
  * Walks two graphs side by side: the same keys, the same values, and one object there for one object here. What differs

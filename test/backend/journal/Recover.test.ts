@@ -32,8 +32,9 @@ import type { Machine } from "../../../src/backend/engine/Machine.ts"
 import { defaultLimits, EventLog } from "../../../src/backend/server/EventLog.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
-import { random, START, Users } from "../../../verification/harness/SimulatedUsers.ts"
+import { START, Users } from "../../../verification/harness/SimulatedUsers.ts"
 import { config } from "../Bench.ts"
+import { random } from "../../../verification/harness/Random.ts"
 
 let directory: string
 let path: string

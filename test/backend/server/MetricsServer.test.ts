@@ -4,15 +4,15 @@ import { catalogue } from "../../../src/backend/server/BackendMetrics.ts"
 import { submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { credentials } from "@grpc/grpc-js"
 import { SequencerClient } from "../../../src/proto/gateway/v1/sequencer.ts"
-import { type BackendProcess, start } from "../BackendProcess.ts"
+import { type BackendProcess, startBackend } from "../../../verification/harness/BackendProcess.ts"
 
 const { directory, remove } = temporary()
 let backend: BackendProcess
 beforeAll(async () => {
-  backend = await start(directory, { METRICS_PORT: "0" })
+  backend = await startBackend({ dataDir: directory, env: { METRICS_PORT: "0" } })
 })
 afterAll(async () => {
-  await backend?.end("SIGKILL")
+  await backend?.kill()
   remove()
 })
 

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { afterAll, assert, beforeEach, describe, it } from "vitest"
 import type { Instrument, PublicTrade, Ticker } from "../../../src/domain/Market.ts"
-import { frozenClock } from "../../../verification/harness/Exchange.ts"
+import { frozenClock } from "../../../verification/harness/Clocks.ts"
 import { btc, type Doubles, orderId, rate, well } from "../Fixture.ts"
 import { bytesOf, Pair } from "./Pair.ts"
 

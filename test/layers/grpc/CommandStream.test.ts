@@ -14,20 +14,20 @@ import {
 import { CancelAll } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
-import { Proxy } from "../../doubles/Proxy.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const still = { machine: { ...fakeMachine, tickMatters: () => false } }
 
 let place: ReturnType<typeof temporary>
 let backend: Running
-let proxy: Proxy
+let proxy: FaultProxy
 let scope: Scope.Closeable
 let stream: CommandStream
 
 const connect = async (options: { readonly secret?: string } = {}) => {
   place = temporary()
   backend = await start(place.directory, { ...still, secret: options.secret })
-  proxy = await Proxy.start(backend.port)
+  proxy = await FaultProxy.start(backend.port)
   scope = Effect.runSync(Scope.make())
   const endpoint = { address: `127.0.0.1:${proxy.port}`, secret: undefined, tls: undefined }
   const channel = await Effect.runPromise(Channel.make(endpoint).pipe(Scope.provide(scope)))
@@ -115,7 +115,7 @@ describe("CommandStream", () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
-    proxy.freeze()
+    proxy.swallow()
     const began = performance.now()
     submitAll(outcomes, 3, "frozen")
     await outcomes.reach(4)
@@ -157,7 +157,7 @@ describe("CommandStream", () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
-    proxy.freeze()
+    proxy.swallow()
     stream.submit(deposit(1, "late"), outcomes.take("late"))
     await outcomes.reach(2)
     assert.deepStrictEqual(outcomes.count(), { ack: 1, unknown: 1 })
@@ -168,7 +168,7 @@ describe("CommandStream", () => {
     assert.strictEqual(outcomes.count()["unavailable"], 4)
     assert.isFalse(outcomes.all.has("more-0"))
     assert.isFalse(outcomes.all.has("cancel"))
-    proxy.thaw()
+    proxy.open()
     proxy.cut()
     for (let i = 0; outcomes.count()["ack"] === 1; i++) {
       stream.submit(deposit(1, `again-${i}`), outcomes.take(`again-${i}`))
@@ -233,7 +233,7 @@ describe("CommandStream", () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "first")
     await outcomes.reach(1)
-    proxy.freeze()
+    proxy.swallow()
     const grant = new Grant("key-1", "user")
     stream.submit(deposit(1, "written"), outcomes.take("written"), grant)
     assert.isFalse(grant.isHeld)

@@ -6,7 +6,7 @@ import type { Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/
 import { Feed } from "../../../src/services/Feed.ts"
 import { start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
-import { Proxy } from "../../doubles/Proxy.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const event = (seq: number): Event => ({ seq, ts_ms: 0, step: seq, event: undefined })
 const frame = (epoch: string, ...seqs: ReadonlyArray<number>): StreamEventsResponse => ({
@@ -41,7 +41,7 @@ describe("GrpcFeed", () => {
   it("resumes without a gap or a repetition over many cuts, and tells each loss", async () => {
     const { directory, remove } = temporary()
     const backend = await start(directory)
-    const proxy = await Proxy.start(backend.port)
+    const proxy = await FaultProxy.start(backend.port)
     const endpoint = { address: `127.0.0.1:${proxy.port}`, secret: undefined, tls: undefined }
     const found: Array<number> = []
     let losses = 0

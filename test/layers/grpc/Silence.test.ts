@@ -7,7 +7,7 @@ import { CancelAll, SequencerService } from "../../../src/proto/gateway/v1/seque
 import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
 import { hostile } from "../../doubles/HostileBackend.ts"
-import { Proxy } from "../../doubles/Proxy.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const open = (port: number, scope: Scope.Scope) =>
   Effect.runPromise(
@@ -28,13 +28,13 @@ afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 describe("a sequencer that falls silent", () => {
   let place: ReturnType<typeof temporary>
   let backend: Running
-  let proxy: Proxy
+  let proxy: FaultProxy
   let channel: Channel.Channel
   let stream: CommandStream
   beforeEach(async () => {
     place = temporary()
     backend = await start(place.directory, { machine: { ...fakeMachine, tickMatters: () => false } })
-    proxy = await Proxy.start(backend.port)
+    proxy = await FaultProxy.start(backend.port)
     channel = await open(proxy.port, scope)
     stream = new CommandStream(channel)
   })
@@ -52,7 +52,7 @@ describe("a sequencer that falls silent", () => {
   it("leaves nobody waiting, refuses all but cancels at once, and serves when it is back", async () => {
     assert.strictEqual((await submit("warm"))?.$case, "ack")
     assert.strictEqual((await head())._tag, "Success")
-    proxy.freeze()
+    proxy.swallow()
     // the read has a minute: only the silence can end it
     const [order, canceling, read] = await Promise.all([submit("order"), submit("cancel", cancel), head()])
     assert.isTrue(channel.silence.isSilent())
@@ -69,7 +69,7 @@ describe("a sequencer that falls silent", () => {
     assert.strictEqual((await tried)?.$case, "unknown")
 
     // what was swallowed meanwhile is gone with its connection
-    proxy.thaw()
+    proxy.open()
     proxy.cut()
     await until(() => !channel.silence.isSilent() && stream.connected)
     assert.strictEqual((await submit("after"))?.$case, "ack")

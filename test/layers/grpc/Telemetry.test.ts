@@ -11,7 +11,7 @@ import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
 import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { type Commands, type Events, hostile, type Unary } from "../../doubles/HostileBackend.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
-import { eventually } from "../../../verification/harness/Exchange.ts"
+import { eventually } from "../../../verification/harness/Wait.ts"
 
 const told = (meter: MetricsRegistry): string => Effect.runSync(meter.text)
 

@@ -4,7 +4,7 @@ import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as OtlpExporter from "../../../src/layers/otlp/OtlpExporter.ts"
 import { CurrentMetricsRegistry, MetricsRegistry } from "../../../src/services/operations/MetricsRegistry.ts"
 import { Collector } from "../../doubles/Collector.ts"
-import { eventually } from "../../../verification/harness/Exchange.ts"
+import { eventually } from "../../../verification/harness/Wait.ts"
 
 let collector: Collector
 let scope: Scope.Closeable

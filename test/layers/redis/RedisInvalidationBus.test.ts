@@ -14,8 +14,9 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import { eventually, suite } from "../../contracts/NoticesContract.ts"
-import { isRedisInstalled, link, type RedisServer, running } from "../../../verification/harness/RedisServer.ts"
+import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
+import { link, running } from "../../doubles/RedisLinks.ts"
 
 const database = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)
 const root_address = `0x${"12".repeat(32)}`
@@ -109,7 +110,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
   spreads("while Redis hangs, by the database", (server, end) =>
     Effect.andThen(
-      Effect.sync(() => server.hang()),
+      Effect.sync(() => server.freeze()),
       end
     )
   )

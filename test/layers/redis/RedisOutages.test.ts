@@ -7,7 +7,8 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as MetricsRegistry from "../../../src/services/operations/MetricsRegistry.ts"
 import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.ts"
-import { isRedisInstalled, RedisServer, running } from "../../../verification/harness/RedisServer.ts"
+import { isRedisInstalled, RedisServer } from "../../../verification/harness/RedisServer.ts"
+import { running } from "../../doubles/RedisLinks.ts"
 
 /** Long enough for a loaded machine; only a Redis that hangs takes it. */
 const PATIENCE = "2 seconds"
@@ -91,8 +92,8 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
 
   loss(
     "hangs",
-    (server) => Effect.sync(() => server.hang()),
-    (server) => Effect.sync(() => server.goOn())
+    (server) => Effect.sync(() => server.freeze()),
+    (server) => Effect.sync(() => server.thaw())
   )
   loss(
     "is dead",

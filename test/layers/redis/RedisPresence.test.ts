@@ -6,7 +6,8 @@ import * as RedisPresence from "../../../src/layers/redis/RedisPresence.ts"
 import { Presence } from "../../../src/services/operations/Presence.ts"
 import { eventually } from "../../contracts/NoticesContract.ts"
 import * as PresenceContract from "../../contracts/PresenceContract.ts"
-import { isRedisInstalled, link, type RedisServer, running } from "../../../verification/harness/RedisServer.ts"
+import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
+import { link, running } from "../../doubles/RedisLinks.ts"
 
 /** Joins the fleet until it is killed: what it had written stays until its lease is over. */
 const join = (server: RedisServer, lease: Duration.Input = "1 hour") =>

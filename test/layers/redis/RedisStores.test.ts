@@ -7,7 +7,8 @@ import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitSt
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.ts"
-import { isRedisInstalled, linkAtTestTime } from "../../../verification/harness/RedisServer.ts"
+import { isRedisInstalled } from "../../../verification/harness/RedisServer.ts"
+import { linkAtTestTime } from "../../doubles/RedisLinks.ts"
 
 /** The window after the first start, in which nothing is claimed, is over. */
 const settled = Layer.effectDiscard(

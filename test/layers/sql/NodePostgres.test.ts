@@ -6,7 +6,7 @@ import * as NodePostgres from "../../../src/layers/sql/NodePostgres.ts"
 import * as PostgresLeadership from "../../../src/layers/sql/PostgresLeadership.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
-import { Proxy } from "../../doubles/Proxy.ts"
+import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const server = Postgres.throwaway()
 
@@ -67,7 +67,7 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
   it.live("is found out by its pulse: who waits is told, nobody is made to wait, and it serves when it is back", () =>
     Effect.gen(function* () {
       const way = yield* Effect.acquireRelease(
-        Effect.promise(() => Proxy.start(server.port())),
+        Effect.promise(() => FaultProxy.start(server.port())),
         (proxy) => Effect.promise(() => proxy.close())
       )
       const said: Array<string> = []
@@ -79,12 +79,12 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
       const sql = Context.get(context, SqlClient.SqlClient)
       const serves = Effect.map(Effect.result(sql`SELECT 1 AS n`), ({ _tag }) => _tag === "Success")
       while (!(yield* serves)) yield* Effect.sleep("50 millis")
-      way.freeze()
+      way.swallow()
       assert.isFalse(yield* serves)
       const told = () => said.filter((line) => line.includes("does not answer")).length
       yield* until("the silence is told", () => told() > 0)
       assert.isFalse(yield* serves)
-      way.thaw()
+      way.open()
       // its connections went silent in the middle of something: what was swallowed is gone
       way.cut()
       yield* until("it is silent no more", () => said.some((line) => line.includes("silent no more")))
@@ -97,10 +97,10 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and ne
   it.live("is reported as silent although the liveness probe has no session yet", () =>
     Effect.gen(function* () {
       const proxy = yield* Effect.acquireRelease(
-        Effect.promise(() => Proxy.start(server.port())),
+        Effect.promise(() => FaultProxy.start(server.port())),
         (proxy) => Effect.promise(() => proxy.close())
       )
-      proxy.freeze()
+      proxy.swallow()
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
       const url = Redacted.make(server.url("public", proxy.port))
@@ -112,7 +112,7 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and ne
       const [elapsed, result] = yield* Effect.timed(Effect.result(sql`SELECT 1 AS n`))
       assert.strictEqual(result._tag, "Failure")
       assert.isBelow(Duration.toMillis(elapsed), 250)
-      proxy.thaw()
+      proxy.open()
       // the bytes that the proxy swallowed are lost, so its connections are of no use any more
       proxy.cut()
       yield* until("the server answers again", () => lines.some((line) => line.includes("silent no more")))
@@ -136,7 +136,7 @@ describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const way = yield* Effect.acquireRelease(
-        Effect.promise(() => Proxy.start(server.port())),
+        Effect.promise(() => FaultProxy.start(server.port())),
         (proxy) => Effect.promise(() => proxy.close())
       )
       const a = yield* candidate(way.port)
@@ -154,7 +154,7 @@ describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
         yield* Effect.sleep("400 millis")
       }
       assert.isDefined(a.term())
-      way.freeze()
+      way.swallow()
       yield* until("the server lets go of who is silent", () => b.term() !== undefined)
       yield* until("who gets no answer knows", () => a.term() === undefined)
     }).pipe(Effect.provide(server.client("public")))

@@ -1,10 +1,10 @@
 /**
- * Whether an answer is what the document tells of it: its status, its headers, its body, its reason. Every call of the
- * tests over sockets goes through here, so that a divergence fails the test that met it.
+ * Whether an answer is the one that the OpenAPI document declares: its status, headers, body and reason. Every REST call of
+ * `RestClient.ts` is checked, so that a difference fails the test that meets it.
  */
 import { document, faults, type Json, operations, resolved } from "./JsonSchema.ts"
 
-export interface Told {
+export interface Received {
   readonly method: string
   /** Path and query. */
   readonly target: string
@@ -13,10 +13,10 @@ export interface Told {
   readonly text: string
 }
 
-/** Answers that are no JSON, and that the document leaves to their own descriptions. */
+/** Paths whose answers are no JSON, and have descriptions of their own. */
 const pages: ReadonlySet<string> = new Set(["/swagger-ui", "/metrics"])
 
-/** Headers that an operation must tell of, where its answer carries them. */
+/** Headers that an operation must declare where its answer carries them. */
 const own = /^(?:x-request-id|x-data-age-ms|ratelimit.*|retry-after|www-authenticate|deprecation|etag|cache-control)$/u
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/gu, String.raw`\$&`)
@@ -33,7 +33,7 @@ const routes = operations
       "u"
     )
   }))
-  // a fixed path goes before one with a place in it
+  // a fixed path precedes one with a parameter
   .toSorted((a, b) => a.path.split("{").length - b.path.split("{").length)
 
 const isJson = (headers: Headers): boolean => headers.get("content-type")?.startsWith("application/json") === true
@@ -46,25 +46,24 @@ const parsed = (text: string): Json => {
   }
 }
 
-/** What is wrong with a header that is on the wire, by its schema. */
 const headerFaults = (name: string, schema: Json, value: string): ReadonlyArray<string> =>
   faults(schema, schema.type === "integer" && /^\d+$/u.test(value) ? Number(value) : value, name)
 
 const wrongHeaders = (declared: Json, headers: Headers): ReadonlyArray<string> => {
-  const told = new Map(Object.entries<Json>(declared).map(([name, header]) => [name.toLowerCase(), resolved(header)]))
+  const known = new Map(Object.entries<Json>(declared).map(([name, header]) => [name.toLowerCase(), resolved(header)]))
   const found: Array<string> = []
-  for (const [name, { required, schema }] of told) {
+  for (const [name, { required, schema }] of known) {
     const value = headers.get(name)
     if (value !== null) found.push(...headerFaults(name, schema, value))
     else if (required === true) found.push(`the header ${name} is missing`)
   }
   for (const name of headers.keys()) {
-    if (own.test(name) && !told.has(name)) found.push(`the document does not tell the header ${name}`)
+    if (own.test(name) && !known.has(name)) found.push(`the header ${name} is undocumented`)
   }
   return found
 }
 
-/** Bodies of errors, whichever operation they belong to. */
+/** Bodies of errors that no operation declares. */
 const errors: ReadonlyMap<number, string> = new Map([
   [400, "BadRequest"],
   [404, "NotFound"],
@@ -72,42 +71,42 @@ const errors: ReadonlyMap<number, string> = new Map([
   [426, "BadRequest"]
 ])
 
-/** What no operation takes is refused with the body that all errors share. */
-const unknown = ({ headers, status, text }: Told): ReadonlyArray<string> => {
+/** An answer to a request that matches no operation. */
+const unroutedDeviations = ({ headers, status, text }: Received): ReadonlyArray<string> => {
   const name = errors.get(status)
-  if (name === undefined) return ["the document knows no such operation"]
+  if (name === undefined) return ["the operation is undocumented"]
   if (!isJson(headers)) return [`${headers.get("content-type")} in place of JSON`]
   return faults(document.components.schemas[name], parsed(text))
 }
 
-/** Everything in which an answer is not as the document tells; empty where it is. */
-export const untold = (answer: Told): ReadonlyArray<string> => {
-  const { headers, method, status, target, text } = answer
+/** Every difference between an answer and the document. */
+export const deviations = (received: Received): ReadonlyArray<string> => {
+  const { headers, method, status, target, text } = received
   const [path] = target.split("?") as [string]
   if (method === "OPTIONS" || pages.has(path)) return []
   const route = routes.find((each) => each.method === (method === "HEAD" ? "GET" : method) && each.pattern.test(path))
-  if (route === undefined) return unknown(answer)
-  if (route.op.responses[status] === undefined) return [`the document does not tell the status ${status}`]
+  if (route === undefined) return unroutedDeviations(received)
+  if (route.op.responses[status] === undefined) return [`the status ${status} is undocumented`]
   const declared = resolved(route.op.responses[status])
   const found = [...wrongHeaders(declared.headers, headers)]
   if (method === "HEAD") return found
-  if (declared.content === undefined) return text === "" ? found : [...found, "a body where the document tells none"]
+  if (declared.content === undefined) return text === "" ? found : [...found, "the body is undocumented"]
   if (!isJson(headers)) return [...found, `${headers.get("content-type")} in place of JSON`]
   const body = parsed(text)
   found.push(...faults(declared.content["application/json"].schema, body))
   const reasons: ReadonlyArray<string> | undefined = declared["x-reasons"]
   if (reasons !== undefined && !reasons.includes(body?.details?.reason)) {
-    found.push(`the document does not list the reason ${body?.details?.reason}`)
+    found.push(`the reason ${body?.details?.reason} is undocumented`)
   }
   return found
 }
 
-/** Fails where an answer is not as the document tells, and says how. */
-export const asTold = (answer: Told): void => {
-  const found = untold(answer)
+/** Fails with every difference between an answer and the document. */
+export const assertDocumented = (received: Received): void => {
+  const found = deviations(received)
   if (found.length === 0) return
-  const { method, status, target, text } = answer
+  const { method, status, target, text } = received
   throw new Error(
-    `${method} ${target} answers ${status}, not as docs/openapi.json tells:\n${found.map((each) => `- ${each}`).join("\n")}\n${text.slice(0, 300)}`
+    `${method} ${target}: the answer ${status} differs from docs/openapi.json:\n${found.map((each) => `- ${each}`).join("\n")}\n${text.slice(0, 300)}`
   )
 }

@@ -1,20 +1,19 @@
-/** Users who trade by the plain client over connections that are cut, and what must have become of each of their orders. */
+/** Users who trade with the plain client over connections that are cut, and check the fate of each order. */
 import { connect, type Exchange, ExchangeError } from "../../src/sdk/index.ts"
-import { pick } from "../harness/SimulatedUsers.ts"
-import { SYMBOL } from "../streams/Follower.ts"
+import { pick } from "../harness/Random.ts"
+import { PRICES, SYMBOL, type Trader } from "../harness/Trader.ts"
+import { sleep } from "../harness/Wait.ts"
 import type { Findings } from "../streams/StreamChecker.ts"
-import type { Trader } from "../harness/Trader.ts"
 
 /** Mean pause between two commands, in ms. */
 const PAUSE_MS = 100
-const PRICES = ["59990", "59995", "60000", "60005", "60010"]
-/** How often, and for how long, an order may be asked for until its caller is told that nobody knows what became of it. */
+/** Attempts and time, in ms, after which the client reports that the fate of an order is unknown. */
 const LIMITS = { tries_max: 40, patience_ms: 600_000 }
 
-/** An order as its caller believes it to be; `undefined`: it was refused, `null`: nobody knows. */
+/** The id of an order by its caller; `undefined`: it was refused, `null`: its fate is unknown. */
 type Belief = string | undefined | null
 
-export class PlainTrader {
+export class SdkTrader {
   readonly name: string
   readonly trader: Trader
   /** Requests without an answer. */
@@ -49,7 +48,7 @@ export class PlainTrader {
     })
   }
 
-  /** Sends commands while `isOpen`; answers when the signal ends it. */
+  /** Sends commands while `isOpen`, until the signal aborts. */
   async trade(isOpen: () => boolean, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (isOpen()) {
@@ -59,7 +58,7 @@ export class PlainTrader {
         })
         this.isBusy = false
       }
-      await new Promise((resolve) => setTimeout(resolve, this.next() * 2 * PAUSE_MS))
+      await sleep(this.next() * 2 * PAUSE_MS)
     }
   }
 
@@ -103,7 +102,7 @@ export class PlainTrader {
     }
   }
 
-  /** Holds what the caller believes against the whole history, read over `direct`. */
+  /** Compares the caller's beliefs with the whole history, read over `direct`. */
   async audit(direct: Exchange, findings: Findings): Promise<void> {
     const found = new Map<string, Array<string>>()
     for (let cursor = ""; ;) {
@@ -114,13 +113,12 @@ export class PlainTrader {
       if (cursor === "") break
     }
     for (const [link, ids] of found) {
-      if (!this.orders.has(link))
-        findings.wrong(`${this.name}: order ${ids.join()} by ${link}, which it never asked for`)
+      if (!this.orders.has(link)) findings.wrong(`${this.name}: order ${ids.join()} by ${link}, which it never sent`)
       if (ids.length > 1) findings.wrong(`${this.name}: ${link} was placed ${ids.length} times`)
     }
     for (const [link, belief] of this.orders) {
       if (belief !== null && found.get(link)?.[0] !== belief)
-        findings.wrong(`${this.name}: ${link} is ${found.get(link)?.[0]}, and it was told ${belief}`)
+        findings.wrong(`${this.name}: ${link} is ${found.get(link)?.[0]}, and the answer was ${belief}`)
     }
   }
 }

@@ -1,19 +1,17 @@
 /**
- * `node verification/replay/priority.ts FILE`: holds the order book's price-time priority against a recorded exchange session.
+ * Compares the order book's price-time priority with a recorded exchange session.
  *
- * The book follows the record order by order. Before each aggressive order it is asked whom that order would fill, in which
- * sequence and with how many lots, and the answer is compared with the fills that the exchange made. Then the record's fills
- * are applied, so that one difference does not cause the next. Where book and record differ, the record itself says why.
+ * The book follows the record order by order. Before each aggressive order it computes which orders would be filled, in which
+ * sequence and with how many lots, and compares them with the recorded fills. Then the recorded fills are applied, so that one
+ * difference does not cause the next. The record itself shows the cause of a difference.
  */
-import { existsSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import * as Grid from "../../src/domain/Grid.ts"
 import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
 import * as Slots from "../../src/backend/engine/sequencer/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
-import { read, type Resting, type Session, type Step } from "./Session.ts"
+import type { Resting, Session, Step } from "./Session.ts"
 
-/** Why fills came out otherwise than price-time priority over what the record shows would have them. */
+/** Causes of fills that differ from price-time priority over the recorded orders. */
 export const CAUSES = {
   withdrawn: "an order ahead was withdrawn in the same event: self-match prevention",
   hidden: "an order gave more than it showed: an iceberg",
@@ -25,9 +23,9 @@ export type Cause = keyof typeof CAUSES
 export interface Report {
   /** Fills of resting orders by aggressive ones. */
   readonly fills: number
-  /** The book would have filled this order for this aggressor. */
+  /** Fills of an order that the book would fill for this aggressor. */
   readonly sameOrder: number
-  /** Also at this place in the sequence of its fills, with these lots. */
+  /** Those of them at the same place in the sequence, with the same lots. */
   readonly sameFill: number
   /** The other fills, by cause. */
   readonly others: Readonly<Record<Cause, number>>
@@ -46,7 +44,7 @@ const grid = Grid.fromText("0.25")
 const sideOf = (side: Resting["side"]): Side => (side === "Buy" ? Side.SIDE_BUY : Side.SIDE_SELL)
 const opposite = (side: Side): Side => (side === Side.SIDE_BUY ? Side.SIDE_SELL : Side.SIDE_BUY)
 
-/** A book whose orders are named as the record names them. */
+/** A book whose orders have the ids of the record. */
 const follow = (book: OrderBook.OrderBook) => {
   const slots = Slots.make()
   const slotOf = new Map<string, number>()
@@ -78,7 +76,7 @@ const follow = (book: OrderBook.OrderBook) => {
       const slot = slotOf.get(id)
       return slot === undefined ? 0 : book.lotsOf(slot)
     },
-    /** Gives an order a price and what remains of it; it keeps its place where no more is all that changes. */
+    /** Sets the price and the remaining size of an order. It keeps its place in the queue if only its size decreases. */
     change: (id: string, price: string, size: number): void => {
       const slot = slotOf.get(id)
       if (slot === undefined) return
@@ -95,7 +93,7 @@ const follow = (book: OrderBook.OrderBook) => {
       if (lots < book.lotsOf(slot)) book.reduce(slot, lots)
       else remove(id)
     },
-    /** Whom an aggressive order would fill. */
+    /** The fills of an aggressive order. */
     expected: (step: Aggress): ReadonlyArray<Fill> => {
       const side = sideOf(step.side)
       const limit = ticksOf(step.price)
@@ -113,11 +111,11 @@ const follow = (book: OrderBook.OrderBook) => {
   }
 }
 
-/** Plays a session through a book, which starts empty; `seen` is called after each step. */
+/** Plays a session through an empty book; `onStep` runs after each step. */
 export const measure = (
   { opening, steps }: Session,
   resting: OrderBook.OrderBook = OrderBook.make(),
-  seen: () => void = () => {}
+  onStep: () => void = () => {}
 ): Report => {
   const withdrawnAt = new Map<string, bigint>()
   for (const step of steps) if (step.type === "cancel") withdrawnAt.set(step.id, step.at)
@@ -164,13 +162,13 @@ export const measure = (
         aggress(step)
         break
       case "settle":
-        // what an iceberg shows anew lies behind all others
+        // a refilled iceberg is behind all others
         if (step.size === 0) book.remove(step.id)
         else if (book.shown(step.id) === 0) book.add(step)
         else book.change(step.id, step.price, step.size)
         break
     }
-    seen()
+    onStep()
   }
   return { fills, sameOrder, sameFill, others, resting: book.size() }
 }
@@ -186,16 +184,4 @@ export const table = ({ fills, others, sameFill, sameOrder }: Report): string =>
     row("also at the same place, with the same lots", sameFill),
     ...Object.entries(CAUSES).map(([cause, name]) => row(`other: ${name}`, others[cause as Cause]))
   ].join("\n")
-}
-
-/** Opening auction of the recorded session, Unix ns. */
-export const OPENS_AT = 1_703_545_200_000_000_000n
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const file = process.argv[2]
-  if (file === undefined || !existsSync(file)) {
-    console.error("usage: node verification/replay/priority.ts FILE")
-    process.exit(2)
-  }
-  console.log(table(measure(read(file, OPENS_AT))))
 }

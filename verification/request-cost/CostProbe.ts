@@ -1,11 +1,11 @@
-/** Is loaded first in the gateway: measures the processor time of its main thread, in all and of the longest turn of its event loop. */
+/** Preloaded into a gateway: measures the processor time of its main thread, in total and of the longest turn of its event loop. */
 import { isMainThread } from "node:worker_threads"
 
 export type Order = "begin" | "watch" | "end"
 export interface Cost {
   /** Processor time of the thread, in ms. */
   readonly cpu_ms: number
-  /** The same of the longest turn of the event loop; 0 unless it was watched. */
+  /** The same of the longest turn of the event loop; 0 unless "watch" was the order. */
   readonly longest_ms: number
 }
 
