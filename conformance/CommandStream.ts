@@ -8,7 +8,7 @@ import {
   type SubmitStreamRequest,
   type SubmitStreamResponse
 } from "../src/proto/gateway/v1/sequencer.ts"
-import { Broken } from "./Case.ts"
+import { Broken } from "./Expect.ts"
 import { abandon, type Link, statusName } from "./Link.ts"
 
 export interface CommandStream {

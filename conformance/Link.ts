@@ -8,7 +8,7 @@ import {
   status
 } from "@grpc/grpc-js"
 import { Effect, Schema, type Scope } from "effect"
-import { Broken } from "./Case.ts"
+import { Broken } from "./Expect.ts"
 
 /** A message contains at least one whole step. */
 const MESSAGE_BYTES_MAX = 64 * 1024 * 1024

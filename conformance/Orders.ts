@@ -10,7 +10,7 @@ import {
   SmpType,
   TimeInForce
 } from "../src/proto/gateway/v1/types.ts"
-import { expectEqual, present } from "./Case.ts"
+import { expectEqual, present } from "./Expect.ts"
 import { pick } from "./Record.ts"
 import { type Trader, World } from "./World.ts"
 

@@ -2,7 +2,7 @@
 import type { ServiceError } from "@grpc/grpc-js"
 import { Effect, type Scope } from "effect"
 import { type Event, SequencerService, type StreamEventsResponse } from "../src/proto/gateway/v1/sequencer.ts"
-import { Broken } from "./Case.ts"
+import { Broken } from "./Expect.ts"
 import { abandon, type Link, statusName } from "./Link.ts"
 
 /** Limit of recorded events. A run has some thousands, including one price sample per second. */

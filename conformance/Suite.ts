@@ -1,7 +1,7 @@
 /** All cases in order, and their run against one backend. */
 import { Cause, Clock, Effect, Exit } from "effect"
 import { OrderStatus } from "../src/proto/gateway/v1/types.ts"
-import { Broken, type Case, type Level } from "./Case.ts"
+import { type Case, type Level } from "./Case.ts"
 import * as Accounts from "./cases/Accounts.ts"
 import * as Audit from "./cases/Audit.ts"
 import * as Book from "./cases/Book.ts"
@@ -17,6 +17,7 @@ import * as Waiting from "./cases/Waiting.ts"
 import { cancelOf } from "./Orders.ts"
 import { pick } from "./Record.ts"
 import { type Options, World } from "./World.ts"
+import { Broken } from "./Expect.ts"
 
 /** The audits run last: they check the events of all other cases. */
 export const cases: ReadonlyArray<Case> = [

@@ -10,7 +10,7 @@ import {
   SequencerService
 } from "../src/proto/gateway/v1/sequencer.ts"
 import type { Instrument } from "../src/proto/gateway/v1/types.ts"
-import { Broken, broken, expect, expectEqual, present } from "./Case.ts"
+import { broken, Broken, expect, expectEqual, present } from "./Expect.ts"
 import * as CommandStream from "./CommandStream.ts"
 import * as Exact from "./Exact.ts"
 import { connect, type Endpoint, type Link, type Rpc, statusName, unasked } from "./Link.ts"

@@ -1,7 +1,6 @@
 /**
- * Holds the documents against other people's tools: of the OpenAPI one linters, a validating proxy in front of a running
- * exchange, and code generators whose clients place an order; of the AsyncAPI one its parser. The tools are installed into
- * a folder of their own.
+ * Checks the documents with third-party tools. For OpenAPI: linters, a validating proxy in front of running exchanges, and code
+ * generators whose clients place an order. For AsyncAPI: its parser. The tools are installed into a folder of their own.
  *
  * `npm run third-party`; `THIRD_PARTY_DIR` keeps the folder for the next run.
  */
@@ -9,11 +8,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { makeWorld, type World } from "../test/spec/World.ts"
+import { type Exchange, startExchange } from "../verification/harness/Exchange.ts"
+import { funded, type Session } from "../verification/harness/RestClient.ts"
 import * as AsyncApi from "./third-party/AsyncApi.ts"
 import { type Generator, generators } from "./third-party/Clients.ts"
-import { throughPrism } from "./third-party/Prism.ts"
-import { suiteThroughPrism } from "./third-party/Suite.ts"
+import { withPrism } from "./third-party/Prism.ts"
+import { runTests, sendCells } from "./third-party/Suite.ts"
 import { install, run } from "./third-party/Tools.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -60,7 +60,8 @@ const lint = async (home: string): Promise<void> => {
 /** Generates, compiles and runs one client. */
 const place = async (
   home: string,
-  { exchange, alice }: World,
+  exchange: Exchange,
+  user: Session,
   { command, files, name, program }: Generator
 ): Promise<void> => {
   const folder = join(home, "clients", name.replaceAll("/", "-"))
@@ -78,7 +79,7 @@ const place = async (
     ["places an order", ["node", "out/main.js"]]
   ] as const
   for (const [step, line] of steps) {
-    const { ok, output } = await run(folder, home, line, { URL: exchange.url, TOKEN: alice.token, VAULT: alice.vault })
+    const { ok, output } = await run(folder, home, line, { URL: exchange.url, TOKEN: user.token, VAULT: user.vault })
     if (!ok) return note(name, false, `does not: ${step}`, output)
     if (step === "places an order") note(name, ORDER_ID.test(output), "generated, compiled, placed an order", output)
   }
@@ -90,27 +91,27 @@ if (!installed.ok) {
   console.error(installed.output)
   process.exit(1)
 }
-const world = await makeWorld()
+const exchange = await startExchange()
 try {
   await lint(home)
-  const { answers, refused, rewritten, violations } = await throughPrism(home, document, world)
-  note(
-    "prism, as a proxy",
-    violations.length === 0,
-    `${answers} answers, ${violations.length} violations; ${refused.length} requests that it could not read, ${rewritten.length} that it mended`,
-    violations.join("\n")
-  )
-  const suite = await suiteThroughPrism(home, document)
-  note(
-    "prism, under the e2e suite",
-    suite.ok,
-    suite.ok ? `${suite.calls} calls, 0 violations` : `failed in ${suite.calls} calls`,
-    suite.output
-  )
-  if (process.env["VERBOSE"] !== undefined) console.log([...refused, ...rewritten].join("\n"))
-  for (const generator of generators) await place(home, world, generator)
+  await withPrism(home, document, async (proxy) => {
+    const { answers, refused, rewritten, violations } = await sendCells(home, proxy)
+    note(
+      "prism, as a proxy",
+      violations.length === 0,
+      `${answers} answers, ${violations.length} violations; ${refused.length} unreadable requests, ${rewritten.length} changed ones`,
+      violations.join("\n")
+    )
+    if (process.env["VERBOSE"] !== undefined) console.log([...refused, ...rewritten].join("\n"))
+    const before = proxy.forwarded()
+    const { ok, output } = await runTests(home, proxy)
+    const calls = proxy.forwarded() - before
+    note("prism, under the e2e suite", ok, ok ? `${calls} calls, 0 violations` : `failed in ${calls} calls`, output)
+  })
+  const user = await funded(exchange)
+  for (const generator of generators) await place(home, exchange, user, generator)
 } finally {
-  await world.exchange.close()
+  await exchange.close()
   if (process.env["THIRD_PARTY_DIR"] === undefined) rmSync(home, { recursive: true, force: true })
 }
 process.exit(results.every((ok) => ok) ? 0 : 1)

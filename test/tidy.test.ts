@@ -28,6 +28,55 @@ const importsOf = (path: string, types = true): ReadonlyArray<string> => {
   return [...found].map((match) => match[1] ?? match[2] ?? match[3]!)
 }
 
+/** Imports between the project's own modules. */
+const imports: ReadonlyArray<readonly [from: string, to: string]> = tracked
+  .filter((path) => /^(?:src|test|verification|scripts|bench|page|conformance)\/.*\.ts$/u.test(path))
+  .flatMap((path) =>
+    importsOf(path)
+      .filter((target) => target.startsWith("."))
+      .map((target) => [path, relative(root, resolve(root, dirname(path), target))] as const)
+  )
+  // programs that a module holds as text have imports of their own
+  .filter(([from, to]) => from !== to && tracked.includes(to))
+
+/**
+ * The folders that an import connects: the first parts in which both paths differ. A file and a folder beside it are no pair of
+ * folders, so that a folder may import the folders within it, and these may import it.
+ */
+const folders = ([from, to]: readonly [string, string]): ReadonlyArray<readonly [string, string]> => {
+  const [a, b] = [from.split("/"), to.split("/")]
+  const level = a.findIndex((part, i) => part !== b[i])
+  if (level >= a.length - 1 || level >= b.length - 1) return []
+  return [[a.slice(0, level + 1).join("/"), b.slice(0, level + 1).join("/")]]
+}
+
+/** The circles of a directed graph: its strongly connected components of two nodes or more, sorted. Tarjan's algorithm. */
+const circlesOf = (edges: ReadonlyArray<readonly [string, string]>): ReadonlyArray<ReadonlyArray<string>> => {
+  const next = new Map<string, Set<string>>()
+  for (const [from, to] of edges) {
+    next.set(from, (next.get(from) ?? new Set()).add(to))
+    if (!next.has(to)) next.set(to, new Set())
+  }
+  const order = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: Array<string> = []
+  const circles: Array<ReadonlyArray<string>> = []
+  const visit = (node: string): void => {
+    order.set(node, order.size)
+    low.set(node, order.get(node)!)
+    stack.push(node)
+    for (const target of next.get(node)!) {
+      if (!order.has(target)) visit(target)
+      if (stack.includes(target)) low.set(node, Math.min(low.get(node)!, low.get(target)!))
+    }
+    if (low.get(node) !== order.get(node)) return
+    const circle = stack.splice(stack.indexOf(node)).toSorted()
+    if (circle.length > 1) circles.push(circle)
+  }
+  for (const node of next.keys()) if (!order.has(node)) visit(node)
+  return circles.toSorted(([a], [b]) => (a! < b! ? -1 : 1))
+}
+
 /** The room of a path: the longest prefix of src that is one. */
 const rooms = [
   "proto",
@@ -146,6 +195,63 @@ describe("the house", () => {
       .filter(([path, to]) => !to.startsWith("verification/oracle/") && allowed[path]?.test(to) !== true)
       .map(([path, to]) => `${path} imports ${to}`)
     assert.deepStrictEqual(wrong, [])
+  })
+
+  it("lets verification import src, and scripts the harness, but neither of them tests", () => {
+    /** Folders that files of a folder may import. */
+    const allowed: Record<string, RegExp> = {
+      verification: /^(?:verification|src)\//u,
+      scripts: /^(?:scripts|src|verification\/harness|conformance)\//u,
+      bench: /^(?:bench|src|verification\/harness)\//u
+    }
+    const wrong = imports
+      .filter(([from, to]) => allowed[from.split("/")[0]!]?.test(to) === false)
+      .map(([from, to]) => `${from} imports ${to}`)
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("has no circle of files", () => {
+    /** Known circles, each by its first file. The list only shrinks. */
+    const known = ["src/backend/engine/MarketRules.ts", "src/services/identity/AuthFailureMetrics.ts"]
+    const circles = circlesOf(imports.filter(([from]) => !from.startsWith("test/")))
+    assert.deepStrictEqual(
+      circles.filter(([first]) => !known.includes(first!)),
+      []
+    )
+    assert.deepStrictEqual(
+      known.filter((first) => !circles.some((circle) => circle[0] === first)),
+      [],
+      "remove what is no circle any more from the list"
+    )
+  })
+
+  it("has no circle of folders", () => {
+    /** Known circles, each by its first folder. The list only shrinks. */
+    const known = [
+      "src/backend/engine",
+      "src/backend/engine/referee",
+      "src/backend/journal",
+      "src/http/fast",
+      "src/services/identity"
+    ]
+    const circles = circlesOf(imports.filter(([from]) => !from.startsWith("test/")).flatMap(folders))
+    assert.deepStrictEqual(
+      circles.filter(([first]) => !known.includes(first!)),
+      []
+    )
+    assert.deepStrictEqual(
+      known.filter((first) => !circles.some((circle) => circle[0] === first)),
+      [],
+      "remove what is no circle any more from the list"
+    )
+  })
+
+  it("finds circles, of two and of more", () => {
+    assert.deepStrictEqual(circlesOf([["b", "a"], ["a", "b"], ["c", "a"]]), [["a", "b"]]) // prettier-ignore
+    assert.deepStrictEqual(circlesOf([["a", "b"], ["b", "c"], ["c", "a"], ["c", "d"]]), [["a", "b", "c"]]) // prettier-ignore
+    assert.deepStrictEqual(circlesOf([["a", "b"], ["b", "c"]]), []) // prettier-ignore
+    assert.deepStrictEqual(folders(["src/a/x/1.ts", "src/b/2.ts"]), [["src/a", "src/b"]])
+    assert.deepStrictEqual(folders(["src/a/1.ts", "src/a/x/2.ts"]), [])
   })
 
   it("lets the page know nothing but what ships to a browser", () => {

@@ -3,10 +3,11 @@ import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
 import { BalanceReason, Side, TransferStatus } from "../../src/proto/gateway/v1/types.ts"
-import { broken, type Case, expect, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { cancel, limit, place } from "../Orders.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
+import { broken, expect, expectEqual } from "../Expect.ts"
 
 const NONE = { user_id: "", sub_account_address: "" }
 

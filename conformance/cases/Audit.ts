@@ -2,11 +2,12 @@
 import { Effect } from "effect"
 import { type Event, OrderCause, SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason, ExecType, type OrderStatus, Side } from "../../src/proto/gateway/v1/types.ts"
-import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { nameOf, statusName } from "../Orders.ts"
 import { isTransition } from "../Statuses.ts"
 import { World } from "../World.ts"
+import { broken, expect, expectEqual, present } from "../Expect.ts"
 
 const kindOf = ({ seq, event }: Event) => `event ${seq} (${event?.$case})`
 

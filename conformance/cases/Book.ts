@@ -3,10 +3,11 @@ import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
 import { CancelType, OrderStatus, RejectReason, Side, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
-import { type Case, expect, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { cancel, cancelOf, changesOf, expectStatuses, lastOf, limit, place } from "../Orders.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
+import { expect, expectEqual } from "../Expect.ts"
 
 const resting: Case = {
   name: "resting-order",

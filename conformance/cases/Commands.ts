@@ -2,8 +2,9 @@
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import type { Command } from "../../src/proto/gateway/v1/sequencer.ts"
-import { type Case, expect, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { ackOf, expectRefusal, World } from "../World.ts"
+import { expect, expectEqual } from "../Expect.ts"
 
 /** Commands per message in the case that counts results. */
 const MESSAGE_COMMANDS = 64

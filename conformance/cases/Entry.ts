@@ -11,11 +11,12 @@ import {
   Side,
   TimeInForce
 } from "../../src/proto/gateway/v1/types.ts"
-import { type Case, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { changesOf, executionsOf, expectStatuses, lastOf, limit, type Limit, nameOf, place } from "../Orders.ts"
 import { pick } from "../Record.ts"
 import { type Trader, World } from "../World.ts"
+import { expectEqual } from "../Expect.ts"
 
 const { SIDE_BUY, SIDE_SELL } = Side
 const { ORDER_STATUS_CANCELED, ORDER_STATUS_FILLED, ORDER_STATUS_NEW, ORDER_STATUS_REJECTED } = OrderStatus

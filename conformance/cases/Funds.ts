@@ -4,9 +4,10 @@ import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason, TransferStatus } from "../../src/proto/gateway/v1/types.ts"
-import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
+import { broken, expect, expectEqual, present } from "../Expect.ts"
 
 /** The address derived by docs/contract/conventions.md#derivations. */
 const subAccountAddress = (root_address: string, index: number): string => {

@@ -2,11 +2,12 @@
 import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
 import { BalanceReason, CancelType, OrderStatus, Side, TimeInForce } from "../../src/proto/gateway/v1/types.ts"
-import { type Case, expect, expectEqual, present } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { cancel, changesOf, executionsOf, expectStatuses, lastOf, place } from "../Orders.ts"
 import { pick } from "../Record.ts"
 import { World } from "../World.ts"
+import { expect, expectEqual, present } from "../Expect.ts"
 
 const { ORDER_STATUS_NEW, ORDER_STATUS_PARTIALLY_FILLED, ORDER_STATUS_FILLED } = OrderStatus
 

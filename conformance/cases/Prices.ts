@@ -2,10 +2,11 @@
 import { Effect } from "effect"
 import { RefereeService, type StreamPricesResponse } from "../../src/proto/gateway/v1/referee.ts"
 import { SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
-import { broken, type Case, expect, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { abandon } from "../Link.ts"
 import { World } from "../World.ts"
+import { broken, expect, expectEqual } from "../Expect.ts"
 
 const isPositive = (text: string) => Exact.isCanonical(text) && Exact.parse(text)! > 0n
 

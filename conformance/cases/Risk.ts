@@ -4,11 +4,12 @@ import { Effect } from "effect"
 import { RefereeService } from "../../src/proto/gateway/v1/referee.ts"
 import type { Command } from "../../src/proto/gateway/v1/sequencer.ts"
 import { MarginMode, Side } from "../../src/proto/gateway/v1/types.ts"
-import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import * as Exact from "../Exact.ts"
 import { executionsOf, place } from "../Orders.ts"
 import { pick } from "../Record.ts"
 import { type Trader, World } from "../World.ts"
+import { broken, expect, expectEqual, present } from "../Expect.ts"
 
 const exact = (what: string, text: string) => present(`a decimal ${what} (it is "${text}")`, Exact.parse(text))
 

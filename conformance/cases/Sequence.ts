@@ -2,10 +2,11 @@
 import { status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { Event, SequencerService, type StreamEventsRequest } from "../../src/proto/gateway/v1/sequencer.ts"
-import { broken, type Case, expect, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { abandon, statusName } from "../Link.ts"
 import { reread } from "../Record.ts"
 import { World } from "../World.ts"
+import { broken, expect, expectEqual } from "../Expect.ts"
 
 /** Number of heartbeats to wait for. */
 const HEARTBEATS = 2

@@ -2,10 +2,11 @@
 import { status } from "@grpc/grpc-js"
 import { Effect, Result } from "effect"
 import { CommandStatus, SequencerService } from "../../src/proto/gateway/v1/sequencer.ts"
-import { broken, type Case, expect, expectEqual, present } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { cancelOf } from "../Orders.ts"
 import { statusName } from "../Link.ts"
 import { ackOf, expectRefusal, World } from "../World.ts"
+import { broken, expect, expectEqual, present } from "../Expect.ts"
 
 const fund = Effect.gen(function* () {
   const { command, instrument, trader, uuid } = yield* World

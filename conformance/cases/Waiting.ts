@@ -9,9 +9,10 @@ import {
   TriggerBy,
   TriggerDirection
 } from "../../src/proto/gateway/v1/types.ts"
-import { type Case, expectEqual } from "../Case.ts"
+import { type Case } from "../Case.ts"
 import { cancel, changesOf, expectStatuses, lastOf, place } from "../Orders.ts"
 import { World } from "../World.ts"
+import { expectEqual } from "../Expect.ts"
 
 const { SIDE_BUY, SIDE_SELL } = Side
 

@@ -1,75 +1,62 @@
-/** Every cell of the table of endpoints through a proxy that holds each answer against the document. */
-import { type AddressInfo, createServer } from "node:net"
-import { cellsOf } from "../../test/spec/Cells.ts"
-import { rows } from "../../test/spec/Endpoints.ts"
-import { operations } from "../../verification/harness/documents/JsonSchema.ts"
-import type { World } from "../../test/spec/World.ts"
+/**
+ * A validating proxy in front of any number of exchanges. Prism has one upstream: a router, which forwards each request to the
+ * exchange that its header names.
+ */
+import { createServer, request as forward, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { freePort } from "../../verification/harness/Programs.ts"
+import { UPSTREAM } from "../../verification/harness/RestClient.ts"
 import { start } from "./Tools.ts"
 
-export const freePort = (): Promise<number> =>
+interface Router {
+  readonly server: Server
+  readonly url: string
+  readonly forwarded: () => number
+}
+
+const startRouter = (): Promise<Router> =>
   new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
+    let forwarded = 0
+    const server = createServer((request, response) => {
+      const { [UPSTREAM]: upstream, ...headers } = request.headers
+      if (typeof upstream !== "string") return void response.writeHead(502).end()
+      forwarded++
+      const onward = forward(
+        new URL(request.url!, upstream),
+        { method: request.method, headers, path: request.url },
+        (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers)
+          answer.pipe(response)
+        }
+      )
+      onward.once("error", () => response.destroy())
+      request.pipe(onward)
+    }).listen(0, "127.0.0.1", () => {
       const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
+      resolve({ server, url: `http://127.0.0.1:${port}`, forwarded: () => forwarded })
     })
   })
 
-/** The proxy never answers some bodies that are no JSON. */
-const ANSWER_MS_MAX = 1_000
-
-export interface Proxied {
-  /** Answers of the gateway that the proxy has seen. */
-  readonly answers: number
-  /** Cells whose request the proxy could not read: it answered itself, or never. */
-  readonly refused: ReadonlyArray<string>
-  /** Cells whose request the proxy made sound on its way: broken escapes, doubled keys. */
-  readonly rewritten: ReadonlyArray<string>
-  readonly violations: ReadonlyArray<string>
+export interface Proxy {
+  readonly url: string
+  /** Requests that reached an exchange. */
+  readonly forwarded: () => number
 }
 
-interface Violation {
-  readonly location: ReadonlyArray<string>
-  readonly message: string
-}
-
-export const throughPrism = async (home: string, document: string, world: World): Promise<Proxied> => {
+/** Runs Prism on a document while `use` runs. */
+export const withPrism = async <A>(home: string, document: string, use: (proxy: Proxy) => Promise<A>): Promise<A> => {
+  const router = await startRouter()
   const port = await freePort()
   const stop = await start(
     home,
-    ["prism", "proxy", document, world.exchange.url, "-h", "127.0.0.1", "-p", String(port)],
+    ["prism", "proxy", document, router.url, "-h", "127.0.0.1", "-p", String(port)],
     /Prism is listening/u
   )
-  const violations: Array<string> = []
-  const refused: Array<string> = []
-  const rewritten: Array<string> = []
-  let answers = 0
   try {
-    for (const operation of operations) {
-      if (rows[operation.key] === undefined) continue
-      for await (const { name, request, status } of cellsOf(world, operation)) {
-        const { body, headers, method, target } = request
-        const response = await fetch(`http://127.0.0.1:${port}${target}`, {
-          method,
-          headers,
-          signal: AbortSignal.timeout(ANSWER_MS_MAX),
-          ...(body === undefined ? {} : { body })
-        }).catch(() => undefined)
-        await response?.arrayBuffer()
-        if (response?.headers.has("x-request-id") !== true) {
-          refused.push(`${operation.key}, ${name}`)
-          continue
-        }
-        answers++
-        const where = `${operation.key}, ${name}`
-        if (response.status !== status) rewritten.push(`${where}: ${response.status} in place of ${status}`)
-        const found = JSON.parse(response.headers.get("sl-violations") ?? "[]") as ReadonlyArray<Violation>
-        violations.push(
-          ...found.filter(({ location }) => location[0] === "response").map(({ message }) => `${where}: ${message}`)
-        )
-      }
-    }
+    return await use({ url: `http://127.0.0.1:${port}`, forwarded: router.forwarded })
   } finally {
     await stop()
+    router.server.closeAllConnections()
+    router.server.close()
   }
-  return { answers, refused, rewritten, violations }
 }

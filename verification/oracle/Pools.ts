@@ -3,9 +3,23 @@
  * #adl.
  */
 import { f, type Fraction, max, min, sum, ZERO } from "./Fraction.ts"
-import type { Exchange } from "./Exchange.ts"
 import * as Formulas from "./Formulas.ts"
-import type { Account, Holding, Market, Pool } from "./State.ts"
+import type { Account, Holding, Market, Order, Pool } from "./State.ts"
+
+/** The members of the exchange that pools use. */
+export interface PoolContext {
+  readonly now: number
+  readonly accounts: ReadonlyArray<Account>
+  readonly markets: ReadonlyArray<Market>
+  readonly holdingOf: (account: Account, market: Market) => Holding
+  readonly cancelResting: (h: Holding, type: string) => void
+  readonly passThrough: (
+    h: Holding,
+    shape: Pick<Order, "side" | "type" | "timeInForce" | "price" | "qty" | "createType" | "reduceOnly">,
+    type: string
+  ) => void
+  readonly unwind: (h: Holding) => void
+}
 
 const MINUTE_MS = 60_000
 const PEAK_MINUTES = 480
@@ -58,11 +72,11 @@ export const cashOf = (pool: Pool): Fraction =>
 export const equityOf = (pool: Pool): Fraction => cashOf(pool).plus(Formulas.pnlOf(pool.holding))
 const pnlOf = (pool: Pool): Fraction => pool.holding.account.wallet.plus(Formulas.pnlOf(pool.holding))
 
-const inOrder = (exchange: Exchange): Array<Pool> =>
+const inOrder = (exchange: PoolContext): Array<Pool> =>
   [...exchange.markets].sort((a, b) => (a.symbol < b.symbol ? -1 : 1)).map(({ pool }) => pool)
 
 /** Adds what the pools are worth now, and drops what lies further back than 480 whole minutes. */
-const sample = (exchange: Exchange): void => {
+const sample = (exchange: PoolContext): void => {
   const minute = Math.floor(exchange.now / MINUTE_MS)
   const pools = inOrder(exchange)
   const group = sum(pools.map(equityOf))
@@ -113,7 +127,7 @@ const evaluate = (pool: Pool): void => {
 }
 
 /** Opposite positions, first in line first, with the equity behind each. */
-const queue = (exchange: Exchange, market: Market, long: boolean) =>
+const queue = (exchange: PoolContext, market: Market, long: boolean) =>
   exchange.accounts
     .map((account) => exchange.holdingOf(account, market))
     .filter((h) => h.size.sign === (long ? 1 : -1))
@@ -130,19 +144,19 @@ const queue = (exchange: Exchange, market: Market, long: boolean) =>
 const rankOf = (r: number, n: number): number => 5 - Math.floor((5 * (r - 1)) / n)
 
 /** A position that was opened since the last ranking is last in line. */
-export const lastRank = (exchange: Exchange, { market, size }: Holding): number => {
+export const lastRank = (exchange: PoolContext, { market, size }: Holding): number => {
   const n = exchange.accounts.filter((a) => exchange.holdingOf(a, market).size.sign === size.sign).length
   return rankOf(n, n)
 }
 
-export const rankAll = (exchange: Exchange, market: Market): void => {
+export const rankAll = (exchange: PoolContext, market: Market): void => {
   for (const long of [true, false]) {
     const ranked = queue(exchange, market, long)
     for (const [i, { holding }] of ranked.entries()) holding.rank = rankOf(i + 1, ranked.length)
   }
 }
 
-const deleverage = (exchange: Exchange, pool: Pool): boolean => {
+const deleverage = (exchange: PoolContext, pool: Pool): boolean => {
   const { holding, reason } = pool
   const { market, size } = holding
   const held = size.abs()
@@ -189,7 +203,7 @@ const deleverage = (exchange: Exchange, pool: Pool): boolean => {
 }
 
 /** The pool stage of a step. Answers whether anybody was deleveraged. */
-export const stage = (exchange: Exchange): boolean => {
+export const stage = (exchange: PoolContext): boolean => {
   sample(exchange)
   const pools = inOrder(exchange)
   redistribute(pools)
@@ -201,6 +215,6 @@ export const stage = (exchange: Exchange): boolean => {
 }
 
 /** Reduces each inventory by a tenth, near the mark. */
-export const unwind = (exchange: Exchange): void => {
+export const unwind = (exchange: PoolContext): void => {
   for (const { holding } of inOrder(exchange)) if (!holding.size.isZero) exchange.unwind(holding)
 }
