@@ -1,6 +1,9 @@
 /** A TCP proxy on a link, which injects faults: resets, refused connections, stalls, lost bytes, delay. */
 import { createConnection, createServer, type Server, type Socket } from "node:net"
 
+/** Bytes that are buffered in each direction before the sender is paused: a peer rarely notices that a proxy is there. */
+const BUFFER_BYTES = 16 * 1024 * 1024
+
 export class FaultProxy {
   port = 0
   private readonly server: Server
@@ -11,9 +14,11 @@ export class FaultProxy {
   private delay_ms = 0
 
   private constructor(target: number) {
-    this.server = createServer({ pauseOnConnect: true }, (near) => {
+    // a variable, because the types of Node lack highWaterMark here
+    const upstream = { port: target, host: "127.0.0.1", highWaterMark: BUFFER_BYTES }
+    this.server = createServer({ pauseOnConnect: true, highWaterMark: BUFFER_BYTES }, (near) => {
       if (this.isRefusing) return void near.resetAndDestroy()
-      const far = createConnection(target, "127.0.0.1")
+      const far = createConnection(upstream)
       this.pipe(near, far)
       this.pipe(far, near)
       if (!this.isStalled) near.resume()

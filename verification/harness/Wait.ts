@@ -2,7 +2,7 @@
 import { Schedule } from "effect"
 
 /** Longest start of a program on a busy machine, in ms. */
-export const START_MS = 120_000
+export const START_MS = 180_000
 /** Longest wait for a state that many clients under load must reach, in ms. */
 export const LOAD_WAIT_MS = 120_000
 /** Longest wait for one answer or event of one exchange, in ms: below the time limit of a test, so that the wait reports first. */
