@@ -28,7 +28,10 @@ export const enlist = (baseUrl: string, scopes: ReadonlyArray<Scope> = ["read"])
     Effect.gen(function* () {
       const client = yield* Client.make({ baseUrl })
       const { token } = yield* client.login(Wallet.generate().wallet)
-      const vault = (yield* client.user.subAccounts()).list[0]!.sub_account_address
+      const [account] = (yield* client.user.subAccounts()).list
+      // the read model may lag behind the sign-in
+      if (account === undefined) return yield* Effect.fail(new Error("the sub-account is not listed yet"))
+      const vault = account.sub_account_address
       yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: FUNDS } })
       const key = Wallet.generate().wallet
       yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "trader", scopes } })
