@@ -80,6 +80,7 @@ const circlesOf = (edges: ReadonlyArray<readonly [string, string]>): ReadonlyArr
 /** The room of a path: the longest prefix of src that is one. */
 const rooms = [
   "proto",
+  "node",
   "domain",
   "services",
   "http/api",
@@ -104,6 +105,8 @@ const roomOf = (path: string): Room => {
 /** What each room may import of the others. The stack that starts the embedded backend is the one exception. */
 const allowed: Record<Room, ReadonlyArray<Room>> = {
   proto: ["proto"],
+  // helpers over Node that the gateway and the backend share
+  node: ["node"],
   domain: ["domain"],
   services: ["services", "domain"],
   "http/api": ["http/api", "domain"],
@@ -114,12 +117,12 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
   "rpc/api": ["rpc/api", "http/api", "ws/api", "domain"],
   rpc: ["rpc", "rpc/api", "http/api", "ws/api", "services", "domain"],
   "layers/grpc": ["layers/grpc", "proto", "services", "domain"],
-  layers: ["layers", "layers/grpc", "services", "domain"],
+  layers: ["layers", "layers/grpc", "services", "domain", "node"],
   client: ["client", "http/api", "ws/api", "rpc/api", "domain"],
   // types from anywhere here; what runs of it is held further down
   sdk: ["sdk", "client", "http/api", "ws/api", "domain"],
   cli: ["cli", "client", "http/api", "ws/api", "domain"],
-  backend: ["backend", "proto", "domain"],
+  backend: ["backend", "proto", "domain", "node"],
   entry: [
     "entry",
     "domain",

@@ -3,8 +3,8 @@
  * rest, 30 % cancellations of orders that are open, 10 % marketable orders that sweep some of them. It ends with a
  * cancellation of all that is left, so it can run again over the same book.
  */
-import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
-import * as Slots from "../../src/backend/engine/sequencer/Slots.ts"
+import * as OrderBook from "../../src/backend/engine/book/OrderBook.ts"
+import * as Slots from "../../src/backend/engine/book/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import * as Venue from "./Venue.ts"
 

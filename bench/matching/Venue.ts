@@ -3,8 +3,8 @@
  * events; what happened is folded into a fingerprint. Benchmarks, the oracle test and the replay of a recorded session
  * drive books through it. It allocates nothing but what the book does.
  */
-import { NONE, type OrderBook } from "../../src/backend/engine/sequencer/OrderBook.ts"
-import type { Slots } from "../../src/backend/engine/sequencer/Slots.ts"
+import { NONE, type OrderBook } from "../../src/backend/engine/book/OrderBook.ts"
+import type { Slots } from "../../src/backend/engine/book/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 
 /** What ends where a taker meets an order of its own user: itself, that order, or both. */

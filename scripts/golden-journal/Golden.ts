@@ -1,11 +1,11 @@
 /**
- * Golden journals: a short history under named rules, with what each command answered and what the state was. As text, a
- * line an entry: time, command, checksum of result and events, and every 20 entries the state's hash.
+ * Golden journals: a short history under named rules, with the result of each command and state hashes. A text file
+ * with one line per entry: time, command, checksum of result and events, and every 20 entries the state hash.
  */
 import { join } from "node:path"
 import { crc32 } from "node:zlib"
 import * as Engine from "../../src/backend/engine/Engine.ts"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { Command, CommandResult, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { Users } from "../../verification/harness/SimulatedUsers.ts"
 import { random } from "../../verification/harness/Random.ts"
@@ -39,7 +39,7 @@ const line = (state: Engine.State, number: number, at_ms: number, command: strin
     " "
   )
 
-/** The history of some users, as the rules of now make it. */
+/** The history of some users under the current rules. */
 export const golden = (seed: number, entries: number): string => {
   const state = fresh()
   const users = new Users(random(seed), 3)
@@ -54,7 +54,7 @@ export const golden = (seed: number, entries: number): string => {
   return `${lines.join("\n")}\n`
 }
 
-/** Numbers of the lines that come out otherwise under the rules of now. */
+/** Numbers of the lines that differ under the current rules. */
 export const differences = (text: string): ReadonlyArray<number> => {
   const state = fresh()
   return text

@@ -1,7 +1,7 @@
 /** docs/reference/markets-file.md, docs/markets.schema.json and examples/markets.json, from the schema of a markets file. */
 import type { Schema } from "effect"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
-import { aboutOf, Fields, Tier } from "../../src/backend/markets/Fields.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
+import { fieldInfoOf, Fields, Tier } from "../../src/backend/markets/Fields.ts"
 import { ERRORS_MAX, FILE_BYTES_MAX, jsonSchema, MARKETS_MAX } from "../../src/backend/markets/File.ts"
 import { rules } from "../../src/backend/markets/Rules.ts"
 import { row, table } from "./Table.ts"
@@ -11,7 +11,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}
 export const schema = (): string => json(jsonSchema())
 
 const defaults: Readonly<Record<string, unknown>> = Object.fromEntries(
-  Object.entries(Fields.fields).map(([name, field]) => [name, aboutOf(field).default])
+  Object.entries(Fields.fields).map(([name, field]) => [name, fieldInfoOf(field).default])
 )
 
 /** The shipped markets as a file, without what is the default. */
@@ -35,7 +35,7 @@ const fieldsOf = (fields: Readonly<Record<string, Schema.Top>>): string =>
   table(
     ["Field", "Meaning", "Unit", "Accepted", "Default", "Example"],
     Object.entries(fields).map(([name, field]) => {
-      const { about, accepts, default: fallback, example, unit } = aboutOf(field)
+      const { about, accepts, default: fallback, example, unit } = fieldInfoOf(field)
       const isList = Array.isArray(example)
       return row(
         `\`${name}\``,
@@ -59,7 +59,7 @@ names path, given value and accepted values. They report all errors at once; aft
 A journal keeps the markets that it was made with: a change of the file takes effect with an empty \`DATA_DIR\` only.
 
 \`\`\`text
-MARKETS_FILE: markets.json: markets[1].tick_size: given "0", accepted: ${aboutOf(Fields.fields.tick_size).accepts}
+MARKETS_FILE: markets.json: markets[1].tick_size: given "0", accepted: ${fieldInfoOf(Fields.fields.tick_size).accepts}
 \`\`\`
 
 The file is an object \`{"$schema"?, "markets": […]}\`. Numbers are decimal text, except integers, which are JSON numbers. Unknown fields are

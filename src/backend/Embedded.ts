@@ -1,58 +1,58 @@
 /**
- * Runs the backend in a worker thread and keeps it running: a worker that dies is started again after a pause, on the
- * same port and with the same secret, so that whoever is connected to it only has to connect again.
+ * Runs the backend in a worker thread and restarts it when it ends: after a pause, on the same port and with the same
+ * secret, so that clients only reconnect.
  */
 import { randomBytes } from "node:crypto"
 import { Worker } from "node:worker_threads"
 import { type Config, Deferred, Effect, Redacted, Schema, type Scope } from "effect"
 import { type Settings, settings } from "./Settings.ts"
 
-/** The worker did not come to serve at its first start. */
+/** The first start of the worker failed. */
 export class BackendNotStarted extends Schema.TaggedError<BackendNotStarted>()("BackendNotStarted", {
   message: Schema.String
 }) {}
 
 export interface WorkerData {
-  /** As the gateway's process reads them; port, address, secret and TLS are the thread's own. */
+  /** Settings of the gateway's process; port, address, secret and TLS are set by the thread. */
   readonly settings: Omit<Settings, "secret">
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly secret: string
 }
 
-/** What the worker is asked. */
+/** Requests to the worker. */
 export type WorkerRequest = "stop" | "metrics"
-/** What the worker tells: that it serves, its metrics, or why it ends. */
+/** Messages from the worker: the port once it serves, its metrics, or the reason why it ends. */
 export type WorkerMessage = { readonly port: number } | { readonly metrics: string } | { readonly error: string }
 
 export interface Embedded {
   /** `host:port` on the loopback interface. */
   readonly address: string
   readonly secret: Redacted.Redacted<string>
-  /** The thread that runs now; undefined between two lives. */
+  /** The current thread; undefined between two runs. */
   readonly worker: () => Worker | undefined
-  /** What it tells of itself, as Prometheus reads it; "" where it does not answer in time. */
+  /** Metrics in Prometheus format; "" where the worker does not respond in time. */
   readonly metrics: Effect.Effect<string>
 }
 
-/** First and longest pause before a worker is started again, in ms. */
+/** Shortest and longest pause before a restart, in ms. */
 export const RESTART_MS_MIN = 100
 export const RESTART_MS_MAX = 5000
-/** A worker that served this long had a good start: the pauses begin anew. */
+/** Serving time after which the pauses start from the shortest again. */
 const GOOD_RUN_MS = 30_000
-/** Time that the worker has to tell its metrics; a turn may be under way. */
+/** Time limit for the worker's metrics; a turn may be in progress. */
 const METRICS_MS = 1000
-/** Time that the worker has to stop. */
+/** Time limit for a graceful stop, in ms. */
 const STOP_MS = 10_000
 
-/** The entry beside this module: as source, or as built. */
+/** URL of the worker's module, as source or as built. */
 const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url)
 
-const ask = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request)
+const send = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request)
 
 const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data })
 
-/** Starts the backend and answers once it serves. Closing the scope stops it gracefully. */
+/** Starts the backend; succeeds once it serves. Closing the scope stops it gracefully. */
 export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigError, Scope.Scope> = Effect.gen(
   function* () {
     const { secret: _, ...values } = yield* settings
@@ -61,11 +61,11 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
     let port = 0
     let stopping = false
     let worker: Worker | undefined
-    /** Who waits for metrics; one answer is for all. */
-    const askers: Array<(text: string) => void> = []
+    /** Callbacks that wait for metrics; one response serves all. */
+    const metricsWaiters: Array<(text: string) => void> = []
 
-    /** One life of the worker; answers how long it served, in ms. */
-    const life = Effect.callback<number>((resume) => {
+    /** Runs the worker once; returns how long it served, in ms. */
+    const runWorker = Effect.callback<number>((resume) => {
       if (stopping) return resume(Effect.succeed(0))
       let since = Number.POSITIVE_INFINITY
       let reason = "see its log lines"
@@ -77,7 +77,7 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
           return
         }
         if ("metrics" in message) {
-          for (const asker of askers.splice(0)) asker(message.metrics)
+          for (const waiter of metricsWaiters.splice(0)) waiter(message.metrics)
           return
         }
         since = performance.now()
@@ -100,11 +100,11 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
     const supervise = Effect.gen(function* () {
       let failures = 0
       while (true) {
-        const served = yield* life
+        const served = yield* runWorker
         if (stopping) return
         if (served >= GOOD_RUN_MS) failures = 0
         const pause = Math.min(RESTART_MS_MAX, RESTART_MS_MIN * 2 ** Math.min(failures++, 16))
-        yield* Effect.logError("the embedded backend ended; it is started again").pipe(
+        yield* Effect.logError("the embedded backend ended and will be restarted").pipe(
           Effect.annotateLogs({ pause_ms: pause })
         )
         yield* Effect.sleep(pause)
@@ -121,7 +121,7 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
           clearTimeout(timer)
           resume(Effect.void)
         })
-        ask(current, "stop")
+        send(current, "stop")
       })
     )
     yield* Effect.forkScoped(supervise)
@@ -129,12 +129,12 @@ export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigErro
     const metrics = Effect.callback<string>((resume) => {
       const current = worker
       if (current === undefined) return resume(Effect.succeed(""))
-      const asker = (text: string) => resume(Effect.succeed(text))
-      askers.push(asker)
-      ask(current, "metrics")
+      const waiter = (text: string) => resume(Effect.succeed(text))
+      metricsWaiters.push(waiter)
+      send(current, "metrics")
       return Effect.sync(() => {
-        const at = askers.indexOf(asker)
-        if (at !== -1) askers.splice(at, 1)
+        const at = metricsWaiters.indexOf(waiter)
+        if (at !== -1) metricsWaiters.splice(at, 1)
       })
     }).pipe(Effect.timeoutOrElse({ duration: METRICS_MS, orElse: () => Effect.succeed("") }))
     return { address: `127.0.0.1:${bound}`, secret: Redacted.make(secret), worker: () => worker, metrics }

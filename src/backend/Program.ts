@@ -1,19 +1,22 @@
-/** What the backend's program does: serves, or works on the journal of its data directory. */
+/** The operations of the backend program: serving, and maintenance of the journal of its data directory. */
 import { Effect } from "effect"
 import * as Backend from "./Backend.ts"
 import * as Backup from "./journal/Backup.ts"
+import * as JournalCheck from "./JournalCheck.ts"
 import * as MetricsServer from "./server/MetricsServer.ts"
 import { metricsPort, type Settings } from "./Settings.ts"
 
-export type Progress = Backend.Progress
-export type Verified = Backend.Verified
+export type Progress = JournalCheck.Progress
+export type Verified = JournalCheck.Verified
 
-/** Serves until it is interrupted or must stop; metrics too, where they have a port. */
+/** Serves until it is interrupted or fails; also serves metrics where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {
-  const telling = yield* metricsPort.config
+  const metricsPortSetting = yield* metricsPort.config
   const { port, epoch, failed, metrics } = yield* Backend.serve(values)
   const metrics_port =
-    telling === undefined ? undefined : yield* MetricsServer.serve(Backend.hostOf(values), telling, metrics)
+    metricsPortSetting === undefined
+      ? undefined
+      : yield* MetricsServer.serve(Backend.hostOf(values), metricsPortSetting, metrics)
   yield* Effect.logInfo("backend serves").pipe(
     Effect.annotateLogs({
       port,
@@ -25,16 +28,16 @@ export const serve = Effect.fnUntraced(function* (values: Settings) {
   yield* failed
 }, Effect.scoped)
 
-/** Replays the journal read-only, beside a running backend or not, and compares all it can. */
-export const verify = Backend.verify
+/** Replays the journal read-only, while the backend runs or not, and verifies it. */
+export const verify = JournalCheck.verify
 
-/** Replays the journal of a stopped backend and replaces its snapshots by a new one. */
-export const rebuild = Backend.rebuild
+/** Replays the journal of a stopped backend and replaces its snapshots with a new one. */
+export const rebuild = JournalCheck.rebuild
 
-/** Copies the data directory, in use or not, the gateway's databases included, into a new directory. */
+/** Copies the data directory, in use or not, including the gateway's databases, to a new directory. */
 export const backup = (values: Settings, target: string) => Backup.backup(values.dataDir, target)
 
-/** Reads what the settings name, as a start does. */
+/** Validates the files that the settings refer to, as a start does. */
 export const check = Backend.check
 
 export const withLogging = Backend.withLogging

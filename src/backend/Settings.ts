@@ -1,6 +1,6 @@
 /**
- * Every setting of the backend, in one table: variable, default, meaning. Read once through `Config`, in the worker
- * beside a gateway and in `npm run backend` alike. Source: docs/contract/configuration.md#variables.
+ * The settings of the backend in one table: variable, default, meaning. The worker in the gateway's process and `npm
+ * run backend` both read them once through `Config`. Source: docs/contract/configuration.md#variables.
  */
 import { Config, Schema } from "effect"
 import { SignedDecimal } from "../domain/Decimal.ts"
@@ -16,76 +16,79 @@ import {
   type Values,
   withDefault
 } from "../domain/Setting.ts"
-import { OPEN_ORDERS_MAX } from "./engine/sequencer/OpenOrders.ts"
+import { OPEN_ORDERS_MAX } from "./markets/Limits.ts"
 
 const onOff = (name: string): Config.Config<boolean> =>
   Config.Literals(["on", "off"], name).pipe(Config.map((word) => word === "on"))
-/** Decimal text that is not negative. */
+/** Non-negative decimal text. */
 const amount = (name: string): Config.Config<string> =>
   Config.schema(SignedDecimal.check(Schema.isPattern(/^[0-9]/u, { message: "must not be negative" })), name)
 
-/** A snapshot holds as many, so a start would have no fewer. */
+/** A snapshot contains as many, so a start always has at least these. */
 const EVENTS_KEPT_MIN = 10_000
 
-/** While they are scarce, a user's share of these is still enough to quote four markets. */
+/** With this limit, the share of one user while orders are scarce still suffices to quote four markets. */
 const OPEN_ORDERS_MIN = 10_000
 
 export const table = {
   dataDir: withDefault("DATA_DIR", Config.String, "./data", "journal of the backend, in `backend/`"),
-  port: withDefault("BACKEND_PORT", port, 3011, "port of the backend where it runs alone; 0 takes a free one"),
+  port: withDefault("BACKEND_PORT", port, 3011, "port of a backend that runs alone; 0 selects a free one"),
   host: withDefault(
     "HOST",
     Config.String,
     "127.0.0.1",
-    "address to listen on where it runs alone; 0.0.0.0 in the image; without BACKEND_SECRET always 127.0.0.1"
+    "address of a backend that runs alone; 0.0.0.0 in the image; without BACKEND_SECRET always 127.0.0.1"
   ),
   marketsFile: optional(
     "MARKETS_FILE",
     Config.String,
     "JSON file of markets (docs/reference/markets-file.md); default: the four that ship"
   ),
-  faucetDailyLimit: withDefault(
-    "FAUCET_DAILY_LIMIT",
-    amount,
-    "100000",
-    "most that the faucet gives a user a day (UTC)"
-  ),
+  faucetDailyLimit: withDefault("FAUCET_DAILY_LIMIT", amount, "100000", "maximum faucet deposits per user and UTC day"),
   indexSource: withDefault(
     "INDEX_SOURCE",
     oneOf("simulated", "manual"),
     "simulated",
-    "simulated, or manual: only `PUT /admin/index-price` moves it"
+    "simulated, or manual: only `PUT /admin/index-price` changes it"
   ),
   simMaker: withDefault(
     "SIM_MAKER",
     onOff,
     true,
-    "a participant that quotes around the index, so that a new exchange has a book"
+    "simulated maker that quotes around the index, so that a new exchange has a book"
   ),
   eventsKept: withDefault(
     "EVENTS_KEPT",
     integer(EVENTS_KEPT_MIN),
     500_000,
-    "newest events that it keeps in memory, some 450 bytes each and 512 MiB at most: a gateway that has missed no more goes on without a snapshot"
+    "newest events in memory, about 450 bytes each and 512 MiB at most: a gateway that has missed no more than these resumes without a snapshot"
   ),
   openOrdersMax: withDefault(
     "OPEN_ORDERS_MAX",
     integer(OPEN_ORDERS_MIN, OPEN_ORDERS_MAX),
     OPEN_ORDERS_MAX,
-    "open orders of all users together; while more than 80 % are open, one user may hold at most 1 % of them. A journal keeps the value that it was made with"
+    "maximum open orders of all users together; while more than 80 % are open, one user can have at most 1 % of them. A journal keeps the value that it was created with"
   ),
-  poolBaseEquity: withDefault("POOL_BASE_EQUITY", amount, "1000000", "seed of each insurance pool"),
-  secret: optional("BACKEND_SECRET", redacted, "bearer secret that every call must show"),
-  tlsCa: optional("BACKEND_TLS_CA", Config.String, "PEM file of an authority whose clients alone are let in (mTLS)"),
+  poolBaseEquity: withDefault("POOL_BASE_EQUITY", amount, "1000000", "seed capital of each insurance pool"),
+  secret: optional("BACKEND_SECRET", redacted, "bearer secret that every call must carry"),
+  tlsCa: optional(
+    "BACKEND_TLS_CA",
+    Config.String,
+    "PEM file of a certificate authority: only clients with its certificates can connect (mTLS)"
+  ),
   tlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the backend's certificate; turns TLS on"),
   tlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),
   logLevel
 } as const
 
-/** Of a backend that runs alone; one beside a gateway tells its metrics there. */
-export const metricsPort = optional("METRICS_PORT", port, "port of its metrics where it runs alone; 0 takes a free one")
+/** For a backend that runs alone; the embedded one reports its metrics through the gateway. */
+export const metricsPort = optional(
+  "METRICS_PORT",
+  port,
+  "port of the metrics of a backend that runs alone; 0 selects a free one"
+)
 
-/** All of them, one by one. */
+/** All settings as a list. */
 export const rows: ReadonlyArray<Setting<unknown>> = [...Object.values(table), metricsPort]
 
 export type Settings = Values<typeof table>

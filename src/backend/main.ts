@@ -1,9 +1,9 @@
 /**
- * The backend alone: `npm run backend` serves until it is told to stop. After `--`, each printing one line of JSON:
- *
- *   verify              replays the journal read-only, beside a running backend or not, and compares all it can
- *   replay              replays the journal of a stopped backend and replaces its snapshots by a new one
- *   backup <directory>  copies a DATA_DIR in use, the gateway's databases included, into a new directory
+ * The backend as a program of its own: `npm run backend` serves until it is stopped. Verbs after `--` each print one
+ * line of JSON:
+ * - `verify`: replays the journal read-only, while a backend runs or not, and verifies it
+ * - `replay`: replays the journal of a stopped backend and replaces its snapshots with a new one
+ * - `backup <directory>`: copies a DATA_DIR in use, including the gateway's databases, to a new directory
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Console, Effect, Exit } from "effect"

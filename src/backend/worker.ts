@@ -1,6 +1,7 @@
 /**
- * The backend as a worker thread of the gateway's process. Serves on the loopback port and with the secret that it is
- * given, says so once it does, tells its metrics and stops gracefully when it is asked to, and exits with 1 when it had to stop, after saying why.
+ * The backend as a worker thread of the gateway's process. It serves on the loopback port with the given secret and
+ * posts the port once it serves. On request it posts its metrics or stops gracefully. After a failure it posts the
+ * error and exits with code 1.
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { Cause, Effect, Exit, Fiber, Redacted } from "effect"
@@ -18,14 +19,14 @@ const values: Settings = {
   tlsCert: undefined,
   tlsKey: undefined
 }
-const tell = (message: WorkerMessage): void => parentPort!.postMessage(message)
+const post = (message: WorkerMessage): void => parentPort!.postMessage(message)
 
-/** What the backend tells of itself, once it serves. */
+/** Metrics of the backend once it serves. */
 let metrics = (): string => ""
 
 const program = Effect.gen(function* () {
   const serving = yield* Backend.serve(values)
-  tell({ port: serving.port })
+  post({ port: serving.port })
   metrics = serving.metrics
   return yield* serving.failed
 }).pipe(
@@ -33,16 +34,16 @@ const program = Effect.gen(function* () {
   Effect.tapError((error) =>
     Effect.andThen(
       Effect.logError(error.message),
-      Effect.sync(() => tell({ error: error.message }))
+      Effect.sync(() => post({ error: error.message }))
     )
   ),
   Backend.withLogging(values)
 )
 
 const fiber = Effect.runFork(program)
-parentPort!.on("message", (asked: WorkerRequest) => {
-  if (asked === "stop") fiber.interruptUnsafe()
-  else tell({ metrics: metrics() })
+parentPort!.on("message", (request: WorkerRequest) => {
+  if (request === "stop") fiber.interruptUnsafe()
+  else post({ metrics: metrics() })
 })
 const exit = await Effect.runPromise(Fiber.await(fiber))
 process.exit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)

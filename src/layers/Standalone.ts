@@ -10,7 +10,7 @@ import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.t
 import * as Backends from "./Backends.ts"
 import type { Endpoint } from "./grpc/Channel.ts"
 import * as NodePorts from "./node/NodePorts.ts"
-import * as PrivateFiles from "./node/PrivateFiles.ts"
+import * as PrivateFiles from "../node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"

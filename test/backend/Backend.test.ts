@@ -4,13 +4,13 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { credentials } from "@grpc/grpc-js"
 import { ConfigProvider, Effect, Layer, Logger, Option, Schedule, Stream } from "effect"
-import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import * as Backend from "../../src/backend/Backend.ts"
 import * as Embedded from "../../src/backend/Embedded.ts"
 import { settings } from "../../src/backend/Settings.ts"
+import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
+import * as Decimal from "../../src/domain/Decimal.ts"
 import * as GrpcFeed from "../../src/layers/grpc/GrpcFeed.ts"
 import * as GrpcPriceFeed from "../../src/layers/grpc/GrpcPriceFeed.ts"
-import * as Decimal from "../../src/domain/Decimal.ts"
 import * as GrpcReferee from "../../src/layers/grpc/GrpcReferee.ts"
 import * as GrpcSequencer from "../../src/layers/grpc/GrpcSequencer.ts"
 import {
@@ -48,7 +48,7 @@ const settingsOf = (directory: string, more: Record<string, string> = {}) =>
 
 const folder = Effect.acquireRelease(Effect.sync(temporary), ({ remove }) => Effect.sync(remove))
 
-/** The gateway's four adapters on a backend of their own. */
+/** The gateway's four gRPC adapters, connected to a separate backend. */
 const adapters = (more?: Record<string, string>) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -66,7 +66,7 @@ const adapters = (more?: Record<string, string>) =>
   ).pipe(Layer.provide(quiet))
 
 const contractRoot = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
-/** The contract suites pay into this account. */
+/** The contract suites deposit into this account. */
 const withAccount = adapters().pipe(
   Layer.tap((context) =>
     Effect.gen(function* () {
@@ -121,7 +121,7 @@ const limit = (by: Wallet, side: "Buy" | "Sell", price: string, qty: string, ord
   })
 
 describe("the exchange behind gRPC", () => {
-  it.live("trades, and tells the trade by events and by reads alike", () =>
+  it.live("shows a trade in events and reads alike", () =>
     Effect.gen(function* () {
       const [sequencer, referee, feed] = [yield* Sequencer, yield* Referee, yield* Feed]
       const [maker, taker] = [wallet("maker"), wallet("taker")]
@@ -174,7 +174,7 @@ describe("the exchange behind gRPC", () => {
       assert.strictEqual((yield* referee.prices([])).length, 4)
       assert.isAbove((yield* referee.riskTiers).length, 4)
       assert.strictEqual((yield* referee.feeRates(taker.user_id)).length, 4)
-      // 0.05 at a mark near 60000 binds a twentieth of its value at leverage 20; nothing changes by asking
+      // 0.05 at a mark near 60000 reserves a twentieth of its value at leverage 20; the preview changes nothing
       const asked = { sub_account_address: taker.address, symbol: "BTC-USDC" }
       const preview = yield* referee.previewMargin({ ...asked, leverage: "20" })
       const [position] = (yield* referee.account(taker.address)).positions
@@ -190,7 +190,7 @@ describe("the exchange behind gRPC", () => {
     }).pipe(Effect.provide(adapters()))
   )
 
-  it.live("keeps as many events as it is told, and no fewer than a snapshot does", () =>
+  it.live("keeps the configured number of events, and at least those of a snapshot", () =>
     Effect.gen(function* () {
       const [sequencer, feed] = [yield* Sequencer, yield* Feed]
       const one = wallet("one")
@@ -210,7 +210,7 @@ describe("the exchange behind gRPC", () => {
     }).pipe(Effect.provide(adapters({ EVENTS_KEPT: "10000" })))
   )
 
-  it.live("streams prices, at first all of them, and heartbeats with the applied seq", () =>
+  it.live("streams prices, all of them first, and heartbeats with the applied seq", () =>
     Effect.gen(function* () {
       const prices = yield* PriceFeed
       const frames = yield* prices.frames.pipe(Stream.take(2), Stream.runCollect)
@@ -223,7 +223,7 @@ describe("the exchange behind gRPC", () => {
   )
 })
 
-/** Commands that rest, cross, cancel and are refused, by wallets that have money. */
+/** Commands that rest, cross, cancel and are refused, from funded accounts. */
 const traffic = (round: number, count: number, traders: ReadonlyArray<Wallet>): ReadonlyArray<Command> =>
   Array.from({ length: count }, (_, i) => {
     const by = traders[i % traders.length]!
@@ -329,7 +329,7 @@ describe("npm run backend", () => {
     remove()
   }, 60_000)
 
-  it("refuses a second instance on the same directory, and says what is wrong with a setting", async () => {
+  it("refuses a second instance on the same directory, and reports an invalid setting", async () => {
     const { directory, remove } = temporary()
     const backend = await startBackend({ dataDir: directory })
     const second = await startBackend({ dataDir: directory }).then(
@@ -359,7 +359,7 @@ describe("Embedded", () => {
       ConfigProvider.fromUnknown({ DATA_DIR: directory, LOG_LEVEL: "error", SIM_MAKER: "off", ...more })
     )
 
-  it.live("serves from a worker thread, and again on the same port after the worker dies", () =>
+  it.live("serves from a worker thread, and on the same port after the worker is restarted", () =>
     Effect.gen(function* () {
       const { directory } = yield* folder
       const { address, secret, worker } = yield* embedded(directory)
@@ -374,7 +374,7 @@ describe("Embedded", () => {
     }).pipe(Effect.scoped, Effect.provide(quiet))
   )
 
-  it.live("says why it does not start", () =>
+  it.live("reports why it does not start", () =>
     Effect.gen(function* () {
       const { directory } = yield* folder
       const error = yield* Effect.flip(embedded(directory, { MARKETS_FILE: "/nowhere.json" }))
@@ -386,7 +386,7 @@ describe("Embedded", () => {
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 
 describe.skipIf(!hasOpenssl)("TLS", () => {
-  it.live("is spoken when configured, and a client without a certificate of the authority is not let in", () =>
+  it.live("is used when configured, and rejects a client without a certificate of the authority", () =>
     Effect.gen(function* () {
       const { directory } = yield* folder
       const pem = (name: string) => join(directory, name)

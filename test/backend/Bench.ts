@@ -1,8 +1,8 @@
-/** A test bench around the engine: short words for commands, and what they caused. */
+/** A test bench for the engine: short methods for commands, and access to their results and events. */
 import { assert } from "@effect/vitest"
-import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import * as Engine from "../../src/backend/engine/Engine.ts"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
+import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import type { Command, CommandAck, CommandStatus, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import {
   type Balance,
@@ -44,7 +44,7 @@ export interface PlaceOptions {
   readonly tpsl?: Exits
 }
 
-/** Exits, their references the last price unless another is named. */
+/** Take-profit and stop-loss, by default with the last price as reference. */
 export interface Exits {
   readonly tp?: string
   readonly sl?: string
@@ -82,7 +82,7 @@ export const config = (overrides: Partial<Engine.EngineConfig> = {}): Engine.Eng
 
 export class Bench {
   readonly state: Engine.State
-  /** all inputs, and those that a journal keeps: no refusals, no Ticks that would change nothing */
+  /** all inputs, and those that a journal stores: no refusals, and no Ticks without effect */
   readonly inputs: Array<Engine.Input> = []
   readonly journal: Array<Engine.Input> = []
   readonly events: Array<Event> = []
@@ -121,7 +121,7 @@ export class Bench {
     })
   }
 
-  /** Opens a sub-account for a trader and fills its wallet. */
+  /** Creates a sub-account for a trader and deposits into its wallet. */
   open(who: Trader, amount?: string, index = 0): void {
     ackOf(this.send(who, { $case: "create_sub_account", value: { root_address: who.root, index } }))
     if (amount !== undefined) ackOf(this.deposit(who, amount))
@@ -239,7 +239,7 @@ export const statusOf = (step: Engine.Step): CommandStatus => {
 
 export const orderId = (step: Engine.Step): string => ackOf(step).orders[0]!.order_id
 
-/** Kinds of the events of one user, in order. */
+/** Event kinds of one user, in order. */
 export const kinds = (step: Engine.Step, who?: Trader): Array<string> =>
   step.events
     .filter((event) => (who === undefined ? true : event.user_id === who.user_id))

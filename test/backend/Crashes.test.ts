@@ -10,19 +10,19 @@ import {
   TriggerBy
 } from "../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, executions, kinds, orders, SELL, trader } from "./Bench.ts"
-import { nobodyFails, pick, random, recount, replays } from "./Invariants.ts"
+import { assertNoneBelowMaintenance, pick, random, recomputeTotals, replays } from "./Invariants.ts"
 import { Mirror } from "./Mirror.ts"
 
 const ETH = "ETH-USDC"
 
 describe("markets that crash", () => {
   const seen = new Set<ExecType>()
-  const told = new Set<string>()
+  const seenKinds = new Set<string>()
   const ended = new Set<string>()
 
-  it.each([21, 22, 23, 24, 25])("keep every promise with borrowed money (seed %i)", (seed) => {
+  it.each([21, 22, 23, 24, 25])("keep all invariants with leverage (seed %i)", (seed) => {
     const next = random(seed)
-    // small pools are emptied, help one another and deleverage
+    // small pools become empty, pay each other's deficits and deleverage
     const bench = new Bench({
       poolBaseEquity: ["20", "50", "100", "2000", "1000000"][seed - 21]!,
       simMaker: seed === 25
@@ -107,14 +107,14 @@ describe("markets that crash", () => {
       mirror.read(step.events)
       if (moved) mirror.refresh(state)
       if (i % 5 === 0) mirror.check(state)
-      recount(state)
-      nobodyFails(state)
+      recomputeTotals(state)
+      assertNoneBelowMaintenance(state)
       for (const fill of executions(step)) seen.add(fill.exec_type)
-      for (const kind of kinds(step)) told.add(kind)
+      for (const kind of kinds(step)) seenKinds.add(kind)
       for (const pool of state.pools) {
         const equity = Pools.equityOf(pool)
         assert.strictEqual(pool.obligation, equity < 0n ? -equity : 0n)
-        // a deficit stands only where no other pool has anything to give
+        // a deficit remains only where no other pool can pay
         if (equity >= 0n) continue
         for (const donor of state.pools) assert.strictEqual(Pools.capacityOf(Pools.equityOf(donor), donor.base), 0n)
       }
@@ -122,9 +122,9 @@ describe("markets that crash", () => {
     replays(bench)
   })
 
-  it("came to every rule of risk", () => {
+  it("reached every risk rule", () => {
     for (const kind of ["liquidation_started", "insurance_pool_changed", "adl_changed", "funding_settled"])
-      assert.isTrue(told.has(kind), kind)
+      assert.isTrue(seenKinds.has(kind), kind)
     for (const type of [ExecType.EXEC_TYPE_BUST_TRADE, ExecType.EXEC_TYPE_ADL_TRADE, ExecType.EXEC_TYPE_FUNDING])
       assert.isTrue(seen.has(type), `execution of type ${type}`)
     const { ORDER_STATUS_DEACTIVATED, ORDER_STATUS_EXPIRED, ORDER_STATUS_TRIGGERED } = OrderStatus

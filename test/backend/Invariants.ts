@@ -1,13 +1,13 @@
-/** What holds after every step, recounted from the state, and what a replay must give. */
+/** Invariants after every step, recomputed from the state, and a comparison with a replay. */
 import { assert } from "@effect/vitest"
+import * as Accounts from "../../src/backend/engine/accounts/Accounts.ts"
 import * as Engine from "../../src/backend/engine/Engine.ts"
-import * as Accounts from "../../src/backend/engine/referee/Accounts.ts"
 import * as Pools from "../../src/backend/engine/referee/Pools.ts"
-import type { Order } from "../../src/backend/engine/sequencer/Order.ts"
-import { isMet } from "../../src/backend/engine/sequencer/TriggerQueues.ts"
+import type { Order } from "../../src/backend/engine/state/State.ts"
+import { isMet } from "../../src/backend/engine/state/TriggerQueues.ts"
 import { type Bench, BUY } from "./Bench.ts"
 
-/** Small, seeded, good enough: mulberry32. */
+/** A small seeded random generator (mulberry32). */
 export const random = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -17,8 +17,8 @@ export const random = (seed: number) => () => {
 
 export const pick = <A>(random: () => number, list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]!
 
-/** Recounts from accounts and pools what the engine only keeps as running totals. */
-export const recount = (state: Engine.State): void => {
+/** Recomputes from accounts and pools what the engine keeps as running totals. */
+export const recomputeTotals = (state: Engine.State): void => {
   let held = state.fees
   const net = state.markets.map(() => 0)
   const long = state.markets.map(() => 0)
@@ -80,8 +80,8 @@ export const recount = (state: Engine.State): void => {
   assert.strictEqual(held, state.deposits + seeds, "money is not conserved")
 }
 
-/** Nobody is left whom the rules of liquidation would take. */
-export const nobodyFails = (state: Engine.State): void => {
+/** No account is left that the liquidation rules would close. */
+export const assertNoneBelowMaintenance = (state: Engine.State): void => {
   for (const account of state.accounts) {
     const totals = Accounts.totalsOf(account)
     assert.isTrue(totals.crossEquity >= totals.maintenanceMargin, "an account below its maintenance margin was left")
@@ -93,7 +93,7 @@ export const nobodyFails = (state: Engine.State): void => {
   }
 }
 
-/** The whole history again, and what a journal keeps of it, end in the same state. */
+/** A replay of the whole history, and of its journaled part, ends in the same state. */
 export const replays = (bench: Bench): void => {
   const now = Engine.hash(bench.state)
   assert.isBelow(bench.journal.length, bench.inputs.length)

@@ -1,10 +1,10 @@
 /**
- * What a reader of the event stream knows: books, open orders, positions and balances built from events alone. It must
- * never differ from what the reads answer.
+ * A client's view from the event stream: books, open orders, positions and balances built from events alone. It must
+ * always equal the reads.
  */
 import { assert } from "@effect/vitest"
-import * as Reads from "../../src/backend/engine/Reads.ts"
 import type { State } from "../../src/backend/engine/Engine.ts"
+import * as Reads from "../../src/backend/engine/Reads.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { type Balance, type Order, OrderStatus, type Position } from "../../src/proto/gateway/v1/types.ts"
 
@@ -44,7 +44,7 @@ export class Mirror {
         case "execution_created": {
           const { exec_type, is_maker, market_seq } = event.value.execution!
           const last = this.fills.get(symbol!) ?? 0
-          // the maker's side follows the taker's; the pool of the house has none
+          // the maker has the opposite side of the taker; the internal account of a pool has no events
           if (is_maker && last === market_seq) break
           assert.isAbove(market_seq, last, `a fill of type ${exec_type} does not raise the sequence of its market`)
           assert.isAbove(market_seq, this.books.get(symbol!)?.seq ?? 0, "a fill lies behind the book")
@@ -93,7 +93,7 @@ export class Mirror {
     }
   }
 
-  /** The marks have moved: records of before are stale in their mark-driven fields. */
+  /** The marks have moved: mark-driven fields of earlier records are stale. */
   refresh(state: State): void {
     for (const balance of this.balances.values())
       this.balances.set(balance.sub_account_address, Reads.account(state, balance.sub_account_address)!.balances[0]!)
@@ -131,7 +131,7 @@ export class Mirror {
       assert.deepStrictEqual(balance, Reads.account(state, address)!.balances[0])
   }
 
-  /** What follows from the account, from its orders and from other positions may wait for the next second. */
+  /** Changes caused by the account, its orders or other positions may follow in the next second. */
   private sameButAccount(known: Position | undefined, now: Position): void {
     const strip = (position: Position) => ({
       ...position,

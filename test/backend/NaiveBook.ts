@@ -1,8 +1,8 @@
 /**
- * The order book as one would explain it: objects in two lists, sorted by price and time, searched from the front. Slow
- * and clear, the oracle of the fast one.
+ * A simple order book: objects in two lists, sorted by price and time, searched from the front. Slow and clear: the
+ * reference for the fast one.
  */
-import { NONE, type OrderBook } from "../../src/backend/engine/sequencer/OrderBook.ts"
+import { NONE, type OrderBook } from "../../src/backend/engine/book/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 
 export interface Resting {
@@ -13,7 +13,7 @@ export interface Resting {
 }
 
 export interface NaiveBook extends OrderBook {
-  /** What rests on a side, as it would be filled. */
+  /** Resting orders of a side in priority order. */
   readonly orders: (side: Side) => ReadonlyArray<Resting>
 }
 

@@ -1,6 +1,6 @@
 /**
- * The exchange as one would explain it: a list of orders, searched anew for every fill. Slow and clear, the oracle of the fast
- * one. It knows price-time priority, times in force, post-only and self-trade rules, and nothing of money.
+ * A simple exchange: a list of orders, searched again for every fill. Slow and clear: the reference for the fast one.
+ * It implements price-time priority, times in force, post-only and self-trade rules, but no money.
  */
 export interface NaiveOrder {
   readonly id: string
@@ -9,7 +9,7 @@ export interface NaiveOrder {
   price: number
   leaves: number
   filled: number
-  /** when it took its place at its price */
+  /** time priority at its price */
   rank: number
 }
 
@@ -35,7 +35,7 @@ export class NaiveExchange {
   orders: Array<NaiveOrder> = []
   ranks = 0
 
-  /** Orders an incoming one would meet, in the order it would meet them. */
+  /** Orders that an incoming one would match, in order. */
   opposite(buy: boolean, price: number): Array<NaiveOrder> {
     return this.orders
       .filter((order) => order.buy !== buy && (buy ? order.price <= price : order.price >= price))

@@ -1,10 +1,10 @@
-/** The backend as its own process over snapshots, kill -9, damage, backup and restore. */
+/** The backend as a separate process: snapshots, kill -9, damage, backup and restore. */
 import { readdirSync, truncateSync } from "node:fs"
 import { join } from "node:path"
-import { credentials, status } from "@grpc/grpc-js"
 import { assert, describe, it } from "@effect/vitest"
-import type { Verified } from "../../src/backend/Backend.ts"
+import { credentials, status } from "@grpc/grpc-js"
 import * as Snapshots from "../../src/backend/journal/Snapshots.ts"
+import type { Verified } from "../../src/backend/JournalCheck.ts"
 import { SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
 import { SequencerClient } from "../../src/proto/gateway/v1/sequencer.ts"
 import { submitAll, temporary } from "../doubles/FakeBackend.ts"
@@ -19,7 +19,7 @@ import { random } from "../../verification/harness/Random.ts"
 
 const clientOf = ({ port }: BackendProcess) => new SequencerClient(`127.0.0.1:${port}`, credentials.createInsecure())
 
-/** Code of a subscription that starts at a seq; 0 where it brings a frame. */
+/** Status code of a subscription from a seq; 0 where it receives a frame. */
 const subscribe = (client: SequencerClient, from_seq: number): Promise<number> =>
   new Promise((resolve) => {
     const call = client.streamEvents({ epoch: "", from_seq })
@@ -31,7 +31,7 @@ const subscribe = (client: SequencerClient, from_seq: number): Promise<number> =
   })
 
 describe("a backend that takes snapshots", () => {
-  it("starts from the newest after kill -9, verifies, is copied while it runs, and starts from the copy", async () => {
+  it("starts from the newest one after kill -9, verifies, is copied while it runs, and starts from the copy", async () => {
     const { directory, remove } = temporary()
     const snapshots = join(directory, "backend", "snapshots")
     let backend = await startBackend({ dataDir: directory })

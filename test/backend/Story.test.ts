@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Engine from "../../src/backend/engine/Engine.ts"
 import * as Reads from "../../src/backend/engine/Reads.ts"
+import * as Decimal from "../../src/domain/Decimal.ts"
 import { CancelType, OrderStatus, RejectReason, Side } from "../../src/proto/gateway/v1/types.ts"
 import {
   ackOf,
@@ -21,7 +21,7 @@ import {
 } from "./Bench.ts"
 
 describe("docs/contract/stories.md#login-to-closed-pnl at the engine", () => {
-  it("goes from deposit to closed PnL, number for number", () => {
+  it("matches every number from deposit to closed PnL", () => {
     const bench = new Bench()
     const user = trader("alice")
     const maker = trader("maker")
@@ -153,7 +153,7 @@ describe("docs/contract/stories.md#login-to-closed-pnl at the engine", () => {
     assert.strictEqual(balances(close, maker)[0]!.wallet_balance, "99795.16")
     assert.strictEqual(Decimal.format(bench.state.fees), "18.15")
     assert.strictEqual(Decimal.format(bench.state.wallets + bench.state.fees), "110000")
-    // the same inputs again end in the same state
+    // a replay of the inputs ends in the same state
     const again = Engine.initial(config())
     for (const input of bench.inputs) Engine.apply(again, input)
     assert.strictEqual(Engine.hash(again), Engine.hash(bench.state))

@@ -1,6 +1,6 @@
 /** The commands that docs/cli.md shows, in their order, and the words between them. `UPDATE=1` writes the page anew. */
 
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 
 /** A command, as it is typed; what it says is taken from the screen. */
 export interface Step {

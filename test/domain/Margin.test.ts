@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import * as Margin from "../../src/domain/Margin.ts"
-import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import * as OrderRules from "../../src/domain/OrderRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import * as Grid from "../../src/domain/Grid.ts"
 import { vectors } from "../vectors.ts"
 
@@ -17,7 +18,7 @@ const markets = new Map(
   shippedMarkets.map((market) => [
     market.symbol,
     {
-      rules: rulesOf(market),
+      rules: OrderRules.make(market),
       tiers: Margin.tiersOf(
         market.risk_tiers.map((tier) => ({
           limit: n(tier.risk_limit_value),

@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import * as OrderRules from "../../src/domain/OrderRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import * as OrderForm from "../../src/domain/OrderForm.ts"
 import type { OrderRequest } from "../../src/domain/OrderForm.ts"
 import { DAY_MS } from "../../src/domain/Time.ts"
 
-const rules = rulesOf(shippedMarkets[0]!)
+const rules = OrderRules.make(shippedMarkets[0]!)
 const NOW = 1_767_225_600_000
 const limit: OrderRequest = {
   sub_account_address: "0xa",

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { rulesOf, shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import * as OrderRules from "../../src/domain/OrderRules.ts"
 
-const rules = rulesOf(shippedMarkets[0]!)
+const rules = OrderRules.make(shippedMarkets[0]!)
 const order: OrderRules.OrderShape = {
   qty: "0.1",
   price: "60000.10",

@@ -403,21 +403,21 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   // of a sub-account that has a position, since without one there is nothing to set
   "POST /position/trading-stop": {
     SubAccountFrozen: "test/e2e/Holdings.test.ts",
-    LimitReached: "test/backend/Exits.test.ts"
+    LimitReached: "test/backend/engine/TakeProfitStopLoss.test.ts"
   },
-  "POST /order/create": { LimitReached: "test/backend/Exits.test.ts" },
+  "POST /order/create": { LimitReached: "test/backend/engine/TakeProfitStopLoss.test.ts" },
   // what becomes of an amend at its turn
   "POST /order/amend": {
-    InsufficientBalance: "test/backend/AmendRefused.test.ts",
-    InvalidQty: "test/backend/AmendRefused.test.ts",
-    LimitReached: "test/backend/Exits.test.ts",
+    InsufficientBalance: "test/backend/engine/AmendRefused.test.ts",
+    InvalidQty: "test/backend/engine/AmendRefused.test.ts",
+    LimitReached: "test/backend/engine/TakeProfitStopLoss.test.ts",
     PostOnlyWouldTake: "test/e2e/OrderAnswers.test.ts",
-    TriggerAlreadyMet: "test/backend/AmendRefused.test.ts"
+    TriggerAlreadyMet: "test/backend/engine/AmendRefused.test.ts"
   },
   "POST /account/faucet": { ModuleDisabled: "test/services/Money.test.ts" },
   "PUT /admin/index-price": { ModuleDisabled: "test/http/handlers/Admin.test.ts" },
   "POST /account/withdrawals": { DestinationNotListed: "test/services/trading/WithdrawalAddresses.test.ts" },
   "POST /account/withdrawal-addresses": { LimitReached: "test/services/trading/WithdrawalAddresses.test.ts" },
-  "POST /user/sub-accounts": { LimitReached: "test/backend/Funds.test.ts" },
+  "POST /user/sub-accounts": { LimitReached: "test/backend/engine/Funds.test.ts" },
   "POST /user/api-keys": { LimitReached: "test/services/identity/ApiKeys.test.ts" }
 }

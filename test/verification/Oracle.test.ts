@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { FAULTS } from "../../verification/oracle/Faults.ts"
 import { SHIPPED } from "../../verification/oracle/MarketTable.ts"
 import { explain, noCounts, run } from "../../verification/oracle/Oracle.ts"

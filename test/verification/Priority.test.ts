@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
+import * as OrderBook from "../../src/backend/engine/book/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import * as NaiveBook from "../backend/NaiveBook.ts"
 import { measure, table } from "../../verification/replay/Priority.ts"
@@ -25,7 +25,7 @@ describe.skipIf(!existsSync(file))("the order book beside the recorded session",
   it(`is the naive book's equal, order by order, compared every ${EVERY} events`, { timeout: 600_000 }, () => {
     const fast = OrderBook.make()
     const slow = NaiveBook.make()
-    const both = OrderBook.over(fast, {
+    const both = OrderBook.overriding(fast, {
       add: (...order) => (fast.add(...order), slow.add(...order)),
       reduce: (...part) => (fast.reduce(...part), slow.reduce(...part)),
       remove: (slot) => (fast.remove(slot), slow.remove(slot))

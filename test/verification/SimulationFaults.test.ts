@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import type { State, Step } from "../../src/backend/engine/Engine.ts"
-import { NONE } from "../../src/backend/engine/sequencer/OrderBook.ts"
+import { NONE } from "../../src/backend/engine/book/OrderBook.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import type { Mutant } from "../../verification/simulation/Mutant.ts"
 import type { Faults } from "../../verification/simulation/Simulation.ts"
@@ -125,10 +125,10 @@ describe("a planted fault is found:", () => {
     assert.match(message, /seed \d+: deleveraging: 0x[0-9a-f]+ came before 0x/)
   })
 
-  it("somebody left standing who falls", { timeout: 120_000 }, () => {
+  it("an account that needs liquidation and gets none", { timeout: 120_000 }, () => {
     const message = foundInSource(
       {
-        module: "/referee/Standing.ts",
+        module: "/referee/LiquidationThresholds.ts",
         right: "BigInt(markTicks)) / weights",
         wrong: "BigInt(markTicks) * 2n) / weights"
       },
@@ -147,16 +147,16 @@ describe("a planted fault is found:", () => {
       /the mark told .* twice within a second/
     ]
   ])("a mark told %s", { timeout: 120_000 }, (_, right, wrong, said) => {
-    assert.match(foundInSource({ module: "/referee/Telling.ts", right, wrong }, FEW), said)
+    assert.match(foundInSource({ module: "/events/PositionEvents.ts", right, wrong }, FEW), said)
   })
 
   it.each([
-    ["the trigger accepted last", "/sequencer/Queues.ts", "state.met.at(-1)", "state.met.at(0)", /fired before/],
+    ["the trigger accepted last", "/state/TriggerQueues.ts", "state.met.at(-1)", "state.met.at(0)", /fired before/],
     [
       "no trigger whose price has gone back",
       "/Engine.ts",
       "if (order === undefined) return",
-      "if (order === undefined || !Queues.isMet(order.holding.market, order.trigger!)) return",
+      "if (order === undefined || !TriggerQueues.isMet(order.holding.market, order.trigger!)) return",
       /was met and did not fire/
     ]
   ])("firing %s", { timeout: 120_000 }, (_, module, right, wrong, said) => {
@@ -166,21 +166,21 @@ describe("a planted fault is found:", () => {
   it.each([
     [
       "what only reduces",
-      "/sequencer/Matching.ts",
+      "/sequencer/Fills.ts",
       "lots - Number(settlement.closedSize)",
       "lots",
       /guard \d+e-18, it has opened/
     ],
     [
       "a whole position at its size of before",
-      "/sequencer/Exits.ts",
+      "/sequencer/TakeProfitStopLoss.ts",
       "exit.lots !== sizeOf(holding)",
       "exit.lots === 0",
       /exit .* has size .*, its position/
     ],
     [
       "a position that is gone",
-      "/sequencer/Matching.ts",
+      "/sequencer/Fills.ts",
       "Math.sign(holding.lots) !== Math.sign(before)",
       "false",
       /has outlived its position/

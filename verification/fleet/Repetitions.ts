@@ -1,6 +1,6 @@
 /** Whether an order that is sent twice is one order: sent to two gateways at once, or cut off and repeated at another. */
 import { join } from "node:path"
-import { read, seedOf } from "../../src/backend/engine/sequencer/Ids.ts"
+import { read, seedOf } from "../../src/backend/engine/state/Ids.ts"
 import { verifyJournal } from "../harness/BackendProcess.ts"
 import type { Fleet } from "../harness/Fleet.ts"
 import { type Calls, type LoadProcess, startLoad } from "../harness/LoadProcess.ts"

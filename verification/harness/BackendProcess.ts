@@ -1,7 +1,7 @@
 /** The backend in a process of its own, as `npm run backend` runs it; and the relay that publishes its events to NATS. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
-import type { Verified } from "../../src/backend/Backend.ts"
+import type { Verified } from "../../src/backend/JournalCheck.ts"
 import { type NodeProcess, root, type StartOptions, startProcess } from "./NodeProcess.ts"
 
 const MAIN = "src/backend/main.ts"

@@ -1,9 +1,7 @@
 /** The engine behind the same requests and the same lines as the model. */
 import * as Engine from "../../src/backend/engine/Engine.ts"
-import { Market } from "../../src/backend/engine/MarketRules.ts"
 import * as Reads from "../../src/backend/engine/Reads.ts"
 import * as Pools from "../../src/backend/engine/referee/Pools.ts"
-import { restingOrders } from "../../src/backend/engine/State.ts"
 import { Schema } from "effect"
 import type { Command, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { OrderCause } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -34,6 +32,8 @@ import {
 import type { Options } from "./Exchange.ts"
 import type { MarketRow } from "./MarketTable.ts"
 import type { Body, Leg, Named, Request, TpslRequest } from "./Requests.ts"
+import { Market } from "../../src/backend/markets/File.ts"
+import { restingOrders } from "../../src/backend/engine/state/RestingOrders.ts"
 
 type Table = Readonly<Record<string, number>>
 

@@ -1,10 +1,10 @@
-/** Financial faults that the oracle must find: lines of the engine's source, and what stands in their place. */
+/** Financial faults that the oracle must find: lines of the engine's source and their faulty replacements. */
 
 export interface Fault {
   readonly name: string
-  /** how the path of the module ends */
+  /** suffix of the module's path */
   readonly module: string
-  /** occurs once in it */
+  /** text that occurs once in the module */
   readonly right: string
   readonly wrong: string
 }
@@ -12,7 +12,7 @@ export interface Fault {
 export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "fees are rounded in the account's favour",
-    module: "/referee/Fees.ts",
+    module: "/accounts/Fees.ts",
     right: `market.takerFee, "up")`,
     wrong: `market.takerFee, "down")`
   },
@@ -30,14 +30,14 @@ export const FAULTS: ReadonlyArray<Fault> = [
   },
   {
     name: "maker and taker pay each other's fee",
-    module: "/sequencer/Matching.ts",
-    right: "const fee = !isMaker && isSystem(order) ? 0n : feeOf(market, value, isMaker)",
-    wrong: "const fee = !isMaker && isSystem(order) ? 0n : feeOf(market, value, !isMaker)"
+    module: "/sequencer/Fills.ts",
+    right: "const fee = !isMaker && isSystemOrder(order) ? 0n : feeOf(market, value, isMaker)",
+    wrong: "const fee = !isMaker && isSystemOrder(order) ? 0n : feeOf(market, value, !isMaker)"
   },
   {
     name: "a liquidation pays the taker fee",
-    module: "/sequencer/Matching.ts",
-    right: "const fee = !isMaker && isSystem(order) ? 0n : feeOf(market, value, isMaker)",
+    module: "/sequencer/Fills.ts",
+    right: "const fee = !isMaker && isSystemOrder(order) ? 0n : feeOf(market, value, isMaker)",
     wrong: "const fee = feeOf(market, value, isMaker)"
   },
   {
@@ -53,21 +53,22 @@ export const FAULTS: ReadonlyArray<Fault> = [
     wrong: "[...market.holders]"
   },
   {
-    name: "a donor pool gives all that it has",
+    name: "a donor pool gives its whole equity",
     module: "/referee/Pools.ts",
     right: "Decimal.max(0n, equity - base / 2n)",
     wrong: "Decimal.max(0n, equity)"
   },
   {
-    name: "a pool's deficit leaves its inventory out",
+    name: "a pool's deficit ignores its inventory",
     module: "/referee/Pools.ts",
     right: "const deficit = -equityOf(pool)",
     wrong: "const deficit = -cashOf(pool)"
   },
   {
     name: "a reduce-only fill-or-kill order is filled beyond its position",
-    module: "/sequencer/Matching.ts",
-    right: "if (taker.reduceOnly && Accounts.closable(standOf(taker).lots, taker.side) < lots) return notEnough",
+    module: "/sequencer/FillOrKill.ts",
+    right:
+      "if (taker.reduceOnly && Accounts.closableLots(simulatedOf(taker).lots, taker.side) < lots) return notEnough",
     wrong: ""
   },
   {
@@ -83,22 +84,22 @@ export const FAULTS: ReadonlyArray<Fault> = [
     wrong: "const gap = a.near - b.near"
   },
   {
-    name: "of several orders that are met, the newest fires first",
-    module: "/sequencer/Queues.ts",
+    name: "of several triggered orders, the newest activates first",
+    module: "/state/TriggerQueues.ts",
     right: "state.met.at(-1)",
     wrong: "state.met[0]"
   },
   {
     name: "partial exits grow with fills that only reduce",
-    module: "/sequencer/Matching.ts",
+    module: "/sequencer/Fills.ts",
     right: "const opened = lots - Number(settlement.closedSize)",
     wrong: "const opened = lots"
   },
   {
     name: "a maker that cannot afford the fill is filled",
     module: "/sequencer/Matching.ts",
-    right: "if (!covered(maker, made)) {",
-    wrong: "if (maker.filled < 0 && !covered(maker, made)) {"
+    right: "if (!isAffordable(maker, makerSide)) {",
+    wrong: "if (maker.filled < 0 && !isAffordable(maker, makerSide)) {"
   },
   {
     name: "the liquidation fee takes more than the equity left",
@@ -107,14 +108,14 @@ export const FAULTS: ReadonlyArray<Fault> = [
     wrong: "Decimal.max(0n, left) + 1000000000000000000n)"
   },
   {
-    name: "the maintenance margin leaves the deduction out",
+    name: "the maintenance margin ignores the deduction",
     module: "/domain/Margin.ts",
     right: `return mul(value, tier.maintenanceRate, "up") - tier.deduction`,
     wrong: `return mul(value, tier.maintenanceRate, "up")`
   },
   {
-    name: "an order is accepted that takes free below 0 by less than 1 USDC",
-    module: "/sequencer/Admission.ts",
+    name: "an order is accepted that makes the free balance negative by less than 1 USDC",
+    module: "/sequencer/PreTradeChecks.ts",
     right: "if (left < 0n && left < free) {",
     wrong: "if (left < 0n && left < free - 1000000000000000000n) {"
   }

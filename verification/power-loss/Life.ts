@@ -7,9 +7,9 @@
 import { writeSync } from "node:fs"
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
-import { recover, takeSnapshot } from "../../src/backend/journal/Replay.ts"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
-import { defaultLimits } from "../../src/backend/server/EventLog.ts"
+import { recover, takeSnapshot } from "../../src/backend/journal/Recovery.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
+import { defaultLimits } from "../../src/backend/journal/EventLog.ts"
 import { journalPath } from "../../src/backend/server/Serve.ts"
 import { Writer } from "../../src/backend/server/Writer.ts"
 import { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -56,13 +56,13 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
   const journal = Journal.open(path, () => origin)
   journal["db"].exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}`)
   if (fault?.startsWith("synchronous") === true) journal["db"].exec(`PRAGMA ${fault}`)
-  const { state, at_ms, log, openLinks } = recover(machine, journal, {
+  const { state, at_ms, log, openIndex } = recover(machine, journal, {
     limits: defaultLimits,
     warn: (message) => {
       throw new Error(message)
     }
   })
-  openLinks()
+  openIndex()
   const next = random(seed * 16 + life)
   const users = new Users(next)
   users.now = Math.max(users.now, at_ms)

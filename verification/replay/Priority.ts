@@ -6,8 +6,8 @@
  * difference does not cause the next. The record itself shows the cause of a difference.
  */
 import * as Grid from "../../src/domain/Grid.ts"
-import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
-import * as Slots from "../../src/backend/engine/sequencer/Slots.ts"
+import * as OrderBook from "../../src/backend/engine/book/OrderBook.ts"
+import * as Slots from "../../src/backend/engine/book/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 import type { Resting, Session, Step } from "./Session.ts"
 

@@ -5,9 +5,9 @@
  */
 import { machine } from "../../src/backend/engine/EngineMachine.ts"
 import { Journal } from "../../src/backend/journal/Journal.ts"
-import { recover, takeSnapshot } from "../../src/backend/journal/Replay.ts"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
-import { defaultLimits } from "../../src/backend/server/EventLog.ts"
+import { recover, takeSnapshot } from "../../src/backend/journal/Recovery.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
+import { defaultLimits } from "../../src/backend/journal/EventLog.ts"
 import { journalPath } from "../../src/backend/server/Serve.ts"
 import { CHECKPOINT_ENTRIES, SNAPSHOT_ENTRIES } from "../../src/backend/server/Writer.ts"
 import { Command, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -43,8 +43,8 @@ const fill = (): void => {
     ids_key: "0001020304050607",
     created_at_ms: START
   }))
-  const { state, openLinks } = recover(machine, journal, { limits: defaultLimits, warn: say })
-  openLinks()
+  const { state, openIndex } = recover(machine, journal, { limits: defaultLimits, warn: say })
+  openIndex()
   const users = new Users(random(1), USERS)
   let engine_ms = 0
   let checkpointed = 0

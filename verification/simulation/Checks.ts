@@ -5,13 +5,14 @@
  */
 import type { State, Step } from "../../src/backend/engine/Engine.ts"
 import { maintenanceMargin } from "../../src/domain/Margin.ts"
-import * as OrderBook from "../../src/backend/engine/sequencer/OrderBook.ts"
-import { type MarketPosition, units } from "../../src/backend/engine/State.ts"
+import * as OrderBook from "../../src/backend/engine/book/OrderBook.ts"
+import type { MarketPosition } from "../../src/backend/engine/state/State.ts"
 import { ExecType, type Execution, type Order, OrderStatus as S, Side } from "../../src/proto/gateway/v1/types.ts"
 import { Exits } from "./Exits.ts"
 import { Deleveraging } from "./Deleveraging.ts"
 import { ceilDiv, ensure, ONE, scaled } from "./Exact.ts"
 import { MarkEvents } from "./MarkEvents.ts"
+import { units } from "../../src/backend/engine/state/MarketPosition.ts"
 
 /**
  * Rows 1 to 19 of docs/contract/orders.md#order-statuses: what may follow a status; undefined: what an order may begin

@@ -8,17 +8,18 @@
 import type { State } from "../../src/backend/engine/Engine.ts"
 import { type Config, machine as engine } from "../../src/backend/engine/EngineMachine.ts"
 import type { Entry, JournalPort } from "../../src/backend/journal/Journal.ts"
-import { linksOf, replay, type ReplayLinks, type Start } from "../../src/backend/journal/Replay.ts"
+import { replay, type ReplayStart } from "../../src/backend/journal/Replay.ts"
 import type { Machine } from "../../src/backend/engine/Machine.ts"
-import { EventLog } from "../../src/backend/server/EventLog.ts"
+import { EventLog } from "../../src/backend/journal/EventLog.ts"
 import { Code, Writer } from "../../src/backend/server/Writer.ts"
-import { shippedMarkets } from "../../src/backend/engine/MarketRules.ts"
+import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 import { Command, type CommandAck, CommandResult } from "../../src/proto/gateway/v1/sequencer.ts"
 import { Checks } from "./Checks.ts"
 import { Crash, Disk } from "./Disk.ts"
 import { ensure } from "./Exact.ts"
 import { START, Users, WILD } from "../harness/SimulatedUsers.ts"
 import { pick, random, type Random } from "../harness/Random.ts"
+import { replayIndexOf, type ReplayIndex } from "../../src/backend/journal/ReplayIndex.ts"
 
 /** Seams for faults that are planted to see whether they are found. */
 export interface Faults {
@@ -51,8 +52,8 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A replay that follows the disk from its first entry, and how far it has come. */
 interface Audit {
-  start: Start<State>
-  readonly links: ReplayLinks
+  start: ReplayStart<State>
+  readonly links: ReplayIndex
   readonly checks: Checks
   /** results by command of the entries so far */
   readonly results: Map<string, CommandResult>
@@ -222,7 +223,7 @@ class Simulation {
     const { machine, disk, users } = this
     const journal = disk.open()
     const { snapshot } = this
-    const links = linksOf(journal)
+    const links = replayIndexOf(journal)
     const from =
       snapshot === undefined || this.next() < 0.3
         ? undefined
@@ -237,7 +238,7 @@ class Simulation {
             at_ms: snapshot.at_ms
           }
     const recovered = replay(machine, journal, from === undefined ? {} : { from: { start: from, links } })
-    recovered.openLinks()
+    recovered.openIndex()
     this.state = recovered.state
     const log = new EventLog("simulated")
     const life = ++this.lives
@@ -302,7 +303,7 @@ class Simulation {
     const journal: JournalPort = disk.open()
     if (this.audit === undefined) {
       const { config, epoch, created_at_ms } = journal.origin
-      const links = linksOf(journal)
+      const links = replayIndexOf(journal)
       const state = machine.initial(JSON.parse(config) as Config, epoch, links)
       const start = { state, position: 0, at_ms: created_at_ms }
       this.audit = { start, links, checks: new Checks(), results: new Map() }

@@ -1,10 +1,10 @@
-/** The engine as the journal and the servers see it. */
+/** The engine behind the {@link Machine} interface. */
 import * as Engine from "./Engine.ts"
 import type { Machine } from "./Machine.ts"
 import * as Reads from "./Reads.ts"
-import * as Snapshot from "./Snapshot.ts"
+import * as Snapshot from "./state/Snapshot.ts"
 
-/** What of the configuration the journal keeps; its epoch is the journal's own. */
+/** The configuration without the epoch, which the journal stores separately. */
 export type Config = Omit<Engine.EngineConfig, "epoch">
 
 export const machine: Machine<Engine.State, Config> = {

@@ -1,4 +1,4 @@
-/** What the two services answer from the state, as records of the boundary; `as_of_seq` is always {@link headSeq}. */
+/** Reads of the two services from the state, as records of the gRPC boundary. `as_of_seq` is always {@link headSeq}. */
 import * as Decimal from "../../domain/Decimal.ts"
 import * as Grid from "../../domain/Grid.ts"
 import * as Margin from "../../domain/Margin.ts"
@@ -24,19 +24,20 @@ import {
   Side,
   type SubAccount
 } from "../../proto/gateway/v1/types.ts"
-import * as Records from "./Records.ts"
-import * as Accounts from "./referee/Accounts.ts"
+import * as Accounts from "./accounts/Accounts.ts"
+import * as OrderBook from "./book/OrderBook.ts"
+import * as Records from "./events/Records.ts"
 import * as Funding from "./referee/Funding.ts"
 import * as Pools from "./referee/Pools.ts"
-import * as Ids from "./sequencer/Ids.ts"
-import * as OrderBook from "./sequencer/OrderBook.ts"
-import { findLink } from "./Retention.ts"
-import { type Account, ASSET, positionOf, type MarketState, type Pool, type State } from "./State.ts"
+import * as Ids from "./state/Ids.ts"
+import { positionOf } from "./state/MarketPosition.ts"
+import { findLink } from "./state/Retention.ts"
+import { type Account, ASSET, type MarketState, type Pool, type State } from "./state/State.ts"
 
 /** Seq of the last event; 0 before the first. */
 export const headSeq = (state: State): number => state.seq
 
-/** Levels best first; depth 0: all. `undefined`: no such market. */
+/** Levels, best first; depth 0 returns all. `undefined`: the market does not exist. */
 export const orderBook = (state: State, symbol: string, depth: number): GetOrderBookResponse | undefined => {
   const market = state.marketOf.get(symbol)
   if (market === undefined) return undefined
@@ -55,7 +56,7 @@ export const orderBook = (state: State, symbol: string, depth: number): GetOrder
   }
 }
 
-/** Open orders, resting and waiting, oldest first. */
+/** Open orders, resting and untriggered, oldest first. */
 export const openOrders = (
   state: State,
   filter: { readonly sub_account_address?: string | undefined; readonly symbol?: string | undefined } = {}
@@ -75,7 +76,7 @@ export const openOrders = (
     .map(Records.order)
 }
 
-/** An open order by id, or by sub-account and order_link_id; closed ones live in the gateway's history. */
+/** An open order by id, or by sub-account and order_link_id. Closed orders are in the gateway's history. */
 export const order = (
   state: State,
   ref: {
@@ -96,7 +97,7 @@ export const order = (
 
 export const instruments = (state: State): Array<Instrument> => state.markets.map(Records.instrument)
 
-/** All sub-accounts, or a user's, in the order they were opened; without deleted ones. */
+/** Sub-accounts of all users or of one, in creation order, without deleted ones. */
 export const subAccounts = (state: State, userId?: string): Array<SubAccount> =>
   (userId === undefined ? state.accounts : (state.users.get(userId)?.accounts ?? [])).map(Records.subAccount)
 
@@ -124,7 +125,7 @@ const accountsOf = (
   return sub_account_address === undefined ? all : all.filter(({ address }) => address === sub_account_address)
 }
 
-/** Open positions; with a symbol, one record a sub-account, flat or not. */
+/** Open positions; with a symbol, one record per sub-account, flat or not. */
 export const positions = (
   state: State,
   filter: {
@@ -137,16 +138,19 @@ export const positions = (
   if (filter.symbol !== undefined && market === undefined) return []
   return accountsOf(state, filter).flatMap((found) => {
     const totals = Accounts.totalsOf(found)
-    const holdings = market === undefined ? openHoldings(found) : [flatOr(found, market)]
+    const holdings = market === undefined ? openHoldings(found) : [positionOrFlat(found, market)]
     return holdings.map((holding) => Records.position(holding, totals))
   })
 }
 
-/** The holding, or a flat one that is not kept: reading changes no state. */
-const flatOr = (account: Account, market: MarketState) =>
+/** The position, or a flat one that is not stored: a read does not change the state. */
+const positionOrFlat = (account: Account, market: MarketState) =>
   account.holdings[market.index] ?? positionOf({ ...account, holdings: [] }, market)
 
-/** Funding periods since Unix time 0 at the last settlement; before the first one, at the last that would have been. */
+/**
+ * Number of the funding period since Unix time 0 at the last settlement; before the first one, at the time when the
+ * last would have been.
+ */
 const epochOf = (state: State, market: MarketState): number => {
   const settled = market.fundings.at(-1)?.funding_time_ms ?? Math.max(0, state.second) * 1000
   return Math.floor(settled / (market.market.funding_interval_minutes * 60_000))
@@ -215,7 +219,7 @@ const marketsOf = (state: State, symbols: ReadonlyArray<string>): Array<MarketSt
     ? [...state.markets]
     : symbols.map((symbol) => state.marketOf.get(symbol)).filter((market) => market !== undefined)
 
-/** Prices of the named markets, or of all; unknown names are left out. */
+/** Prices of the named markets, or of all; unknown symbols are skipped. */
 export const prices = (state: State, symbols: ReadonlyArray<string> = []): Array<Prices> =>
   marketsOf(state, symbols).map((market) => Records.prices(state, market))
 
@@ -225,10 +229,13 @@ export const riskTiers = (state: State, symbol?: string): Array<RiskTier> =>
 export const feeRates = (state: State, symbol?: string): Array<FeeRate> =>
   marketsOf(state, symbol === undefined ? [] : [symbol]).map(Records.feeRate)
 
-/** Items of a history that an answer holds at most. */
+/** Maximum number of history items in a response. */
 export const PAGE_HISTORY_MAX = 1000
 
-/** Settlements of a market within [start, end], newest first; a page goes on behind the time that its token names. */
+/**
+ * Settlements of a market within [start, end], newest first. A page token is the time of the last item of the page
+ * before.
+ */
 export const fundingRates = (
   state: State,
   range: { readonly symbol: string; readonly start_ms: number; readonly end_ms: number; readonly page_token?: string }
@@ -246,7 +253,7 @@ export const fundingRates = (
   return { rates, next_page_token: found.length > rates.length ? String(rates.at(-1)!.funding_time_ms) : "" }
 }
 
-/** The pool of a market, as its last event showed it. */
+/** The pool of a market, as in its last event. */
 export const insurancePool = (state: State, symbol: string): GetInsurancePoolResponse | undefined => {
   const market = state.marketOf.get(symbol)
   return market === undefined ? undefined : { pool: Pools.lastState(state.pools[market.index]!) }
@@ -278,7 +285,7 @@ const history = <A extends { readonly updated_time_ms: number }>(
     .slice(0, limit)
 }
 
-/** States of the pools: one a minute, and one a change. */
+/** States of the pools: one per minute and one per change. */
 export const insurancePoolHistory = (state: State, range: HistoryRange): ListInsurancePoolHistoryResponse => ({
   pools: history(state, range, (pool) => pool.states)
 })
@@ -287,7 +294,10 @@ export const adlAlertHistory = (state: State, range: HistoryRange): ListAdlAlert
   alerts: history(state, range, (pool) => pool.alerts)
 })
 
-/** What a leverage would bind in a market, and whether the account can carry it. `undefined`: no such account or market. */
+/**
+ * The margin that a leverage would reserve in a market, and whether the account can cover it. `undefined`: the account
+ * or market does not exist.
+ */
 export const previewMargin = (
   state: State,
   address: string,
@@ -297,19 +307,19 @@ export const previewMargin = (
   const found = state.accountOf.get(address)
   const market = state.marketOf.get(symbol)
   if (found === undefined || market === undefined) return undefined
-  const holding = flatOr(found, market)
-  const asked = { ...holding, leverage, figures: undefined }
+  const holding = positionOrFlat(found, market)
+  const changed = { ...holding, leverage, figures: undefined }
   const before = Accounts.figuresOf(holding)
-  const after = Accounts.figuresOf(asked)
+  const after = Accounts.figuresOf(changed)
   const { free } = Accounts.totalsOf(found)
-  // an Isolated position is carried by its own margin, which what is free does not count
-  const spare = holding.isolated && holding.lots !== 0 ? Accounts.spareOf(asked) : undefined
-  const bindable = free + before.orderMargin + (spare === undefined ? before.initialMargin : 0n)
-  const left = bindable - after.orderMargin - (spare === undefined ? after.initialMargin : 0n)
-  const carried = spare === undefined ? 0n : spare + after.initialMargin
+  // an Isolated position is covered by its own margin, which the free balance does not include
+  const spare = holding.isolated && holding.lots !== 0 ? Accounts.excessMarginOf(changed) : undefined
+  const usable = free + before.orderMargin + (spare === undefined ? before.initialMargin : 0n)
+  const left = usable - after.orderMargin - (spare === undefined ? after.initialMargin : 0n)
+  const isolatedExcess = spare === undefined ? 0n : spare + after.initialMargin
   return {
     required: Decimal.format(after.initialMargin + after.orderMargin),
-    available: Decimal.format(Decimal.max(0n, bindable) + Decimal.max(0n, carried)),
+    available: Decimal.format(Decimal.max(0n, usable) + Decimal.max(0n, isolatedExcess)),
     ok: (left >= 0n || left >= free) && (spare === undefined || spare >= 0n)
   }
 }

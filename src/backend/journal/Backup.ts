@@ -1,16 +1,16 @@
 /**
- * A copy of a data directory that may be in use.
+ * Copies a data directory, which can be in use.
  *
- * Each database is copied as of one moment by SQLite itself. The order matters: what follows from the journal (the
- * gateway's databases, the snapshots) is copied before it, so that the journal of the copy holds everything that the
- * rest of the copy has seen. The copy appears under its name when it is whole. Only its owner can read it.
+ * SQLite copies each database at one point in time. The order matters: data that follow from the journal (the gateway's
+ * databases, the snapshots) are copied before it, so that the copied journal contains everything that the other files
+ * refer to. The copy gets its final name when it is complete. Only its owner can read it.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { backup as copyDatabase, DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
-import { JournalError } from "./Journal.ts"
-import * as PrivateFiles from "./PrivateFiles.ts"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
+import { JournalError } from "./JournalError.ts"
 import * as Snapshots from "./Snapshots.ts"
 
 export interface BackedUp {
@@ -23,7 +23,7 @@ const copy = async (from: string, to: string): Promise<void> => {
   const db = new DatabaseSync(from, { readOnly: true })
   try {
     PrivateFiles.file(to)
-    // all pages in one step: a copy in several would begin anew with every commit of the writer
+    // all pages in one step: a copy in several steps restarts at every commit of the writer
     await copyDatabase(db, to, { rate: 0x7fffffff })
   } finally {
     db.close()
@@ -35,12 +35,12 @@ const copyFile = (from: string, to: string): void => {
   copyFileSync(from, to)
 }
 
-/** Copies a data directory, in use or not, into one that does not exist yet. */
+/** Copies a data directory, in use or not, to a path that does not exist yet. */
 export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp, JournalError> =>
   Effect.tryPromise({
     try: async () => {
       const journal = join("backend", "journal.sqlite")
-      if (existsSync(target)) throw new Error(`${target} exists already`)
+      if (existsSync(target)) throw new Error(`${target} already exists`)
       if (!existsSync(join(dataDir, journal))) throw new Error(`there is no journal in ${dataDir}`)
       const aside = `${target}.partial`
       rmSync(aside, { recursive: true, force: true })
@@ -65,5 +65,5 @@ export const backup = (dataDir: string, target: string): Effect.Effect<BackedUp,
       return { directory: target, files }
     },
     catch: (cause) =>
-      new JournalError({ message: `the backup was not made: ${(cause as Error).message}`, cause: cause as Error })
+      new JournalError({ message: `the backup failed: ${(cause as Error).message}`, cause: cause as Error })
   })

@@ -1,11 +1,11 @@
 /**
- * The bytes of a block: entries one behind the other, as the journal writes them in one row.
+ * The format of a block: consecutive entries that the journal stores in one row.
  *
  * An entry is time (float64), hash of its command_id (uint32, 0 for a Tick), length of the command and of the result
- * (int32, -1 where there is none), little-endian, then command and result.
+ * (int32, -1 where there is none), all little-endian, then command and result.
  */
 
-/** Bytes of a block, unless its one entry is larger: what a search for one entry has to read. */
+/** Size limit of a block with more than one entry; a lookup of one entry reads a whole block. */
 export const BLOCK_BYTES = 64 * 1024
 
 const HEAD_BYTES = 20
@@ -16,24 +16,24 @@ export interface BlockEntry {
   readonly hash: number
   readonly command: Uint8Array | undefined
   readonly result: Uint8Array | undefined
-  /** Where it ends in the block. */
+  /** End offset in the block. */
   readonly end: number
 }
 
-/** Entries on their way into a row. */
+/** Collects entries for a row. */
 export class Block {
   private buffer = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   private view = new DataView(this.buffer.buffer)
   private size = 0
-  /** Entries in it. */
+  /** Number of entries. */
   count = 0
 
-  /** What it holds, until it changes. */
+  /** The bytes of the entries; valid until the next change. */
   get bytes(): Uint8Array {
     return this.buffer.subarray(0, this.size)
   }
 
-  /** Whether an entry of so many bytes has to wait for the next block. */
+  /** Whether an entry of this size must go to the next block. */
   isFullFor(command: Uint8Array | null, result: Uint8Array | null): boolean {
     const more = HEAD_BYTES + (command?.length ?? 0) + (result?.length ?? 0)
     return this.count > 0 && this.size + more > BLOCK_BYTES
@@ -69,7 +69,7 @@ export class Block {
   }
 }
 
-/** The entries of a block in order. Throws RangeError where the bytes are none. */
+/** Decodes the entries of a block in order. Throws RangeError where the bytes are invalid. */
 export function* entriesOf(bytes: Uint8Array): Generator<BlockEntry> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = 0; at < bytes.length;) {

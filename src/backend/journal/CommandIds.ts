@@ -1,23 +1,26 @@
 /**
- * Where in the journal a command_id may stand, for the ids of the last 24 hours, in memory.
+ * An index in memory from the command_ids of the last 24 hours to their positions in the journal.
  *
- * Positions are divided into portions of equal length. A portion is a hash table of its own, eight bytes an id, which
- * never changes once its positions are full: the journal then writes it down as it is, so that a start reads tables
- * instead of commands. An answer is a guess by hash: the entry says whether it is the id. A search for an id that was never given
- * looks at one or two words of every portion.
+ * Positions are divided into portions of equal length. Each portion is a hash table with eight bytes per id. A full
+ * portion never changes, so the journal stores it and a start reads tables instead of commands. A lookup by hash
+ * returns candidates; the caller compares the id in the entry. A lookup of an unknown id reads one or two words per
+ * portion.
  */
 import { hash as digest } from "node:crypto"
 
-/** Positions of a portion: two bytes say which of them. */
+/** Positions per portion; an offset fits in two bytes. */
 export const PORTION = 65_536
-/** Words of its table, half of which stay empty. */
+/** Words per table; at least half of them are empty. */
 const SLOTS = 2 * PORTION
-/** Bytes of a portion's table. */
+/** Bytes per table. */
 export const PORTION_BYTES = 4 * SLOTS
-/** Portions kept at most, 1 GiB: of 24 h with more commands than these hold the oldest are forgotten. */
+/** Maximum number of portions, 1 GiB: beyond it the oldest commands of the 24 h are dropped. */
 export const PORTIONS_MAX = 2048
 
-/** A word of a table: taken, 15 bits of the hash beyond those that chose the word, position within the portion. */
+/**
+ * A word of a table: a bit that marks it as used, 15 bits of the hash beyond those that chose the word, offset within
+ * the portion.
+ */
 const TAKEN = 0x8000_0000
 const wordOf = (hash: number, offset: number): number => (TAKEN | ((hash >>> 17) << 16) | offset) >>> 0
 
@@ -25,15 +28,15 @@ const wordOf = (hash: number, offset: number): number => (TAKEN | ((hash >>> 17)
 export const KEY_BYTES = 8
 
 /**
- * The hash of a command_id under a key of 16 hex digits, never 0: the first four bytes of SHA-256 of the key and the id.
- * Clients choose their ids, so the key is random and secret: without it nobody can find ids that share a place in the
- * table, where each command would search through all of them.
+ * The hash of a command_id with a key of 16 hex digits, never 0: the first four bytes of SHA-256 of the key and the id.
+ * Clients choose their ids, so the key is random and secret. Otherwise a client could choose ids with colliding hashes,
+ * and each command would search through all of them.
  */
 export const hashOf = (key: string, command_id: string): number =>
   digest("sha256", key + command_id, "buffer").readUInt32LE(0) || 1
 
 export interface Portion {
-  /** Its positions are those from `number * PORTION` on. */
+  /** Its first position is `number * PORTION`. */
   readonly number: number
   readonly table: Uint32Array
   /** Time of its last entry, Unix ms. */
@@ -44,7 +47,7 @@ export const portionOf = (position: number): number => Math.floor(position / POR
 
 export const emptyPortion = (number: number): Portion => ({ number, table: new Uint32Array(SLOTS), until_ms: 0 })
 
-/** Puts an id of a position of the portion into it; hash 0 is that of an entry without one. */
+/** Adds the id at a position of the portion; hash 0 marks an entry without an id. */
 export const put = (portion: Portion, position: number, at_ms: number, hash: number): void => {
   const { table } = portion
   portion.until_ms = at_ms
@@ -57,14 +60,14 @@ export const put = (portion: Portion, position: number, at_ms: number, hash: num
 const NONE: ReadonlyArray<number> = []
 
 export class CommandIds {
-  /** Newest first; the first one is being filled. */
+  /** Newest first; new ids go to the first one. */
   private readonly portions: Array<Portion>
 
   constructor(portions: ReadonlyArray<Portion>) {
     this.portions = [...portions]
   }
 
-  /** Positions where the id of a hash may stand, the last one first. */
+  /** Candidate positions of a hash, the last one first. */
   find(hash: number): ReadonlyArray<number> {
     let found: Array<number> | undefined
     const mark = wordOf(hash, 0)
@@ -79,7 +82,7 @@ export class CommandIds {
     return found === undefined ? NONE : found.sort((a, b) => b - a)
   }
 
-  /** Adds the entry at the next position. Returns the portion that is full with the one before, if there is such. */
+  /** Adds the entry at the next position. Returns the portion that the previous entry has filled, if any. */
   add(position: number, at_ms: number, hash: number, horizon_ms: number): Portion | undefined {
     const [newest] = this.portions
     const number = portionOf(position)

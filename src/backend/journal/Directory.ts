@@ -1,8 +1,8 @@
-/** Directories whose names survive the loss of power: a name is durable only once the directory that holds it is synced. */
+/** Directory operations that survive a power loss: a name is durable only after a sync of its directory. */
 import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 
-/** Makes the names of a directory durable. Windows has no such call, and no need of it. */
+/** Syncs a directory. Windows has no such call and does not need it. */
 export const sync = (directory: string): void => {
   if (process.platform === "win32") return
   const file = openSync(directory, "r")
@@ -13,11 +13,11 @@ export const sync = (directory: string): void => {
   }
 }
 
-/** Makes a directory, and those above it that are missing, for good, and for their owner alone. */
+/** Creates a directory and its missing parents durably, accessible to their owner only. */
 export const make = (directory: string): void => {
   const last = resolve(directory)
   const first = mkdirSync(last, { recursive: true, mode: 0o700 })
-  // what a start before this one made may not be synced yet either
+  // an earlier start may have created parents without a sync
   for (let made = last; ; made = dirname(made)) {
     sync(dirname(made))
     if (first === undefined || made === resolve(first)) return

@@ -1,21 +1,25 @@
 /**
- * The journal: every input that changed the engine, in order, durable before anyone is told.
+ * The journal: every input that changed the engine, in order, durable before it is acknowledged.
  *
  * One SQLite file in WAL mode with full sync. A turn of the event loop is one transaction: `begin`, any number of
- * `append`, `commit`. What is committed survives the loss of power; what is not has never happened. An exclusive lock
- * on a file beside it keeps a second writer out for as long as this process lives.
+ * `append`, `commit`. Committed entries survive a power loss; other entries have no effect. An exclusive lock on a file
+ * beside it excludes a second writer while this process lives.
  *
- * Tables: `meta` (what the journal was made with), `eras` (the rules that the entries after a position obey), `blocks` (the
- * entries of a turn in rows of some 64 KiB: {@link Block}, with a checksum of all entries so far, so that what was altered or
- * lost is found at its position), `command_ids` (where the ids of the last 24 h stand, {@link CommandIds}), `links` (order
- * ids by order_link_id, for ever), `transfers` (by their id, for ever, as they stood after an event), `checkpoints` (state hash
- * at a position, against which a replay is judged).
+ * Tables:
+ * - `meta`: the origin of the journal.
+ * - `eras`: the rules of the entries after a position.
+ * - `blocks`: the entries of a turn in rows of about 64 KiB ({@link Block}). A checksum over all entries so far locates
+ *   altered or lost entries.
+ * - `command_ids`: the positions of the ids of the last 24 h ({@link CommandIds}).
+ * - `links`: order ids by order_link_id, permanent.
+ * - `transfers`: transfers by id and version, permanent.
+ * - `checkpoints`: the state hash at a position, which a replay must reproduce.
  */
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
-import { Schema } from "effect"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { Command } from "../../proto/gateway/v1/sequencer.ts"
 import { Block, type BlockEntry, entriesOf } from "./Block.ts"
 import {
@@ -30,44 +34,21 @@ import {
   put
 } from "./CommandIds.ts"
 import * as Directory from "./Directory.ts"
-import * as PrivateFiles from "./PrivateFiles.ts"
+import { JournalError, openError, RECOVERY_HINT } from "./JournalError.ts"
+import { LAYOUT, type Origin, originChecksum, readOrigin, type Row, TABLES } from "./JournalSchema.ts"
+import { RecentLinks } from "./RecentLinks.ts"
 
-/** The journal cannot be opened, read or trusted. `message` says what the operator can do. */
-export class JournalError extends Schema.TaggedError<JournalError>()("JournalError", {
-  message: Schema.String,
-  cause: Schema.optionalKey(Schema.Unknown)
-}) {}
+/** A repeated command_id gets the stored result for this long. Source: docs/contract/boundary.md#command-ids. */
+export const COMMAND_ID_RETENTION_MS = 24 * 60 * 60 * 1000
 
 /**
- * Repetitions of a command_id are answered from the journal for this long.
- * Source: docs/contract/boundary.md#command-ids.
+ * Pages in the write-ahead log before they move to the file: 16 MiB, so that few commits pay for a checkpoint of
+ * SQLite.
  */
-export const REPETITION_MS = 24 * 60 * 60 * 1000
-
-/** Pages that the write-ahead log collects before they move into the file: 16 MiB, so that few commits pay for it. */
 const WAL_PAGES = 4096
 
-/** Layout of the file. A file of another layout is refused. */
-const LAYOUT = "6"
-
-/** Recent links kept in memory, two generations of so many; the rest is looked up in the file. */
-const RECENT_LINKS_MAX = 50_000
-
-/** Memory that SQLite may use for pages, in KiB: order_link_ids are looked up all over their table. */
+/** Page cache of SQLite, in KiB: lookups of order_link_ids are spread over their whole table. */
 const CACHE_KIB = 65_536
-
-/** What the journal was made with. Results depend on it, so it never changes. */
-export interface Origin {
-  /** UUID; the numbering of events belongs to it. */
-  readonly epoch: string
-  /** Rules of the first era. */
-  readonly rules: string
-  /** JSON of the engine's configuration. */
-  readonly config: string
-  /** Key of the hashes of command ids, 16 hex digits. The hashes are in the file, so it never changes; no state depends on it. */
-  readonly ids_key: string
-  readonly created_at_ms: number
-}
 
 /** The entries after `position` obey `rules`. */
 export interface Era {
@@ -75,7 +56,7 @@ export interface Era {
   readonly rules: string
 }
 
-/** An entry by itself. */
+/** An entry without its checksum. */
 export interface FoundEntry {
   readonly position: number
   readonly at_ms: number
@@ -86,7 +67,7 @@ export interface FoundEntry {
 }
 
 export interface Entry extends FoundEntry {
-  /** Checksum over this entry and all before it. */
+  /** Checksum over this entry and all previous ones. */
   readonly chain: number
 }
 
@@ -95,30 +76,6 @@ export interface Checkpoint {
   readonly head_seq: number
   readonly state_hash: string
 }
-
-const TABLES = `
-  CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS blocks (
-    position INTEGER PRIMARY KEY, first INTEGER NOT NULL, entries BLOB NOT NULL, chain INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS command_ids (
-    portion INTEGER PRIMARY KEY, until_ms INTEGER NOT NULL, ids BLOB NOT NULL, checksum INTEGER NOT NULL
-  ) STRICT;
-  CREATE TABLE IF NOT EXISTS links (
-    account INTEGER NOT NULL, link TEXT NOT NULL, order_id TEXT NOT NULL, PRIMARY KEY (account, link)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS transfers (
-    user_id TEXT NOT NULL, transfer_id TEXT NOT NULL, seq INTEGER NOT NULL, transfer TEXT NOT NULL,
-    checksum INTEGER NOT NULL,
-    PRIMARY KEY (user_id, transfer_id, seq)
-  ) STRICT, WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS eras (position INTEGER PRIMARY KEY, rules TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS checkpoints (
-    position INTEGER PRIMARY KEY, head_seq INTEGER NOT NULL, state_hash TEXT NOT NULL
-  ) STRICT;
-`
-
-type Row = Record<string, null | number | bigint | string | Uint8Array>
 
 const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => ({
   position,
@@ -132,7 +89,7 @@ const toEntry = (position: number, entry: BlockEntry, chain: number): Entry => (
 const portionChecksum = (portion: number, until_ms: number, ids: Uint8Array): number =>
   crc32(ids, crc32(`${portion} ${until_ms}`))
 
-/** A portion as it was written down; undefined where it was not, or is damaged. */
+/** Reads a stored portion; undefined where it is missing or damaged. */
 const readPortion = (number: number, row: Row | undefined): Portion | undefined => {
   if (row === undefined) return undefined
   const [ids, until_ms] = [row["ids"] as Uint8Array, row["until_ms"] as number]
@@ -150,45 +107,7 @@ const toCheckpoint = (row: Row): Checkpoint => ({
   state_hash: row["state_hash"] as string
 })
 
-/** The checksum of what a journal was made with. */
-const originChecksum = ({ epoch, rules, config, ids_key, created_at_ms }: Origin): string =>
-  String(crc32(JSON.stringify([epoch, rules, config, ids_key, created_at_ms])))
-
-const readMeta = (db: DatabaseSync): ReadonlyMap<string, string> => {
-  const rows = db.prepare("SELECT key, value FROM meta").all() as ReadonlyArray<Row>
-  return new Map(rows.map((row) => [row["key"] as string, row["value"] as string]))
-}
-
-const readOrigin = (db: DatabaseSync, path: string): Origin | undefined => {
-  const meta = readMeta(db)
-  if (meta.size === 0) return undefined
-  const layout = meta.get("layout")
-  if (layout !== LAYOUT) {
-    throw new JournalError({
-      message:
-        `${path} has layout ${layout}, this program reads layout ${LAYOUT}; run the program that wrote it, or start ` +
-        `with an empty DATA_DIR`
-    })
-  }
-  const origin: Origin = {
-    epoch: meta.get("epoch")!,
-    rules: meta.get("rules")!,
-    config: meta.get("config")!,
-    ids_key: meta.get("ids_key")!,
-    created_at_ms: Number(meta.get("created_at_ms"))
-  }
-  if (meta.get("checksum") !== originChecksum(origin))
-    throw new JournalError({ message: `${path} is damaged: what it was made with is not what was written. ${CURE}` })
-  return origin
-}
-
-/** An error as what it is here: a file that cannot be read, unless it says so itself. */
-export const unreadable = (path: string, where: string, cause: unknown): JournalError =>
-  cause instanceof JournalError
-    ? cause
-    : new JournalError({ message: `${path} cannot be read ${where}: ${(cause as Error).message}. ${CURE}`, cause })
-
-/** Keeps a second writer out until `release`; the operating system releases it when the process dies. */
+/** Excludes a second writer until `release`; the operating system releases the lock when the process dies. */
 const lock = (path: string): (() => void) => {
   const db = new DatabaseSync(path)
   try {
@@ -203,38 +122,7 @@ const lock = (path: string): (() => void) => {
   return () => db.close()
 }
 
-/** Two generations of recent links. */
-class RecentLinks {
-  private recent = new Map<string, string>()
-  private before = new Map<string, string>()
-
-  get(key: string): string | undefined {
-    return this.recent.get(key) ?? this.before.get(key)
-  }
-
-  set(key: string, order_id: string): void {
-    if (this.recent.size >= RECENT_LINKS_MAX) {
-      this.before = this.recent
-      this.recent = new Map()
-    }
-    this.recent.set(key, order_id)
-  }
-
-  clear(): void {
-    this.recent.clear()
-    this.before.clear()
-  }
-}
-
-/** What to do about a file that lost or altered entries. */
-export const CURE = `Nothing was started. Restore the last backup: docs/operations.md, "A damaged journal"`
-
-const wrap = (path: string, cause: unknown): JournalError =>
-  cause instanceof JournalError
-    ? cause
-    : new JournalError({ message: `cannot open the journal ${path}: ${(cause as Error).message}`, cause })
-
-/** What the writer and a replay use of a journal. */
+/** The part of the journal that the writer and a replay use. */
 export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close" | "readIds">>
 
 export class Journal {
@@ -255,10 +143,10 @@ export class Journal {
   private readonly insertPortionStatement: StatementSync
   private readonly recentLinks = new RecentLinks()
   private readonly block = new Block()
-  /** Read when it is first asked for: only a writer needs it. */
+  /** Loaded on first use: only a writer needs it. */
   private commandIds: CommandIds | undefined
   private last: number
-  /** Checksum of the entries that are in rows. */
+  /** Checksum of the entries that are in rows; entries of the open block are not included. */
   private chain: number
   private committed: number
   private committedChain: number
@@ -293,7 +181,7 @@ export class Journal {
     this.committedChain = this.chain
   }
 
-  /** Opens the journal for writing, and creates it from `made` where there is none. Throws {@link JournalError}. */
+  /** Opens the journal for writing; creates it from `made` where it does not exist. Throws {@link JournalError}. */
   static open(path: string, made: () => Origin): Journal {
     let release = () => {}
     let db: DatabaseSync | undefined
@@ -322,11 +210,11 @@ export class Journal {
     } catch (cause) {
       db?.close()
       release()
-      throw wrap(path, cause)
+      throw openError(path, cause)
     }
   }
 
-  /** Opens a journal for writing that must be there. Throws {@link JournalError}. */
+  /** Opens an existing journal for writing. Throws {@link JournalError} where there is none. */
   static existing(path: string): Journal {
     if (!existsSync(path)) throw new JournalError({ message: `there is no journal at ${path}` })
     return Journal.open(path, () => {
@@ -341,12 +229,12 @@ export class Journal {
       db = new DatabaseSync(path, { readOnly: true })
       const origin = readOrigin(db, path)
       if (origin === undefined) throw new JournalError({ message: `${path} holds no journal` })
-      // One read transaction: all that follows sees the same journal.
+      // One read transaction: all reads see the same state of the journal.
       db.exec("BEGIN")
       return new Journal(path, db, origin, () => {})
     } catch (cause) {
       db?.close()
-      throw wrap(path, cause)
+      throw openError(path, cause)
     }
   }
 
@@ -356,13 +244,13 @@ export class Journal {
   }
 
   /**
-   * The entries after a position, which is 0 or the end of a turn, in order, read as they are asked for and held against the
-   * checksum. Throws {@link JournalError} at the first that is missing, altered or cannot be read.
+   * Iterates over the entries after a position, which must be 0 or the end of a turn, and verifies their checksums.
+   * Throws {@link JournalError} at the first entry that is missing, altered or unreadable.
    */
   *entries(after = 0): Generator<Entry> {
     let position = after
     const damaged = (what: string, cause?: unknown) =>
-      new JournalError({ message: `${this.path} is damaged: ${what}. ${CURE}`, cause })
+      new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
     let chain = this.chainAt(after) ?? 0
     const rows = this.db
       .prepare("SELECT position, first, entries, chain FROM blocks WHERE position > ? ORDER BY position")
@@ -377,8 +265,8 @@ export class Journal {
       if (next.done === true) break
       const row = next.value as Row
       const [first, last, bytes] = [row["first"], row["position"] as number, row["entries"] as Uint8Array]
-      if (first !== position + 1) throw damaged(`there is a gap before position ${first}`)
-      const altered = () => damaged(`what stands from position ${first} to position ${last} is not what was written`)
+      if (first !== position + 1) throw damaged(`entries are missing before position ${first}`)
+      const altered = () => damaged(`the checksum from position ${first} to position ${last} does not match`)
       if (crc32(bytes, chain) !== row["chain"]) throw altered()
       let begin = 0
       for (const entry of entriesOf(bytes)) {
@@ -390,24 +278,24 @@ export class Journal {
     }
   }
 
-  /** Checksum of the entries up to a position; undefined where no turn ends there. */
+  /** Checksum of the entries up to a position; undefined where the position is not the end of a turn. */
   chainAt(position: number): number | undefined {
     if (position === 0) return 0
     return (this.chainStatement.get(position) as Row | undefined)?.["chain"] as number | undefined
   }
 
-  /** The rules of now. */
+  /** The current era. */
   era(): Era {
     const row = this.db.prepare("SELECT position, rules FROM eras ORDER BY position DESC LIMIT 1").get() as Row
     return { position: row["position"] as number, rules: row["rules"] as string }
   }
 
-  /** From here on the entries obey other rules. */
+  /** Begins an era: later entries use other rules. */
   beginEra(rules: string): void {
     this.db.prepare("INSERT OR REPLACE INTO eras (position, rules) VALUES (?, ?)").run(this.last, rules)
   }
 
-  /** The order that a link of an account was spent for, by any entry of the file or of the open transaction. */
+  /** The order id of an account's link, from the file or the open transaction. */
   findLink(account: number, link: string): string | undefined {
     const key = `${account} ${link}`
     const recent = this.recentLinks.get(key)
@@ -416,26 +304,26 @@ export class Journal {
     return row === undefined ? undefined : (row["order_id"] as string)
   }
 
-  /** Spends a link, in the open transaction. */
+  /** Stores a link in the open transaction. */
   addLink(account: number, link: string, order_id: string): void {
     this.insertLinkStatement.run(account, link, order_id)
     this.recentLinks.set(`${account} ${link}`, order_id)
   }
 
-  /** How a transfer of a user last stood before the event `seq`: its JSON, and the event after which it was written. */
+  /** The latest version of a user's transfer before the event `seq`: its JSON, and the seq of that version. */
   findTransfer(user_id: string, transfer_id: string, seq: number): { seq: number; transfer: string } | undefined {
     const row = this.findTransferStatement.get(user_id, transfer_id, seq) as Row | undefined
     if (row === undefined) return undefined
     const found = { seq: row["seq"] as number, transfer: row["transfer"] as string }
-    // a row in the wrong place would pass for a repetition, and no entry would tell
+    // a misplaced row would look like a repeated id, and no checksum of the entries would detect it
     if (row["checksum"] !== checksumOf(user_id, transfer_id, found.seq, found.transfer))
       throw new JournalError({
-        message: `${this.path} is damaged: transfer ${transfer_id} in its index is not what was written. ${CURE}`
+        message: `${this.path} is damaged: transfer ${transfer_id} in its index does not match its checksum. ${RECOVERY_HINT}`
       })
     return found
   }
 
-  /** Writes down how a transfer stands after the event `seq`, in the open transaction. */
+  /** Stores the version of a transfer after the event `seq`, in the open transaction. */
   addTransfer(user_id: string, transfer_id: string, seq: number, transfer: string): void {
     const checksum = checksumOf(user_id, transfer_id, seq, transfer)
     this.insertTransferStatement.run(user_id, transfer_id, seq, transfer, checksum)
@@ -446,7 +334,7 @@ export class Journal {
     return (rows as ReadonlyArray<Row>).map(toCheckpoint)
   }
 
-  /** The last entry of a command_id of the last 24 h, also one of the open transaction. */
+  /** The last entry of a command_id within 24 h, including the open transaction. */
   find(command_id: string): FoundEntry | undefined {
     for (const position of this.ids().find(hashOf(this.origin.ids_key, command_id))) {
       const { at_ms, command, result } = this.entryAt(position)
@@ -461,13 +349,18 @@ export class Journal {
     const row = position > inRows ? undefined : (this.blockStatement.get(position) as Row | undefined)
     const first = row === undefined ? inRows + 1 : (row["first"] as number)
     let at = first
-    // a block that is still being filled is used again
+    // copied, because the open block's buffer is reused
     const bytes = row === undefined ? new Uint8Array(this.block.bytes) : (row["entries"] as Uint8Array)
     for (const entry of entriesOf(bytes)) if (at++ === position) return entry
-    throw new JournalError({ message: `${this.path} is damaged: there is no entry at position ${position}. ${CURE}` })
+    throw new JournalError({
+      message: `${this.path} is damaged: there is no entry at position ${position}. ${RECOVERY_HINT}`
+    })
   }
 
-  /** Reads the ids of the last 24 h, so that the first command need not wait for them. Throws {@link JournalError}. */
+  /**
+   * Loads the ids of the last 24 h in advance, so that the first command does not wait for them. Throws {@link
+   * JournalError}.
+   */
   readIds(): void {
     this.ids()
   }
@@ -476,13 +369,13 @@ export class Journal {
     return (this.commandIds ??= new CommandIds(this.readPortions()))
   }
 
-  /** The portions of the last 24 h, newest first: as they were written down, or else from the entries. */
+  /** Loads the portions of the last 24 h, newest first: from their table, otherwise from the entries. */
   private readPortions(): ReadonlyArray<Portion> {
     const statement = this.db.prepare("SELECT until_ms, ids, checksum FROM command_ids WHERE portion = ?")
     const portions: Array<Portion> = []
     for (let number = portionOf(this.last); number >= 0 && portions.length < PORTIONS_MAX; number--) {
       const portion = readPortion(number, statement.get(number) as Row | undefined) ?? this.scanPortion(number)
-      if (portions.length > 0 && portion.until_ms < portions[0]!.until_ms - REPETITION_MS) break
+      if (portions.length > 0 && portion.until_ms < portions[0]!.until_ms - COMMAND_ID_RETENTION_MS) break
       portions.push(portion)
     }
     return portions
@@ -500,14 +393,17 @@ export class Journal {
         const bytes = row["entries"] as Uint8Array
         let position = row["first"] as number
         chain = crc32(bytes, chain ?? this.chainAt(position - 1) ?? 0)
-        if (chain !== row["chain"]) throw new Error(`what stands from position ${position} on is not what was written`)
+        if (chain !== row["chain"]) throw new Error(`the checksum from position ${position} on does not match`)
         for (const { at_ms, hash } of entriesOf(bytes)) {
           if (portionOf(position) === number) put(portion, position, at_ms, hash)
           position++
         }
       }
     } catch (cause) {
-      throw new JournalError({ message: `${this.path} is damaged: ${(cause as Error).message}. ${CURE}`, cause })
+      throw new JournalError({
+        message: `${this.path} is damaged: ${(cause as Error).message}. ${RECOVERY_HINT}`,
+        cause
+      })
     }
     return portion
   }
@@ -524,13 +420,13 @@ export class Journal {
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
     const hash = command_id === null ? 0 : hashOf(this.origin.ids_key, command_id)
     if (this.block.isFullFor(command, result)) this.flush()
-    const full = this.ids().add(this.last + 1, at_ms, hash, REPETITION_MS)
+    const full = this.ids().add(this.last + 1, at_ms, hash, COMMAND_ID_RETENTION_MS)
     if (full !== undefined) this.writePortion(full)
     this.block.add(at_ms, hash, command, result)
     this.last++
   }
 
-  /** Makes a row of the entries that are in none yet. */
+  /** Writes the open block as a row. */
   private flush(): void {
     const { block, last } = this
     if (block.count === 0) return
@@ -539,7 +435,7 @@ export class Journal {
     block.clear()
   }
 
-  /** Makes the open transaction durable. When it throws, nothing of it may be acknowledged. */
+  /** Makes the open transaction durable. When it throws, no command of the transaction may be acknowledged. */
   commit(): void {
     this.flush()
     this.commitStatement.run()
@@ -556,7 +452,7 @@ export class Journal {
     if (this.db.isTransaction) this.rollbackStatement.run()
   }
 
-  /** Writes down the state's hash after the last entry. */
+  /** Stores the state hash after the last entry. */
   checkpoint(head_seq: number, state_hash: string): void {
     this.db
       .prepare("INSERT OR IGNORE INTO checkpoints (position, head_seq, state_hash) VALUES (?, ?, ?)")

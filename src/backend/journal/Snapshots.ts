@@ -1,9 +1,9 @@
 /**
- * Snapshots of the state, beside the journal: a start reads the newest one and replays only what came after it.
+ * Snapshots of the state, beside the journal: a start loads the newest one and replays only later entries.
  *
- * A snapshot is one file that appears whole or not at all (written aside, synced, renamed). The last two are kept. It
- * holds the state after the entry at its position, and the newest events, so that subscribers can go on where they were.
- * Whether it belongs to a journal is told by the checksum of the entries up to its position.
+ * A snapshot is one file that is written atomically (temporary file, sync, rename). The last two are kept. It contains
+ * the state after the entry at its position, and the newest events, so that subscribers can resume. The checksum of the
+ * entries up to its position identifies the journal that it belongs to.
  */
 import { createHash } from "node:crypto"
 import {
@@ -18,13 +18,13 @@ import {
   writeSync
 } from "node:fs"
 import { dirname, join } from "node:path"
-import type { EventTail } from "../server/EventLog.ts"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import * as Directory from "./Directory.ts"
-import * as PrivateFiles from "./PrivateFiles.ts"
+import type { EventTail } from "./EventLog.ts"
 
-/** Snapshots kept: one is enough until it turns out to be damaged. */
+/** Number of snapshots kept: the second is a fallback for a damaged one. */
 export const SNAPSHOTS_KEPT = 2
-/** Events that a snapshot keeps and a start brings back, where there are as many. */
+/** Number of events that a snapshot stores and a start restores. */
 export const SNAPSHOT_EVENTS = 10_000
 
 const FORMAT = 1
@@ -33,7 +33,7 @@ const DIGEST_BYTES = 32
 export interface SnapshotHead {
   readonly epoch: string
   readonly rules: string
-  /** of the last entry that is in it */
+  /** position of the last entry that the snapshot includes */
   readonly position: number
   /** time of that entry, Unix ms */
   readonly at_ms: number
@@ -58,13 +58,13 @@ interface FirstLine {
 }
 
 const NAME = /^([0-9]{15})\.snapshot$/u
-/** Name of the file of a snapshot. */
+/** File name of a snapshot. */
 export const nameOf = (position: number): string => `${String(position).padStart(15, "0")}.snapshot`
 
-/** Where the snapshots of a journal lie. */
+/** Directory of a journal's snapshots. */
 export const directoryOf = (journal: string): string => join(dirname(journal), "snapshots")
 
-/** Positions of the snapshots there are, newest first. */
+/** Positions of the existing snapshots, newest first. */
 export const list = (directory: string): ReadonlyArray<number> => {
   let names: ReadonlyArray<string>
   try {
@@ -78,7 +78,7 @@ export const list = (directory: string): ReadonlyArray<number> => {
     .sort((a, b) => b - a)
 }
 
-/** Writes a snapshot and removes those that are older than the last {@link SNAPSHOTS_KEPT}. */
+/** Writes a snapshot and removes all but the last {@link SNAPSHOTS_KEPT}. */
 export const write = (directory: string, { head, events, state }: Snapshot): void => {
   Directory.make(directory)
   const line: FirstLine = {
@@ -112,7 +112,10 @@ export const write = (directory: string, { head, events, state }: Snapshot): voi
   for (const old of list(directory).slice(SNAPSHOTS_KEPT)) remove(directory, old)
 }
 
-/** Removes what was being written when its process died, and closes the rest to other users. Only for the journal's writer, before it takes snapshots. */
+/**
+ * Removes temporary files of a process that died, and restricts the snapshots to their owner. Only the journal's writer
+ * may call it, before it takes snapshots.
+ */
 export const clean = (directory: string): void => {
   if (!existsSync(directory)) return
   PrivateFiles.directory(directory)
@@ -123,14 +126,14 @@ export const clean = (directory: string): void => {
 export const remove = (directory: string, position: number): void =>
   rmSync(join(directory, nameOf(position)), { force: true })
 
-/** Reads a snapshot. Throws an Error that says what is wrong with the file. */
+/** Reads a snapshot. Throws an Error that describes the damage. */
 export const read = (directory: string, position: number): Snapshot => {
   const bytes = readFileSync(join(directory, nameOf(position)))
   const end = bytes.length - DIGEST_BYTES
   const digest = createHash("sha256")
     .update(bytes.subarray(0, Math.max(0, end)))
     .digest()
-  if (end < 0 || !digest.equals(bytes.subarray(end))) throw new Error("its checksum does not fit")
+  if (end < 0 || !digest.equals(bytes.subarray(end))) throw new Error("its checksum does not match")
   const newline = bytes.indexOf(10)
   const line = JSON.parse(bytes.toString("utf8", 0, newline)) as FirstLine
   if (line.format !== FORMAT) throw new Error(`it has format ${line.format}, this program reads format ${FORMAT}`)

@@ -1,13 +1,13 @@
 /**
- * The fields of a market in a markets file: meaning, unit, accepted values, default and example of each. The checks, the
- * JSON Schema and the reference page are made from these.
+ * The fields of a market in a markets file: meaning, unit, accepted values, default and example. The checks, the JSON
+ * Schema and the reference page are generated from them.
  *
  * Numbers are decimal text with at most 20 integer digits and 18 decimal places, as everywhere in the API.
  */
 import { Effect, Schema } from "effect"
-import { OPEN_ORDERS_MAX } from "../engine/sequencer/OpenOrders.ts"
+import { OPEN_ORDERS_MAX } from "./Limits.ts"
 
-/** Risk tiers of a market at most. */
+/** Maximum number of risk tiers of a market. */
 export const TIERS_MAX = 100
 /** Funding settles at least once a week. */
 const FUNDING_MINUTES_MAX = 7 * 24 * 60
@@ -24,37 +24,37 @@ const LEVERAGE = /^[1-9][0-9]{0,19}(?:\.[0-9]{1,2}0{0,16})?$/u
 const ASSET = /^[A-Z0-9]{2,12}$/u
 const SYMBOL = /^[A-Z0-9]{2,12}-[A-Z0-9]{2,12}$/u
 
-/** What is known of a field beside its schema; kept as annotations. */
-export interface About {
+/** Documentation of a field; stored as annotations of its schema. */
+export interface FieldInfo {
   /** What the field means, as a sentence without its period. */
   readonly about: string
   /** Unit of the value; absent for words. */
   readonly unit?: string
-  /** The accepted values, as an error names them. */
+  /** The accepted values, as in error messages. */
   readonly accepts: string
   readonly example: unknown
   /** Absent: the file must have the field. */
   readonly default?: unknown
 }
 
-const annotationsOf = ({ example, ...about }: About) => ({
+const annotationsOf = ({ example, ...about }: FieldInfo) => ({
   ...about,
   description: `${about.about}. ${about.unit === undefined ? "" : `Unit: ${about.unit}. `}Accepted: ${about.accepts}.`,
   examples: [example]
 })
 
-/** A schema with what is known of its field. */
-const field = <S extends Schema.Top>(schema: S, about: About): S["Rebuild"] => schema.annotate(annotationsOf(about))
+/** Annotates a schema with the documentation of its field. */
+const field = <S extends Schema.Top>(schema: S, about: FieldInfo): S["Rebuild"] => schema.annotate(annotationsOf(about))
 
 const withDefault = <S extends Schema.Constraint>(schema: S, value: S["Encoded"]) =>
   Schema.withDecodingDefaultKey<S>(Effect.succeed(value))(schema)
 
-const text = (pattern: RegExp, about: About) => field(Schema.String.check(Schema.isPattern(pattern)), about)
+const text = (pattern: RegExp, about: FieldInfo) => field(Schema.String.check(Schema.isPattern(pattern)), about)
 
-const textOr = (fallback: string, pattern: RegExp, about: About) =>
+const textOr = (fallback: string, pattern: RegExp, about: FieldInfo) =>
   withDefault(text(pattern, { ...about, default: fallback }), fallback)
 
-const intOr = (fallback: number, minimum: number, maximum: number, about: Omit<About, "accepts" | "example">) =>
+const intOr = (fallback: number, minimum: number, maximum: number, about: Omit<FieldInfo, "accepts" | "example">) =>
   withDefault(
     field(Schema.Int.check(Schema.isBetween({ minimum, maximum })), {
       ...about,
@@ -69,7 +69,7 @@ const POSITIVE_TEXT = "decimal text above 0"
 const PRICE = "quote asset per base asset"
 const RATE = "ratio; 0.01 is 1 %"
 
-/** A step of the risk limit: up to a position value, these margin rates. */
+/** A risk tier: margin rates up to a position value. */
 export const Tier = Schema.Struct({
   risk_limit_value: text(POSITIVE, {
     about: "Largest position value of the tier, at the mark price",
@@ -222,15 +222,15 @@ export const Fields = Schema.Struct({
 })
 export type Fields = typeof Fields.Type
 
-/** What is known of a field, read back from its schema. */
-export const aboutOf = (schema: Schema.Top): About => {
+/** Reads the documentation of a field from its schema. */
+export const fieldInfoOf = (schema: Schema.Top): FieldInfo => {
   const {
     about,
     accepts,
     default: fallback,
     examples,
     unit
-  } = Schema.resolveAnnotations(schema) as unknown as About & {
+  } = Schema.resolveAnnotations(schema) as unknown as FieldInfo & {
     readonly examples?: ReadonlyArray<unknown>
   }
   return {

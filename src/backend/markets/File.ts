@@ -1,26 +1,26 @@
 /**
- * A markets file: its schema, its JSON Schema, and the reading of its text, which names everything that is wrong with it.
+ * A markets file: its schema, its JSON Schema, and the parser, which reports all errors of a file.
  *
- * Fields are checked one by one; the rules between fields where all fields of a market are valid.
+ * Fields are checked one by one; rules between fields are checked where all fields of a market are valid.
  */
 import { Result, Schema, SchemaIssue } from "effect"
-import { aboutOf, Fields, Tier } from "./Fields.ts"
-import { brokenBy } from "./Rules.ts"
+import { fieldInfoOf, Fields, Tier } from "./Fields.ts"
+import { violationsOf } from "./Rules.ts"
 
-/** Markets of a file at most. */
+/** Maximum number of markets in a file. */
 export const MARKETS_MAX = 1000
-/** Bytes of a file at most. */
+/** Maximum size of a file, in bytes. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
-/** Errors that are named at most; the rest is counted. */
+/** Maximum number of errors in the report; further ones are counted. */
 export const ERRORS_MAX = 50
-/** Characters of a wrong value, or of a name, that an error shows. */
+/** Maximum number of characters of a wrong value or name in an error. */
 const SHOWN_CHARS_MAX = 60
 
-/** One perpetual market whose fields agree with each other. */
-export const Market = Fields.check(Schema.makeFilter(brokenBy))
+/** One perpetual market whose fields satisfy all rules. */
+export const Market = Fields.check(Schema.makeFilter(violationsOf))
 export type Market = typeof Market.Type
 
-const twice = (markets: ReadonlyArray<Market>) =>
+const duplicateSymbols = (markets: ReadonlyArray<Market>) =>
   markets.flatMap(({ symbol }, i) => {
     const first = markets.findIndex((market) => market.symbol === symbol)
     return first === i ? [] : [{ path: [i, "symbol"], issue: `a symbol of its own; markets[${first}] has this one` }]
@@ -29,7 +29,7 @@ const twice = (markets: ReadonlyArray<Market>) =>
 const about = "The markets, in the order in which lists show them"
 const accepts = `1 to ${MARKETS_MAX} markets`
 
-/** The whole file: at least one market, every symbol once. `$schema` names the JSON Schema for editors. */
+/** The whole file: at least one market, unique symbols. `$schema` names the JSON Schema for editors. */
 export const MarketsFile = Schema.Struct({
   $schema: Schema.optionalKey(
     Schema.String.annotate({
@@ -40,13 +40,13 @@ export const MarketsFile = Schema.Struct({
     })
   ),
   markets: Schema.Array(Market)
-    .check(Schema.isMinLength(1), Schema.isMaxLength(MARKETS_MAX), Schema.makeFilter(twice))
+    .check(Schema.isMinLength(1), Schema.isMaxLength(MARKETS_MAX), Schema.makeFilter(duplicateSymbols))
     .annotate({ about, accepts, description: `${about}. Accepted: ${accepts}.` })
 })
 
 const ID = "markets.schema.json"
 
-/** JSON Schema (draft 2020-12) of the file. It holds the rules of single fields, not those between fields. */
+/** JSON Schema (draft 2020-12) of the file. It contains the rules of single fields, not those between fields. */
 export const jsonSchema = (): Readonly<Record<string, unknown>> => {
   const { schema } = Schema.toJsonSchemaDocument(MarketsFile, { onExcessProperty: "error" })
   return {
@@ -80,21 +80,24 @@ const givenAt = (value: unknown, path: ReadonlyArray<PropertyKey>): string => {
   return shortened(JSON.stringify(at))
 }
 
-/** The fields of the file, of a market and of a tier: of the object that a path with so many indices lies in. */
+/** The fields of the file, of a market and of a tier, by the number of array indices in a path. */
 const fields: ReadonlyArray<Readonly<Record<string, Schema.Top>>> = [MarketsFile.fields, Fields.fields, Tier.fields]
 
-/** What is accepted at a path: of a field its annotation, of an object its fields. */
+/** The accepted values at a path: of a field its annotation, of an object its fields. */
 const acceptedAt = (path: ReadonlyArray<PropertyKey>): string => {
   const key = path.at(-1)
   if (typeof key === "number") return `an object with the fields of ${path.length === 2 ? "a market" : "a risk tier"}`
   if (key === undefined) return 'an object {"markets": […]}'
   const known = fields[path.filter((part) => typeof part === "number").length]!
   return Object.hasOwn(known, key)
-    ? aboutOf(known[key as string]!).accepts
+    ? fieldInfoOf(known[key as string]!).accepts
     : `no such field; the fields are ${Object.keys(known).join(", ")}`
 }
 
-/** A rule between fields says itself what it accepts; for the others the field does. */
+/**
+ * Marks messages of rules between fields, which include the accepted values; for other errors the field's annotation
+ * has them.
+ */
 const RULE = "rule: "
 const format = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
@@ -106,7 +109,7 @@ const format = SchemaIssue.makeFormatterStandardSchemaV1({
 
 const decode = Schema.decodeUnknownResult(MarketsFile, { errors: "all", onExcessProperty: "error" })
 
-/** The markets of a file's text; or all that is wrong, each with path, what was given and what is accepted. */
+/** Parses the text of a file: its markets, or all errors, each with path, given value and accepted values. */
 export const read = (text: string): Result.Result<ReadonlyArray<Market>, ReadonlyArray<string>> => {
   if (Buffer.byteLength(text) > FILE_BYTES_MAX)
     return Result.fail([`the file: given ${Buffer.byteLength(text)} bytes, accepted: at most ${FILE_BYTES_MAX} bytes`])

@@ -1,9 +1,9 @@
-/** The rules between the fields of a market, which a schema of single fields cannot hold. */
+/** The rules between the fields of a market, which a schema of single fields cannot express. */
 import * as Decimal from "../../domain/Decimal.ts"
 import type { Fields } from "./Fields.ts"
 
-/** A field that breaks a rule, and what the rule accepts there. */
-export interface Broken {
+/** A field that violates a rule, and the values that the rule accepts. */
+export interface RuleViolation {
   readonly path: ReadonlyArray<string | number>
   readonly issue: string
 }
@@ -11,20 +11,20 @@ export interface Broken {
 export interface Rule {
   /** The rule as a sentence, for the reference page. */
   readonly about: string
-  /** The fields that break it, for a market whose fields are valid by themselves. */
-  readonly broken: (market: Fields) => ReadonlyArray<Broken>
+  /** The fields that violate it, for a market whose fields are valid individually. */
+  readonly broken: (market: Fields) => ReadonlyArray<RuleViolation>
 }
 
-/** Largest count of ticks or lots, so that sums of either stay safe integers. */
+/** Largest count of ticks or lots, so that sums of them stay safe integers. */
 const COUNT_MAX = 2 ** 40
-/** Places that a product with a funding rate of 8 places needs, as a factor. */
+/** Decimal places that a product with a funding rate of 8 places needs, as a factor. */
 const FUNDING_ROOM = 10n ** 8n
 /** Decimal text has at most 20 integer digits. */
 const VALUE_END = 10n ** 20n * Decimal.ONE
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
 const n = Decimal.parse
-const unless = (holds: boolean, field: keyof Fields, issue: string): ReadonlyArray<Broken> =>
+const requireThat = (holds: boolean, field: keyof Fields, issue: string): ReadonlyArray<RuleViolation> =>
   holds ? [] : [{ path: [field], issue }]
 
 const steps = [
@@ -47,13 +47,13 @@ const counts = [
   ["max_mkt_order_qty", "qty_step"]
 ] as const
 
-const mostOf = (step: string): string => Decimal.format(n(step) * BigInt(COUNT_MAX))
+const largestCount = (step: string): string => Decimal.format(n(step) * BigInt(COUNT_MAX))
 
 export const rules: ReadonlyArray<Rule> = [
   {
     about: "`symbol` is `base_asset-quote_asset`.",
     broken: ({ base_asset, quote_asset, symbol }) =>
-      unless(
+      requireThat(
         symbol === `${base_asset}-${quote_asset}`,
         "symbol",
         `base_asset-quote_asset, which is ${base_asset}-${quote_asset}`
@@ -64,18 +64,20 @@ export const rules: ReadonlyArray<Rule> = [
       "`min_price` and `max_price` are multiples of `tick_size`; `min_order_qty`, `max_order_qty` and `max_mkt_order_qty` are multiples of `qty_step`.",
     broken: (market) =>
       steps.flatMap(([field, step]) =>
-        unless(n(market[field]) % n(market[step]) === 0n, field, `a multiple of ${step} ${market[step]}`)
+        requireThat(n(market[field]) % n(market[step]) === 0n, field, `a multiple of ${step} ${market[step]}`)
       )
   },
   {
     about: "`min_price` ≤ `max_price`; `min_order_qty` ≤ `max_order_qty` and `max_mkt_order_qty`.",
     broken: (market) =>
-      ranges.flatMap(([low, high]) => unless(n(market[low]) <= n(market[high]), low, `at most ${high} ${market[high]}`))
+      ranges.flatMap(([low, high]) =>
+        requireThat(n(market[low]) <= n(market[high]), low, `at most ${high} ${market[high]}`)
+      )
   },
   {
     about: "`min_price` ≤ `index_base` ≤ `max_price`.",
     broken: ({ index_base, max_price, min_price }) =>
-      unless(
+      requireThat(
         n(min_price) <= n(index_base) && n(index_base) <= n(max_price),
         "index_base",
         `min_price ${min_price} to max_price ${max_price}`
@@ -84,8 +86,8 @@ export const rules: ReadonlyArray<Rule> = [
   {
     about: "`tick_size` and `tick_size` × `qty_step` have at most 10 decimal places: funding is never rounded.",
     broken: ({ qty_step, tick_size }) => [
-      ...unless(n(tick_size) % FUNDING_ROOM === 0n, "tick_size", "at most 10 decimal places"),
-      ...unless(
+      ...requireThat(n(tick_size) % FUNDING_ROOM === 0n, "tick_size", "at most 10 decimal places"),
+      ...requireThat(
         (n(tick_size) * n(qty_step)) % (Decimal.ONE * FUNDING_ROOM) === 0n,
         "qty_step",
         `a step whose product with tick_size ${tick_size} has at most 10 decimal places`
@@ -97,10 +99,10 @@ export const rules: ReadonlyArray<Rule> = [
       "`max_price` is at most 2^40 ticks; `max_order_qty` and `max_mkt_order_qty` are at most 2^40 steps: the engine counts in safe integers.",
     broken: (market) =>
       counts.flatMap(([field, step]) =>
-        unless(
+        requireThat(
           n(market[field]) <= n(market[step]) * BigInt(COUNT_MAX),
           field,
-          `at most 2^40 times ${step}, which is ${mostOf(market[step])}`
+          `at most 2^40 times ${step}, which is ${largestCount(market[step])}`
         )
       )
   },
@@ -108,7 +110,7 @@ export const rules: ReadonlyArray<Rule> = [
     about: "`max_price` times `max_order_qty` or `max_mkt_order_qty` is below 10^20, the range of decimal text.",
     broken: (market) =>
       (["max_order_qty", "max_mkt_order_qty"] as const).flatMap((field) =>
-        unless(
+        requireThat(
           n(market.max_price) * n(market[field]) < VALUE_END * Decimal.ONE,
           field,
           `a quantity whose product with max_price ${market.max_price} is below 10^20`
@@ -121,14 +123,14 @@ export const rules: ReadonlyArray<Rule> = [
       const reachable = (n(max_price) * n(max_order_qty)) / Decimal.ONE
       const countable = (n(tick_size) * n(qty_step) * SAFE_MAX) / Decimal.ONE
       const most = reachable < countable ? reachable : countable
-      return unless(n(min_notional_value) <= most, "min_notional_value", `at most ${Decimal.format(most)}`)
+      return requireThat(n(min_notional_value) <= most, "min_notional_value", `at most ${Decimal.format(most)}`)
     }
   },
   {
     about: "`max_leverage` ≤ 1 / `initial_margin_rate` of the first tier.",
     broken: ({ max_leverage, risk_tiers }) => {
       const { initial_margin_rate } = risk_tiers[0]!
-      return unless(
+      return requireThat(
         n(max_leverage) * n(initial_margin_rate) <= Decimal.ONE * Decimal.ONE,
         "max_leverage",
         `at most 1 / initial_margin_rate ${initial_margin_rate} of the first tier`
@@ -169,5 +171,6 @@ export const rules: ReadonlyArray<Rule> = [
   }
 ]
 
-/** Every field of a market that breaks a rule. */
-export const brokenBy = (market: Fields): ReadonlyArray<Broken> => rules.flatMap(({ broken }) => broken(market))
+/** All fields of a market that violate a rule. */
+export const violationsOf = (market: Fields): ReadonlyArray<RuleViolation> =>
+  rules.flatMap(({ broken }) => broken(market))

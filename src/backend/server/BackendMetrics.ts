@@ -1,20 +1,20 @@
 /**
- * What the backend tells of itself, as Prometheus reads it: in a process of its own over METRICS_PORT, beside a gateway in
- * that gateway's /metrics. Names and meanings are in one table, which docs/operations.md repeats word by word.
+ * The backend's metrics in Prometheus format. A backend that runs alone serves them at METRICS_PORT; the embedded one
+ * is part of the gateway's /metrics. Names and meanings are in one table, which docs/operations.md repeats verbatim.
  */
+import { monitorEventLoopDelay } from "node:perf_hooks"
 import { Context, Effect, Metric, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { monitorEventLoopDelay } from "node:perf_hooks"
 
 export const catalogue = {
-  backend_journal_commit_seconds: "commit of a turn's commands to the journal, durable when it ends",
+  backend_journal_commit_seconds: "commit of a turn's commands to the journal; they are durable when it ends",
   backend_turn_seconds: "a turn: applying its commands and committing them",
   backend_turn_commands: "commands of a turn, which one commit makes durable",
-  backend_snapshot_seconds: "taking a snapshot, beside the turns",
-  backend_snapshot_failures_total: "snapshots that could not be taken",
-  backend_queue_commands: "commands that wait for their turn",
+  backend_snapshot_seconds: "taking a snapshot, in parallel to the turns",
+  backend_snapshot_failures_total: "failed snapshots",
+  backend_queue_commands: "queued commands",
   backend_head_seq: "seq of the newest event",
-  backend_failed: "1: a turn could not be made durable; the backend takes nothing more and is to be started again",
+  backend_failed: "1: a turn could not be made durable; the backend accepts no more commands and must be restarted",
   backend_disk_full: "1: less than 32 MiB are free, and commands are refused",
   backend_fee_account: "balance of the fee account, in quote units",
   backend_heap_used_bytes: "heap in use of the thread",
@@ -22,10 +22,10 @@ export const catalogue = {
 }
 type Name = keyof typeof catalogue
 
-/** Upper ends of the classes of durations, in seconds, and of counts. */
+/** Histogram bucket limits of durations, in seconds, and of counts. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
-/** Length of the windows in which the delay of the event loop is measured, and its resolution, in ms. */
+/** Window in which the event-loop delay is measured, and resolution, in ms. */
 const WINDOW_MS = 10_000
 const RESOLUTION_MS = 20
 
@@ -33,8 +33,8 @@ export interface BackendMetrics {
   readonly commit: (seconds: number) => void
   readonly turn: (commands: number, seconds: number) => void
   readonly snapshot: (seconds: number) => void
-  readonly noSnapshot: () => void
-  /** A number that is read when somebody asks. */
+  readonly snapshotFailed: () => void
+  /** Registers a gauge that is read on each export. */
   readonly gauge: (name: Name, read: () => number) => void
   readonly text: () => string
 }
@@ -83,7 +83,7 @@ export const make: Effect.Effect<BackendMetrics, never, Scope.Scope> = Effect.ge
       turnSeconds(seconds)
     },
     snapshot: histogram("backend_snapshot_seconds", SECONDS),
-    noSnapshot: () => failures.updateUnsafe(1, context),
+    snapshotFailed: () => failures.updateUnsafe(1, context),
     gauge,
     text: () => PrometheusMetrics.formatUnsafe(context)
   }

@@ -1,17 +1,17 @@
 /**
- * Hands the event log to its subscribers.
+ * Streams the event log to subscribers.
  *
- * A subscriber holds a cursor and no queue: it is served from the log as fast as it reads, and a slow one falls behind
- * inside the log. It is ended with RESOURCE_EXHAUSTED when it took nothing for a while or when the log has moved on, and
- * may come back at the seq that it has.
+ * A subscriber has a cursor and no queue: it reads from the log at its own speed, and a slow one falls behind inside
+ * the log. Its stream ends with RESOURCE_EXHAUSTED when it has read nothing for {@link SUBSCRIBER_STALL_MS} or when the
+ * log has dropped its events. It can resume at its last seq.
  */
 import { type ServerWritableStream, status } from "@grpc/grpc-js"
 import { type StreamEventsRequest, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import type { Cursor, EventLog } from "./EventLog.ts"
+import type { Cursor, EventLog } from "../journal/EventLog.ts"
 
 /** Source: docs/contract/boundary.md#sequencer. */
 export const HEARTBEAT_MS = 1000
-/** A subscriber that takes nothing for so long is ended. */
+/** Time without progress after which a subscription ends. */
 export const SUBSCRIBER_STALL_MS = 10_000
 export const SUBSCRIBERS_MAX = 1000
 
@@ -27,7 +27,7 @@ export const fail = (
 class Subscriber {
   readonly call: EventCall
   cursor: Cursor
-  /** When the stream stopped taking frames; undefined while it takes them. */
+  /** Time since which the stream's buffer is full; undefined while it accepts frames. */
   stalledSince: number | undefined
   constructor(call: EventCall, cursor: Cursor) {
     this.call = call
@@ -43,12 +43,12 @@ export class EventStream {
   private readonly timer: NodeJS.Timeout
   private stopped = false
 
-  /** `refusing`: why the backend refuses every command, as heartbeats say it. */
+  /** `refusing`: the reasons for which the backend refuses every command; heartbeats report them. */
   constructor(log: EventLog, now: () => number, refusing: () => ReadonlyArray<string> = () => []) {
     this.log = log
     this.now = now
     this.refusing = refusing
-    this.timer = setInterval(() => this.beat(), HEARTBEAT_MS)
+    this.timer = setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)
   }
 
   get count(): number {
@@ -67,7 +67,7 @@ export class EventStream {
     }
     const from = log.seek(Math.max(1, from_seq))
     if (from === undefined) {
-      const details = `from_seq must lie between ${log.oldest} and ${log.head + 1}`
+      const details = `from_seq must be between ${log.oldest} and ${log.head + 1}`
       return void fail(call, status.OUT_OF_RANGE, details)
     }
     const subscriber = new Subscriber(call, from.cursor)
@@ -79,23 +79,23 @@ export class EventStream {
       subscriber.stalledSince = undefined
       this.serve(subscriber)
     })
-    // The first frame tells the epoch and the head, before any event.
+    // The first frame reports epoch and head, before any event.
     this.write(subscriber, this.heartbeat())
     if (from.frame !== undefined) this.write(subscriber, from.frame)
     this.serve(subscriber)
   }
 
-  /** Serves everyone after the log has grown. */
+  /** Sends new events to all subscribers. */
   readonly publish = (): void => {
     for (const subscriber of this.subscribers) this.serve(subscriber)
   }
 
-  /** Ends all subscriptions, after a last heartbeat; they may come back to the next instance. */
+  /** Ends all subscriptions after a last heartbeat; clients can resume at the next instance. */
   stop(): void {
     this.stopped = true
     clearInterval(this.timer)
-    // a writer that failed is named before the stream ends
-    this.beat()
+    // the heartbeat reports a failed writer before the stream ends
+    this.sendHeartbeats()
     for (const subscriber of this.subscribers) this.end(subscriber, status.UNAVAILABLE, "the backend is stopping")
   }
 
@@ -103,7 +103,7 @@ export class EventStream {
     const { log } = this
     while (subscriber.stalledSince === undefined && subscriber.cursor < log.end) {
       if (log.isGone(subscriber.cursor)) {
-        return this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: the events behind the last one read are gone")
+        return this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: the log has dropped the next event")
       }
       const next = log.read(subscriber.cursor)
       subscriber.cursor = next.cursor
@@ -120,13 +120,13 @@ export class EventStream {
     return Buffer.from(StreamEventsResponse.encode({ epoch: this.log.epoch, events: [], heartbeat }).finish())
   }
 
-  private beat(): void {
+  private sendHeartbeats(): void {
     const now = this.now()
     const frame = this.heartbeat()
     for (const subscriber of this.subscribers) {
       if (subscriber.stalledSince === undefined) this.write(subscriber, frame)
       else if (now - subscriber.stalledSince >= SUBSCRIBER_STALL_MS || this.log.isGone(subscriber.cursor)) {
-        this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: no frame was taken")
+        this.end(subscriber, status.RESOURCE_EXHAUSTED, "too slow: no frame was read")
       }
     }
   }

@@ -12,18 +12,18 @@ import {
   type UntypedServiceImplementation
 } from "@grpc/grpc-js"
 
-/** PEM texts. With `ca` a client must show a certificate that it signed. */
+/** PEM texts. With `ca`, clients must present a certificate that it has signed. */
 export interface ServerTls {
   readonly ca: Buffer | undefined
   readonly cert: Buffer
   readonly key: Buffer
 }
 
-/** Largest message taken: a full batch of commands is far below it. */
+/** Largest accepted message: a full batch of commands is far smaller. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024
-/** A peer that does not answer pings for so long is gone. */
+/** Time without a ping response after which a peer counts as disconnected. */
 export const KEEPALIVE_MS = 10_000
-/** How long calls in flight may take while the server stops. */
+/** Time limit for calls in progress when the server stops. */
 export const DRAIN_MS = 2000
 
 export const makeServer = (): Server =>
@@ -37,7 +37,7 @@ export const makeServer = (): Server =>
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest()
 
-/** Lets a call through only with `authorization: Bearer <secret>`. Without a secret every call passes. */
+/** Rejects calls without `authorization: Bearer <secret>`. Without a secret, every call passes. */
 export const guard = (
   handlers: UntypedServiceImplementation,
   secret: string | undefined
@@ -55,35 +55,38 @@ export const guard = (
   return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, guarded(handler)]))
 }
 
-/** What a read answers when there is nothing to answer. */
+/** The result of a read whose subject does not exist. */
 export interface NotFound {
   readonly notFound: string
 }
 
-/** What a read answers when it is asked what cannot be. */
+/** The result of a read with an invalid request. */
 export interface Invalid {
   readonly invalid: string
 }
 
 export interface ReadOptions {
-  /** Whether the state is that of the journal; if not, nothing is told of it. */
-  readonly sound: () => boolean
-  /** `request_id`: that of the request for which the gateway reads. */
+  /** Whether the state matches the journal; otherwise reads are refused. */
+  readonly isConsistent: () => boolean
+  /** `request_id`: id of the gateway request that caused the read. */
   readonly onDefect: (cause: unknown, request_id: string) => void
 }
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
-/** Whatever a peer sends must not break a log line. */
+/** Restricts the id to characters that are safe in a log line. */
 const requestIdOf = (metadata: Metadata): string => {
   const sent = String(metadata.get("x-request-id")[0] ?? "")
   return REQUEST_ID.test(sent) ? sent : "none"
 }
 
-/** A read as a handler: a value, NOT_FOUND, INVALID_ARGUMENT, or INTERNAL without its text. */
+/** Converts a read to a handler: responds with a value, NOT_FOUND, INVALID_ARGUMENT, or INTERNAL without details. */
 export const read =
-  <Req, Res extends object>(answer: (request: Req) => Res | NotFound | Invalid, { sound, onDefect }: ReadOptions) =>
+  <Req, Res extends object>(
+    answer: (request: Req) => Res | NotFound | Invalid,
+    { isConsistent, onDefect }: ReadOptions
+  ) =>
   (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void => {
-    if (!sound()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
+    if (!isConsistent()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
     try {
       const value = answer(call.request)
       if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })
@@ -95,7 +98,7 @@ export const read =
     }
   }
 
-/** Adds a service; rpcs without a handler answer UNIMPLEMENTED. */
+/** Adds a service; rpcs without a handler respond with UNIMPLEMENTED. */
 export const addService = (
   server: Server,
   definition: ServiceDefinition,
@@ -111,14 +114,14 @@ export const credentials = (tls: ServerTls | undefined): ServerCredentials =>
         tls.ca !== undefined
       )
 
-/** Binds and tells the port; port 0 takes a free one. */
+/** Binds the server and returns its port; port 0 selects a free one. */
 export const bind = (server: Server, host: string, port: number, tls: ServerTls | undefined): Promise<number> =>
   new Promise((resolve, reject) => {
     const address = `${host.includes(":") ? `[${host}]` : host}:${port}`
     server.bindAsync(address, credentials(tls), (error, bound) => (error === null ? resolve(bound) : reject(error)))
   })
 
-/** Waits for the calls in flight, then ends them. */
+/** Waits for calls in progress, at most {@link DRAIN_MS}, then cancels them. */
 export const stop = (server: Server): Promise<void> =>
   new Promise((resolve) => {
     const timer = setTimeout(() => {

@@ -1,8 +1,8 @@
 /**
- * The standard health service: whether the backend serves, for the probes of orchestrators and balancers.
+ * The standard gRPC health service, for the probes of orchestrators and load balancers.
  *
- * It asks for no secret, since probes carry none, and tells nothing but the status.
- * Source: docs/contract/boundary.md#referee.
+ * It requires no secret, since probes have none, and exposes only the status. Source:
+ * docs/contract/boundary.md#referee.
  */
 import { type sendUnaryData, type ServerUnaryCall, type ServerWritableStream, status } from "@grpc/grpc-js"
 import {
@@ -11,7 +11,7 @@ import {
   HealthCheckResponse_ServingStatus as Serving
 } from "../../proto/grpc/health/v1/health.ts"
 
-/** Watches at once; one more is refused. */
+/** Maximum number of concurrent watches. */
 export const WATCHES_MAX = 256
 
 type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
@@ -21,7 +21,7 @@ export class Health {
   private readonly services: ReadonlySet<string>
   private readonly watches = new Set<Watch>()
 
-  /** `services`: full names of what is served; "" is the server as a whole. */
+  /** `services`: full names of the services; "" is the whole server. */
   constructor(services: ReadonlyArray<string>) {
     this.services = new Set(["", ...services])
   }
@@ -31,14 +31,14 @@ export class Health {
     return { status: this.serving ? Serving.SERVING : Serving.NOT_SERVING }
   }
 
-  /** From now on the backend does not serve; there is no way back but a start. */
+  /** Sets the status to NOT_SERVING, permanently: only a restart resets it. */
   fail(): void {
     if (!this.serving) return
     this.serving = false
     for (const watch of this.watches) watch.write(this.statusOf(watch.request.service))
   }
 
-  /** Tells it and ends the watches. */
+  /** Reports NOT_SERVING and ends the watches. */
   stop(): void {
     this.fail()
     for (const watch of this.watches) watch.end()

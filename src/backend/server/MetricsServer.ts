@@ -1,19 +1,19 @@
-/** Gives out what a backend in a process of its own tells, at GET /metrics. */
-import { Effect, type Scope } from "effect"
+/** Serves the metrics of a backend that runs alone, at GET /metrics. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
+import { Effect, type Scope } from "effect"
 import { BindError } from "./Serve.ts"
 
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
-/** Listens until the scope closes; answers the port. `port` 0 takes a free one. */
+/** Listens until the scope closes; returns the port. `port` 0 selects a free one. */
 export const serve = (host: string, port: number, text: () => string): Effect.Effect<number, BindError, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
       Effect.callback<ReturnType<typeof createServer>, BindError>((resume) => {
         const server = createServer((request, response) => {
-          const isAsked = request.method === "GET" && request.url === "/metrics"
-          response.writeHead(isAsked ? 200 : 404, { "content-type": CONTENT_TYPE }).end(isAsked ? text() : "")
+          const isMetrics = request.method === "GET" && request.url === "/metrics"
+          response.writeHead(isMetrics ? 200 : 404, { "content-type": CONTENT_TYPE }).end(isMetrics ? text() : "")
         })
         server.once("error", (cause) =>
           resume(

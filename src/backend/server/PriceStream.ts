@@ -1,6 +1,6 @@
 /**
- * Hands prices to their subscribers: all at first, then what changed, at most every 200 ms a market, and a heartbeat
- * every second. Only the newest price matters, so a subscriber that is behind is sent the whole once it reads again.
+ * Streams prices to subscribers: all prices first, then changed ones, at most every 200 ms per market, and a heartbeat
+ * every second. Only the newest price matters, so a slow subscriber gets all current prices once it reads again.
  * Source: docs/contract/boundary.md#referee.
  */
 import { type ServerWritableStream, status } from "@grpc/grpc-js"
@@ -15,7 +15,7 @@ export type PriceCall = ServerWritableStream<StreamPricesRequest, StreamPricesRe
 
 interface Subscriber {
   readonly call: PriceCall
-  /** Empty: all. */
+  /** Empty: all markets. */
   readonly symbols: ReadonlySet<string>
   stalledSince: number | undefined
 }
@@ -39,12 +39,12 @@ export class PriceStream {
   private readonly source: PriceSource
   private readonly subscribers = new Set<Subscriber>()
   private readonly timers: ReadonlyArray<NodeJS.Timeout>
-  private told = new Map<string, Prices>()
+  private published = new Map<string, Prices>()
   private stopped = false
 
   constructor(source: PriceSource) {
     this.source = source
-    this.timers = [setInterval(() => this.publish(), PRICES_MS), setInterval(() => this.beat(), HEARTBEAT_MS)]
+    this.timers = [setInterval(() => this.publish(), PRICES_MS), setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)]
   }
 
   subscribe(call: PriceCall): void {
@@ -75,19 +75,19 @@ export class PriceStream {
   private publish(): void {
     if (this.subscribers.size === 0) return
     const prices = this.source.prices()
-    const changed = prices.filter((price) => !same(price, this.told.get(price.symbol)))
+    const changed = prices.filter((price) => !same(price, this.published.get(price.symbol)))
     if (changed.length === 0) return
-    this.told = new Map(prices.map((price) => [price.symbol, price]))
+    this.published = new Map(prices.map((price) => [price.symbol, price]))
     for (const subscriber of this.subscribers) this.send(subscriber, changed)
   }
 
-  private beat(): void {
+  private sendHeartbeats(): void {
     const heartbeat = this.heartbeat()
     for (const subscriber of this.subscribers) {
       if (subscriber.stalledSince === undefined) this.write(subscriber, { prices: [], heartbeat })
       else if (heartbeat.server_ts_ms - subscriber.stalledSince >= SUBSCRIBER_STALL_MS) {
         this.subscribers.delete(subscriber)
-        fail(subscriber.call, status.RESOURCE_EXHAUSTED, "too slow: no frame was taken")
+        fail(subscriber.call, status.RESOURCE_EXHAUSTED, "too slow: no frame was read")
       }
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The standard reflection service: tells a client without our proto files what can be asked here, in the versions v1 and
- * v1alpha, which differ in their path alone. Source: docs/contract/boundary.md#referee.
+ * The standard gRPC reflection service: describes the services to clients without the proto files. Versions v1 and
+ * v1alpha differ only in their path. Source: docs/contract/boundary.md#referee.
  */
 import { createFileRegistry, type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf"
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt"
@@ -12,9 +12,9 @@ import {
   ServerReflectionService
 } from "../../proto/grpc/reflection/v1/reflection.ts"
 
-type Answer = NonNullable<ServerReflectionResponse["message_response"]>
+type ReflectionResponse = NonNullable<ServerReflectionResponse["message_response"]>
 
-/** The service under its older name. */
+/** The v1alpha service. */
 export const alpha: ServiceDefinition = {
   serverReflectionInfo: {
     ...ServerReflectionService.serverReflectionInfo,
@@ -27,7 +27,7 @@ const registry = createFileRegistry(
 )
 const files = [...registry.files]
 
-/** A file and what it imports, each once, as bytes. */
+/** A file and its imports, each once, encoded. */
 const withImports = (file: DescFile): Array<Buffer> => {
   const found = new Set<DescFile>()
   const add = (one: DescFile): void => {
@@ -39,12 +39,12 @@ const withImports = (file: DescFile): Array<Buffer> => {
   return [...found].map((one) => Buffer.from(toBinary(FileDescriptorProtoSchema, one.proto)))
 }
 
-const missing = (what: string): Answer => ({
+const missing = (what: string): ReflectionResponse => ({
   $case: "error_response",
   value: { error_code: status.NOT_FOUND, error_message: `no such ${what}` }
 })
 
-const told = (file: DescFile | undefined, what: string): Answer =>
+const fileResponse = (file: DescFile | undefined, what: string): ReflectionResponse =>
   file === undefined
     ? missing(what)
     : { $case: "file_descriptor_response", value: { file_descriptor_proto: withImports(file) } }
@@ -53,20 +53,20 @@ const told = (file: DescFile | undefined, what: string): Answer =>
 const fileOf = (symbol: string): DescFile | undefined =>
   registry.get(symbol)?.file ?? registry.get(symbol.slice(0, Math.max(0, symbol.lastIndexOf("."))))?.file
 
-const answerOf = (services: ReadonlyArray<string>, request: ServerReflectionRequest): Answer => {
-  const asked = request.message_request
-  switch (asked?.$case) {
+const responseTo = (services: ReadonlyArray<string>, request: ServerReflectionRequest): ReflectionResponse => {
+  const message = request.message_request
+  switch (message?.$case) {
     case "list_services":
       return { $case: "list_services_response", value: { service: services.map((name) => ({ name })) } }
     case "file_by_filename":
-      // a descriptor's name stands without its ending
-      return told(
-        files.find(({ name }) => `${name}.proto` === asked.value),
+      // the name of a descriptor has no extension
+      return fileResponse(
+        files.find(({ name }) => `${name}.proto` === message.value),
         "file"
       )
     case "file_containing_symbol":
-      return told(fileOf(asked.value), "symbol")
-    // nothing here is extended
+      return fileResponse(fileOf(message.value), "symbol")
+    // the proto files define no extensions
     case "file_containing_extension":
     case "all_extension_numbers_of_type":
       return missing("extension")
@@ -78,14 +78,14 @@ const answerOf = (services: ReadonlyArray<string>, request: ServerReflectionRequ
   }
 }
 
-/** Answers one request after the other; the client ends the stream. `services` are the full names of what is served. */
+/** Responds to requests in order; the client ends the stream. `services` are the full names of the services. */
 export const handlers = (services: ReadonlyArray<string>) => ({
   serverReflectionInfo: (call: ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>): void => {
     call.on("data", (request: ServerReflectionRequest) => {
       const sent = call.write({
         valid_host: request.host,
         original_request: request,
-        message_response: answerOf(services, request)
+        message_response: responseTo(services, request)
       })
       if (sent) return
       call.pause()

@@ -1,8 +1,8 @@
 /**
- * The Sequencer service over the writer, the event stream and the engine's reads.
+ * The Sequencer service, on top of the writer, the event stream and the engine's reads.
  *
- * Commands of a stream are journalled as they came over the wire, and a result is encoded once: the bytes in the journal
- * are the bytes of the answer.
+ * Stream commands are journaled in their wire encoding, and a result is encoded once: the journal and the response
+ * contain the same bytes.
  */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire"
 import {
@@ -26,7 +26,7 @@ import {
   type SubmitRequest,
   type SubmitResponse
 } from "../../proto/gateway/v1/sequencer.ts"
-import type { EventLog } from "./EventLog.ts"
+import type { EventLog } from "../journal/EventLog.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
 import type { Caller, Submitter } from "./Writer.ts"
 
@@ -35,7 +35,7 @@ export const BATCH_COMMANDS_MAX = 20
 /** Source: docs/contract/boundary.md#sequencer. */
 export const STREAM_COMMANDS_MAX = 1024
 
-/** A command with the bytes that it came in. */
+/** A command with its wire encoding. */
 interface Received {
   readonly command: Command
   readonly bytes: Uint8Array
@@ -60,7 +60,7 @@ const decodeStreamRequest = (message: Buffer): ReadonlyArray<Received> => {
 
 const identity = (bytes: Buffer): Buffer => bytes
 
-/** The generated definition with the two hot messages left as bytes. */
+/** The generated definition with the two most frequent messages left as bytes. */
 export const service = {
   ...SequencerService,
   submitStream: {
@@ -78,7 +78,7 @@ const encodeResults = (results: ReadonlyArray<Uint8Array>): Buffer => {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-/** A refusal as the error of a unary call: its reason and itself in the trailing metadata. */
+/** Converts a refusal to the error of a unary call: the reason and the encoded refusal are in the trailing metadata. */
 export const toError = (refusal: CommandStatus) => {
   const metadata = new Metadata()
   metadata.set("error-reason", refusal.reason)
@@ -86,7 +86,7 @@ export const toError = (refusal: CommandStatus) => {
   return { code: refusal.code as status, details: refusal.message, metadata }
 }
 
-/** Submits some commands for a unary call and gives their results together. */
+/** Submits the commands of a unary call and returns their results together. */
 const submitAll = (
   writer: Submitter,
   commands: ReadonlyArray<Command>,
@@ -109,13 +109,13 @@ export interface SequencerOptions {
   readonly now: () => number
 }
 
-/** The rpcs that change state or follow it; the reads come from the engine. */
+/** The rpcs for commands and events; reads are separate. */
 export const make = ({ writer, log, events, now }: SequencerOptions) => {
   const streams = new Set<ServerDuplexStream<ReadonlyArray<Received>, Buffer>>()
 
   const submit = (call: ServerUnaryCall<SubmitRequest, SubmitResponse>, callback: sendUnaryData<SubmitResponse>) => {
     const { command } = call.request
-    if (command === undefined) return callback({ code: status.INVALID_ARGUMENT, details: "no command" })
+    if (command === undefined) return callback({ code: status.INVALID_ARGUMENT, details: "the command is missing" })
     submitAll(writer, [command], ([result]) => {
       const outcome = result?.outcome
       if (outcome?.$case === "ack") callback(null, { ack: outcome.value })
@@ -147,7 +147,7 @@ export const make = ({ writer, log, events, now }: SequencerOptions) => {
         const results = caller.results.splice(0)
         unanswered -= results.length
         if (call.writable && !call.write(encodeResults(results))) {
-          // The answers are not read: take no more commands until they are.
+          // The client does not read its results: accept no more commands until it does.
           call.pause()
           call.once("drain", () => call.resume())
         }
@@ -182,7 +182,7 @@ export const make = ({ writer, log, events, now }: SequencerOptions) => {
       streamEvents: (call: EventCall) => events.subscribe(call),
       getHead
     } satisfies UntypedServiceImplementation,
-    /** Ends the command streams; what was not answered before is not going to be. */
+    /** Ends the command streams; unanswered commands get no result. */
     stop: () => {
       for (const call of streams) fail(call, status.UNAVAILABLE, "the backend is stopping")
     }

@@ -3,19 +3,20 @@ import { statfsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { RefereeService, type RefereeServer } from "../../proto/gateway/v1/referee.ts"
 import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
+import type { Prices } from "../../proto/gateway/v1/types.ts"
 import { HealthService } from "../../proto/grpc/health/v1/health.ts"
 import { ServerReflectionService } from "../../proto/grpc/reflection/v1/reflection.ts"
-import type { Prices } from "../../proto/gateway/v1/types.ts"
-import { KEY_BYTES } from "../journal/CommandIds.ts"
-import { Journal, JournalError } from "../journal/Journal.ts"
-import { recover, snapshot, takeSnapshot } from "../journal/Replay.ts"
-import * as PrivateFiles from "../journal/PrivateFiles.ts"
-import * as Snapshots from "../journal/Snapshots.ts"
 import type { Machine } from "../engine/Machine.ts"
+import { KEY_BYTES } from "../journal/CommandIds.ts"
+import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
+import { Journal } from "../journal/Journal.ts"
+import { JournalError } from "../journal/JournalError.ts"
+import { recover, snapshot, takeSnapshot } from "../journal/Recovery.ts"
+import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
-import { defaultLimits, type EventLogLimits } from "./EventLog.ts"
 import { EventStream } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
 import { Health } from "./Health.ts"
@@ -30,58 +31,61 @@ export class BindError extends Schema.TaggedError<BindError>()("BindError", {
   cause: Schema.optionalKey(Schema.Unknown)
 }) {}
 
-/** Full names of what is served, as health and reflection tell them. */
-export const SERVED = ["gateway.v1.Sequencer", "gateway.v1.Referee"] as const
-const STANDARD = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"] as const
+/** Full names of the services, for health and reflection. */
+export const SERVICES = ["gateway.v1.Sequencer", "gateway.v1.Referee"] as const
+const STANDARD_SERVICES = ["grpc.health.v1.Health", "grpc.reflection.v1.ServerReflection"] as const
 
-/** The journal's file in the data directory. */
+/** Path of the journal in the data directory. */
 export const journalPath = (directory: string): string => join(directory, "backend", "journal.sqlite")
 
 type Unary<Handlers> = {
   readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound | GrpcServer.Invalid
 }
 
-/** A snapshot that is being taken. */
-export interface Snapshotting {
-  /** undefined: the newest one is up to date */
+/** A snapshot in progress. */
+export interface SnapshotInProgress {
+  /** undefined: the newest snapshot is up to date */
   readonly done: Promise<Snapshots.SnapshotHead | undefined>
   readonly cancel: () => void
 }
 
-/** What an engine can be asked; rpcs that are left out answer UNIMPLEMENTED. */
+/** The reads of an engine; missing rpcs respond with UNIMPLEMENTED. */
 export interface Reads {
   readonly sequencer: Unary<
     Pick<SequencerServer, "getOrderBook" | "getOpenOrders" | "getOrder" | "listInstruments" | "listSubAccounts">
   >
   readonly referee: Unary<Omit<RefereeServer, "streamPrices">>
   readonly prices: () => ReadonlyArray<Prices>
-  /** Balance of the fee account, told as a metric. */
+  /** Balance of the fee account, for the metric. */
   readonly feeAccount?: () => number
 }
 
 export interface ServeOptions<S, C> {
   readonly machine: Machine<S, C>
   readonly reads: (state: S) => Reads
-  /** Used where the journal is created; an existing journal goes on with its own. */
+  /** Configuration of a new journal; an existing journal keeps its own. */
   readonly config: C
   readonly directory: string
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
   readonly secret: string | undefined
   readonly tls: GrpcServer.ServerTls | undefined
   readonly limits?: EventLogLimits
-  /** Key of the hashes of command ids where the journal is created, 16 hex digits; by default random. */
+  /** Key of the command id hashes of a new journal, 16 hex digits; by default random. */
   readonly idsKey?: () => string
-  /** Takes a snapshot of the journal beside the writer; by default in this thread. */
-  readonly takeSnapshot?: (journal: string) => Snapshotting
-  /** Bytes that the directory's disk has free; by default asked of the system. */
+  /** Takes a snapshot of the journal while the writer runs; by default in this thread. */
+  readonly takeSnapshot?: (journal: string) => SnapshotInProgress
+  /** Free bytes on the disk of the directory; by default from the operating system. */
   readonly space?: () => number
 }
 
 const randomIdsKey = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("hex")
 
-/** Free bytes of a path's file system, for this process; where the system does not tell, the journal will. */
+/**
+ * Free bytes of a path's file system for this process. Where the system does not report it, a failed write of the
+ * journal does.
+ */
 const freeSpace = (path: string): number => {
   try {
     const { bavail, bsize } = statfsSync(path)
@@ -91,17 +95,17 @@ const freeSpace = (path: string): number => {
   }
 }
 
-/** A backend that serves. */
+/** A running backend. */
 export interface Serving {
   readonly port: number
   readonly epoch: string
-  /** What it tells of itself, as Prometheus reads it. */
+  /** Metrics in Prometheus format. */
   readonly metrics: () => string
-  /** Fails when the backend had to stop serving; the program should end and be started again. */
+  /** Fails when the backend has stopped serving; the program should exit and be restarted. */
   readonly failed: Effect.Effect<never, JournalError>
 }
 
-/** Top-level keys of two configurations that differ. */
+/** Top-level keys in which two configurations differ. */
 const differences = (a: string, b: string): ReadonlyArray<string> => {
   const left = JSON.parse(a) as Record<string, unknown>
   const right = JSON.parse(b) as Record<string, unknown>
@@ -110,7 +114,7 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
   )
 }
 
-/** After the turn that asked for it. */
+/** Takes a snapshot after the current turn. */
 const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<Snapshots.SnapshotHead | undefined> =>
   new Promise((resolve, reject) => {
     setImmediate(() => {
@@ -123,9 +127,9 @@ const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<Snaps
   })
 
 /**
- * Opens the journal in `directory` (or creates it), recovers the state from the newest snapshot and the entries after it,
- * and serves until the scope closes. Closing takes no more commands, answers those that wait, writes a checkpoint and a
- * snapshot, and closes the file.
+ * Opens or creates the journal in `directory`, recovers the state from the newest snapshot and the entries after it,
+ * and serves until the scope closes. On close it accepts no more commands, answers queued ones, writes a checkpoint and
+ * a snapshot, and closes the file.
  */
 export const serve = Effect.fnUntraced(function* <S, C>(
   options: ServeOptions<S, C>
@@ -155,7 +159,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const different = differences(config, journal.origin.config)
   if (different.length > 0) {
     yield* Effect.logWarning(
-      `the settings ${different.join(", ")} differ from those that ${path} was made with; the journal's hold. ` +
+      `the settings ${different.join(", ")} differ from those of ${path}; the journal's settings apply. ` +
         `Start with an empty DATA_DIR to use the new ones.`
     )
   }
@@ -178,7 +182,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     catch: (cause) => cause as JournalError
   })
   const { state, log } = recovered
-  recovered.openLinks()
+  recovered.openIndex()
   yield* Effect.logInfo("journal replayed").pipe(
     Effect.annotateLogs({
       path,
@@ -190,23 +194,24 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   )
 
   const metrics = yield* BackendMetrics.make
-  let snapshotting: Snapshotting | undefined
+  let snapshotting: SnapshotInProgress | undefined
   const take = options.takeSnapshot ?? ((path) => ({ done: inThisThread(machine, path), cancel: () => {} }))
   const snapshotNow = (): void => {
     if (snapshotting !== undefined) return
-    const taking = take(path)
-    snapshotting = taking
+    const current = take(path)
+    snapshotting = current
     const began = performance.now()
-    const logged = Effect.tryPromise(() => taking.done).pipe(
+    const logged = Effect.tryPromise(() => current.done).pipe(
       Effect.flatMap((head) => {
         if (head === undefined) return Effect.void
         metrics.snapshot((performance.now() - began) / 1_000)
         return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: head.position }))
       }),
-      // No snapshot is no loss, but an engine that does not replay to its own state is a bug that must be seen.
+      // A missing snapshot loses no data, but an engine that does not replay to its own state is a bug that must be
+      // visible.
       Effect.catch((error) => {
-        metrics.noSnapshot()
-        return Effect.logError("no snapshot could be taken", error.cause)
+        metrics.snapshotFailed()
+        return Effect.logError("the snapshot failed", error.cause)
       }),
       Effect.ensuring(Effect.sync(() => (snapshotting = undefined)))
     )
@@ -216,7 +221,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
   const events: EventStream = new EventStream(log, now, () => writer.refusing)
-  const health = new Health(SERVED)
+  const health = new Health(SERVICES)
   const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
   const writer: Writer<S, C> = new Writer({
     machine,
@@ -235,20 +240,20 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     onSpace: (full) =>
       void run(
         full
-          ? Effect.logError(`the disk of ${path} is full: commands are refused until it has space again`)
-          : Effect.logInfo(`the disk of ${path} has space again: commands are taken`)
+          ? Effect.logError(`the disk of ${path} is full: commands are refused until space is free`)
+          : Effect.logInfo(`the disk of ${path} has free space again: commands are accepted`)
       ),
     onFailure: (cause) => {
-      // The state is ahead of the journal now: nobody may see more of it.
+      // The state is ahead of the journal now, so clients must not read it.
       health.fail()
       events.stop()
       prices.stop()
-      const message = `a turn failed and was taken back, none of it was acknowledged: ${(cause as Error).message} (${path})`
+      const message = `a turn failed and was rolled back, none of its commands were acknowledged: ${(cause as Error).message} (${path})`
       Deferred.doneUnsafe(failure, Effect.fail(new JournalError({ message, cause })))
     }
   })
   const sequencer = Sequencer.make({ writer, log, events, now })
-  metrics.gauge("backend_queue_commands", () => writer.waiting)
+  metrics.gauge("backend_queue_commands", () => writer.queued)
   metrics.gauge("backend_head_seq", () => log.head)
   metrics.gauge("backend_failed", () => Number(writer.failed))
   metrics.gauge("backend_disk_full", () => Number(writer.isFull))
@@ -256,11 +261,11 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   if (feeAccount !== undefined) metrics.gauge("backend_fee_account", feeAccount)
 
   const readOptions: GrpcServer.ReadOptions = {
-    sound: () => !writer.failed,
+    isConsistent: () => !writer.failed,
     onDefect: (cause, request_id) =>
       run(Effect.logError("a read failed", cause).pipe(Effect.annotateLogs({ request_id })))
   }
-  const answered = (unary: Unary<unknown>): UntypedServiceImplementation =>
+  const readHandlers = (unary: Unary<unknown>): UntypedServiceImplementation =>
     Object.fromEntries(
       Object.entries(unary).map(([name, answer]) => [
         name,
@@ -273,17 +278,20 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   GrpcServer.addService(
     server,
     Sequencer.service,
-    GrpcServer.guard({ ...answered(reads.sequencer), ...sequencer.handlers }, secret)
+    GrpcServer.guard({ ...readHandlers(reads.sequencer), ...sequencer.handlers }, secret)
   )
   GrpcServer.addService(
     server,
     RefereeService,
-    GrpcServer.guard({ ...answered(reads.referee), streamPrices: (call: PriceCall) => prices.subscribe(call) }, secret)
+    GrpcServer.guard(
+      { ...readHandlers(reads.referee), streamPrices: (call: PriceCall) => prices.subscribe(call) },
+      secret
+    )
   )
 
-  // probes carry no secret
+  // probes have no secret
   GrpcServer.addService(server, HealthService, health.handlers)
-  const reflection = GrpcServer.guard(Reflection.handlers([...SERVED, ...STANDARD]), secret)
+  const reflection = GrpcServer.guard(Reflection.handlers([...SERVICES, ...STANDARD_SERVICES]), secret)
   GrpcServer.addService(server, ServerReflectionService, reflection)
   GrpcServer.addService(server, Reflection.alpha, reflection)
 
@@ -301,7 +309,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
           if (!writer.failed) snapshot(machine, journal, { state, at_ms: writer.time, log })
         })
       ),
-      Effect.catch((error) => Effect.logWarning("no snapshot could be written", error.cause)),
+      Effect.catch((error) => Effect.logWarning("the snapshot at shutdown failed", error.cause)),
       Effect.andThen(Effect.promise(() => GrpcServer.stop(server)))
     )
   )

@@ -1,45 +1,50 @@
 /**
- * The one writer of the engine: collects the commands of an event-loop turn, applies them, makes them durable in one
- * transaction and only then answers.
+ * The single writer of the engine. It collects the commands of an event-loop turn, applies them, makes them durable in
+ * one transaction and only then responds.
  *
- * Order is the order of arrival over all streams. Nothing of a turn leaves before its commit: no ack, no refusal, no
- * event, and no read can come between, because a turn runs to its end without yielding. When the journal cannot take a
- * turn, or the engine breaks an assertion, the turn is rolled back, its commands are refused as not sequenced, and the
- * writer stops for good: the state in memory is then ahead of the journal and must be rebuilt from it. A disk that fills
- * up is seen before that: commands are then refused, time stands still, and both go on when there is space again.
+ * Commands execute in order of arrival over all streams. No acknowledgement, refusal or event of a turn is sent before
+ * its commit, and no read can run in between, because a turn does not yield. When the journal cannot store a turn, or
+ * the engine fails an assertion, the turn is rolled back, its commands are refused as not sequenced, and the writer
+ * stops permanently: the state in memory is then ahead of the journal and must be rebuilt from it. A full disk is
+ * detected earlier: commands are then refused, and engine time stops, until space is free again.
  */
 import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import { type FoundEntry, type JournalPort, REPETITION_MS } from "../journal/Journal.ts"
 import type { Machine } from "../engine/Machine.ts"
-import type { EventLog } from "./EventLog.ts"
+import type { EventLog } from "../journal/EventLog.ts"
+import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
 
-/** Commands that wait for their turn, over all callers; one more is refused with RESOURCE_EXHAUSTED. */
+/** Maximum number of queued commands over all callers; further ones are refused with RESOURCE_EXHAUSTED. */
 export const QUEUE_COMMANDS_MAX = 65_536
-/** Commands of one turn, one transaction; the rest go into the next turn. */
+/** Maximum number of commands per turn, which is one transaction; the rest go into the next turn. */
 export const TURN_COMMANDS_MAX = 4096
 /** Journal entries between two checkpoints. */
 export const CHECKPOINT_ENTRIES = 10_000
-/** Journal entries between two snapshots: what a start may have to replay, besides what came while one was taken. */
+/**
+ * Journal entries between two snapshots: the number that a start may replay, plus those that arrive while a snapshot is
+ * taken.
+ */
 export const SNAPSHOT_ENTRIES = 2500
-/** Engine time moves at least this often, in ms. Source: docs/contract/exchange.md. */
+/** Interval of Ticks, in ms. Source: docs/contract/exchange.md. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64
-/** Free bytes below which nothing is written any more: far more than the turns between two looks can take. */
+/** Free bytes below which writing stops: far more than the turns between two checks can use. */
 export const SPACE_BYTES_MIN = 32 * 1024 * 1024
-/** Time between two looks at the free space, in ms. */
+/** Interval between two checks of the free space, in ms. */
 export const SPACE_MS = 100
 
-/** Ticks in a row that find the clock where it was, after which prices count as stopped. */
+/** Consecutive Ticks without progress of the clock after which prices count as stopped. */
 export const STILL_TICKS = 50
 
-/** Why every command is refused, or why prices do not move. Source: docs/contract/rest.md#service-endpoints. */
+/**
+ * The reason for which all commands are refused or prices do not move. Source: docs/contract/rest.md#service-endpoints.
+ */
 export type Refusing = "DiskFull" | "JournalStopped" | "PricesStopped"
 
-/** Result code of SQLite: the disk is full. The pages that could not be written hold no commit. */
+/** Result code of SQLite for a full disk. The pages that failed contain no commit. */
 const SQLITE_FULL = 13
 
-/** Codes of google.rpc.Code that this program answers. */
+/** Values of google.rpc.Code in responses of the backend. */
 export const Code = {
   INVALID_ARGUMENT: 3,
   NOT_FOUND: 5,
@@ -53,15 +58,15 @@ export const Code = {
   UNAUTHENTICATED: 16
 } as const
 
-/** Who sent a command and is told its result. Results of one turn are told together. */
+/** The sender of commands. It receives the results of a turn together. */
 export interface Caller {
   /** One encoded CommandResult per command, in the order of the commands. */
   readonly results: Array<Uint8Array>
-  /** Called once after a turn that added to `results`; takes them out. */
+  /** Called once after a turn that added to `results`; removes them. */
   readonly flush: () => void
 }
 
-/** Takes a command and tells its caller the result, once. */
+/** Accepts commands; each gets exactly one result. */
 export interface Submitter {
   readonly submit: (caller: Caller, command: Command, bytes: Uint8Array) => void
 }
@@ -69,7 +74,7 @@ export interface Submitter {
 interface Queued {
   readonly caller: Caller
   readonly command: Command
-  /** The command as it came over the wire. */
+  /** The command in its wire encoding. */
   readonly bytes: Uint8Array
 }
 
@@ -82,17 +87,17 @@ export interface WriterOptions<S, C> {
   readonly at_ms: number
   /** Unix ms. */
   readonly now: () => number
-  /** After each turn that added events to the log. */
+  /** Called after each turn that added events to the log. */
   readonly onEvents: () => void
-  /** Bytes that the journal's disk has free. */
+  /** Free bytes on the disk of the journal. */
   readonly space: () => number
-  /** The disk has become full, or has space again. */
+  /** Called when the disk becomes full, or has free space again. */
   readonly onSpace: (full: boolean) => void
-  /** Another {@link SNAPSHOT_ENTRIES} entries are durable. */
+  /** Called after every {@link SNAPSHOT_ENTRIES} durable entries. */
   readonly onSnapshotDue: () => void
-  /** A turn of so many commands became durable: how long its commit took, and all of it, in seconds. */
+  /** Called when a turn is durable: its number of commands, and the seconds of its commit and of the whole turn. */
   readonly onTurn?: (commands: number, commit_s: number, turn_s: number) => void
-  /** The writer has stopped for good. */
+  /** Called when the writer has stopped permanently. */
   readonly onFailure: (cause: unknown) => void
 }
 
@@ -107,7 +112,10 @@ const refusal = (
   return CommandResult.encode({ outcome: { $case: "status", value } }).finish()
 }
 
-/** The id of a client that a command_id is made of, where there is one. Source: docs/contract/boundary.md. */
+/**
+ * The field with the client's id from which a command_id derives, where there is one. Source:
+ * docs/contract/boundary.md.
+ */
 const ID_FIELDS: { readonly [K in NonNullable<Command["command"]>["$case"]]?: string } = {
   transfer_funds: "transfer_id",
   withdraw_funds: "withdrawal_id",
@@ -115,7 +123,7 @@ const ID_FIELDS: { readonly [K in NonNullable<Command["command"]>["$case"]]?: st
   credit_reward: "reward_id"
 }
 
-/** A command's content: everything but the time at which this attempt was issued. */
+/** The content of a command: everything except the time of this attempt. */
 const content = (command: Command): Uint8Array => Command.encode({ ...command, issued_at_ms: 0 }).finish()
 
 export class Writer<S, C> implements Submitter {
@@ -129,12 +137,12 @@ export class Writer<S, C> implements Submitter {
   private entriesSinceCheckpoint: number
   private snapshotDueAt: number
   private full = false
-  /** Ticks since engine time last rose. */
+  /** Ticks since engine time last advanced. */
   private stillTicks = 0
-  /** Keeps its buffer from one result to the next. */
+  /** Reuses its buffer for all results. */
   private readonly encoder = new BinaryWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
-  /** Stopped because a turn failed: the state is ahead of the journal. */
+  /** Whether a failed turn has stopped the writer: the state is then ahead of the journal. */
   failed = false
 
   constructor(options: WriterOptions<S, C>) {
@@ -150,7 +158,7 @@ export class Writer<S, C> implements Submitter {
     }, TICK_MS)
   }
 
-  /** Time of the last turn, Unix ms. */
+  /** Engine time of the last turn, Unix ms. */
   get time(): number {
     return this.at_ms
   }
@@ -161,8 +169,8 @@ export class Writer<S, C> implements Submitter {
   }
 
   /**
-   * Why every command is refused, or why prices do not move. Engine time never falls: after the clock was set back, no
-   * price, trigger or expiry happens until the clock has passed the engine's time.
+   * The reason for which all commands are refused or prices do not move. Engine time never decreases: after the clock
+   * was set back, no price, trigger or expiry happens until the clock has passed engine time.
    */
   get refusing(): ReadonlyArray<Refusing> {
     if (this.failed) return ["JournalStopped"]
@@ -170,12 +178,14 @@ export class Writer<S, C> implements Submitter {
     return this.stillTicks > STILL_TICKS ? ["PricesStopped"] : []
   }
 
-  /** Commands that wait for their turn. */
-  get waiting(): number {
+  /** Number of queued commands. */
+  get queued(): number {
     return this.queue.length
   }
 
-  /** Takes a command. Its result goes to the caller after the turn that made it durable, or at once when refused here. */
+  /**
+   * Queues a command. Its result follows after the turn that made it durable, or immediately when it is refused here.
+   */
   submit(caller: Caller, command: Command, bytes: Uint8Array): void {
     const { command_id } = command
     if (this.stopped) {
@@ -188,7 +198,7 @@ export class Writer<S, C> implements Submitter {
     }
   }
 
-  /** Runs the commands that wait, writes a checkpoint, and takes no more. */
+  /** Executes the queued commands, writes a checkpoint, and accepts no more commands. */
   stop(): void {
     if (this.stopped) return
     while (this.queue.length > 0) this.turn()
@@ -256,7 +266,7 @@ export class Writer<S, C> implements Submitter {
     } catch (cause) {
       this.halt()
       this.failed = true
-      const refused = this.undo(committing, cause) ? turn.concat(this.queue) : this.queue
+      const refused = this.rollBack(committing, cause) ? turn.concat(this.queue) : this.queue
       this.queue = []
       for (const { caller, command } of refused) {
         const message = "the backend could not write its journal"
@@ -282,7 +292,9 @@ export class Writer<S, C> implements Submitter {
     if (this.queue.length > 0) this.schedule()
   }
 
-  /** Whether the disk takes another turn. Looked at by the clock of the machine, which may stand in tests. */
+  /**
+   * Whether the disk has space for another turn. Uses the machine's clock, because engine time can be fixed in tests.
+   */
   private hasSpace(): boolean {
     const now = performance.now()
     if (now - this.spaceSeenMs < SPACE_MS) return !this.full
@@ -294,10 +306,10 @@ export class Writer<S, C> implements Submitter {
   }
 
   /**
-   * Rolls the open transaction back. True when it is sure never to be seen again; after a failed sync at the commit it
-   * may still be found in the file, so its commands must stay unanswered.
+   * Rolls the open transaction back. Returns true when it is certain that the transaction is not in the file. After a
+   * failed sync at the commit it may be, so its commands must stay unanswered.
    */
-  private undo(committing: boolean, cause: unknown): boolean {
+  private rollBack(committing: boolean, cause: unknown): boolean {
     try {
       this.options.journal.rollback()
     } catch {
@@ -306,7 +318,7 @@ export class Writer<S, C> implements Submitter {
     return !committing || (cause as { readonly errcode?: number }).errcode === SQLITE_FULL
   }
 
-  /** Applies one command and journals it if it changed anything. */
+  /** Applies one command, and journals it if it changed anything. */
   private run({ command, bytes }: Queued, events: Array<Event>): Uint8Array {
     const { machine, state, journal } = this.options
     const { command_id } = command
@@ -320,10 +332,10 @@ export class Writer<S, C> implements Submitter {
       })
     }
     const first = journal.find(command_id)
-    if (first !== undefined && this.at_ms - first.at_ms < REPETITION_MS) {
+    if (first !== undefined && this.at_ms - first.at_ms < COMMAND_ID_RETENTION_MS) {
       const original = Command.decode(first.command!)
-      // ids are derived from what a caller may know of others: what another user did is never told
-      if (original.user_id === command.user_id) return this.repeat(command, original, first)
+      // command ids derive from ids that other users may know, so results of other users are never returned
+      if (original.user_id === command.user_id) return this.answerDuplicate(command, original, first)
     }
 
     const step = machine.apply(state, { at_ms: this.at_ms, command })
@@ -336,8 +348,8 @@ export class Writer<S, C> implements Submitter {
     return result
   }
 
-  /** Answers a command_id seen before: the first ack again, or ALREADY_EXISTS when the content is another one. */
-  private repeat(command: Command, original: Command, first: FoundEntry): Uint8Array {
+  /** Responds to a repeated command_id: the first acknowledgement again, or ALREADY_EXISTS for other content. */
+  private answerDuplicate(command: Command, original: Command, first: FoundEntry): Uint8Array {
     const { command_id } = command
     const { outcome } = CommandResult.decode(first.result!)
     if (Buffer.compare(content(original), content(command)) === 0) {
@@ -361,7 +373,7 @@ export class Writer<S, C> implements Submitter {
     try {
       journal.checkpoint(machine.headSeq(state), machine.hash(state))
     } catch {
-      // One checkpoint less: nothing depends on it, and if the disk is at fault the next commit will tell.
+      // A missing checkpoint is harmless; if the disk is the cause, the next commit fails too.
     }
   }
 }

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { isPublicKey } from "../../domain/Ed25519.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
 import { SigningKeys, type VerifyKey } from "../../services/operations/SigningKeys.ts"
-import * as PrivateFiles from "./PrivateFiles.ts"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 
 /** A key of the settings, or the key file, cannot be used; the gateway must not start. */
 export class SigningKeyInvalid extends Schema.TaggedError<SigningKeyInvalid>()("SigningKeyInvalid", {

@@ -9,7 +9,7 @@ import { Effect, Layer, Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
-import * as PrivateFiles from "../node/PrivateFiles.ts"
+import * as PrivateFiles from "../../node/PrivateFiles.ts"
 
 /** Prepared statements kept by a connection; the oldest makes room. */
 const STATEMENTS_MAX = 256

@@ -16,7 +16,7 @@ const opened = (): Bench => {
   return bench
 }
 
-describe("a position that turns", () => {
+describe("a position that reverses", () => {
   it("closes, then opens, and splits the fee between both", () => {
     const bench = opened()
     bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
@@ -37,7 +37,7 @@ describe("a position that turns", () => {
       size: "0.2",
       entry_value: "12020",
       avg_price: "60100",
-      // what opened the new position: 9.9165 × 2 / 3
+      // the part that opened the new position: 9.9165 × 2 / 3
       cur_realised_pnl: "-6.611",
       cum_realised_pnl: "-3.2165",
       // buying 0.2 at p with the taker fee: 12020 − 6.611 = 0.2 p × 1.00055, down to the tick
@@ -54,7 +54,7 @@ describe("reads", () => {
     return { bench, id }
   }
 
-  it("cut the book to its depth, best first", () => {
+  it("limit the book to a depth, best first", () => {
     const bench = opened()
     for (const price of ["59000", "58000", "59500"]) bench.place(alice, { side: BUY, qty: "0.1", price })
     bench.place(bob, { side: SELL, qty: "0.1", price: "61000" })
@@ -84,7 +84,7 @@ describe("reads", () => {
     assert.strictEqual(Reads.openOrders(bench.state, { symbol: "ETH-USDC" }).length, 0)
   })
 
-  it("give a flat record where a market is named, and change nothing by it", () => {
+  it("return a flat record for a given market, without a change of the state", () => {
     const { bench } = traded()
     assert.strictEqual(Reads.positions(bench.state, { user_id: alice.user_id }).length, 1)
     const flat = Reads.positions(bench.state, { user_id: alice.user_id, symbol: "ETH-USDC" })
@@ -120,7 +120,7 @@ describe("reads", () => {
     assert.strictEqual(preview("100").required, "606.6")
   })
 
-  it("name fees and prices", () => {
+  it("return fees and prices", () => {
     const { bench } = traded()
     assert.deepStrictEqual(Reads.feeRates(bench.state, BTC), [
       { symbol: BTC, maker_fee_rate: "0.0002", taker_fee_rate: "0.00055" }

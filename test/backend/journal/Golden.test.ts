@@ -5,12 +5,12 @@ import { differences, Engine, goldenFile } from "../../../scripts/golden-journal
 describe(`the golden journal of rules ${Engine.RULES}`, () => {
   const file = goldenFile(Engine.RULES)
 
-  it("is there, and small", () => {
+  it("exists, and is small", () => {
     assert.isTrue(existsSync(file), `run "node scripts/golden-journal.ts" once for rules of a new name`)
     assert.isBelow(statSync(file).size, 32_000)
   })
 
-  it("replays to the same results, events and hashes: else the rules have changed and need another name", () => {
+  it("replays to the same results, events and hashes; otherwise the rules have changed and need a new name", () => {
     assert.deepStrictEqual(differences(readFileSync(file, "utf8")), [])
   })
 

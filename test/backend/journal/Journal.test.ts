@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { BLOCK_BYTES } from "../../../src/backend/journal/Block.ts"
 import { PORTION } from "../../../src/backend/journal/CommandIds.ts"
-import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
+import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { JournalError } from "../../../src/backend/journal/JournalError.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { deposit, fakeMachine, type FakeState } from "../../doubles/FakeMachine.ts"
@@ -27,7 +28,7 @@ const open = (config = { start: 5 }) =>
     created_at_ms: 1000
   }))
 
-/** Applies commands to a fresh state as the writer does, one transaction each; answers the state. */
+/** Applies commands to a fresh state like the writer, one transaction each; returns the state. */
 const fill = (journal: Journal, amounts: ReadonlyArray<number>): FakeState => {
   const state = fakeMachine.initial(JSON.parse(journal.origin.config), journal.origin.epoch)
   amounts.forEach((amount, i) => {
@@ -56,7 +57,7 @@ const refused = (f: () => unknown): string => {
 }
 
 describe("Journal", () => {
-  it("replays to the state that wrote it, over a close and an open", () => {
+  it("replays to the writer's state after it is closed and reopened", () => {
     const first = open()
     const state = fill(first, [1, 2, 3])
     first.checkpoint(fakeMachine.headSeq(state), fakeMachine.hash(state))
@@ -72,7 +73,7 @@ describe("Journal", () => {
     second.close()
   })
 
-  it("finds the last entry of a command_id, also inside the open transaction, and forgets what is rolled back", () => {
+  it("finds the last entry of a command_id, also inside the open transaction, and drops rolled-back entries", () => {
     const journal = open()
     const command = Command.encode(deposit(1, "a")).finish()
     journal.begin()
@@ -90,7 +91,7 @@ describe("Journal", () => {
     journal.close()
   })
 
-  it("keeps turns of any size: many entries in one, one that is larger than a block, none", () => {
+  it("stores turns of any size: many entries, one entry above the block size, none", () => {
     const journal = open()
     const sizes = [10, 3 * BLOCK_BYTES, 0, 200, 40_000, 40_000, ...Array.from({ length: 2000 }, () => 250)]
     const commands = sizes.map((size, i) => Command.encode(deposit(i, `c-${i}`.padEnd(size, "."))).finish())
@@ -121,41 +122,37 @@ describe("Journal", () => {
     again.close()
   })
 
-  it(
-    "finds ids over portions, starts and damage of their index, and forgets them after 24 h",
-    { timeout: 60_000 },
-    () => {
-      const journal = open()
-      const last = 2 * PORTION + 1000
-      const day = 24 * 60 * 60 * 1000
-      // the first portion ends a day before the last entry
-      const timeOf = (position: number) => (position < PORTION ? position : day + position)
-      for (let position = 1; position <= last;) {
-        journal.begin()
-        for (let i = 0; i < 4096 && position <= last; i++, position++) {
-          const command = Command.encode(deposit(1, `id-${position}`)).finish()
-          journal.append(timeOf(position), `id-${position}`, command, null)
-        }
-        journal.commit()
+  it("finds ids across portions, restarts and a damaged index, and drops them after 24 h", { timeout: 60_000 }, () => {
+    const journal = open()
+    const last = 2 * PORTION + 1000
+    const day = 24 * 60 * 60 * 1000
+    // the first portion ends a day before the last entry
+    const timeOf = (position: number) => (position < PORTION ? position : day + position)
+    for (let position = 1; position <= last;) {
+      journal.begin()
+      for (let i = 0; i < 4096 && position <= last; i++, position++) {
+        const command = Command.encode(deposit(1, `id-${position}`)).finish()
+        journal.append(timeOf(position), `id-${position}`, command, null)
       }
-      const check = (journal: Journal) => {
-        for (const position of [PORTION, PORTION + 1, 2 * PORTION - 1, 2 * PORTION, last])
-          assert.strictEqual(journal.find(`id-${position}`)?.position, position)
-        for (const position of [1, 2, PORTION - 1]) assert.isUndefined(journal.find(`id-${position}`))
-        for (const id of ["id-0", `id-${last + 1}`, "another"]) assert.isUndefined(journal.find(id))
-      }
-      check(journal)
-      journal.close()
-      for (const damage of ["SELECT 1", "UPDATE command_ids SET ids = zeroblob(524288)", "DELETE FROM command_ids"]) {
-        const db = new DatabaseSync(path)
-        db.exec(damage)
-        db.close()
-        const again = open()
-        check(again)
-        again.close()
-      }
+      journal.commit()
     }
-  )
+    const check = (journal: Journal) => {
+      for (const position of [PORTION, PORTION + 1, 2 * PORTION - 1, 2 * PORTION, last])
+        assert.strictEqual(journal.find(`id-${position}`)?.position, position)
+      for (const position of [1, 2, PORTION - 1]) assert.isUndefined(journal.find(`id-${position}`))
+      for (const id of ["id-0", `id-${last + 1}`, "another"]) assert.isUndefined(journal.find(id))
+    }
+    check(journal)
+    journal.close()
+    for (const damage of ["SELECT 1", "UPDATE command_ids SET ids = zeroblob(524288)", "DELETE FROM command_ids"]) {
+      const db = new DatabaseSync(path)
+      db.exec(damage)
+      db.close()
+      const again = open()
+      check(again)
+      again.close()
+    }
+  })
 
   it("refuses a journal whose state hash differs at a checkpoint", () => {
     const journal = open()
@@ -186,7 +183,7 @@ describe("Journal", () => {
     const gap = Journal.read(path)
     assert.match(
       refused(() => replay(fakeMachine, gap)),
-      /gap before position 2/
+      /entries are missing before position 2/
     )
     gap.close()
   })
@@ -215,7 +212,7 @@ describe("Journal", () => {
     )
   })
 
-  it("is read beside its writer", () => {
+  it("can be read while its writer runs", () => {
     const journal = open()
     fill(journal, [7])
     const reader = Journal.read(path)
@@ -227,7 +224,7 @@ describe("Journal", () => {
     after.close()
   })
 
-  it("detects a result that differs when asked to", () => {
+  it("detects a different result with the option `results`", () => {
     const journal = open()
     fill(journal, [1])
     const lying = {

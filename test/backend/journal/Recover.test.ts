@@ -1,4 +1,4 @@
-/** The journal's file after all that can befall it: cut, altered, restored, taken over by other rules. */
+/** The journal's file after damage: truncated, altered, restored, or taken over by other rules. */
 import {
   appendFileSync,
   cpSync,
@@ -14,22 +14,17 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
-import { type Config, machine } from "../../../src/backend/engine/EngineMachine.ts"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
-import { backup } from "../../../src/backend/journal/Backup.ts"
-import { Journal, JournalError } from "../../../src/backend/journal/Journal.ts"
-import {
-  firstOfNewest,
-  NewestEvents,
-  recover,
-  type Recovered,
-  replay,
-  snapshot,
-  takeSnapshot
-} from "../../../src/backend/journal/Replay.ts"
-import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
+import { type Config, machine } from "../../../src/backend/engine/EngineMachine.ts"
 import type { Machine } from "../../../src/backend/engine/Machine.ts"
-import { defaultLimits, EventLog } from "../../../src/backend/server/EventLog.ts"
+import { backup } from "../../../src/backend/journal/Backup.ts"
+import { defaultLimits, EventLog } from "../../../src/backend/journal/EventLog.ts"
+import { Journal } from "../../../src/backend/journal/Journal.ts"
+import { JournalError } from "../../../src/backend/journal/JournalError.ts"
+import { NewestEvents } from "../../../src/backend/journal/NewestEvents.ts"
+import { recover, type Recovered, snapshot, takeSnapshot } from "../../../src/backend/journal/Recovery.ts"
+import { firstOfNewest, replay } from "../../../src/backend/journal/Replay.ts"
+import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { Transfer } from "../../../src/proto/gateway/v1/types.ts"
 import { START, Users } from "../../../verification/harness/SimulatedUsers.ts"
@@ -56,7 +51,7 @@ const open = () =>
     created_at_ms: START
   }))
 
-/** A writer without a network: each command is a transaction of its own. */
+/** A writer without a network: each command is one transaction. */
 class Playing {
   readonly journal = open()
   readonly recovered: Recovered<Engine.State>
@@ -65,19 +60,19 @@ class Playing {
     this.users = users
     warnings.length = 0
     this.recovered = recover(machine, this.journal, options)
-    this.recovered.openLinks()
+    this.recovered.openIndex()
   }
   get state(): Engine.State {
     return this.recovered.state
   }
-  play(entries: number, told: (command: Command, result: CommandResult) => void = () => {}): void {
+  play(entries: number, onResult: (command: Command, result: CommandResult) => void = () => {}): void {
     const { journal } = this
     const end = journal.position + entries
     while (journal.position < end) {
       journal.begin()
       const { command, result } = this.one()
       journal.commit()
-      told(command, result)
+      onResult(command, result)
     }
   }
   /** Many commands in one transaction. */
@@ -149,13 +144,13 @@ describe("a start", () => {
   it.each([
     ["a snapshot", true],
     ["the first entry", false]
-  ])("from %s makes the events that may be asked for, the same as ever, and only counts older ones", (_, snapshots) => {
+  ])("from %s builds the same requestable events as before, and only counts older ones", (_, snapshots) => {
     const max = 60
     const playing = new Playing()
     playing.play(100)
     if (snapshots) playing.snapshot()
     playing.play(300)
-    // one turn of many entries, which nothing can start in the middle of
+    // one turn of many entries; a replay cannot start inside it
     playing.turn(120)
     playing.journal.close()
     const journal = open()
@@ -170,7 +165,7 @@ describe("a start", () => {
       assert.isAbove(firstOfNewest(journal, begin, max), begin + 100)
       assert.deepStrictEqual(log.tail(max), expected.tail(max))
       assert.strictEqual(machine.hash(recovered), machine.hash(state))
-      // fewer than that: nothing is passed over
+      // fewer entries than that: none is skipped
       assert.strictEqual(firstOfNewest(journal, begin, 1_000_000), begin + 1)
     } finally {
       journal.close()
@@ -179,7 +174,7 @@ describe("a start", () => {
 })
 
 describe("a start from a snapshot", () => {
-  it("ends where a replay of everything ends, and serves the same events", () => {
+  it("reaches the state of a full replay, and serves the same events", () => {
     const first = new Playing()
     first.play(300)
     first.checkpoint()
@@ -208,7 +203,7 @@ describe("a start from a snapshot", () => {
         }
         return parts
       })
-      // steps may lie in other blocks, but events are the same
+      // blocks may be split differently, but the events are the same
       const eventsOf = (parts: ReadonlyArray<Buffer>) =>
         Buffer.concat(parts).toString("latin1").replaceAll("\x0a\x01e", "")
       assert.strictEqual(eventsOf(frames[1]!), eventsOf(frames[0]!))
@@ -218,7 +213,7 @@ describe("a start from a snapshot", () => {
     second.journal.close()
   })
 
-  it("answers a deposit of before it with what it was, and changes nothing", () => {
+  it("answers a repeated deposit of an entry before the snapshot with the first result", () => {
     const playing = new Playing()
     const deposits: Array<readonly [Command, CommandResult]> = []
     playing.play(200, (command, result) => {
@@ -240,7 +235,7 @@ describe("a start from a snapshot", () => {
     again.journal.close()
   })
 
-  it("answers commands and links of before it", () => {
+  it("recognizes command ids and links of entries before the snapshot", () => {
     const first = new Playing()
     const ids: Array<string> = []
     const links: Array<readonly [account: string, link: string, id: string]> = []
@@ -264,7 +259,7 @@ describe("a start from a snapshot", () => {
     second.journal.close()
   })
 
-  it("keeps the last two, and takes one beside the writer", () => {
+  it("keeps the last two snapshots, and takes one while the writer runs", () => {
     const playing = new Playing()
     for (const position of [100, 200, 300]) {
       playing.play(100)
@@ -277,7 +272,7 @@ describe("a start from a snapshot", () => {
     assert.strictEqual(machine.hash(recovering().state), hash)
   })
 
-  it("passes over a damaged one, whichever byte it is, and says so", () => {
+  it("skips a damaged snapshot with a warning, whichever byte is damaged", () => {
     const playing = new Playing()
     playing.play(100)
     playing.snapshot()
@@ -304,7 +299,7 @@ describe("a start from a snapshot", () => {
     assert.strictEqual(warnings.length, 2)
   })
 
-  it("passes over one of another journal, and refuses a journal that ends before its snapshot", () => {
+  it("skips a snapshot of another journal, and refuses a journal that ends before its snapshot", () => {
     const playing = new Playing()
     playing.play(50)
     playing.snapshot()
@@ -320,19 +315,19 @@ describe("a start from a snapshot", () => {
     assert.strictEqual(recovering().snapshot, 0)
     assert.match(warnings.join(), /another journal/)
     writeFileSync(snapshotFile(61), other)
-    assert.match(refused(recovering), /ends at position 60, but a snapshot stands at 61: entries are lost/)
+    assert.match(refused(recovering), /ends at position 60, but there is a snapshot at 61: entries are lost/)
   })
 })
 
 describe("a torn tail", () => {
-  it("is cut at a whole transaction, wherever the write-ahead log ends or changes", { timeout: 60_000 }, () => {
+  it("is truncated to a whole transaction, wherever the write-ahead log ends or changes", { timeout: 60_000 }, () => {
     const playing = new Playing()
     const hashes = [machine.hash(playing.state)]
     for (let i = 0; i < 60; i++) {
       playing.play(1)
       hashes.push(machine.hash(playing.state))
     }
-    // the log as a power loss would leave it: the writer never closed
+    // the write-ahead log after a power loss: the writer never closed it
     const copy = join(directory, "copy")
     cpSync(join(directory, "backend"), copy, { recursive: true })
     playing.journal.close()
@@ -354,7 +349,7 @@ describe("a torn tail", () => {
       try {
         recovered = recovering()
       } catch (error) {
-        // cut before the tables were made: an empty file, which a new journal takes
+        // truncated before the tables existed: an empty file, which becomes a new journal
         assert.instanceOf(error, JournalError)
         continue
       }
@@ -391,7 +386,7 @@ describe("a damaged middle", () => {
         UPDATE blocks SET position = 201, first = 201 WHERE position = -1`,
         200
       ],
-      // two entries that pass for one
+      // two entries that look like one
       ["DELETE FROM blocks WHERE position = 199; UPDATE blocks SET first = 199 WHERE position = 200", 199]
     ] as const
     for (const [sql, position] of damages) {
@@ -407,7 +402,7 @@ describe("a damaged middle", () => {
     assert.strictEqual(machine.hash(recovering().state), hash)
   })
 
-  it("is refused within a turn of many entries too, whichever byte", () => {
+  it("is refused within a turn of many entries too, for any byte", () => {
     const journal = open()
     const users = new Users(random(6))
     journal.begin()
@@ -434,12 +429,12 @@ describe("a damaged middle", () => {
       const bytes = new Uint8Array(entries)
       bytes[Math.floor(next() * bytes.length)]! ^= 1 << Math.floor(next() * 8)
       update.run(bytes)
-      assert.match(refused(read), /from position 1 to position 50 is not what was written/)
+      assert.match(refused(read), /from position 1 to position 50 does not match/)
     }
     db.close()
   })
 
-  it("never serves another state, whichever bytes of the file change", () => {
+  it("never serves a different state, for any changed bytes of the file", () => {
     const hash = played()
     const whole = readFileSync(path)
     const next = random(5)
@@ -477,12 +472,15 @@ describe("a damaged middle", () => {
     const first = "(SELECT seq FROM transfers ORDER BY seq LIMIT 1)"
     for (const [sql, message] of [
       [`DELETE FROM transfers WHERE seq = ${first}`, /its index gives nothing for transfer/],
-      [`UPDATE transfers SET seq = seq - 1 WHERE seq = ${first}`, /transfer .* in its index is not what was written/],
       [
-        `UPDATE transfers SET transfer = replace(transfer, 'USDC', 'USDT') WHERE seq = ${first}`,
-        /is not what was written/
+        `UPDATE transfers SET seq = seq - 1 WHERE seq = ${first}`,
+        /transfer .* in its index does not match its checksum/
       ],
-      ["UPDATE meta SET value = replace(value, '60000', '60001') WHERE key = 'config'", /what it was made with is not/]
+      [`UPDATE transfers SET transfer = replace(transfer, 'USDC', 'USDT') WHERE seq = ${first}`, /does not match/],
+      [
+        "UPDATE meta SET value = replace(value, '60000', '60001') WHERE key = 'config'",
+        /the checksum of its origin does not match/
+      ]
     ] as const) {
       writeFileSync(path, whole)
       const db = new DatabaseSync(path)
@@ -496,7 +494,7 @@ describe("a damaged middle", () => {
 describe("other rules", () => {
   const newer: Machine<Engine.State, Config> = { ...machine, rules: "next", upgrades: [machine.rules] }
 
-  it("are refused with the cure, unless they understand a snapshot of the last entry", () => {
+  it("are refused with advice, unless they can read a snapshot of the last entry", () => {
     const playing = new Playing()
     playing.play(100)
     playing.snapshot()
@@ -521,7 +519,7 @@ describe("other rules", () => {
     const taken = recovering(newer, true)
     assert.strictEqual(taken.snapshot, 101)
     assert.strictEqual(machine.hash(taken.state), hash)
-    // from here on it is the newer program's
+    // from now on it belongs to the newer program
     assert.strictEqual(machine.hash(recovering(newer, true).state), hash)
     assert.match(refused(recovering), /under rules "next"/)
     rmSync(Snapshots.directoryOf(path), { recursive: true })
@@ -533,7 +531,7 @@ describe("other rules", () => {
 })
 
 describe("a backup of a directory in use", () => {
-  it("is the whole of one moment, and starts", async () => {
+  it("is consistent, and starts", async () => {
     writeFileSync(join(directory, "jwt-key.json"), "{}")
     const gateway = new DatabaseSync(join(directory, "accounts.sqlite"))
     gateway.exec("PRAGMA journal_mode = WAL; CREATE TABLE users (id TEXT); INSERT INTO users VALUES ('u')")
@@ -554,7 +552,7 @@ describe("a backup of a directory in use", () => {
     ])
     assert.isFalse(existsSync(`${target}.partial`))
     const again = await Effect.runPromise(Effect.flip(backup(directory, target)))
-    assert.match(again.message, /exists already/)
+    assert.match(again.message, /already exists/)
     playing.journal.close()
     gateway.close()
 

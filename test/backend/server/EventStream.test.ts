@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events"
 import { status } from "@grpc/grpc-js"
 import { assert, describe, it } from "vitest"
-import { EventLog, FRAME_BYTES } from "../../../src/backend/server/EventLog.ts"
+import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import {
   type EventCall,
   EventStream,
@@ -10,7 +10,7 @@ import {
 } from "../../../src/backend/server/EventStream.ts"
 import type { Event } from "../../../src/proto/gateway/v1/sequencer.ts"
 
-/** A call whose peer takes as many frames as the test says. */
+/** A call whose client reads as many frames as the test allows. */
 class FakeCall extends EventEmitter {
   readonly request = { epoch: "", from_seq: 1 }
   readonly frames: Array<Buffer> = []
@@ -39,7 +39,7 @@ const grow = (log: EventLog) => {
 }
 
 describe("EventStream", () => {
-  it("writes nothing to a peer that does not read, and ends it after a while", async () => {
+  it("writes nothing to a client that does not read, and ends its stream after the time limit", async () => {
     let now = 0
     const log = new EventLog("e")
     const stream = new EventStream(log, () => now)
@@ -60,7 +60,7 @@ describe("EventStream", () => {
     assert.deepStrictEqual(quick.codes, [status.UNAVAILABLE])
   })
 
-  it("goes on where a slow peer left off once it reads again", () => {
+  it("resumes a slow client where it stopped reading", () => {
     const log = new EventLog("e")
     const stream = new EventStream(log, () => 0)
     const call = new FakeCall(2)
@@ -86,7 +86,7 @@ describe("EventStream", () => {
     stream.stop()
   })
 
-  it("has a limit of subscribers, and frees the place of one that leaves", () => {
+  it("limits the subscribers, and frees the slot of a closed stream", () => {
     const stream = new EventStream(new EventLog("e"), () => 0)
     const calls = Array.from({ length: SUBSCRIBERS_MAX + 1 }, () => new FakeCall(99))
     for (const call of calls) stream.subscribe(asCall(call))

@@ -1,9 +1,9 @@
-/** A backend that runs alone tells what it does over a port of its own, and nothing else there. */
+/** The metrics port of a backend that runs alone. */
+import { credentials } from "@grpc/grpc-js"
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue } from "../../../src/backend/server/BackendMetrics.ts"
-import { submitAll, temporary } from "../../doubles/FakeBackend.ts"
-import { credentials } from "@grpc/grpc-js"
 import { SequencerClient } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { type BackendProcess, startBackend } from "../../../verification/harness/BackendProcess.ts"
 
 const { directory, remove } = temporary()
@@ -25,10 +25,10 @@ const valueOf = (text: string, series: string): number =>
       ?.split(" ")[1]
   )
 
-it("tells each metric of its table, and counts the turns that it commits", async () => {
+it("exports each metric of its table, and counts committed turns", async () => {
   const before = await (await get("/metrics")).text()
-  const told = [...before.matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
-  assert.sameMembers(told, Object.keys(catalogue))
+  const names = [...before.matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
+  assert.sameMembers(names, Object.keys(catalogue))
 
   const client = new SequencerClient(`127.0.0.1:${backend.port}`, credentials.createInsecure())
   const command = { command_id: "a", user_id: "", sub_account_address: "", issued_at_ms: 1, command: undefined }
@@ -44,7 +44,7 @@ it("tells each metric of its table, and counts the turns that it commits", async
   assert.strictEqual(valueOf(after, "backend_disk_full"), 0)
 })
 
-it("has nothing else", async () => {
+it("serves no other path", async () => {
   assert.strictEqual((await get("/")).status, 404)
   assert.strictEqual((await get("/metrics", "POST")).status, 404)
 })

@@ -1,9 +1,9 @@
 import { type ServiceError, status } from "@grpc/grpc-js"
 import { Effect } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
-import { FRAME_BYTES } from "../../../src/backend/server/EventLog.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
 import type { CommandAck, CommandResult, CommandStatus } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
@@ -35,7 +35,7 @@ const refusal = (result: CommandResult | undefined): CommandStatus => {
   if (result?.outcome?.$case !== "status") assert.fail(`not a status: ${JSON.stringify(result)}`)
   return result.outcome.value
 }
-/** The state that the journal on disk holds. */
+/** The state of the journal on disk. */
 const stored = () => {
   const journal = Journal.read(journalPath(place.directory))
   try {
@@ -44,11 +44,11 @@ const stored = () => {
     journal.close()
   }
 }
-/** A clock that Ticks never move: only commands enter the journal. */
+/** A clock without Ticks: only commands enter the journal. */
 const still = { machine: { ...fakeMachine, tickMatters: () => false } }
 
 describe("SubmitStream", () => {
-  it("answers every command once, with its ack or its refusal, and has it on disk by then", async () => {
+  it("answers every command once, with ack or refusal, after it is durable", async () => {
     const { client } = await boot(still)
     const commands = Array.from({ length: 500 }, (_, i) => (i % 5 === 4 ? withdraw(1000) : deposit(1)))
     const answers = await submitAll(client, [commands.slice(0, 1), commands.slice(1, 300), commands.slice(300)])
@@ -102,7 +102,7 @@ describe("SubmitStream", () => {
     assert.strictEqual(refusal(answers.get("empty")).metadata["field"], "command")
   })
 
-  it("refuses the turn in which the engine breaks an assertion, keeps nothing of it, and reports the failure", async () => {
+  it("refuses the turn in which the engine breaks an assertion, discards its changes, and reports the failure", async () => {
     const backend = await boot(still)
     await submitAll(backend.client, [[deposit(5)]])
     const answers = await submitAll(backend.client, [
@@ -165,7 +165,7 @@ describe("StreamEvents", () => {
     }
   })
 
-  it("brings events as they happen, to many subscribers alike", async () => {
+  it("sends new events to all subscribers", async () => {
     const { client } = await boot(still)
     const followers = [1, 2, 3].map(() => follow(client, 1, 400))
     await submitAll(client, [Array.from({ length: 200 }, () => deposit(1))])
@@ -190,7 +190,7 @@ describe("StreamEvents", () => {
     assert.deepStrictEqual(beats, [0, 0, 0])
   })
 
-  it("refuses a seq that is gone or lies ahead, and another epoch", async () => {
+  it("refuses a dropped or future seq, and another epoch", async () => {
     const { client } = await boot({ ...still, limits: { events_kept_max: 10, bytes_kept_max: 1 << 20 } })
     for (let i = 0; i < 20; i++) await submitAll(client, [[deposit(1)]])
     assert.strictEqual((await follow(client, 1, 1)).error?.code, status.OUT_OF_RANGE)
@@ -199,7 +199,7 @@ describe("StreamEvents", () => {
     assert.isUndefined((await follow(client, 35, 6)).error)
   })
 
-  it("ends a subscriber that stops reading once the log has moved past it, and holds no queue for it", async () => {
+  it("ends a subscriber that stops reading once the log has moved past it, without a queue for it", async () => {
     const { client } = await boot({ ...still, limits: { events_kept_max: 1000, bytes_kept_max: 8 * FRAME_BYTES } })
     const call = client.streamEvents({ epoch: "", from_seq: 1 })
     const ended = new Promise<number>((resolve) => call.on("error", (error: ServiceError) => resolve(error.code)))
@@ -217,7 +217,7 @@ describe("StreamEvents", () => {
 })
 
 describe("the shared secret", () => {
-  it("is asked of every call, unary or stream", async () => {
+  it("is required by every call, unary or stream", async () => {
     const { client } = await boot({ ...still, secret: "sesame" })
     const head = (metadata: ReturnType<typeof bearer>) =>
       new Promise<number>((resolve) => client.getHead({}, metadata, (error) => resolve(error?.code ?? 0)))
@@ -233,7 +233,7 @@ describe("the shared secret", () => {
 })
 
 describe("Serve", () => {
-  it("writes a checkpoint when it stops, journals the Ticks that matter and no others", async () => {
+  it("writes a checkpoint when it stops, and journals only Ticks that change something", async () => {
     const { client } = await boot()
     await submitAll(client, [[deposit(1)]])
     await new Promise((resolve) => setTimeout(resolve, 1300))
@@ -248,14 +248,14 @@ describe("Serve", () => {
     journal.close()
   })
 
-  it("goes on with the configuration of the journal when the settings differ", async () => {
+  it("uses the configuration of the journal when the settings differ", async () => {
     await boot({ ...still, config: { start: 10 } })
     const second = await reboot({ ...still, config: { start: 500 } })
     await submitAll(second.client, [[deposit(1)]])
     assert.strictEqual(stored().state.balance, 11)
   })
 
-  it("answers UNIMPLEMENTED to an rpc that the engine does not have", async () => {
+  it("responds with UNIMPLEMENTED to an rpc without a handler", async () => {
     const { client } = await boot(still)
     const code = await new Promise((resolve) =>
       client.getOrderBook({ symbol: "BTC-USDC", depth: 0 }, (error) => resolve(error?.code))

@@ -1,4 +1,4 @@
-/** Health and reflection as their own clients see them. */
+/** Health and reflection, tested with their generated clients. */
 import { fromBinary } from "@bufbuild/protobuf"
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt"
 import {
@@ -60,7 +60,7 @@ describe("health", () => {
     return { call: call!, seen, ended }
   }
 
-  it("tells of the server and of each service, without a secret, and knows no other", async () => {
+  it("reports the server and each service without a secret, and no other service", async () => {
     const { port } = await boot({ secret: "shared-secret" })
     const client = connect(port)
     for (const service of ["", "gateway.v1.Sequencer", "gateway.v1.Referee"])
@@ -68,7 +68,7 @@ describe("health", () => {
     assert.strictEqual(await check(client, "gateway.v1.Nothing"), status.NOT_FOUND)
   })
 
-  it("tells a watch of the status of now, and of the end", async () => {
+  it("sends the current status to a watch, and the final one", async () => {
     const { port } = await boot()
     const client = connect(port)
     const known = watch(client, "gateway.v1.Sequencer")
@@ -81,7 +81,7 @@ describe("health", () => {
     assert.deepStrictEqual(known.seen, [Serving.SERVING, Serving.NOT_SERVING])
   })
 
-  it("says that a backend whose journal failed serves no more", async () => {
+  it("reports NOT_SERVING after the journal has failed", async () => {
     const broken = {
       ...fakeMachine,
       apply: () => {
@@ -103,7 +103,7 @@ describe("health", () => {
 
 describe("reflection", () => {
   const { requestSerialize, responseDeserialize } = ServerReflectionService.serverReflectionInfo
-  /** Asks on one stream, over the path of a version. */
+  /** Sends requests on one stream, to the path of a version. */
   const ask = (
     port: number,
     requests: ReadonlyArray<ServerReflectionRequest["message_request"]>,
@@ -131,7 +131,7 @@ describe("reflection", () => {
       : []
 
   for (const version of ["v1", "v1alpha"])
-    it(`${version} lists the services and gives their files with all that they import`, async () => {
+    it(`${version} lists the services and returns their files with all imports`, async () => {
       const { port } = await boot()
       const [listed, sequencer, method, byName] = await ask(
         port,
@@ -162,7 +162,7 @@ describe("reflection", () => {
       assert.isTrue(filesOf(byName)[0]?.messageType.some(({ name }) => name === "Order"))
     })
 
-  it("says what is not there", async () => {
+  it("reports unknown files, symbols and extensions", async () => {
     const { port } = await boot()
     const answers = await ask(port, [
       symbol("gateway.v1.Nothing"),
@@ -177,7 +177,7 @@ describe("reflection", () => {
     )
   })
 
-  it("keeps to the backend's secret", async () => {
+  it("requires the backend's secret", async () => {
     const { port } = await boot({ secret: "shared-secret" })
     const request = [{ $case: "list_services", value: "" }] as const
     const error = await ask(port, request).then(

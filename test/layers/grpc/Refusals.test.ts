@@ -18,9 +18,9 @@ const written = readdirSync("src/backend", { recursive: true, encoding: "utf8" }
     ].map(([, code, reason]) => ({ code: code!, reason: reason!, path }))
   })
 /** Helpers that take the reason alone, and the reasons of the rules of orders. */
-const helpers = [...readFileSync("src/backend/engine/referee/Funds.ts", "utf8").matchAll(/no\("([A-Za-z]+)"/gu)].map(
-  ([, reason]) => ({ code: "FAILED_PRECONDITION", reason: reason!, path: "referee/Funds.ts" })
-)
+const helpers = [
+  ...readFileSync("src/backend/engine/referee/SubAccounts.ts", "utf8").matchAll(/no\("([A-Za-z]+)"/gu)
+].map(([, reason]) => ({ code: "FAILED_PRECONDITION", reason: reason!, path: "referee/SubAccounts.ts" }))
 const rules = [...readFileSync("src/domain/OrderRules.ts", "utf8").matchAll(/^ {2}\| "([A-Za-z]+)"$/gmu)].map(
   ([, reason]) => ({ code: "INVALID_ARGUMENT", reason: reason!, path: "OrderRules.ts" })
 )

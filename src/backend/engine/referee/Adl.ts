@@ -1,6 +1,7 @@
 /**
- * Auto-deleveraging: what a pool cannot carry goes to the opposite positions, those first that gained most with most
- * leverage, at a price that leaves the loss of the inventory with them. Source: docs/contract/exchange.md#adl.
+ * Auto-deleveraging (ADL): opposite positions take over the inventory that a pool cannot hold. Positions with the
+ * highest profit and leverage are first. The price leaves the loss of the inventory with the pool. Source:
+ * docs/contract/exchange.md#adl.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
@@ -16,17 +17,19 @@ import {
   Side,
   TimeInForce
 } from "../../../proto/gateway/v1/types.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import type { StepContext } from "../events/StepContext.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import { type MarketPosition, type MarketState, type Pool, type State, valueOf } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
+import * as OrderEvents from "../sequencer/OrderEvents.ts"
+import { valueOf } from "../state/MarketPosition.ts"
+import type { MarketPosition, MarketState, Pool, State } from "../state/State.ts"
 import * as Liquidation from "./Liquidation.ts"
 
-/** Approximations this near one another, relatively, are compared as exact fractions. */
-const NEAR = 1e-9
+/** Scores whose approximations differ relatively by less are compared as exact fractions. */
+const TIE_TOLERANCE = 1e-9
 
-/** Profit ratio × leverage where the position gains, else ratio ÷ leverage; exact. V and E are positive. */
+/** The ADL score: profit ratio × leverage for a profit, ratio ÷ leverage for a loss; exact. V and E are positive. */
 export const scoreOf = (position: {
   readonly pnl: Decimal.Scaled
   readonly entryValue: Decimal.Scaled
@@ -39,7 +42,7 @@ export const scoreOf = (position: {
     : { dividend: pnl * equity.dividend, divisor: entryValue * value * equity.divisor }
 }
 
-/** An opposite position as the queue sees it. */
+/** An opposite position in the ADL queue. */
 export interface Ranked {
   readonly address: string
   readonly score: Margin.Fraction
@@ -54,22 +57,22 @@ export const rank = <A extends Ranked>(positions: ReadonlyArray<A>): Array<A> =>
     }))
     .sort((a, b) => {
       const gap = b.near - a.near
-      if (Math.abs(gap) > NEAR * Math.max(Math.abs(a.near), Math.abs(b.near))) return gap
+      if (Math.abs(gap) > TIE_TOLERANCE * Math.max(Math.abs(a.near), Math.abs(b.near))) return gap
       if (Margin.greater(a.position.score, b.position.score)) return -1
       if (Margin.greater(b.position.score, a.position.score)) return 1
       return a.position.address < b.position.address ? -1 : 1
     })
     .map(({ position }) => position)
 
-/** The price, in ticks, at which a pool hands over its inventory. */
+/** The price, in ticks, at which a pool transfers its inventory. */
 export const priceTicks = (input: {
   readonly tick: Decimal.Scaled
   /** signed, scaled */
   readonly size: Decimal.Scaled
   readonly entryValue: Decimal.Scaled
-  /** of the inventory, at mark */
+  /** value of the inventory at the mark */
   readonly value: Decimal.Scaled
-  /** what the inventory must bring beside its entry value, as a fraction: −cash, or what is missing to the ratio −0.3 */
+  /** the result that the transfer must realise, as a fraction: −cash, or the amount that restores the ratio −0.3 */
   readonly result: Margin.Fraction
 }): number => {
   const { tick, size, entryValue, value, result } = input
@@ -82,10 +85,10 @@ export const priceTicks = (input: {
   return Number(Decimal.divide(held * Decimal.ONE, divisor * Decimal.abs(size) * tick, long ? "up" : "down"))
 }
 
-/** What the inventory must bring where the pool is depleted: its equity becomes 0. */
+/** The result to realise where the pool is depleted: its equity becomes 0. */
 export const depletedResult = (cash: Decimal.Scaled): Margin.Fraction => ({ dividend: -cash, divisor: 1n })
 
-/** What it must bring in a drawdown: the ratio becomes −0.3. */
+/** The result to realise in a drawdown: the ratio becomes −0.3. */
 export const drawdownResult = (
   maxPnl: Decimal.Scaled,
   maxGroup: Decimal.Scaled,
@@ -93,8 +96,8 @@ export const drawdownResult = (
 ): Margin.Fraction => ({ dividend: 10n * (maxPnl - realised) - 3n * maxGroup, divisor: 10n })
 
 /**
- * What one counterparty takes at most, in lots: its size, and where the price is worse for it than the mark no more than
- * its equity bears; an Isolated position all of it or nothing.
+ * The lots that one counterparty takes at most: its size, and at a price worse than the mark no more than its equity
+ * covers. An Isolated position takes all of it or nothing.
  */
 export const limitLots = (counterparty: {
   /** signed */
@@ -120,7 +123,7 @@ interface Counterparty extends Ranked {
   readonly equity: Margin.Fraction
 }
 
-/** The positions of a side of a market, first in line first. */
+/** The positions of a side of a market by ADL score, highest first. */
 const queue = (market: MarketState, long: boolean): Array<Counterparty> => {
   const found: Array<Counterparty> = []
   for (const holding of market.holders) {
@@ -134,7 +137,7 @@ const queue = (market: MarketState, long: boolean): Array<Counterparty> => {
   return rank(found)
 }
 
-/** Ranks the positions of a market; those whose indicator changes become outdated. */
+/** Ranks the positions of a market; marks those whose indicator changes as outdated. */
 export const rankAll = (state: State, market: MarketState): void => {
   for (const long of [true, false]) {
     const ranked = queue(market, long)
@@ -142,15 +145,15 @@ export const rankAll = (state: State, market: MarketState): void => {
       const rank = Accounts.adlRank(ranked.length, i)
       if (rank === holding.adlRank) continue
       holding.adlRank = rank
-      Accounts.outdate(state, holding)
+      Accounts.markOutdated(state, holding)
     }
   }
 }
 
-const take = (turn: StepContext, holding: MarketPosition, ticks: number, lots: number): void => {
-  Liquidation.cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_ADL)
-  Liquidation.announceStatus(turn, holding, PositionStatus.POSITION_STATUS_ADL)
-  const order = newOrder(turn, holding, {
+const deleverage = (ctx: StepContext, holding: MarketPosition, ticks: number, lots: number): void => {
+  Liquidation.cancelResting(ctx, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_ADL)
+  Liquidation.emitPositionStatus(ctx, holding, PositionStatus.POSITION_STATUS_ADL)
+  const order = newOrder(ctx, holding, {
     side: holding.lots > 0 ? Side.SIDE_SELL : Side.SIDE_BUY,
     type: OrderType.ORDER_TYPE_LIMIT,
     timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
@@ -159,12 +162,12 @@ const take = (turn: StepContext, holding: MarketPosition, ticks: number, lots: n
     reduceOnly: true,
     createType: CreateType.CREATE_TYPE_CREATE_BY_ADL_PASS_THROUGH
   })
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
-  Matching.passThrough(turn, order, lots, ExecType.EXEC_TYPE_ADL_TRADE)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_ACCEPTED)
+  Matching.passThrough(ctx, order, lots, ExecType.EXEC_TYPE_ADL_TRADE)
 }
 
-/** Hands a pool's inventory to the opposite positions. Returns whether anybody took of it. */
-export const run = (turn: StepContext, pool: Pool, cash: Decimal.Scaled, maxGroup: Decimal.Scaled): boolean => {
+/** Transfers a pool's inventory to the opposite positions. Returns whether any position took part of it. */
+export const run = (ctx: StepContext, pool: Pool, cash: Decimal.Scaled, maxGroup: Decimal.Scaled): boolean => {
   const { market, lots, entryValue, account } = pool.holding
   const long = lots > 0
   const ticks = priceTicks({
@@ -191,7 +194,7 @@ export const run = (turn: StepContext, pool: Pool, cash: Decimal.Scaled, maxGrou
     })
     const taken = Math.min(left, most)
     if (taken === 0) continue
-    take(turn, holding, ticks, taken)
+    deleverage(ctx, holding, ticks, taken)
     left -= taken
     done = true
   }

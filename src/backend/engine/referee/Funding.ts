@@ -1,43 +1,48 @@
 /**
- * Funding: the premium of each minute, the rate that follows from them, and its payment at the end of the interval.
+ * Funding: the premium of each minute, the rate that follows from the samples, and the payment at the end of the
+ * interval.
  *
- * A minute is sampled when it is over, as the book and the index then stand; its sample counts with its place in the
- * interval. An interval that ended while the engine stood still is settled once, at the first Tick after it; intervals
- * that passed wholly in between are not. Source: docs/contract/exchange.md#funding.
+ * A minute is sampled when it is over, with the book and the index at that moment; its sample is weighted by its place
+ * in the interval. An interval that ended while the engine was stopped is settled once, at the first Tick afterwards;
+ * intervals that passed completely meanwhile are not. Source: docs/contract/exchange.md#funding.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import * as Margin from "../../../domain/Margin.ts"
 import { BalanceReason, CreateType, ExecType, OrderType, Side, StopOrderType } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
-import * as Ids from "../sequencer/Ids.ts"
-import { rememberFunding } from "../Retention.ts"
-import { type MarketPosition, INTEREST_RATE, type MarketState, type State, valueOf } from "../State.ts"
-import { emit, type StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
-import { emitBalance, emitPosition } from "./PositionEvents.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { emitBalance, emitPosition } from "../events/PositionEvents.ts"
+import * as Records from "../events/Records.ts"
+import { emit, type StepContext } from "../events/StepContext.ts"
+import * as Ids from "../state/Ids.ts"
+import { INTEREST_RATE } from "../state/InitialState.ts"
+import { valueOf } from "../state/MarketPosition.ts"
+import { retainFundingRate } from "../state/Retention.ts"
+import type { MarketPosition, MarketState, State } from "../state/State.ts"
 
 const { ONE } = Decimal
 const MINUTE = 60
-/** Value along the book that the impact prices are taken at. */
+/** Order value for the impact prices, in quote units. */
 const IMPACT_VALUE = Decimal.parse("10000")
-/** How far the interest may pull the rate from the premium. */
+/** Largest distance by which the interest moves the rate from the premium. */
 const PULL_MAX = Decimal.parse("0.0005")
 /** A rate has 8 places. */
 const RATE_STEP = 10n ** 10n
-/** Order id of an execution that no order caused. */
+/** Order id of an execution without an order. */
 const NIL = "00000000-0000-0000-0000-000000000000"
 
 /** A level of a book: price and quantity, both scaled. */
 export type Depth = readonly [price: Decimal.Scaled, qty: Decimal.Scaled]
 
-/** 10000 ÷ the base that 10000 buys or sells along the levels, unrounded; `undefined`: the side is too thin. */
+/**
+ * 10000 ÷ the base quantity that 10000 buys or sells along the levels, unrounded; `undefined`: the side is too thin.
+ */
 const impactPrice = (levels: Iterable<Depth>): Margin.Fraction | undefined => {
   let left = IMPACT_VALUE * ONE
   let base = 0n
   for (const [price, qty] of levels) {
     const value = price * qty
-    // base + left / price, over the common divisor
+    // base + left / price, with a common divisor
     if (value >= left) return { dividend: IMPACT_VALUE * price, divisor: base * price + left }
     left -= value
     base += qty
@@ -49,7 +54,7 @@ const impactPrice = (levels: Iterable<Depth>): Margin.Fraction | undefined => {
 export const premiumOf = (bids: Iterable<Depth>, asks: Iterable<Depth>, index: Decimal.Scaled): Decimal.Scaled => {
   const bid = impactPrice(bids)
   const ask = impactPrice(asks)
-  // distances from the index, each over the divisor of its side
+  // distances from the index, each with the divisor of its side
   const above = bid === undefined ? 0n : Decimal.max(0n, bid.dividend * ONE - index * bid.divisor)
   const below = ask === undefined ? 0n : Decimal.max(0n, index * ask.divisor - ask.dividend * ONE)
   const aboveDivisor = bid?.divisor ?? 1n
@@ -77,7 +82,7 @@ export const payment = (position: bigint | number, value: Decimal.Scaled, rate: 
   return position < 0 ? -product / ONE : product / ONE
 }
 
-/** What a holding would pay at a rate and the mark of now. */
+/** The payment of a position at a rate and the current mark. */
 export const paymentOf = (holding: MarketPosition, rate: Decimal.Scaled): Decimal.Scaled => {
   const { market, lots } = holding
   return payment(lots, valueOf(market, market.markTicks, Math.abs(lots)), rate)
@@ -95,7 +100,7 @@ const predict = (market: MarketState): void => {
   market.predictedRate = rateOf(average, Decimal.parse(market.market.funding_cap))
 }
 
-/** Samples the premium of a minute that is over. To be called before the Tick moves the index. */
+/** Samples the premium of a completed minute. Must be called before the Tick changes the index. */
 export const sample = (state: State, second: number): void => {
   if (state.second < 0 || Math.floor(second / MINUTE) === Math.floor(state.second / MINUTE)) return
   for (const market of state.markets) {
@@ -106,8 +111,8 @@ export const sample = (state: State, second: number): void => {
   }
 }
 
-const pay = (turn: StepContext, holding: MarketPosition, rate: Decimal.Scaled): void => {
-  const { state, at } = turn
+const pay = (ctx: StepContext, holding: MarketPosition, rate: Decimal.Scaled): void => {
+  const { state, at } = ctx
   const { account, market, lots } = holding
   const amount = paymentOf(holding, rate)
   Accounts.payFunding(state, holding, amount)
@@ -116,7 +121,7 @@ const pay = (turn: StepContext, holding: MarketPosition, rate: Decimal.Scaled): 
   const execId = Ids.print(state.executionSeed, at, 2 * ++state.fillNumber)
   const seq = ++market.seq
   const { format } = Decimal
-  emit(turn, account, market, () => ({
+  emit(ctx, account, market, () => ({
     $case: "execution_created",
     value: {
       execution: {
@@ -147,9 +152,9 @@ const pay = (turn: StepContext, holding: MarketPosition, rate: Decimal.Scaled): 
       }
     }
   }))
-  emitPosition(turn, holding, totals)
+  emitPosition(ctx, holding, totals)
   emitBalance(
-    turn,
+    ctx,
     account,
     market,
     () => ({ reason: BalanceReason.BALANCE_REASON_FUNDING, amount: format(-amount), exec_id: execId }),
@@ -157,8 +162,8 @@ const pay = (turn: StepContext, holding: MarketPosition, rate: Decimal.Scaled): 
   )
 }
 
-const settle = (turn: StepContext, market: MarketState, time: number): void => {
-  const { state } = turn
+const settle = (ctx: StepContext, market: MarketState, time: number): void => {
+  const { state } = ctx
   const rate = market.predictedRate
   market.fundingRate = rate
   market.fundingIndex += payment(1, market.markPrice, rate)
@@ -172,22 +177,22 @@ const settle = (turn: StepContext, market: MarketState, time: number): void => {
     funding_index: Decimal.format(market.fundingIndex),
     funding_time_ms: time
   }
-  rememberFunding(state, market, funding)
-  emit(turn, undefined, market, () => ({ $case: "funding_settled", value: { funding } }))
+  retainFundingRate(state, market, funding)
+  emit(ctx, undefined, market, () => ({ $case: "funding_settled", value: { funding } }))
   const { holding: inventory } = state.pools[market.index]!
   if (inventory.lots !== 0) {
     Accounts.payFunding(state, inventory, paymentOf(inventory, rate))
     state.pools[market.index]!.changed = true
   }
-  turn.moved.add(market)
-  for (const holding of [...market.holders].sort(Accounts.byAddress)) pay(turn, holding, rate)
+  ctx.repricedMarkets.add(market)
+  for (const holding of [...market.holders].sort(Accounts.byAddress)) pay(ctx, holding, rate)
 }
 
-/** Settles the markets whose interval ended between the last second that was seen and now. */
-export const settleDue = (turn: StepContext, before: number): void => {
+/** Settles the markets whose interval ended since the last second with a Tick. */
+export const settleDue = (ctx: StepContext, before: number): void => {
   if (before < 0) return
-  for (const market of turn.state.markets) {
+  for (const market of ctx.state.markets) {
     const end = Records.nextFundingMs(market, before * 1000)
-    if (end <= turn.at) settle(turn, market, end)
+    if (end <= ctx.at) settle(ctx, market, end)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Liquidation: accounts, and Isolated positions, whose equity no longer covers their maintenance margin lose their
- * positions, to the book as far as it bids within the bust price, the rest to the insurance pool.
- * Source: docs/contract/exchange.md#liquidation.
+ * Liquidation of accounts and Isolated positions whose equity is below their maintenance margin. The engine closes the
+ * positions against the book, at the bust price or better; the insurance pool takes the remainder. Source:
+ * docs/contract/exchange.md#liquidation.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
@@ -19,16 +19,18 @@ import {
   SmpType,
   TimeInForce
 } from "../../../proto/gateway/v1/types.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { emitBalance, emitPosition } from "../events/PositionEvents.ts"
+import { emit, type StepContext } from "../events/StepContext.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import type { Order } from "../sequencer/Order.ts"
-import { type Account, type MarketPosition, isHouse } from "../State.ts"
-import { emit, type StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
+import * as OrderEvents from "../sequencer/OrderEvents.ts"
+import * as RestingOrder from "../sequencer/RestingOrder.ts"
+import { isPoolPosition } from "../state/MarketPosition.ts"
+import type { Account, MarketPosition, Order } from "../state/State.ts"
 import * as LiquidationThresholds from "./LiquidationThresholds.ts"
-import { emitBalance, emitPosition } from "./PositionEvents.ts"
 
-/** Part of the value filled in the book that the pool takes, where the account has it. */
+/** Liquidation fee: share of the value filled in the book, paid to the pool as far as the account can. */
 const FEE_RATE = Decimal.parse("0.005")
 
 const bySymbol = (a: MarketPosition, b: MarketPosition): number =>
@@ -39,20 +41,20 @@ const byAddress = (a: Account, b: Account): number => (a.address < b.address ? -
 const openHoldings = (account: Account): Array<MarketPosition> =>
   account.holdings.filter((holding) => holding !== undefined).filter((holding) => holding.lots !== 0)
 
-/** Whether an Isolated position no longer stands. */
-const fails = (holding: MarketPosition): boolean => {
+/** Whether the equity of an Isolated position is below its maintenance margin. */
+const isBelowMaintenance = (holding: MarketPosition): boolean => {
   const figures = Accounts.figuresOf(holding)
   return holding.isolatedMargin + figures.unrealisedPnl < figures.maintenanceMargin
 }
 
-/** Cancels resting orders of a holding before the engine takes its position; conditional ones stay. */
-export const cancelResting = (turn: StepContext, holding: MarketPosition, type: CancelType): void => {
+/** Cancels the resting orders of a position before the engine closes it; conditional orders stay. */
+export const cancelResting = (ctx: StepContext, holding: MarketPosition, type: CancelType): void => {
   const orders = [...holding.orders.values()]
-  for (const order of orders) Matching.cancel(turn, order, type)
-  Matching.emitCanceled(turn, orders)
+  for (const order of orders) RestingOrder.cancel(ctx, order, type)
+  OrderEvents.emitCanceled(ctx, orders)
 }
 
-/** The bust price in ticks, within the market's prices. */
+/** The bust price in ticks, within the market's price limits. */
 export const bustTicks = (holding: MarketPosition, share: Margin.Fraction): number => {
   const { market, lots } = holding
   const { limits, rules } = market
@@ -60,44 +62,46 @@ export const bustTicks = (holding: MarketPosition, share: Margin.Fraction): numb
   return Grid.floor(rules.price, Decimal.max(limits.min, Decimal.min(limits.max, price)))
 }
 
-/** Moves money from an account to the pool of a market, or (negative) back, on account of an order of its liquidation. */
-const payPool = (turn: StepContext, holding: MarketPosition, order: Order, amount: Decimal.Scaled): void => {
+/** Pays money from an account to the pool of a market, or (negative) back, in connection with a liquidation order. */
+const payPool = (ctx: StepContext, holding: MarketPosition, order: Order, amount: Decimal.Scaled): void => {
   if (amount === 0n) return
   const { account, market } = holding
-  const pool = turn.state.pools[market.index]!
-  Accounts.credit(turn.state, account, -amount)
-  Accounts.credit(turn.state, pool.holding.account, amount)
+  const pool = ctx.state.pools[market.index]!
+  Accounts.credit(ctx.state, account, -amount)
+  Accounts.credit(ctx.state, pool.holding.account, amount)
   pool.changed = true
   holding.liquidationFee += amount
   const totals = Accounts.lazyTotals(account)
-  emitPosition(turn, holding, totals)
+  emitPosition(ctx, holding, totals)
   const cause = () => ({
     reason: BalanceReason.BALANCE_REASON_LIQUIDATION_FEE,
     amount: Decimal.format(-amount),
     order_id: order.id
   })
-  emitBalance(turn, account, market, cause, totals)
+  emitBalance(ctx, account, market, cause, totals)
 }
 
-/** Announces a position that the engine takes hold of. */
-export const announceStatus = (turn: StepContext, holding: MarketPosition, status: PositionStatus): void => {
+/** Emits a position with a temporary status, when the engine takes it over. */
+export const emitPositionStatus = (ctx: StepContext, holding: MarketPosition, status: PositionStatus): void => {
   holding.status = status
-  emitPosition(turn, holding, Accounts.lazyTotals(holding.account))
+  emitPosition(ctx, holding, Accounts.lazyTotals(holding.account))
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
 }
 
-/** The orders that closed a position: what the book took, and what it left to the pool, if anything. */
+/**
+ * The orders that closed a position: the order in the book, and the order for the remainder that the pool took, if any.
+ */
 interface Closing {
   readonly order: Order
   readonly remainder: Order | undefined
 }
 
 /** Closes a whole position at its bust price or better. */
-const close = (turn: StepContext, holding: MarketPosition, share: Margin.Fraction): Closing => {
+const closePosition = (ctx: StepContext, holding: MarketPosition, share: Margin.Fraction): Closing => {
   const { market, lots } = holding
   const long = lots > 0
   const ticks = bustTicks(holding, share)
-  emit(turn, holding.account, market, () => ({
+  emit(ctx, holding.account, market, () => ({
     $case: "liquidation_started",
     value: {
       symbol: market.market.symbol,
@@ -106,7 +110,7 @@ const close = (turn: StepContext, holding: MarketPosition, share: Margin.Fractio
       bust_price: Grid.text(market.rules.price, ticks)
     }
   }))
-  announceStatus(turn, holding, PositionStatus.POSITION_STATUS_LIQ)
+  emitPositionStatus(ctx, holding, PositionStatus.POSITION_STATUS_LIQ)
   holding.status = PositionStatus.POSITION_STATUS_LIQ
   const shape = {
     side: long ? Side.SIDE_SELL : Side.SIDE_BUY,
@@ -116,69 +120,74 @@ const close = (turn: StepContext, holding: MarketPosition, share: Margin.Fractio
     reduceOnly: true,
     smp: SmpType.SMP_TYPE_CANCEL_MAKER
   }
-  const order = newOrder(turn, holding, {
+  const order = newOrder(ctx, holding, {
     ...shape,
     lots: Math.abs(lots),
     createType: CreateType.CREATE_TYPE_CREATE_BY_LIQ
   })
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
-  const ended = Matching.match(turn, order)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_ACCEPTED)
+  const ended = Matching.match(ctx, order)
   const rest = order.leaves
   if (rest > 0) {
     const none = order.filled === 0
-    Matching.cancel(
-      turn,
+    RestingOrder.cancel(
+      ctx,
       order,
       CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
       none ? RejectReason.REJECT_REASON_EC_NO_IMMEDIATE_QTY_TO_FILL : RejectReason.REJECT_REASON_EC_NO_ERROR
     )
     ended.push(order)
   }
-  Matching.emitCanceled(turn, ended)
+  OrderEvents.emitCanceled(ctx, ended)
   let remainder: Order | undefined
   if (rest > 0) {
-    remainder = newOrder(turn, holding, {
+    remainder = newOrder(ctx, holding, {
       ...shape,
       lots: rest,
       createType: CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH
     })
-    Matching.emitOrder(turn, remainder, OrderCause.ORDER_CAUSE_ACCEPTED)
-    Matching.passThrough(turn, remainder, rest, ExecType.EXEC_TYPE_BUST_TRADE)
+    OrderEvents.emitOrder(ctx, remainder, OrderCause.ORDER_CAUSE_ACCEPTED)
+    Matching.passThrough(ctx, remainder, rest, ExecType.EXEC_TYPE_BUST_TRADE)
   }
   holding.status = PositionStatus.POSITION_STATUS_NORMAL
   return { order, remainder }
 }
 
-/** The fee on what the book took, at most what is left; a rest below 0 is the pool's. */
-const settleWithPool = (turn: StepContext, holding: MarketPosition, { order }: Closing, left: Decimal.Scaled): void => {
+/** Charges the liquidation fee on the value filled in the book, at most the remaining balance. */
+const chargeLiquidationFee = (
+  ctx: StepContext,
+  holding: MarketPosition,
+  { order }: Closing,
+  left: Decimal.Scaled
+): void => {
   const fee = Decimal.min(Decimal.mul(order.filledValue, FEE_RATE, "up"), Decimal.max(0n, left))
-  payPool(turn, holding, order, fee)
+  payPool(ctx, holding, order, fee)
 }
 
-/** The pool pays a rest below 0. */
-const coverRest = (
-  turn: StepContext,
+/** Lets the pool pay a negative remaining balance. */
+const coverDeficit = (
+  ctx: StepContext,
   holding: MarketPosition,
   { order, remainder }: Closing,
   rest: Decimal.Scaled
 ): void => {
-  if (rest < 0n) payPool(turn, holding, remainder ?? order, rest)
+  if (rest < 0n) payPool(ctx, holding, remainder ?? order, rest)
 }
 
-const liquidateIsolated = (turn: StepContext, holding: MarketPosition): void => {
+const liquidateIsolated = (ctx: StepContext, holding: MarketPosition): void => {
   const { account } = holding
-  cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
+  cancelResting(ctx, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
   const before = account.wallet
-  const closing = close(turn, holding, Accounts.equityOf(holding, Accounts.totalsOf(account)))
-  // flat: its margin has come to the wallet together with the result
+  const closing = closePosition(ctx, holding, Accounts.equityOf(holding, Accounts.totalsOf(account)))
+  // the position is flat: its margin and its result are in the wallet
   const left = account.wallet - before
-  settleWithPool(turn, holding, closing, left)
-  coverRest(turn, holding, closing, left)
+  chargeLiquidationFee(ctx, holding, closing, left)
+  coverDeficit(ctx, holding, closing, left)
 }
 
-const liquidateCross = (turn: StepContext, account: Account): void => {
+const liquidateCross = (ctx: StepContext, account: Account): void => {
   for (const holding of account.holdings)
-    if (holding !== undefined) cancelResting(turn, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
+    if (holding !== undefined) cancelResting(ctx, holding, CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ)
   while (true) {
     const totals = Accounts.totalsOf(account)
     if (totals.crossEquity >= totals.maintenanceMargin) return
@@ -190,51 +199,58 @@ const liquidateCross = (turn: StepContext, account: Account): void => {
     for (const holding of positions)
       if (Accounts.figuresOf(holding).maintenanceMargin > Accounts.figuresOf(largest).maintenanceMargin)
         largest = holding
-    const closing = close(turn, largest, Accounts.equityOf(largest, totals))
-    settleWithPool(turn, largest, closing, Accounts.totalsOf(account).crossEquity)
-    if (positions.length === 1) coverRest(turn, largest, closing, account.wallet)
+    const closing = closePosition(ctx, largest, Accounts.equityOf(largest, totals))
+    chargeLiquidationFee(ctx, largest, closing, Accounts.totalsOf(account).crossEquity)
+    if (positions.length === 1) coverDeficit(ctx, largest, closing, account.wallet)
   }
 }
 
-const liquidate = (turn: StepContext, account: Account): boolean => {
+const liquidate = (ctx: StepContext, account: Account): boolean => {
   let done = false
   for (const holding of openHoldings(account).sort(bySymbol)) {
-    if (!holding.isolated || !fails(holding)) continue
-    liquidateIsolated(turn, holding)
+    if (!holding.isolated || !isBelowMaintenance(holding)) continue
+    liquidateIsolated(ctx, holding)
     done = true
   }
   const totals = Accounts.totalsOf(account)
   if (totals.crossEquity >= totals.maintenanceMargin) return done
   if (!openHoldings(account).some((holding) => !holding.isolated)) return done
-  liquidateCross(turn, account)
+  liquidateCross(ctx, account)
   return true
 }
 
-const failing = (account: Account): boolean => {
+const needsLiquidation = (account: Account): boolean => {
   const totals = Accounts.totalsOf(account)
-  return totals.crossEquity < totals.maintenanceMargin || openHoldings(account).some((h) => h.isolated && fails(h))
+  return (
+    totals.crossEquity < totals.maintenanceMargin ||
+    openHoldings(account).some((h) => h.isolated && isBelowMaintenance(h))
+  )
 }
 
-/** Liquidates whoever fails, of those that the step can have moved, by address. Returns whether anybody did. */
-export const run = (turn: StepContext): boolean => {
-  const { state } = turn
-  const judged = new Set<Account>()
-  for (const market of turn.moved) for (const holding of state.standing.take(market)) judged.add(holding.account)
+/**
+ * Liquidates the accounts that the step moved below their maintenance margin, by address. Returns whether there was a
+ * liquidation.
+ */
+export const run = (ctx: StepContext): boolean => {
+  const { state } = ctx
+  const checked = new Set<Account>()
+  for (const market of ctx.repricedMarkets)
+    for (const holding of state.standing.takeDue(market)) checked.add(holding.account)
   const failed: Array<Account> = []
-  for (const account of judged)
-    if (failing(account)) failed.push(account)
-    else LiquidationThresholds.watch(state, account)
-  for (const holding of turn.holdings) {
+  for (const account of checked)
+    if (needsLiquidation(account)) failed.push(account)
+    else LiquidationThresholds.update(state, account)
+  for (const holding of ctx.changedPositions) {
     const { account } = holding
-    if (isHouse(holding) || judged.has(account)) continue
-    judged.add(account)
-    if (failing(account)) failed.push(account)
+    if (isPoolPosition(holding) || checked.has(account)) continue
+    checked.add(account)
+    if (needsLiquidation(account)) failed.push(account)
   }
   let done = false
-  // an earlier liquidation of this round may have filled a maker and moved its account, never below its margin
+  // an earlier liquidation of this round may have filled a maker and changed its account, but never below its margin
   for (const account of failed.sort(byAddress)) {
-    if (liquidate(turn, account)) done = true
-    Accounts.touch(state, account)
+    if (liquidate(ctx, account)) done = true
+    Accounts.invalidateThresholds(state, account)
   }
   return done
 }

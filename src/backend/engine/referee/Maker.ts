@@ -1,27 +1,28 @@
 /**
- * The simulated maker: a user like others that quotes ten levels a side around the index, so that a new installation has a
- * book. Source: docs/contract/exchange.md#simulated-maker.
+ * The simulated maker: an ordinary user that quotes ten levels per side around the index, so that a new installation
+ * has a book. Source: docs/contract/exchange.md#simulated-maker.
  *
- * It requotes by amending, the side first that moves away from the other, so that its own orders never meet and the order
- * index does not grow with every move of the index.
+ * It requotes with amends, starting with the side that moves away from the other, so that its own orders never cross
+ * and the client id index does not grow with every index change.
  */
 import { NAMESPACE, SIM_MAKER_ROOT, subAccountAddress, userIdOf, uuidV5 } from "../../../domain/Address.ts"
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import { CancelType, OrderType, Side, TimeInForce } from "../../../proto/gateway/v1/types.ts"
-import type { Order } from "../sequencer/Order.ts"
-import { newOrder } from "../sequencer/NewOrder.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import type { StepContext } from "../events/StepContext.ts"
 import * as Amend from "../sequencer/Amend.ts"
 import * as Cancel from "../sequencer/Cancel.ts"
+import { newOrder } from "../sequencer/NewOrder.ts"
 import * as OrderLifecycle from "../sequencer/OrderLifecycle.ts"
-import { type Account, positionOf, type MarketState, valueOf } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
+import { positionOf, valueOf } from "../state/MarketPosition.ts"
+import type { Account, MarketState, Order } from "../state/State.ts"
 import * as Funds from "./Funds.ts"
+import * as SubAccounts from "./SubAccounts.ts"
 
 const LEVELS = 10
 const BPS = 10_000n
-/** Level k lies (2 + 3k) bps from the index and is worth 5000 × (k + 1). */
+/** Level k is (2 + 3k) bps from the index and has a value of 5000 × (k + 1). */
 const distance = (k: number): bigint => 2n + 3n * BigInt(k)
 const notional = (k: number): Decimal.Scaled => Decimal.parse("5000") * BigInt(k + 1)
 const POSITION_VALUE_MAX = Decimal.parse("2000000")
@@ -55,7 +56,7 @@ const quotesOf = (market: MarketState, side: Side): Array<Quote> => {
   return quotes
 }
 
-/** Whether filling all quotes of a side would keep the position value within its limit. */
+/** Whether the position value stays within its limit if all quotes of a side are filled. */
 const fits = (market: MarketState, position: number, side: Side, quotes: ReadonlyArray<Quote>): boolean => {
   const lots = quotes.reduce((sum, quote) => sum + quote.lots, 0)
   const after = side === Side.SIDE_BUY ? position + lots : position - lots
@@ -71,25 +72,25 @@ const isStale = (market: MarketState): boolean => {
 }
 
 const quoteSide = (
-  turn: StepContext,
+  ctx: StepContext,
   account: Account,
   market: MarketState,
   side: Side,
-  standing: Array<Order>
+  resting: Array<Order>
 ): void => {
   const holding = positionOf(account, market)
   const quotes = quotesOf(market, side)
   const wanted = fits(market, holding.lots, side, quotes) ? quotes : []
-  const count = Math.max(wanted.length, standing.length)
+  const count = Math.max(wanted.length, resting.length)
   for (let k = 0; k < count; k++) {
-    const order = standing[k]
+    const order = resting[k]
     const quote = wanted[k]
     if (quote === undefined) {
-      if (order !== undefined) Cancel.cancelOrders(turn, [order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
+      if (order !== undefined) Cancel.cancelOrders(ctx, [order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
     } else if (order === undefined)
-      OrderLifecycle.run(
-        turn,
-        newOrder(turn, holding, {
+      OrderLifecycle.processOrder(
+        ctx,
+        newOrder(ctx, holding, {
           side,
           type: OrderType.ORDER_TYPE_LIMIT,
           timeInForce: TimeInForce.TIME_IN_FORCE_GTC,
@@ -97,36 +98,36 @@ const quoteSide = (
           lots: quote.lots
         })
       )
-    else Amend.amendOrder(turn, order, quote.ticks, order.filled + quote.lots, order.tpsl)
+    else Amend.amendOrder(ctx, order, quote.ticks, order.filled + quote.lots, order.tpsl)
   }
 }
 
-/** Orders of a side, best price first. */
-const standingOf = (account: Account, market: MarketState, side: Side): Array<Order> => {
+/** Resting orders of a side, best price first. */
+const restingOf = (account: Account, market: MarketState, side: Side): Array<Order> => {
   const sign = side === Side.SIDE_BUY ? -1 : 1
   return [...positionOf(account, market).orders.values()]
     .filter((order) => order.side === side)
     .sort((a, b) => sign * (a.ticks - b.ticks))
 }
 
-const requote = (turn: StepContext, account: Account, market: MarketState): void => {
+const requote = (ctx: StepContext, account: Account, market: MarketState): void => {
   const rising = market.quoted === undefined || market.indexPrice >= market.quoted.index
   const sides = rising ? ([Side.SIDE_SELL, Side.SIDE_BUY] as const) : ([Side.SIDE_BUY, Side.SIDE_SELL] as const)
-  for (const side of sides) quoteSide(turn, account, market, side, standingOf(account, market, side))
+  for (const side of sides) quoteSide(ctx, account, market, side, restingOf(account, market, side))
   market.quoted = {
     index: market.indexPrice,
     orders: [...positionOf(account, market).orders.values()].map((order) => ({ order, leaves: order.leaves }))
   }
 }
 
-/** The maker's act in the first Tick of a second. */
-export const act = (turn: StepContext): void => {
-  const { state } = turn
+/** Runs the maker in the first Tick of a second. */
+export const run = (ctx: StepContext): void => {
+  const { state } = ctx
   if (!state.config.simMaker) return
-  const account = state.accountOf.get(MAKER_ADDRESS) ?? Funds.openAccount(turn, MAKER_USER, MAKER_ROOT, 0)
+  const account = state.accountOf.get(MAKER_ADDRESS) ?? SubAccounts.openAccount(ctx, MAKER_USER, MAKER_ROOT, 0)
   if (account.frozen) return
   if (Accounts.totalsOf(account).free < DEPOSIT_BELOW)
-    Funds.deposit(turn, account, uuidV5(NAMESPACE, `sim-maker-deposit:${++state.depositNumber}`), DEPOSIT, "maker")
+    Funds.deposit(ctx, account, uuidV5(NAMESPACE, `sim-maker-deposit:${++state.depositNumber}`), DEPOSIT, "maker")
   for (const market of state.markets)
-    if (market.market.status === "Trading" && isStale(market)) requote(turn, account, market)
+    if (market.market.status === "Trading" && isStale(market)) requote(ctx, account, market)
 }

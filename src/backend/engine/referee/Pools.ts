@@ -1,12 +1,13 @@
 /**
- * The insurance pools: their books, what they lend one another, and when deleveraging is called for.
+ * The insurance pools: their balances, payments between pools, and the decision to deleverage.
  *
- * All markets are one group. The stage runs in each step that moved a mark, booked anything in a pool or began a minute,
- * and while deleveraging is active; in others nothing that it reads has changed.
- * Source: docs/contract/exchange.md#insurance-pool, #adl.
+ * All markets form one group. The stage runs in each step that moved a mark, changed a pool or began a minute, and
+ * while deleveraging is active. In other steps none of its inputs have changed. Source:
+ * docs/contract/exchange.md#insurance-pool, #adl.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
+import * as Margin from "../../../domain/Margin.ts"
 import {
   type AdlAlert,
   AdlMode,
@@ -17,28 +18,29 @@ import {
   SmpType,
   TimeInForce
 } from "../../../proto/gateway/v1/types.ts"
-import * as Margin from "../../../domain/Margin.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { emit, hasEvents, type StepContext } from "../events/StepContext.ts"
 import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
-import { rememberAlert, rememberPool } from "../Retention.ts"
-import type { Peak, Pool, State } from "../State.ts"
-import { emit, hasEvents, type StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
+import * as OrderEvents from "../sequencer/OrderEvents.ts"
+import * as RestingOrder from "../sequencer/RestingOrder.ts"
+import { retainAdlAlert, retainPoolState } from "../state/Retention.ts"
+import type { PeakSample, Pool, State } from "../state/State.ts"
 import * as Adl from "./Adl.ts"
 
 const MINUTE_MS = 60_000
-/** Whole minutes that a maximum is kept, besides the current one. */
+/** Length of the window of a rolling maximum, in whole minutes besides the current one. */
 const PEAK_MINUTES = 480
 /** A ratio has 8 places. */
 const RATIO_STEP = 10n ** 10n
-/** Ratio that an alert must have moved by to be sent again. */
-const TELL_RATIO = Decimal.parse("0.01")
+/** Change of the ratio after which an alert is emitted again. */
+const ALERT_RATIO_STEP = Decimal.parse("0.01")
 const WARNING_RATIO = -Decimal.parse("0.2")
 const ACTIVE_RATIO = -Decimal.parse("0.3")
 const ENDING_RATIO = -Decimal.parse("0.25")
 /** Group equity above which a drawdown deleverages. */
 const DRAWDOWN_GROUP = Decimal.parse("10000")
-/** Distance of an unwinding order's limit from the mark: 0.005 = 1 ÷ 200. */
+/** Distance of an unwinding order's limit price from the mark: 0.005 = 1 ÷ 200. */
 const UNWIND_DIVISOR = 200n
 
 /** base + realised + received − paid; signed. */
@@ -48,8 +50,8 @@ const unrealisedOf = (pool: Pool): Decimal.Scaled => Accounts.figuresOf(pool.hol
 export const equityOf = (pool: Pool): Decimal.Scaled => cashOf(pool) + unrealisedOf(pool)
 const pnlOf = (pool: Pool): Decimal.Scaled => pool.holding.account.wallet + unrealisedOf(pool)
 
-/** Puts a value into maxima by minute; what lies further back than they reach is dropped. */
-export const raise = (peaks: Array<Peak>, minute: number, value: Decimal.Scaled): void => {
+/** Adds a value to a rolling maximum; drops minutes before the window. */
+export const recordPeak = (peaks: Array<PeakSample>, minute: number, value: Decimal.Scaled): void => {
   while (peaks.length > 0 && peaks[0]!.minute < minute - PEAK_MINUTES) peaks.shift()
   const last = peaks.at(-1)
   if (last !== undefined && last.minute === minute && last.value >= value) return
@@ -57,19 +59,21 @@ export const raise = (peaks: Array<Peak>, minute: number, value: Decimal.Scaled)
   peaks.push({ minute, value })
 }
 
-export const peakOf = (peaks: ReadonlyArray<Peak>): Decimal.Scaled => peaks[0]?.value ?? 0n
+export const currentPeak = (peaks: ReadonlyArray<PeakSample>): Decimal.Scaled => peaks[0]?.value ?? 0n
 
 const sample = (state: State, at: number): void => {
   const minute = Math.floor(at / MINUTE_MS)
   let group = 0n
   for (const pool of state.pools) {
-    raise(pool.peaks, minute, pnlOf(pool))
+    recordPeak(pool.peaks, minute, pnlOf(pool))
     group += equityOf(pool)
   }
-  raise(state.groupPeaks, minute, group)
+  recordPeak(state.groupPeaks, minute, group)
 }
 
-/** What each donor pays of a deficit, by capacity; what was floored before is made up for behind. */
+/**
+ * Splits a deficit among donors by capacity; rounding remainders carry over to later donors, so that the sum is exact.
+ */
 export const sharesOf = (deficit: Decimal.Scaled, capacities: ReadonlyArray<Decimal.Scaled>): Array<Decimal.Scaled> => {
   const total = capacities.reduce((sum, capacity) => sum + capacity, 0n)
   const paid = Decimal.min(deficit, total)
@@ -84,11 +88,11 @@ export const sharesOf = (deficit: Decimal.Scaled, capacities: ReadonlyArray<Deci
   })
 }
 
-/** What a pool may give: what it has above half of its seed. */
+/** The amount that a pool can give: its equity above half of its seed capital. */
 export const capacityOf = (equity: Decimal.Scaled, base: Decimal.Scaled): Decimal.Scaled =>
   Decimal.max(0n, equity - base / 2n)
 
-/** Pays the deficits of negative pools out of the others. Returns what each was paid. */
+/** Pays the deficits of negative pools from the others. Returns the amount that each received. */
 const redistribute = (pools: ReadonlyArray<Pool>): ReadonlyMap<Pool, Decimal.Scaled> => {
   const payments = new Map<Pool, Decimal.Scaled>()
   for (const pool of pools) {
@@ -122,12 +126,15 @@ export interface Alert {
   readonly reason: AdlTriggerReason
 }
 
-/** The mode of a pool and its reason. An active mode comes before a warning. Source: docs/contract/exchange.md#adl. */
+/**
+ * The ADL mode of a pool and its reason. An active mode has precedence over a warning. Source:
+ * docs/contract/exchange.md#adl.
+ */
 export const alertOf = (pool: {
   readonly equity: Decimal.Scaled
   readonly base: Decimal.Scaled
   readonly obligation: Decimal.Scaled
-  /** what the group paid in this step */
+  /** amount that the group paid in this step */
   readonly redistributed: Decimal.Scaled
   readonly ratio: Decimal.Scaled
   readonly maxGroup: Decimal.Scaled
@@ -150,11 +157,11 @@ export const alertOf = (pool: {
   return none
 }
 
-/** (pnl now − its maximum) ÷ the group's largest equity, truncated at 8 places; 0 while that is not positive. */
+/** (current PnL − its maximum) ÷ the group's largest equity, truncated to 8 places; 0 while that is not positive. */
 export const ratioOf = (pnl: Decimal.Scaled, maxPnl: Decimal.Scaled, maxGroup: Decimal.Scaled): Decimal.Scaled =>
   maxGroup <= 0n ? 0n : (((pnl - maxPnl) * (Decimal.ONE / RATIO_STEP)) / maxGroup) * RATIO_STEP
 
-/** A pool's state, as the API tells it. */
+/** The record of a pool. */
 export const record = (pool: Pool): InsurancePool => {
   const { format } = Decimal
   const { account, market, lots, entryValue } = pool.holding
@@ -192,17 +199,17 @@ export const record = (pool: Pool): InsurancePool => {
   }
 }
 
-/** A pool's deleveraging, as the API shows it. */
+/** The ADL alert record of a pool. */
 const alertRecord = (pool: Pool): AdlAlert => {
   const { pool_id, pool_group_id, symbol, adl_mode, adl_trigger_reason, latest_pnl_ratio, equity, updated_time_ms } =
     record(pool)
   return { pool_id, pool_group_id, symbol, adl_mode, adl_trigger_reason, latest_pnl_ratio, equity, updated_time_ms }
 }
 
-/** The state of the last event; before the first, the state of now, which is that of the seed. */
+/** The state of the last event; before the first event, the current state, which is the seed. */
 export const lastState = (pool: Pool): InsurancePool => pool.states.at(-1) ?? record(pool)
 
-/** The alert of the last event; before the first, none was ever due. */
+/** The alert of the last event; before the first event, an inactive alert. */
 export const lastAlert = (pool: Pool): AdlAlert =>
   pool.alerts.at(-1) ?? {
     ...alertRecord(pool),
@@ -213,12 +220,12 @@ export const lastAlert = (pool: Pool): AdlAlert =>
     updated_time_ms: 0
   }
 
-/** Judges a pool anew and tells what changed. */
-const evaluate = (turn: StepContext, pool: Pool, redistributed: Decimal.Scaled, sampled: boolean): void => {
-  const { state } = turn
+/** Evaluates the ADL mode of a pool and emits its changes. */
+const evaluate = (ctx: StepContext, pool: Pool, redistributed: Decimal.Scaled, sampled: boolean): void => {
+  const { state } = ctx
   const { market } = pool.holding
-  const maxGroup = peakOf(state.groupPeaks)
-  const ratio = ratioOf(pnlOf(pool), peakOf(pool.peaks), maxGroup)
+  const maxGroup = currentPeak(state.groupPeaks)
+  const ratio = ratioOf(pnlOf(pool), currentPeak(pool.peaks), maxGroup)
   const { mode, reason } = alertOf({
     equity: equityOf(pool),
     base: pool.base,
@@ -230,59 +237,59 @@ const evaluate = (turn: StepContext, pool: Pool, redistributed: Decimal.Scaled, 
     wasDrawdown:
       pool.mode === AdlMode.ADL_MODE_ACTIVE && pool.reason === AdlTriggerReason.ADL_TRIGGER_REASON_PNL_DRAWDOWN
   })
-  const turned = mode !== pool.mode || reason !== pool.reason
-  const alerts = turned || Decimal.abs(ratio - pool.toldRatio) >= TELL_RATIO
+  const modeChanged = mode !== pool.mode || reason !== pool.reason
+  const alerts = modeChanged || Decimal.abs(ratio - pool.toldRatio) >= ALERT_RATIO_STEP
   pool.ratio = ratio
   pool.mode = mode
   pool.reason = reason
-  if (pool.changed || turned || sampled) {
-    pool.updatedMs = turn.at
-    const told = record(pool)
-    rememberPool(state, pool, told)
-    emit(turn, undefined, market, () => ({ $case: "insurance_pool_changed", value: { pool: told } }))
+  if (pool.changed || modeChanged || sampled) {
+    pool.updatedMs = ctx.at
+    const shown = record(pool)
+    retainPoolState(state, pool, shown)
+    emit(ctx, undefined, market, () => ({ $case: "insurance_pool_changed", value: { pool: shown } }))
   }
   pool.changed = false
   if (!alerts) return
-  pool.updatedMs = turn.at
+  pool.updatedMs = ctx.at
   pool.toldRatio = ratio
   const alert = alertRecord(pool)
-  rememberAlert(state, pool, alert)
-  emit(turn, undefined, market, () => ({ $case: "adl_changed", value: { alert } }))
+  retainAdlAlert(state, pool, alert)
+  emit(ctx, undefined, market, () => ({ $case: "adl_changed", value: { alert } }))
 }
 
-const inOrder = (state: State): Array<Pool> =>
+const poolsBySymbol = (state: State): Array<Pool> =>
   [...state.pools].sort((a, b) => (a.holding.market.market.symbol < b.holding.market.market.symbol ? -1 : 1))
 
-const isDue = (turn: StepContext): boolean =>
-  turn.moved.size > 0 ||
-  Math.floor(turn.at / MINUTE_MS) !== turn.state.poolMinute ||
-  turn.state.pools.some((pool) => pool.changed || pool.mode === AdlMode.ADL_MODE_ACTIVE)
+const isDue = (ctx: StepContext): boolean =>
+  ctx.repricedMarkets.size > 0 ||
+  Math.floor(ctx.at / MINUTE_MS) !== ctx.state.poolMinute ||
+  ctx.state.pools.some((pool) => pool.changed || pool.mode === AdlMode.ADL_MODE_ACTIVE)
 
-/** The pool stage of a step: redistribution, then deleveraging. Returns whether anybody was deleveraged. */
-export const run = (turn: StepContext): boolean => {
-  const { state, at } = turn
-  // a minute is sampled by the steps that do anything: one without events is not kept
-  if (!hasEvents(turn) && turn.moved.size === 0) return false
-  if (!isDue(turn)) return false
+/** The pool stage of a step: redistribution, then deleveraging. Returns whether a position was deleveraged. */
+export const run = (ctx: StepContext): boolean => {
+  const { state, at } = ctx
+  // only steps with an event or a moved mark sample a minute, because a step without events is not stored
+  if (!hasEvents(ctx) && ctx.repricedMarkets.size === 0) return false
+  if (!isDue(ctx)) return false
   const minute = Math.floor(at / MINUTE_MS)
-  // what a minute looked like is told by its first Tick
-  const sampled = minute !== state.poolMinute && turn.commandId === undefined
+  // the first Tick of a minute records the pools
+  const sampled = minute !== state.poolMinute && ctx.commandId === undefined
   if (sampled) state.poolMinute = minute
   sample(state, at)
-  const pools = inOrder(state)
+  const pools = poolsBySymbol(state)
   const payments = redistribute(pools)
-  for (const pool of pools) evaluate(turn, pool, payments.get(pool) ?? 0n, sampled)
+  for (const pool of pools) evaluate(ctx, pool, payments.get(pool) ?? 0n, sampled)
   let done = false
   for (const pool of pools)
-    if (pool.mode === AdlMode.ADL_MODE_ACTIVE && Adl.run(turn, pool, cashOf(pool), peakOf(state.groupPeaks)))
+    if (pool.mode === AdlMode.ADL_MODE_ACTIVE && Adl.run(ctx, pool, cashOf(pool), currentPeak(state.groupPeaks)))
       done = true
   sample(state, at)
   return done
 }
 
-/** In the first Tick of a second: sells or buys back a tenth of each inventory, near the mark. */
-export const unwind = (turn: StepContext): void => {
-  for (const pool of inOrder(turn.state)) {
+/** In the first Tick of a second: closes a tenth of each inventory near the mark. */
+export const unwind = (ctx: StepContext): void => {
+  for (const pool of poolsBySymbol(ctx.state)) {
     const { holding } = pool
     const { market, lots } = holding
     if (lots === 0) continue
@@ -291,7 +298,7 @@ export const unwind = (turn: StepContext): void => {
     const limit = long
       ? Decimal.divide(mark * (UNWIND_DIVISOR - 1n), UNWIND_DIVISOR, "up")
       : Decimal.divide(mark * (UNWIND_DIVISOR + 1n), UNWIND_DIVISOR, "down")
-    const order = newOrder(turn, holding, {
+    const order = newOrder(ctx, holding, {
       side: long ? Side.SIDE_SELL : Side.SIDE_BUY,
       type: OrderType.ORDER_TYPE_LIMIT,
       timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
@@ -300,7 +307,7 @@ export const unwind = (turn: StepContext): void => {
       reduceOnly: true,
       smp: SmpType.SMP_TYPE_CANCEL_MAKER
     })
-    Matching.emitCanceled(turn, Matching.match(turn, order))
-    if (order.leaves > 0) Matching.forget(turn, order)
+    OrderEvents.emitCanceled(ctx, Matching.match(ctx, order))
+    if (order.leaves > 0) RestingOrder.dropOrder(ctx, order)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Leverage, margin mode and the margin of Isolated positions. Source: docs/contract/rest-trading.md#positions,
- * docs/contract/exchange.md#margin.
+ * The commands for leverage, margin mode and the margin of Isolated positions. Source:
+ * docs/contract/rest-trading.md#positions, docs/contract/exchange.md#margin.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import type {
@@ -11,15 +11,17 @@ import type {
   SetMarginMode
 } from "../../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason, MarginMode } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { acknowledge, Code, invalidField, refuse } from "../events/CommandResults.ts"
+import { emitBalance, emitPosition } from "../events/PositionEvents.ts"
+import * as Records from "../events/Records.ts"
+import type { StepContext } from "../events/StepContext.ts"
 import { noAccount, noSymbol, ownAccount } from "../sequencer/Lookup.ts"
-import { type Account, type MarketPosition, positionOf, type MarketState } from "../State.ts"
-import { acknowledge, Code, invalidField, refuse, type StepContext } from "../StepContext.ts"
-import * as Accounts from "./Accounts.ts"
-import { emitBalance, emitPosition } from "./PositionEvents.ts"
+import { positionOf } from "../state/MarketPosition.ts"
+import type { Account, MarketPosition, MarketState } from "../state/State.ts"
 
 const LEVERAGE = /^(?:0|[1-9][0-9]{0,3})(?:\.[0-9]{1,2}0{0,16})?$/u
-/** A leverage of 1 or more with at most two decimal places. */
+/** Parses a leverage of 1 or more with at most two decimal places. */
 export const readLeverage = (text: string): Decimal.Scaled | undefined => {
   const leverage = LEVERAGE.test(text) ? Decimal.parse(text) : undefined
   return leverage === undefined || leverage < Decimal.ONE ? undefined : leverage
@@ -30,42 +32,42 @@ const AMOUNT = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 interface Found {
   readonly account: Account
   readonly market: MarketState
-  /** absent where the account never used the market; a refusal must not make it */
+  /** absent where the account has never used the market; a refusal must not create it */
   readonly holding: MarketPosition | undefined
 }
 
-const find = (turn: StepContext, command: Command, symbol: string): Found | CommandResult => {
-  const market = turn.state.marketOf.get(symbol)
+const find = (ctx: StepContext, command: Command, symbol: string): Found | CommandResult => {
+  const market = ctx.state.marketOf.get(symbol)
   if (market === undefined) return noSymbol(command, symbol)
-  const account = ownAccount(turn.state, command)
+  const account = ownAccount(ctx.state, command)
   if (account === undefined) return noAccount(command)
   return { account, market, holding: account.holdings[market.index] }
 }
 
 const isRefusal = (value: object): value is CommandResult => "outcome" in value
 
-/** Announces position and margins after a change of either, and acknowledges with the position. */
+/** Emits position and margins after a change, and acknowledges with the position. */
 const announce = (
-  turn: StepContext,
+  ctx: StepContext,
   command: Command,
   holding: MarketPosition,
   amount: Decimal.Scaled
 ): CommandResult => {
   const { account } = holding
   const totals = Accounts.lazyTotals(account)
-  emitPosition(turn, holding, totals)
+  emitPosition(ctx, holding, totals)
   emitBalance(
-    turn,
+    ctx,
     account,
     undefined,
     () => ({ reason: BalanceReason.BALANCE_REASON_MARGIN, amount: Decimal.format(amount) }),
     totals
   )
-  return unchanged(turn, command, holding)
+  return unchanged(ctx, command, holding)
 }
 
-const unchanged = (turn: StepContext, command: Command, holding: MarketPosition): CommandResult =>
-  acknowledge(turn, command, [], {
+const unchanged = (ctx: StepContext, command: Command, holding: MarketPosition): CommandResult =>
+  acknowledge(ctx, command, [], {
     result: { $case: "position", value: Records.position(holding, Accounts.totalsOf(holding.account)) }
   })
 
@@ -78,7 +80,7 @@ const insufficient = (command: Command, message: string, max?: Decimal.Scaled): 
     max === undefined ? {} : { max: Decimal.format(max) }
   )
 
-/** Reads a leverage within the market's limits and those of the exposure. */
+/** Parses a leverage within the limits of the market and of the exposure's risk tier. */
 const leverageOf = (command: Command, { holding, market }: Found, text: string): Decimal.Scaled | CommandResult => {
   if (!LEVERAGE.test(text)) return invalidField(command, "leverage", "leverage is a decimal with at most two places")
   const leverage = Decimal.parse(text)
@@ -98,8 +100,8 @@ const leverageOf = (command: Command, { holding, market }: Found, text: string):
   )
 }
 
-export const setLeverage = (turn: StepContext, command: Command, request: SetLeverage): CommandResult => {
-  const found = find(turn, command, request.symbol)
+export const setLeverage = (ctx: StepContext, command: Command, request: SetLeverage): CommandResult => {
+  const found = find(ctx, command, request.symbol)
   if (isRefusal(found)) return found
   const leverage = leverageOf(command, found, request.leverage)
   if (typeof leverage !== "bigint") return leverage
@@ -116,15 +118,15 @@ export const setLeverage = (turn: StepContext, command: Command, request: SetLev
   set(leverage)
   const left = Accounts.totalsOf(account).free
   const short = left < 0n && left < free
-  if (short || (holding.isolated && holding.lots !== 0 && Accounts.spareOf(holding) < 0n)) {
+  if (short || (holding.isolated && holding.lots !== 0 && Accounts.excessMarginOf(holding) < 0n)) {
     set(before)
     return insufficient(command, "the margin does not cover the position at this leverage")
   }
-  return announce(turn, command, holding, 0n)
+  return announce(ctx, command, holding, 0n)
 }
 
-export const setMarginMode = (turn: StepContext, command: Command, request: SetMarginMode): CommandResult => {
-  const found = find(turn, command, request.symbol)
+export const setMarginMode = (ctx: StepContext, command: Command, request: SetMarginMode): CommandResult => {
+  const found = find(ctx, command, request.symbol)
   if (isRefusal(found)) return found
   const mode = request.margin_mode
   if (mode !== MarginMode.MARGIN_MODE_CROSS && mode !== MarginMode.MARGIN_MODE_ISOLATED)
@@ -141,18 +143,18 @@ export const setMarginMode = (turn: StepContext, command: Command, request: SetM
     if (orders.size > 0 || conditional.size > 0)
       return refuse(command, Code.FAILED_PRECONDITION, "OpenOrdersExist", "cancel the open orders first")
   }
-  // what changes nothing makes no holding either
-  if (same) return unchanged(turn, command, found.holding ?? positionOf({ ...account, holdings: [] }, market))
+  // an unchanged mode does not create a position
+  if (same) return unchanged(ctx, command, found.holding ?? positionOf({ ...account, holdings: [] }, market))
   const holding = positionOf(account, market)
   holding.isolated = isolated
   holding.leverage = leverage
   holding.figures = undefined
-  return announce(turn, command, holding, 0n)
+  return announce(ctx, command, holding, 0n)
 }
 
-/** Moves margin into an Isolated position, or (negative) out of it, down to the initial margin. */
-export const addMargin = (turn: StepContext, command: Command, request: AddMargin): CommandResult => {
-  const found = find(turn, command, request.symbol)
+/** Adds margin to an Isolated position, or (negative) removes it down to the initial margin. */
+export const addMargin = (ctx: StepContext, command: Command, request: AddMargin): CommandResult => {
+  const found = find(ctx, command, request.symbol)
   if (isRefusal(found)) return found
   const { account, holding } = found
   if (!AMOUNT.test(request.margin))
@@ -167,9 +169,9 @@ export const addMargin = (turn: StepContext, command: Command, request: AddMargi
   if (holding === undefined || holding.lots === 0)
     return refuse(command, Code.NOT_FOUND, "PositionNotFound", "there is no position")
   if (!holding.isolated) return refuse(command, Code.FAILED_PRECONDITION, "NotIsolated", "the position is not isolated")
-  const most = amount > 0n ? Accounts.withdrawableOf(account) : Decimal.max(0n, Accounts.spareOf(holding))
+  const most = amount > 0n ? Accounts.withdrawableOf(account) : Decimal.max(0n, Accounts.excessMarginOf(holding))
   if (Decimal.abs(amount) > most) return insufficient(command, `only ${Decimal.format(most)} can be moved`, most)
-  Accounts.credit(turn.state, account, -amount)
-  Accounts.creditIsolated(turn.state, holding, amount)
-  return announce(turn, command, holding, -amount)
+  Accounts.credit(ctx.state, account, -amount)
+  Accounts.creditIsolated(ctx.state, holding, amount)
+  return announce(ctx, command, holding, -amount)
 }

@@ -1,13 +1,14 @@
 /**
- * Index and mark. They change only in a Tick and in SetIndexPrice, as its first act.
- * Source: docs/contract/exchange.md#prices.
+ * Index and mark prices. They change only at the start of a Tick and of SetIndexPrice. Source:
+ * docs/contract/exchange.md#prices.
  */
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import { Side } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
-import { BASIS_SECONDS, type MarketState, setIndex, setMark, type State } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
+import * as Records from "../events/Records.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import { setIndex, setMark } from "../state/MarketPrices.ts"
+import { BASIS_SECONDS, type MarketState, type State } from "../state/State.ts"
 
 const { ONE } = Decimal
 const BPS = 10_000n
@@ -20,7 +21,7 @@ const WAVES: ReadonlyArray<readonly [period: bigint, amplitude: bigint]> = [
   [86399n, 200n]
 ]
 
-/** The simulated index of a second, floored to the tick. Pure integers: the same on every machine. */
+/** The simulated index of a second, floored to the tick. Integer arithmetic only: equal on every machine. */
 export const simulatedIndex = (base: Decimal.Scaled, tick: Decimal.Scaled, second: number): Decimal.Scaled => {
   let sum = 0n
   for (const [period, amplitude] of WAVES) {
@@ -53,7 +54,7 @@ export interface Mark {
 const median = (a: bigint, b: bigint, c: bigint): bigint =>
   Decimal.max(Decimal.min(a, b), Decimal.min(Decimal.max(a, b), c))
 
-/** The mark: median of P1, P2 and last, held within 5 % of the index, to the nearest tick. */
+/** The mark: median of P1, P2 and last, clamped to 5 % around the index, rounded to the nearest tick. */
 export const markOf = (grid: Grid.Grid, input: MarkInput): Mark => {
   const { index } = input
   const interval = BigInt(input.intervalMs) * ONE
@@ -87,14 +88,14 @@ const sourceIndex = (state: State, market: MarketState, at: number): Decimal.Sca
         simulatedIndex(market.indexBase, market.rules.price.step, Math.floor(at / 1000))
       ))
 
-const markNow = (turn: StepContext, market: MarketState): void => {
-  const ticks = currentMark(market, turn.at)
+const updateMark = (ctx: StepContext, market: MarketState): void => {
+  const ticks = currentMark(market, ctx.at)
   if (ticks === market.markTicks) return
   setMark(market, ticks)
-  turn.moved.add(market)
+  ctx.repricedMarkets.add(market)
 }
 
-/** mid − index of the second that has passed; 0 where the book was not two-sided. */
+/** mid − index of the completed second; 0 where the book was not two-sided. */
 const sample = (market: MarketState): Decimal.Scaled => {
   const bid = market.book.best(Side.SIDE_BUY)
   const ask = market.book.best(Side.SIDE_SELL)
@@ -102,13 +103,13 @@ const sample = (market: MarketState): Decimal.Scaled => {
   return (Grid.scaled(market.rules.price, bid + ask) - 2n * market.indexPrice) / 2n
 }
 
-/** Whether a Tick at this time would move a mark or begin a second. */
-export const wouldMove = (state: State, at: number): boolean =>
+/** Whether a Tick at this time would change a mark or begin a second. */
+export const tickMatters = (state: State, at: number): boolean =>
   Math.floor(at / 1000) > state.second || state.markets.some((market) => currentMark(market, at) !== market.markTicks)
 
-/** A Tick's first act. Returns whether it is the first of its second. */
-export const tick = (turn: StepContext): boolean => {
-  const { state, at } = turn
+/** Updates the prices at the start of a Tick. Returns whether the Tick is the first of its second. */
+export const tick = (ctx: StepContext): boolean => {
+  const { state, at } = ctx
   const second = Math.floor(at / 1000)
   const first = second > state.second
   for (const market of state.markets) {
@@ -122,15 +123,15 @@ export const tick = (turn: StepContext): boolean => {
         market.basisSum -= market.basis.shift()!.value
       setIndex(market, sourceIndex(state, market, at))
     }
-    markNow(turn, market)
+    updateMark(ctx, market)
   }
   if (first) state.second = second
   return first
 }
 
-/** Holds the index of a market, or (`undefined`) gives it back to its source; mark follows at once. */
-export const hold = (turn: StepContext, market: MarketState, price: Decimal.Scaled | undefined): void => {
+/** Overrides the index of a market, or (`undefined`) returns it to its source; updates the mark. */
+export const setIndexOverride = (ctx: StepContext, market: MarketState, price: Decimal.Scaled | undefined): void => {
   market.heldIndex = price
-  setIndex(market, sourceIndex(turn.state, market, turn.at))
-  markNow(turn, market)
+  setIndex(market, sourceIndex(ctx.state, market, ctx.at))
+  updateMark(ctx, market)
 }

@@ -1,6 +1,6 @@
 /**
- * The command to amend an order, and which amendments keep its priority.
- * Source: docs/contract/orders.md#transitions-on-an-amend, #amends, docs/contract/exchange.md#matching.
+ * The command to amend an order, with the rules for keeping its priority. Source:
+ * docs/contract/orders.md#transitions-on-an-amend, #amends, docs/contract/exchange.md#matching.
  */
 import * as Grid from "../../../domain/Grid.ts"
 import * as OrderRules from "../../../domain/OrderRules.ts"
@@ -12,24 +12,34 @@ import {
   OrderCause
 } from "../../../proto/gateway/v1/sequencer.ts"
 import { OrderStatus, OrderType, RejectReason, StopOrderType } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
-import * as Accounts from "../referee/Accounts.ts"
-import { acknowledge, Code, invalid, invalidField, refuse, type StepContext } from "../StepContext.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { acknowledge, Code, invalid, invalidField, refuse } from "../events/CommandResults.ts"
+import * as Records from "../events/Records.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import type { Order, Tpsl, Trigger } from "../state/State.ts"
+import * as TriggerQueues from "../state/TriggerQueues.ts"
+import { find, frozen, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
 import * as Matching from "./Matching.ts"
+import * as OrderEvents from "./OrderEvents.ts"
+import { restOrCancel } from "./OrderLifecycle.ts"
+import {
+  triggerMetRejection,
+  reserveMargin,
+  crosses,
+  postOnlyRejection,
+  priceBandRejection,
+  type OrderRejection
+} from "./PreTradeChecks.ts"
+import * as RestingOrder from "./RestingOrder.ts"
+import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
 import * as TpslLegs from "./TpslLegs.ts"
 import * as TpslPairs from "./TpslPairs.ts"
-import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
-import type { Order, Tpsl, Trigger } from "./Order.ts"
-import * as TriggerQueues from "./TriggerQueues.ts"
-import { alreadyMet, bind, crossing, outOfBand, type OrderRejection } from "./PreTradeChecks.ts"
-import { conclude } from "./OrderLifecycle.ts"
-import { find, frozen, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
 
 /**
- * What the acknowledgement calls a refusal of row 18: code, reason and the field at fault.
- * Source: docs/contract/orders.md#refused-amends.
+ * The refusal in the acknowledgement for each reject reason of row 18: code, reason and field. Source:
+ * docs/contract/orders.md#refused-amends.
  */
-const WORDS: { readonly [R in RejectReason]?: readonly [code: number, reason: string, field?: string] } = {
+const REFUSALS: { readonly [R in RejectReason]?: readonly [code: number, reason: string, field?: string] } = {
   [RejectReason.REJECT_REASON_EC_INVALID_QTY]: [Code.INVALID_ARGUMENT, "InvalidQty", "qty"],
   [RejectReason.REJECT_REASON_EC_REACH_RISK_PRICE_LIMIT]: [Code.INVALID_ARGUMENT, "OutOfRange", "price"],
   [RejectReason.REJECT_REASON_EC_REACH_RISK_LIMIT]: [Code.INVALID_ARGUMENT, "OutOfRange", "qty"],
@@ -47,29 +57,29 @@ const WORDS: { readonly [R in RejectReason]?: readonly [code: number, reason: st
 }
 
 const refusalOf = ({ command_id }: Command, { facts, message, reason }: OrderRejection): CommandStatus => {
-  const words = WORDS[reason]
-  if (words === undefined) throw new Error(`an amend was refused for reason ${reason}, which has no word`)
-  const [code, word, field] = words
+  const refusal = REFUSALS[reason]
+  if (refusal === undefined) throw new Error(`reject reason ${reason} of an amend has no refusal`)
+  const [code, word, field] = refusal
   return { command_id, code, reason: word, message, metadata: { ...(field === undefined ? {} : { field }), ...facts } }
 }
 
-/** Row 18: the order stays as it is and says why. */
-const refuseAmend = (turn: StepContext, order: Order, refused: OrderRejection): OrderRejection => {
+/** Row 18: keeps the order unchanged and emits the reject reason. */
+const refuseAmend = (ctx: StepContext, order: Order, refused: OrderRejection): OrderRejection => {
   order.rejectReason = refused.reason
   order.rejectMessage = refused.message
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMEND_REFUSED)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_AMEND_REFUSED)
   return refused
 }
 
-const accept = (turn: StepContext, order: Order): void => {
+const accept = (ctx: StepContext, order: Order): void => {
   order.version++
   order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
   order.rejectMessage = undefined
-  order.updatedMs = turn.at
+  order.updatedMs = ctx.at
 }
 
 const amendTo = (
-  turn: StepContext,
+  ctx: StepContext,
   order: Order,
   ticks: number,
   lots: number,
@@ -79,63 +89,66 @@ const amendTo = (
   const { market } = holding
   const text = (lots: number) => Grid.text(market.rules.qty, lots)
   if (lots <= order.filled)
-    return refuseAmend(turn, order, {
+    return refuseAmend(ctx, order, {
       reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
       message: `qty ${text(lots)} must exceed ${text(order.filled)}, which is filled already`,
       facts: { cum_exec_qty: text(order.filled) }
     })
   if (ticks !== order.ticks) {
-    const band = outOfBand(market, side, ticks)
-    if (band !== undefined) return refuseAmend(turn, order, band)
-    if (order.postOnly && Matching.crosses(holding, side, ticks)) return refuseAmend(turn, order, crossing)
+    const band = priceBandRejection(market, side, ticks)
+    if (band !== undefined) return refuseAmend(ctx, order, band)
+    if (order.postOnly && crosses(holding, side, ticks)) return refuseAmend(ctx, order, postOnlyRejection)
   }
   const leaves = lots - order.filled
   if (!order.reduceOnly) {
-    const refused = bind(holding, (sign) => {
-      Accounts.bindOrder(holding, side, ticks, sign * leaves)
-      Accounts.bindOrder(holding, side, order.ticks, -sign * order.leaves)
+    const refused = reserveMargin(holding, (sign) => {
+      Accounts.reserveOrder(holding, side, ticks, sign * leaves)
+      Accounts.reserveOrder(holding, side, order.ticks, -sign * order.leaves)
     })
-    if (refused !== undefined) return refuseAmend(turn, order, refused)
+    if (refused !== undefined) return refuseAmend(ctx, order, refused)
   }
-  accept(turn, order)
-  if (tpsl !== order.tpsl) TakeProfitStopLoss.replaceOf(turn, order, tpsl)
+  accept(ctx, order)
+  if (tpsl !== order.tpsl) TakeProfitStopLoss.replaceExits(ctx, order, tpsl)
   if (ticks === order.ticks && lots === order.lots) {
-    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+    OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_AMENDED)
     return undefined
   }
   if (ticks === order.ticks && lots < order.lots) {
-    Matching.shrink(turn, order, order.lots - lots)
-    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
-    Matching.touchMargins(turn, order)
+    RestingOrder.reduceQuantity(ctx, order, order.lots - lots)
+    OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_AMENDED)
+    OrderEvents.noteMarginChange(ctx, order)
     return undefined
   }
-  Matching.lift(turn, order)
+  RestingOrder.removeFromBook(ctx, order)
   order.ticks = ticks
   order.lots = lots
   order.leaves = leaves
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_AMENDED)
   const before = order.filled
-  const ended = Matching.match(turn, order)
-  conclude(turn, order, ended)
-  if (order.resting && order.filled === before) Matching.touchMargins(turn, order)
+  const ended = Matching.match(ctx, order)
+  restOrCancel(ctx, order, ended)
+  if (order.resting && order.filled === before) OrderEvents.noteMarginChange(ctx, order)
   return undefined
 }
 
-/** Amends an open order to a price, a total quantity and exits; equal ones change nothing. Returns why it is refused. */
+/**
+ * Amends an open order to a price, a total quantity and exits; equal values change nothing. Returns the rejection, if
+ * any.
+ */
 export const amendOrder = (
-  turn: StepContext,
+  ctx: StepContext,
   order: Order,
   ticks: number,
   lots: number,
   tpsl: Tpsl | undefined
 ): OrderRejection | undefined =>
   ticks !== order.ticks || lots !== order.lots || tpsl !== order.tpsl
-    ? amendTo(turn, order, ticks, lots, tpsl)
+    ? amendTo(ctx, order, ticks, lots, tpsl)
     : undefined
 
-/** Amends an order that waits for its trigger. */
+/** Amends an untriggered conditional order. */
 const amendWaiting = (
-  turn: StepContext,
+  ctx: StepContext,
   order: Order,
   ticks: number,
   lots: number,
@@ -149,27 +162,27 @@ const amendWaiting = (
     lots !== order.lots &&
     (order.lots === 0 || (TakeProfitStopLoss.isExit(order) && TakeProfitStopLoss.isFull(order)))
   )
-    return refuseAmend(turn, order, {
+    return refuseAmend(ctx, order, {
       reason: RejectReason.REJECT_REASON_EC_INVALID_QTY,
       message: "the order closes the whole position"
     })
   const next: Trigger = { ...trigger, ticks: triggerTicks }
-  if (TriggerQueues.isMet(order.holding.market, next)) return refuseAmend(turn, order, alreadyMet)
-  TriggerQueues.leave(turn.state, order)
+  if (TriggerQueues.isMet(order.holding.market, next)) return refuseAmend(ctx, order, triggerMetRejection)
+  TriggerQueues.dequeue(ctx.state, order)
   order.trigger = next
-  TriggerQueues.join(order)
+  TriggerQueues.enqueue(order)
   order.ticks = ticks
   order.lots = lots
   order.leaves = lots
   order.tpsl = tpsl
-  accept(turn, order)
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_AMENDED)
-  if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) turn.exits.add(order.holding)
+  accept(ctx, order)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_AMENDED)
+  if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) ctx.changedExits.add(order.holding)
   return undefined
 }
 
-export const amend = (turn: StepContext, command: Command, request: AmendOrder): CommandResult => {
-  const { state } = turn
+export const amend = (ctx: StepContext, command: Command, request: AmendOrder): CommandResult => {
+  const { state } = ctx
   const market = state.marketOf.get(request.symbol)
   if (market === undefined) return noSymbol(command, request.symbol)
   const account = ownAccount(state, command)
@@ -204,7 +217,7 @@ export const amend = (turn: StepContext, command: Command, request: AmendOrder):
   }
   if (tpsl !== undefined && tpsl !== order.tpsl) {
     const others = ({ id, parent }: Order) => id !== order.id && parent !== order.id
-    const full = TpslPairs.beyond(command, order.holding, order.side, tpsl.mode, others)
+    const full = TpslPairs.refuseExtraPair(command, order.holding, order.side, tpsl.mode, others)
     if (full !== undefined) return full
   }
   let refused: OrderRejection | undefined
@@ -214,13 +227,13 @@ export const amend = (turn: StepContext, command: Command, request: AmendOrder):
         ? order.trigger!.ticks
         : OrderRules.checkPrice(market.rules, request.trigger_price, "trigger.trigger_price")
     if (typeof trigger !== "number") return invalid(command, trigger)
-    refused = amendWaiting(turn, order, ticks, lots, tpsl, trigger)
+    refused = amendWaiting(ctx, order, ticks, lots, tpsl, trigger)
   } else {
     if (request.trigger_price !== undefined)
       return invalidField(command, "trigger", "the order does not wait for a trigger")
-    refused = amendOrder(turn, order, ticks, lots, tpsl)
+    refused = amendOrder(ctx, order, ticks, lots, tpsl)
   }
-  return acknowledge(turn, command, [Records.orderRef(order)], {
+  return acknowledge(ctx, command, [Records.orderRef(order)], {
     version: order.version,
     ...(refused === undefined ? {} : { refusal: refusalOf(command, refused) })
   })

@@ -1,6 +1,6 @@
 /**
- * The commands to cancel one order, or all that a filter lets through.
- * Source: docs/contract/orders.md#transitions-on-a-cancel, docs/contract/rest-trading.md#order-endpoints.
+ * The commands to cancel one order, or all orders that match a filter. Source:
+ * docs/contract/orders.md#transitions-on-a-cancel, docs/contract/rest-trading.md#order-endpoints.
  */
 import {
   type CancelAll,
@@ -10,55 +10,56 @@ import {
   OrderCause
 } from "../../../proto/gateway/v1/sequencer.ts"
 import { CancelType, OrderFilter, OrderStatus, RejectReason } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
-import type { MarketState } from "../State.ts"
-import { acknowledge, type StepContext } from "../StepContext.ts"
-import * as Matching from "./Matching.ts"
-import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
-import type { Order } from "./Order.ts"
+import { acknowledge } from "../events/CommandResults.ts"
+import * as Records from "../events/Records.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import type { MarketState, Order } from "../state/State.ts"
 import { find, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
+import * as OrderEvents from "./OrderEvents.ts"
+import * as RestingOrder from "./RestingOrder.ts"
+import * as TakeProfitStopLoss from "./TakeProfitStopLoss.ts"
 
 /**
- * A user's cancel is announced as a request, then as done; the system's only as done.
- * Source: docs/contract/orders.md#transitions-on-a-cancel, docs/contract/exchange.md.
+ * A user's cancel emits a request and then the cancellation; a system cancel emits the cancellation only. Source:
+ * docs/contract/orders.md#transitions-on-a-cancel, docs/contract/exchange.md.
  */
-const cancelNow = (turn: StepContext, order: Order, type: CancelType): void => {
-  if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) return TakeProfitStopLoss.deactivate(turn, order, type)
+const cancelNow = (ctx: StepContext, order: Order, type: CancelType): void => {
+  if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) return TakeProfitStopLoss.deactivate(ctx, order, type)
   if (type === CancelType.CANCEL_TYPE_CANCEL_BY_USER) {
     order.status = OrderStatus.ORDER_STATUS_CANCEL_REQUESTED
     order.cancelType = type
     order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
     order.rejectMessage = undefined
-    order.updatedMs = turn.at
-    Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_CANCEL_REQUESTED)
+    order.updatedMs = ctx.at
+    OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_CANCEL_REQUESTED)
   }
-  Matching.cancel(turn, order, type)
+  RestingOrder.cancel(ctx, order, type)
 }
 
-/** Cancels open orders and announces each. */
-export const cancelOrders = (turn: StepContext, orders: ReadonlyArray<Order>, type: CancelType): void => {
+/** Cancels open orders and emits each. */
+export const cancelOrders = (ctx: StepContext, orders: ReadonlyArray<Order>, type: CancelType): void => {
   for (const order of orders) {
-    const waits = order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED
-    cancelNow(turn, order, type)
-    if (!waits) Matching.emitCanceled(turn, [order])
+    const isConditional = order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED
+    cancelNow(ctx, order, type)
+    if (!isConditional) OrderEvents.emitCanceled(ctx, [order])
   }
 }
 
-export const cancelOne = (turn: StepContext, command: Command, request: CancelOrder): CommandResult => {
-  const { state } = turn
+export const cancelOne = (ctx: StepContext, command: Command, request: CancelOrder): CommandResult => {
+  const { state } = ctx
   const market = state.marketOf.get(request.symbol)
   if (market === undefined) return noSymbol(command, request.symbol)
   const account = ownAccount(state, command)
   if (account === undefined) return noAccount(command)
   const found = find(state, command, account, market, request.order)
   if ("refusal" in found) return found.refusal
-  cancelOrders(turn, [found.order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
-  return acknowledge(turn, command, [Records.orderRef(found.order)])
+  cancelOrders(ctx, [found.order], CancelType.CANCEL_TYPE_CANCEL_BY_USER)
+  return acknowledge(ctx, command, [Records.orderRef(found.order)])
 }
 
-/** Without a sub-account: all of the user's. */
-export const cancelAll = (turn: StepContext, command: Command, request: CancelAll): CommandResult => {
-  const { state } = turn
+/** Cancels the orders of one sub-account, or of all of the user's sub-accounts where none is given. */
+export const cancelAll = (ctx: StepContext, command: Command, request: CancelAll): CommandResult => {
+  const { state } = ctx
   let market: MarketState | undefined
   if (request.symbol !== undefined) {
     market = state.marketOf.get(request.symbol)
@@ -78,11 +79,11 @@ export const cancelAll = (turn: StepContext, command: Command, request: CancelAl
       for (const order of [...active, ...waiting]) {
         if (request.side > 0 && order.side !== request.side) continue
         if (request.reduce_only !== undefined && order.reduceOnly !== request.reduce_only) continue
-        // exits guard the position of somebody who is gone
+        // disconnect protection keeps take-profit and stop-loss: they protect the position of the disconnected user
         if (dcp && TakeProfitStopLoss.isExit(order)) continue
         chosen.push(order)
       }
     }
-  cancelOrders(turn, chosen, type)
-  return acknowledge(turn, command, chosen.map(Records.orderRef))
+  cancelOrders(ctx, chosen, type)
+  return acknowledge(ctx, command, chosen.map(Records.orderRef))
 }

@@ -1,13 +1,12 @@
-/** What a command names: the caller's sub-account, a market, an open order; and the refusal where there is none. */
+/** Resolves the sub-account, market and order of a command, or refuses it. */
 import type { Command, CommandResult } from "../../../proto/gateway/v1/sequencer.ts"
 import { type OrderRef, OrderStatus } from "../../../proto/gateway/v1/types.ts"
-import { closedOrder, findLink } from "../Retention.ts"
-import type { Account, MarketState, State } from "../State.ts"
-import { Code, invalidField, refuse } from "../StepContext.ts"
-import * as Ids from "./Ids.ts"
-import type { Order } from "./Order.ts"
+import { Code, invalidField, refuse } from "../events/CommandResults.ts"
+import * as Ids from "../state/Ids.ts"
+import { closedOrder, findLink } from "../state/Retention.ts"
+import type { Account, MarketState, State, Order } from "../state/State.ts"
 
-/** Wire names of the statuses that an order ends in. */
+/** Wire names of the final statuses. */
 const FINAL: Readonly<Record<number, string>> = {
   [OrderStatus.ORDER_STATUS_REJECTED]: "Rejected",
   [OrderStatus.ORDER_STATUS_PARTIALLY_FILLED_CANCELED]: "PartiallyFilledCanceled",
@@ -17,7 +16,7 @@ const FINAL: Readonly<Record<number, string>> = {
   [OrderStatus.ORDER_STATUS_EXPIRED]: "Expired"
 }
 
-/** The caller's own sub-account; others do not exist for it. */
+/** The sub-account of the command, if its user owns it. A foreign sub-account counts as missing. */
 export const ownAccount = (state: State, command: Command): Account | undefined => {
   const account = state.accountOf.get(command.sub_account_address)
   return account?.userId === command.user_id ? account : undefined
@@ -34,7 +33,7 @@ export const frozen = (command: Command): CommandResult =>
 
 export type Found = { readonly order: Order } | { readonly refusal: CommandResult }
 
-/** Finds the open order that a command names, or why there is none. */
+/** Finds the open order of a command, or refuses it. */
 export const find = (
   state: State,
   command: Command,

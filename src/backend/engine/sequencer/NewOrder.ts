@@ -1,4 +1,4 @@
-/** Orders at their birth. */
+/** Creates orders. */
 import {
   CancelType,
   CreateType,
@@ -10,18 +10,17 @@ import {
   StopOrderType,
   type TimeInForce
 } from "../../../proto/gateway/v1/types.ts"
-import { rememberLink } from "../Retention.ts"
-import type { MarketPosition } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
-import * as Ids from "./Ids.ts"
-import type { Order, Tpsl, Trigger } from "./Order.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import * as Ids from "../state/Ids.ts"
+import { retainOrderLinkId } from "../state/Retention.ts"
+import type { MarketPosition, Order, Tpsl, Trigger } from "../state/State.ts"
 
-/** What a new order is made of; the rest has defaults. */
-export interface Shape {
+/** Fields of a new order; absent ones have defaults. */
+export interface NewOrderFields {
   readonly side: Side
   readonly type: OrderType
   readonly timeInForce: TimeInForce
-  /** limit price; of a Market order the protective price */
+  /** limit price; for a Market order the worst accepted price */
   readonly ticks: number
   readonly lots: number
   readonly link?: string | undefined
@@ -37,14 +36,14 @@ export interface Shape {
   readonly tpsl?: Tpsl | undefined
 }
 
-/** Gives an accepted shape a number, a slot and an id. */
-export const newOrder = (turn: StepContext, holding: MarketPosition, shape: Shape): Order => {
-  const { state, at } = turn
+/** Creates an order: allocates its number, slot and id, and marks its order_link_id as used. */
+export const newOrder = (ctx: StepContext, holding: MarketPosition, shape: NewOrderFields): Order => {
+  const { state, at } = ctx
   const number = ++state.orderNumber
   const slot = state.orders.takeSlot()
   const id = Ids.print(state.orderSeed, at, number, slot)
   const { account, market } = holding
-  if (shape.link !== undefined) rememberLink(state, account, shape.link, id)
+  if (shape.link !== undefined) retainOrderLinkId(state, account, shape.link, id)
   const order: Order = {
     number,
     slot,

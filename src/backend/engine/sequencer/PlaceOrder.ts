@@ -1,6 +1,6 @@
 /**
- * The command to place an order: its form is checked, then it takes its course.
- * Source: docs/contract/orders.md#new-order, #order-semantics.
+ * The command to place an order: validates its fields, then processes the order. Source:
+ * docs/contract/orders.md#new-order, #order-semantics.
  */
 import * as OrderRules from "../../../domain/OrderRules.ts"
 import type { Command, CommandResult, PlaceOrder } from "../../../proto/gateway/v1/sequencer.ts"
@@ -13,20 +13,21 @@ import {
   TimeInForce,
   type Trigger as TriggerRequest
 } from "../../../proto/gateway/v1/types.ts"
-import * as Records from "../Records.ts"
-import * as Accounts from "../referee/Accounts.ts"
-import { findLink } from "../Retention.ts"
-import { positionOf, type MarketState } from "../State.ts"
-import { acknowledge, Code, invalid, invalidField, refuse, type StepContext } from "../StepContext.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { acknowledge, Code, invalid, invalidField, refuse } from "../events/CommandResults.ts"
+import * as Records from "../events/Records.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import { positionOf } from "../state/MarketPosition.ts"
+import { findLink } from "../state/Retention.ts"
+import type { MarketState, Trigger } from "../state/State.ts"
+import * as TriggerQueues from "../state/TriggerQueues.ts"
+import { frozen, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
+import { newOrder } from "./NewOrder.ts"
+import { processOrder, acceptConditional } from "./OrderLifecycle.ts"
 import * as TpslLegs from "./TpslLegs.ts"
 import * as TpslPairs from "./TpslPairs.ts"
-import { newOrder } from "./NewOrder.ts"
-import type { Trigger } from "./Order.ts"
-import * as TriggerQueues from "./TriggerQueues.ts"
-import { run, wait } from "./OrderLifecycle.ts"
-import { frozen, noAccount, noSymbol, ownAccount } from "./Lookup.ts"
 
-/** Longest life of a GTT order. */
+/** Longest lifetime of a GTT order, in ms. */
 const EXPIRY_MAX_MS = 90 * 86_400_000
 
 const TIME_IN_FORCE = {
@@ -62,8 +63,8 @@ const readTrigger = (market: MarketState, request: TriggerRequest): Trigger | Or
   return { by: TriggerQueues.triggerBy(request.trigger_by), direction: request.trigger_direction, ticks }
 }
 
-export const place = (turn: StepContext, command: Command, request: PlaceOrder): CommandResult => {
-  const { state } = turn
+export const place = (ctx: StepContext, command: Command, request: PlaceOrder): CommandResult => {
+  const { state } = ctx
   const market = state.marketOf.get(request.symbol)
   if (market === undefined) return noSymbol(command, request.symbol)
   const account = ownAccount(state, command)
@@ -86,7 +87,7 @@ export const place = (turn: StepContext, command: Command, request: PlaceOrder):
       : request.time_in_force
   if (timeInForce === TimeInForce.UNRECOGNIZED || !(timeInForce in TIME_IN_FORCE))
     return invalidField(command, "time_in_force", "unknown time_in_force")
-  const expiry = checkExpiry(command, timeInForce, request.expire_time_ms, turn.at)
+  const expiry = checkExpiry(command, timeInForce, request.expire_time_ms, ctx.at)
   if (expiry !== undefined) return expiry
   const counts = OrderRules.checkOrder(
     market.rules,
@@ -119,10 +120,10 @@ export const place = (turn: StepContext, command: Command, request: PlaceOrder):
   }
   const holding = positionOf(account, market)
   if (tpsl !== undefined) {
-    const full = TpslPairs.beyond(command, holding, side, tpsl.mode)
+    const full = TpslPairs.refuseExtraPair(command, holding, side, tpsl.mode)
     if (full !== undefined) return full
   }
-  const order = newOrder(turn, holding, {
+  const order = newOrder(ctx, holding, {
     link,
     side,
     type,
@@ -132,8 +133,8 @@ export const place = (turn: StepContext, command: Command, request: PlaceOrder):
     closeOnTrigger: request.close_on_trigger,
     smp: request.smp_type <= 0 ? SmpType.SMP_TYPE_CANCEL_TAKER : request.smp_type,
     ticks: isMarket ? (side === Side.SIDE_BUY ? market.bandBuyTicks : market.bandSellTicks) : counts.ticks,
-    // 0 stands for the whole position, at the trigger where there is one
-    lots: counts.lots === 0 && trigger === undefined ? Accounts.closable(holding.lots, side) : counts.lots,
+    // 0 means the whole position; of a conditional order, the position at its trigger
+    lots: counts.lots === 0 && trigger === undefined ? Accounts.closableLots(holding.lots, side) : counts.lots,
     expireMs: request.expire_time_ms,
     trigger,
     tpsl,
@@ -144,7 +145,7 @@ export const place = (turn: StepContext, command: Command, request: PlaceOrder):
           stopType: StopOrderType.STOP_ORDER_TYPE_STOP
         })
   })
-  if (trigger === undefined) run(turn, order)
-  else wait(turn, order)
-  return acknowledge(turn, command, [Records.orderRef(order)])
+  if (trigger === undefined) processOrder(ctx, order)
+  else acceptConditional(ctx, order)
+  return acknowledge(ctx, command, [Records.orderRef(order)])
 }

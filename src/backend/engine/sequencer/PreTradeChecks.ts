@@ -1,26 +1,25 @@
 /**
- * What an order is held to at its turn, in the order of the checks. Source: docs/contract/orders.md#new-order,
- * #order-semantics, docs/contract/exchange.md#markets, #margin.
+ * The checks of an order before it trades, in their order. Source: docs/contract/orders.md#new-order, #order-semantics,
+ * docs/contract/exchange.md#markets, #margin.
  */
 import * as Grid from "../../../domain/Grid.ts"
 import * as Margin from "../../../domain/Margin.ts"
 import { OrderType, RejectReason, Side, TimeInForce } from "../../../proto/gateway/v1/types.ts"
-import * as Accounts from "../referee/Accounts.ts"
-import type { MarketPosition, MarketState, State, User } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { opposite } from "../book/OrderBook.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import type { MarketPosition, MarketState, State, User, Order } from "../state/State.ts"
 import * as TpslLegs from "./TpslLegs.ts"
-import * as Matching from "./Matching.ts"
-import type { Order } from "./Order.ts"
 
 export interface OrderRejection {
   readonly reason: RejectReason
   readonly message: string
-  /** bounds and quantities, for the answer to an amend */
+  /** limits and quantities, for the response to an amend */
   readonly facts?: Readonly<Record<string, string>>
 }
 
-/** Price band: a Buy may not pay too far above the mark, a Sell may not take too far below. */
-export const outOfBand = (market: MarketState, side: Side, ticks: number): OrderRejection | undefined => {
+/** The price band: a Buy cannot be too far above the mark, a Sell not too far below. */
+export const priceBandRejection = (market: MarketState, side: Side, ticks: number): OrderRejection | undefined => {
   const isBuy = side === Side.SIDE_BUY
   const bound = isBuy ? market.bandBuyTicks : market.bandSellTicks
   if (isBuy ? ticks <= bound : ticks >= bound) return undefined
@@ -31,14 +30,20 @@ export const outOfBand = (market: MarketState, side: Side, ticks: number): Order
   }
 }
 
-export const crossing: OrderRejection = {
+/** Whether an order of this side and price would trade with the best opposite price. */
+export const crosses = (holding: MarketPosition, side: Side, ticks: number): boolean => {
+  const best = holding.market.book.best(opposite(side))
+  return best !== undefined && (side === Side.SIDE_BUY ? best <= ticks : best >= ticks)
+}
+
+export const postOnlyRejection: OrderRejection = {
   reason: RejectReason.REJECT_REASON_EC_POST_ONLY_WILL_TAKE_LIQUIDITY,
   message: "a post-only order would take liquidity"
 }
 
-/** Above this share of the open orders that the exchange takes, in percent, they are scarce. */
+/** Above this share of the open-order limit, in percent, the limit per user applies. */
 const SCARCE_PERCENT = 80
-/** Share of one user while they are scarce, in percent. */
+/** Share of one user while open orders are scarce, in percent. */
 const USER_SHARE_PERCENT = 1
 
 const openOrdersOf = (user: User): number => {
@@ -49,10 +54,10 @@ const openOrdersOf = (user: User): number => {
 }
 
 /**
- * Why the exchange has no room for one more open order of a user, which is kept already.
- * Source: docs/contract/orders.md#order-limits.
+ * The rejection of one more open order of a user by the limits of the whole exchange. The order is in the order table
+ * already. Source: docs/contract/orders.md#order-limits.
  */
-export const noRoom = (state: State, { account }: Order): OrderRejection | undefined => {
+export const openOrderLimit = (state: State, { account }: Order): OrderRejection | undefined => {
   const reason = RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM
   const max = state.config.openOrdersMax
   const open = state.orders.size() - 1
@@ -66,7 +71,7 @@ export const noRoom = (state: State, { account }: Order): OrderRejection | undef
   }
 }
 
-export const alreadyMet: OrderRejection = {
+export const triggerMetRejection: OrderRejection = {
   reason: RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET,
   message: "the reference price has reached the trigger already"
 }
@@ -75,10 +80,11 @@ export const mayRest = (order: Order): boolean =>
   order.timeInForce === TimeInForce.TIME_IN_FORCE_GTC || order.timeInForce === TimeInForce.TIME_IN_FORCE_GTT
 
 /**
- * Binds what `change` opens, or refuses and undoes it: free must stay at or above 0, or not fall; the exposure must not
- * grow beyond the last risk limit. Source: docs/contract/exchange.md#risk-tiers, #margin.
+ * Reserves the margin of `change`, or undoes it and returns a rejection: the free balance must not be negative, or must
+ * not decrease; the exposure must not grow beyond the last risk limit. Source: docs/contract/exchange.md#risk-tiers,
+ * #margin.
  */
-export const bind = (holding: MarketPosition, change: (sign: 1 | -1) => void): OrderRejection | undefined => {
+export const reserveMargin = (holding: MarketPosition, change: (sign: 1 | -1) => void): OrderRejection | undefined => {
   const { account, market } = holding
   const free = Accounts.totalsOf(account).free
   const exposure = Accounts.exposureOf(holding)
@@ -102,8 +108,8 @@ export const bind = (holding: MarketPosition, change: (sign: 1 | -1) => void): O
   return undefined
 }
 
-/** The checks at the order's turn, in order; binds the order's margin if all pass. */
-export const admit = (turn: StepContext, order: Order): OrderRejection | undefined => {
+/** Runs the checks in order and reserves the order's margin if all pass. */
+export const checkOrder = (ctx: StepContext, order: Order): OrderRejection | undefined => {
   const { holding, side } = order
   const { market } = holding
   if (market.market.status === "ReduceOnly" && !order.reduceOnly)
@@ -117,28 +123,28 @@ export const admit = (turn: StepContext, order: Order): OrderRejection | undefin
         reason: RejectReason.REJECT_REASON_EC_REDUCE_ONLY_NO_POSITION,
         message: "there is no position to reduce"
       }
-    if (Accounts.closable(holding.lots, side) === 0)
+    if (Accounts.closableLots(holding.lots, side) === 0)
       return {
         reason: RejectReason.REJECT_REASON_EC_REDUCE_ONLY_SAME_SIDE,
         message: "the order would add to the position"
       }
   }
   if (order.type === OrderType.ORDER_TYPE_MARKET && order.tpsl !== undefined) {
-    const message = TpslLegs.metLeg(market, order.tpsl, side)
+    const message = TpslLegs.describeMetLeg(market, order.tpsl, side)
     if (message !== undefined) return { reason: RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET, message }
   }
   if (order.type === OrderType.ORDER_TYPE_LIMIT) {
-    const band = outOfBand(market, side, order.ticks)
+    const band = priceBandRejection(market, side, order.ticks)
     if (band !== undefined) return band
   }
-  if (order.postOnly && Matching.crosses(holding, side, order.ticks)) return crossing
+  if (order.postOnly && crosses(holding, side, order.ticks)) return postOnlyRejection
   if (mayRest(order) && holding.orders.size >= market.market.max_open_orders)
     return {
       reason: RejectReason.REJECT_REASON_EC_REACH_MAX_ORDER_NUM,
       message: `at most ${market.market.max_open_orders} orders may be open`
     }
-  const crowded = mayRest(order) ? noRoom(turn.state, order) : undefined
-  if (crowded !== undefined) return crowded
+  const tooMany = mayRest(order) ? openOrderLimit(ctx.state, order) : undefined
+  if (tooMany !== undefined) return tooMany
   if (order.reduceOnly) return undefined
-  return bind(holding, (sign) => Accounts.bindOrder(holding, side, order.ticks, sign * order.leaves))
+  return reserveMargin(holding, (sign) => Accounts.reserveOrder(holding, side, order.ticks, sign * order.leaves))
 }

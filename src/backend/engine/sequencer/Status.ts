@@ -1,8 +1,8 @@
-/** Holds every change of an order's status against the table of {@link OrderStatus.transitions}. */
+/** Checks every change of an order's status against the table of {@link OrderStatus.transitions}. */
+import type { OrderStatus as Name } from "../../../domain/Enumerations.ts"
 import * as OrderStatus from "../../../domain/OrderStatus.ts"
 import { OrderCause } from "../../../proto/gateway/v1/sequencer.ts"
 import { OrderStatus as Status } from "../../../proto/gateway/v1/types.ts"
-import type { OrderStatus as Name } from "../../../domain/Enumerations.ts"
 
 const NUMBER: { readonly [status in Name]: Status } = {
   New: Status.ORDER_STATUS_NEW,
@@ -39,8 +39,8 @@ for (const { row, from, cause, to } of OrderStatus.transitions)
   rowAt[indexOf(from === undefined ? Status.ORDER_STATUS_UNSPECIFIED : NUMBER[from], CAUSE[cause], NUMBER[to])] = row
 
 /**
- * The row of docs/contract/orders.md#order-statuses that a change stands on. Throws where there is none: a bug, never a
- * refusal.
+ * The row of docs/contract/orders.md#order-statuses that permits a change. Throws where no row does: that is a bug,
+ * never a refusal.
  */
 export const rowOf = (from: Status, cause: OrderCause, to: Status): number => {
   const row = rowAt[indexOf(from, cause, to)]

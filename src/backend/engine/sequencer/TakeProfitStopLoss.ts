@@ -1,9 +1,10 @@
 /**
- * Orders that wait, and the exits among them: take-profit and stop-loss legs, in pairs of which one ends the other.
+ * Conditional orders, and the take-profit and stop-loss orders ("exits") among them. Exits form pairs in which the
+ * trigger of one cancels the other.
  *
- * An exit of mode Full closes the whole position and has its size; a position has one pair of them. An exit of mode Partial
- * closes what its order opened. Exits end with their position.
- * Source: docs/contract/orders.md#take-profit-and-stop-loss.
+ * An exit of mode Full closes the whole position and has its size; a position has one pair of them. An exit of mode
+ * Partial closes the lots that its order opened. Exits end with their position. Source:
+ * docs/contract/orders.md#take-profit-and-stop-loss.
  */
 import { OrderCause } from "../../../proto/gateway/v1/sequencer.ts"
 import {
@@ -18,15 +19,16 @@ import {
   TpslMode,
   TriggerDirection
 } from "../../../proto/gateway/v1/types.ts"
-import * as Accounts from "../referee/Accounts.ts"
-import { emitPosition } from "../referee/PositionEvents.ts"
-import type { MarketPosition } from "../State.ts"
-import type { StepContext } from "../StepContext.ts"
-import { type Kind, KINDS } from "./TpslLegs.ts"
-import * as Matching from "./Matching.ts"
+import * as Accounts from "../accounts/Accounts.ts"
+import { opposite } from "../book/OrderBook.ts"
+import { emitPosition } from "../events/PositionEvents.ts"
+import type { StepContext } from "../events/StepContext.ts"
+import type { MarketPosition, Leg, Order, Tpsl } from "../state/State.ts"
+import * as TriggerQueues from "../state/TriggerQueues.ts"
 import { newOrder } from "./NewOrder.ts"
-import type { Leg, Order, Tpsl } from "./Order.ts"
-import * as TriggerQueues from "./TriggerQueues.ts"
+import * as OrderEvents from "./OrderEvents.ts"
+import * as RestingOrder from "./RestingOrder.ts"
+import { type Kind, KINDS } from "./TpslLegs.ts"
 
 const { TPSL_MODE_FULL: FULL, TPSL_MODE_PARTIAL: PARTIAL } = TpslMode
 export const CLEAR = CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR
@@ -47,7 +49,7 @@ const CREATED_BY: Readonly<Record<number, CreateType>> = {
   [StopOrderType.STOP_ORDER_TYPE_PARTIAL_STOP_LOSS]: CreateType.CREATE_TYPE_CREATE_BY_PARTIAL_STOP_LOSS
 }
 
-/** Whether an order is an exit rather than a conditional order of its own. */
+/** Whether an order is a take-profit or stop-loss rather than an independent conditional order. */
 export const isExit = ({ stopType }: Order): boolean =>
   stopType !== StopOrderType.STOP_ORDER_TYPE_UNSPECIFIED && stopType !== StopOrderType.STOP_ORDER_TYPE_STOP
 
@@ -55,41 +57,41 @@ const isTakeProfit = ({ stopType }: Order): boolean =>
   stopType === StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT ||
   stopType === StopOrderType.STOP_ORDER_TYPE_PARTIAL_TAKE_PROFIT
 
-/** Lets an order wait for its trigger, and tells of it. */
-export const wait = (turn: StepContext, order: Order): void => {
+/** Adds an order to the conditional orders and emits it. */
+export const addConditional = (ctx: StepContext, order: Order): void => {
   order.status = OrderStatus.ORDER_STATUS_UNTRIGGERED
   order.holding.conditional.set(order.number, order)
-  TriggerQueues.join(order)
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_ACCEPTED)
-  if (isExit(order)) turn.exits.add(order.holding)
+  TriggerQueues.enqueue(order)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_ACCEPTED)
+  if (isExit(order)) ctx.changedExits.add(order.holding)
 }
 
-/** Takes an order out of the queues of those that wait; it stays open. */
-export const stopWaiting = (turn: StepContext, order: Order): void => {
-  TriggerQueues.leave(turn.state, order)
+/** Removes an order from the conditional orders; it stays open. */
+export const removeConditional = (ctx: StepContext, order: Order): void => {
+  TriggerQueues.dequeue(ctx.state, order)
   order.holding.conditional.delete(order.number)
-  if (isExit(order)) turn.exits.add(order.holding)
+  if (isExit(order)) ctx.changedExits.add(order.holding)
 }
 
-/** Ends an order that waits. */
-export const deactivate = (turn: StepContext, order: Order, type: CancelType): void => {
-  stopWaiting(turn, order)
+/** Deactivates an untriggered order. */
+export const deactivate = (ctx: StepContext, order: Order, type: CancelType): void => {
+  removeConditional(ctx, order)
   order.leaves = 0
   order.status = OrderStatus.ORDER_STATUS_DEACTIVATED
   order.cancelType = type
   order.rejectReason = RejectReason.REJECT_REASON_EC_NO_ERROR
   order.rejectMessage = undefined
-  order.updatedMs = turn.at
-  Matching.forget(turn, order)
-  Matching.emitOrder(turn, order, OrderCause.ORDER_CAUSE_CANCELED)
+  order.updatedMs = ctx.at
+  RestingOrder.dropOrder(ctx, order)
+  OrderEvents.emitOrder(ctx, order, OrderCause.ORDER_CAUSE_CANCELED)
 }
 
-/** One exit of a pair has triggered: the other ends. */
-export const endSibling = (turn: StepContext, order: Order): void => {
+/** Deactivates the other exit of a pair when one has triggered. */
+export const endSibling = (ctx: StepContext, order: Order): void => {
   const { sibling } = order
-  if (sibling === undefined || !turn.state.orders.has(sibling)) return
+  if (sibling === undefined || !ctx.state.orders.has(sibling)) return
   deactivate(
-    turn,
+    ctx,
     sibling,
     isTakeProfit(order)
       ? CancelType.CANCEL_TYPE_CANCEL_BY_OCO_SL_CANCELED_BY_TP_TRIGGERED
@@ -102,12 +104,12 @@ const closingSide = (holding: MarketPosition): Side => (holding.lots > 0 ? Side.
 export const exitsOf = (holding: MarketPosition, chosen: (order: Order) => boolean = () => true): Array<Order> =>
   [...holding.conditional.values()].filter((order) => isExit(order) && chosen(order))
 
-/** Exits of mode Full have the size of their position. */
+/** The size of an exit of mode Full: that of its position. */
 const sizeOf = (holding: MarketPosition): number => Math.abs(holding.lots)
 
-/** Makes one exit; the caller lets it wait. */
-export const create = (
-  turn: StepContext,
+/** Creates one exit; the caller adds it to the conditional orders. */
+export const createExit = (
+  ctx: StepContext,
   holding: MarketPosition,
   mode: TpslMode,
   kind: Kind,
@@ -119,7 +121,7 @@ export const create = (
   const { market } = holding
   const type = stopType(mode, kind)
   const up = (kind === "takeProfit") === (side === Side.SIDE_SELL)
-  return newOrder(turn, holding, {
+  return newOrder(ctx, holding, {
     side,
     type: OrderType.ORDER_TYPE_MARKET,
     timeInForce: TimeInForce.TIME_IN_FORCE_IOC,
@@ -137,7 +139,7 @@ export const create = (
   })
 }
 
-export const pair = (orders: ReadonlyArray<Order>): void => {
+export const linkSiblings = (orders: ReadonlyArray<Order>): void => {
   const [one, other] = orders
   if (one !== undefined) one.sibling = other
   if (other !== undefined) other.sibling = one!
@@ -148,7 +150,7 @@ export const isFull = ({ stopType }: Order): boolean =>
   stopType === StopOrderType.STOP_ORDER_TYPE_TAKE_PROFIT || stopType === StopOrderType.STOP_ORDER_TYPE_STOP_LOSS
 
 const createPair = (
-  turn: StepContext,
+  ctx: StepContext,
   holding: MarketPosition,
   tpsl: Tpsl,
   lots: number,
@@ -156,58 +158,58 @@ const createPair = (
 ): void => {
   const made = KINDS.flatMap((kind) => {
     const leg = tpsl[kind]
-    return leg === undefined ? [] : [create(turn, holding, tpsl.mode, kind, leg, lots, parent)]
+    return leg === undefined ? [] : [createExit(ctx, holding, tpsl.mode, kind, leg, lots, parent)]
   })
-  pair(made)
-  for (const order of made) wait(turn, order)
+  linkSiblings(made)
+  for (const order of made) addConditional(ctx, order)
 }
 
-/** Changes the quantity of an exit that waits. */
-const resize = (turn: StepContext, exit: Order, lots: number): void => {
+/** Changes the quantity of an untriggered exit. */
+const resize = (ctx: StepContext, exit: Order, lots: number): void => {
   exit.lots = lots
   exit.leaves = lots
-  exit.updatedMs = turn.at
-  Matching.emitOrder(turn, exit, OrderCause.ORDER_CAUSE_AMENDED)
+  exit.updatedMs = ctx.at
+  OrderEvents.emitOrder(ctx, exit, OrderCause.ORDER_CAUSE_AMENDED)
 }
 
-/** Attaches an order's exits to what its fills have opened since they were attached last. */
-const attach = (turn: StepContext, order: Order): void => {
+/** Attaches an order's exits to the lots that its fills opened since the last attachment. */
+const attachExits = (ctx: StepContext, order: Order): void => {
   const { holding, tpsl } = order
   if (tpsl === undefined) return
-  const fresh = order.opened - order.attached
+  const newlyOpened = order.opened - order.attached
   const first = order.attached === 0
   order.attached = order.opened
-  // what was opened may be closed again by the end of the step
-  if (fresh === 0 || holding.lots === 0 || closingSide(holding) === order.side) return
+  // the step may have closed again what the fill opened
+  if (newlyOpened === 0 || holding.lots === 0 || closingSide(holding) === order.side) return
   if (tpsl.mode === FULL) {
     if (!first) return
-    for (const older of exitsOf(holding, isFull)) deactivate(turn, older, CLEAR)
-    return createPair(turn, holding, tpsl, 0, order.id)
+    for (const older of exitsOf(holding, isFull)) deactivate(ctx, older, CLEAR)
+    return createPair(ctx, holding, tpsl, 0, order.id)
   }
-  const living = exitsOf(holding, ({ parent }) => parent === order.id)
-  if (living.length === 0) return createPair(turn, holding, tpsl, fresh, order.id)
-  for (const exit of living) resize(turn, exit, exit.lots + fresh)
+  const existing = exitsOf(holding, ({ parent }) => parent === order.id)
+  if (existing.length === 0) return createPair(ctx, holding, tpsl, newlyOpened, order.id)
+  for (const exit of existing) resize(ctx, exit, exit.lots + newlyOpened)
 }
 
-/** Gives an order other exits: those that it has attached are replaced, and what none guarded yet is guarded. */
-export const replaceOf = (turn: StepContext, order: Order, tpsl: Tpsl | undefined): void => {
+/** Replaces the exits of an order, the attached ones included, and attaches exits to lots without one. */
+export const replaceExits = (ctx: StepContext, order: Order, tpsl: Tpsl | undefined): void => {
   let guarded = 0
   for (const exit of exitsOf(order.holding, ({ parent }) => parent === order.id)) {
     guarded = isFull(exit) ? order.opened : exit.lots
-    deactivate(turn, exit, CLEAR)
+    deactivate(ctx, exit, CLEAR)
   }
-  // exits that ended by themselves are not set again for what they guarded
+  // lots whose exits have already ended get no new ones
   if (order.attached > 0) order.opened = guarded + order.opened - order.attached
   order.attached = 0
   order.tpsl = tpsl
-  if (tpsl !== undefined && order.opened > 0) turn.attach.add(order)
+  if (tpsl !== undefined && order.opened > 0) ctx.exitAttachments.add(order)
 }
 
-/** Ends the exits of a position that is gone. Its orders begin anew with what they open next. */
-const endWithPosition = (turn: StepContext, holding: MarketPosition): void => {
+/** Deactivates the exits of a closed position. Its open orders count their opened lots from 0 again. */
+const endWithPosition = (ctx: StepContext, holding: MarketPosition): void => {
   const stays = (opens: Side) => holding.lots !== 0 && opens !== closingSide(holding)
   if (holding.conditional.size > 0)
-    for (const exit of exitsOf(holding, ({ side }) => !stays(Matching.opposite(side)))) deactivate(turn, exit, CLEAR)
+    for (const exit of exitsOf(holding, ({ side }) => !stays(opposite(side)))) deactivate(ctx, exit, CLEAR)
   for (const order of holding.orders.values())
     if (!stays(order.side)) {
       order.opened = 0
@@ -215,19 +217,19 @@ const endWithPosition = (turn: StepContext, holding: MarketPosition): void => {
     }
 }
 
-/** Ends the exits of positions that are gone, attaches those of new fills, and brings whole ones to their position's size. */
-export const settle = (turn: StepContext): void => {
-  for (const holding of turn.ended) endWithPosition(turn, holding)
-  turn.ended.clear()
-  for (const order of turn.attach) attach(turn, order)
-  turn.attach.clear()
-  for (const holding of turn.holdings) {
+/** Deactivates the exits of closed positions, attaches those of new fills, and resizes Full exits to their position. */
+export const settleExits = (ctx: StepContext): void => {
+  for (const holding of ctx.endedPositions) endWithPosition(ctx, holding)
+  ctx.endedPositions.clear()
+  for (const order of ctx.exitAttachments) attachExits(ctx, order)
+  ctx.exitAttachments.clear()
+  for (const holding of ctx.changedPositions) {
     if (holding.conditional.size === 0) continue
-    for (const exit of exitsOf(holding, isFull)) if (exit.lots !== sizeOf(holding)) resize(turn, exit, sizeOf(holding))
+    for (const exit of exitsOf(holding, isFull)) if (exit.lots !== sizeOf(holding)) resize(ctx, exit, sizeOf(holding))
   }
 }
 
-/** Tells the positions whose exits changed. */
-export const announce = (turn: StepContext): void => {
-  for (const holding of turn.exits) emitPosition(turn, holding, Accounts.lazyTotals(holding.account))
+/** Emits the positions whose exits changed. */
+export const emitChangedExits = (ctx: StepContext): void => {
+  for (const holding of ctx.changedExits) emitPosition(ctx, holding, Accounts.lazyTotals(holding.account))
 }

@@ -1,13 +1,12 @@
 /**
- * What a request says of exits: its legs, read and checked against prices.
- * Source: docs/contract/orders.md#take-profit-and-stop-loss.
+ * Reads the take-profit and stop-loss legs of a request and checks them against prices. Source:
+ * docs/contract/orders.md#take-profit-and-stop-loss.
  */
 import * as Grid from "../../../domain/Grid.ts"
 import * as OrderRules from "../../../domain/OrderRules.ts"
 import { Side, TpslMode, TriggerBy, type Tpsl as TpslRequest, type TpslLeg } from "../../../proto/gateway/v1/types.ts"
-import type { MarketState } from "../State.ts"
-import type { Leg, Tpsl } from "./Order.ts"
-import * as TriggerQueues from "./TriggerQueues.ts"
+import type { MarketState, Leg, Tpsl } from "../state/State.ts"
+import * as TriggerQueues from "../state/TriggerQueues.ts"
 
 const { TPSL_MODE_FULL: FULL, TPSL_MODE_PARTIAL: PARTIAL } = TpslMode
 
@@ -24,7 +23,7 @@ export const readLeg = (
   return typeof ticks === "number" ? { by: TriggerQueues.triggerBy(leg.trigger_by), ticks } : ticks
 }
 
-/** What a request calls the price of each exit: those of an order, and those of a position. */
+/** Field paths of the legs: in an order, and in a trading stop of a position. */
 export type Paths = Readonly<Record<Kind, string>>
 const OF_ORDER: Paths = {
   takeProfit: "tpsl.take_profit.market.trigger_price",
@@ -35,7 +34,7 @@ export const SIZES: Paths = { takeProfit: "tp_size", stopLoss: "sl_size" }
 
 export const modeOf = (mode: TpslMode): TpslMode => (mode === PARTIAL ? PARTIAL : FULL)
 
-/** Reads the exits of a new order. */
+/** Reads the take-profit and stop-loss of a new order. */
 export const read = (market: MarketState, request: TpslRequest): Tpsl | OrderRules.Violation => {
   const takeProfit = readLeg(market, request.take_profit, OF_ORDER.takeProfit)
   if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
@@ -51,14 +50,17 @@ export const isRemoval = (leg: TpslLeg | undefined): boolean =>
 
 const sameLeg = (a: Leg | undefined, b: Leg | undefined): boolean => a?.by === b?.by && a?.ticks === b?.ticks
 
-/** What an amend makes of an order's exits: a price of 0 removes a leg, an absent leg stays. The same object: no change. */
+/**
+ * The legs of an order after an amend: a price of 0 removes a leg, an absent leg stays. Returns the same object where
+ * nothing changes.
+ */
 export const amended = (
   market: MarketState,
   before: Tpsl | undefined,
   request: TpslRequest
 ): Tpsl | OrderRules.Violation | undefined => {
-  const leg = (asked: TpslLeg | undefined, had: Leg | undefined, field: string) =>
-    asked === undefined ? had : isRemoval(asked) ? undefined : readLeg(market, asked, field)
+  const leg = (requested: TpslLeg | undefined, current: Leg | undefined, field: string) =>
+    requested === undefined ? current : isRemoval(requested) ? undefined : readLeg(market, requested, field)
   const takeProfit = leg(request.take_profit, before?.takeProfit, OF_ORDER.takeProfit)
   if (takeProfit !== undefined && "reason" in takeProfit) return takeProfit
   const stopLoss = leg(request.stop_loss, before?.stopLoss, OF_ORDER.stopLoss)
@@ -73,7 +75,7 @@ export const amended = (
     : { mode, takeProfit, stopLoss }
 }
 
-/** Exits of what a side opens lie on their own sides of a price. */
+/** Checks that the legs of a position opened by `side` are on the correct sides of a price. */
 export const checkSides = (
   { stopLoss, takeProfit }: Pick<Tpsl, "stopLoss" | "takeProfit">,
   side: Side,
@@ -93,7 +95,7 @@ export const checkSides = (
   return undefined
 }
 
-/** What a reference price is called. */
+/** Names of the reference prices in messages. */
 const REFERENCE: Readonly<Record<number, string>> = {
   [TriggerBy.TRIGGER_BY_LAST_PRICE]: "the last price",
   [TriggerBy.TRIGGER_BY_INDEX_PRICE]: "the index price",
@@ -101,10 +103,10 @@ const REFERENCE: Readonly<Record<number, string>> = {
 }
 
 /**
- * Why a leg of a Market order's exits cannot be attached: its reference is at its trigger, or beyond. `undefined`: both
- * legs can. Source: docs/contract/orders.md#take-profit-and-stop-loss.
+ * Describes a leg of a Market order whose reference price is at or beyond its trigger, so that it cannot be attached.
+ * `undefined`: both legs can. Source: docs/contract/orders.md#take-profit-and-stop-loss.
  */
-export const metLeg = (market: MarketState, { stopLoss, takeProfit }: Tpsl, side: Side): string | undefined => {
+export const describeMetLeg = (market: MarketState, { stopLoss, takeProfit }: Tpsl, side: Side): string | undefined => {
   const legs = { takeProfit, stopLoss }
   for (const kind of KINDS) {
     const leg = legs[kind]

@@ -1,27 +1,26 @@
 /**
- * How many pairs of exits a position may have. Source: docs/contract/orders.md#take-profit-and-stop-loss.
+ * The limit of take-profit and stop-loss pairs per position. Source: docs/contract/orders.md#take-profit-and-stop-loss.
  *
- * An open order that brings exits along counts before its fill attaches them, so that no fill is left without. The exits
- * over the whole position replace one another: together they are one pair, however many orders bring them.
+ * An open order with attached exits counts before its fill, so that every fill gets its exits. Exits of the whole
+ * position replace each other: they count as one pair, however many orders carry them.
  */
-import { type Side, TpslMode } from "../../../proto/gateway/v1/types.ts"
 import type { Command, CommandResult } from "../../../proto/gateway/v1/sequencer.ts"
-import type { MarketPosition } from "../State.ts"
-import { Code, refuse } from "../StepContext.ts"
+import { type Side, TpslMode } from "../../../proto/gateway/v1/types.ts"
+import { opposite } from "../book/OrderBook.ts"
+import { Code, refuse } from "../events/CommandResults.ts"
+import type { MarketPosition, Order, Tpsl } from "../state/State.ts"
 import { isExit, isFull } from "./TakeProfitStopLoss.ts"
-import { opposite } from "./Matching.ts"
-import type { Order, Tpsl } from "./Order.ts"
 
 export const EXIT_PAIRS_MAX = 20
 
-/** Pairs of the position that a side opens, and whether one of them is over the whole position. */
+/** Pairs of the position that `side` opens, and whether one of them covers the whole position. */
 interface Pairs {
   readonly count: number
   readonly whole: boolean
 }
 
 const pairsOf = (holding: MarketPosition, side: Side, counts: (order: Order) => boolean): Pairs => {
-  /** ids of the orders that have a pair of mode Partial, or bring one along */
+  /** ids of orders that own or carry a pair of mode Partial */
   const parents = new Set<string>()
   let others = 0
   let whole = false
@@ -46,10 +45,8 @@ const pairsOf = (holding: MarketPosition, side: Side, counts: (order: Order) => 
 
 const all = (): boolean => true
 
-/**
- * The refusal of one pair more than a position may have. `counts` leaves out what the new pair replaces.
- */
-export const beyond = (
+/** Refuses one pair more than the limit. `counts` excludes orders that the new pair replaces. */
+export const refuseExtraPair = (
   command: Command,
   holding: MarketPosition,
   side: Side,

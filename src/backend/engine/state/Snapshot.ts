@@ -1,0 +1,63 @@
+/**
+ * Serializes the engine's state to bytes and back.
+ *
+ * Every field of the state is written; the exceptions are listed below. Values that follow from the configuration come
+ * from a fresh state. A book is stored as its orders in priority order.
+ */
+import type { ClientIdIndex } from "./ClientIdIndex.ts"
+import { initial } from "./InitialState.ts"
+import { restingOrders } from "./RestingOrders.ts"
+import type { EngineConfig, State, Order } from "./State.ts"
+import * as StateCodec from "./StateCodec.ts"
+
+const OMIT: ReadonlySet<string> = new Set()
+
+/**
+ * Objects that are not written: the configuration and values read from it, the order table, the client id index, the
+ * books and the price thresholds.
+ */
+const outside = (state: State): ReadonlyArray<object> => [
+  state.config,
+  state.links,
+  state.orders,
+  state.standing,
+  state.telling,
+  ...state.markets.flatMap(({ market, rules, tiers, limits, book }) => [market, rules, tiers, limits, book])
+]
+
+interface Written {
+  readonly state: State
+  /** open orders by slot */
+  readonly open: ReadonlyArray<Order>
+  /** resting orders of each market, bids before asks, in the order of their priority */
+  readonly resting: ReadonlyArray<ReadonlyArray<Order>>
+}
+
+/** Serializes a state between two steps. */
+export const dump = (state: State): Buffer => {
+  const written: Written = {
+    state,
+    open: state.orders.all(),
+    resting: state.markets.map((market) => restingOrders(state, market))
+  }
+  return StateCodec.write(written, { outside: outside(state), omit: OMIT })
+}
+
+/**
+ * Deserializes a state that {@link dump} wrote under the same configuration. Throws where the bytes have another
+ * format.
+ */
+export const load = (config: EngineConfig, bytes: Uint8Array, links: ClientIdIndex): State => {
+  const { state, open, resting } = StateCodec.read(bytes, outside(initial(config, links))) as Written
+  for (const order of open) state.orders.restore(order)
+  state.markets.forEach(({ book }, i) => {
+    for (const { leaves, side, slot, ticks } of resting[i]!) book.add(slot, side, ticks, leaves)
+    book.takeChanges()
+  })
+  for (const { holders } of state.markets)
+    for (const holding of holders) {
+      state.standing.invalidate(holding)
+      state.telling.invalidate(holding)
+    }
+  return state
+}

@@ -1,0 +1,207 @@
+/**
+ * The recent events, encoded once for any number of subscribers.
+ *
+ * Events are stored as blocks: encoded StreamEventsResponse messages that contain whole steps. Protobuf messages
+ * concatenate, so several consecutive blocks are also a valid frame, and a subscriber that is behind gets joined
+ * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
+ */
+import { BinaryWriter } from "@bufbuild/protobuf/wire"
+import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+
+/** How many past events subscribers can request. */
+export interface EventLogLimits {
+  readonly events_kept_max: number
+  readonly bytes_kept_max: number
+}
+
+export const defaultLimits: EventLogLimits = { events_kept_max: 500_000, bytes_kept_max: 512 * 1024 * 1024 }
+
+/** A block ends with the step that exceeds this size; joined frames have about this size too. */
+export const FRAME_BYTES = 64 * 1024
+
+interface Block {
+  readonly first: number
+  readonly last: number
+  readonly bytes: Buffer
+}
+
+/** Tags of StreamEventsResponse.epoch and StreamEventsResponse.events. */
+const EPOCH_TAG = 10
+const EVENTS_TAG = 18
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** The newest blocks, concatenated. A snapshot stores them so that a subscriber can resume after a restart. */
+export interface EventTail {
+  /** Seq of the last event. */
+  readonly head_seq: number
+  /** First seq, last seq and size of each block. */
+  readonly blocks: ReadonlyArray<readonly [first: number, last: number, size: number]>
+  readonly bytes: Uint8Array
+}
+
+/** A position in the log: the ordinal of a block since the first one. */
+export type Cursor = number
+
+export class EventLog {
+  readonly epoch: string
+  private readonly limits: EventLogLimits
+  private blocks: Array<Block> = []
+  /** Index in `blocks` of the oldest block kept. */
+  private start = 0
+  /** Cursor of `blocks[start]`. */
+  private base: Cursor = 0
+  private bytes = 0
+  private head_seq = 0
+  private joined: { readonly from: Cursor; readonly to: Cursor; readonly bytes: Buffer } | undefined
+
+  constructor(epoch: string, limits: EventLogLimits = defaultLimits) {
+    this.epoch = epoch
+    this.limits = limits
+  }
+
+  /** Seq of the last published event; 0 before the first. */
+  get head(): number {
+    return this.head_seq
+  }
+
+  /** Seq of the oldest event in the log; `head + 1` while it is empty. */
+  get oldest(): number {
+    return this.blocks[this.start]?.first ?? this.head_seq + 1
+  }
+
+  /** Cursor after the newest block. */
+  get end(): Cursor {
+    return this.base + this.blocks.length - this.start
+  }
+
+  /** Whether the block at the cursor has been dropped. */
+  isGone(cursor: Cursor): boolean {
+    return cursor < this.base
+  }
+
+  /** Sets the head of an empty log; earlier events cannot be requested. */
+  skipTo(head_seq: number): void {
+    if (this.end !== 0) throw new Error("the event log is not empty")
+    this.head_seq = head_seq
+  }
+
+  /** The newest blocks with at least `events` events, where the log has as many. */
+  tail(events: number): EventTail {
+    let from = this.blocks.length
+    while (from > this.start && this.head_seq - (this.blocks[from]?.first ?? this.head_seq + 1) + 1 < events) from--
+    const blocks = this.blocks.slice(from)
+    return {
+      head_seq: this.head_seq,
+      blocks: blocks.map(({ first, last, bytes }) => [first, last, bytes.length] as const),
+      bytes: Buffer.concat(blocks.map(({ bytes }) => bytes))
+    }
+  }
+
+  /** Restores a tail into an empty log. */
+  restore({ head_seq, blocks, bytes: whole }: EventTail): void {
+    if (this.end !== 0 || this.head_seq !== 0) throw new Error("the event log is not empty")
+    // copied, so that the garbage collector can free the tail's source
+    const bytes = Buffer.from(whole)
+    let at = 0
+    for (const [first, last, size] of blocks) {
+      this.push({ first, last, bytes: asBuffer(bytes.subarray(at, at + size)) })
+      at += size
+    }
+    this.head_seq = head_seq
+    this.trim()
+  }
+
+  /** Appends durable events, whole steps in order. Throws where a seq does not follow the head: that is a bug. */
+  append(events: ReadonlyArray<Event>): void {
+    let writer: BinaryWriter | undefined
+    let first = 0
+    let size = 0
+    for (let i = 0; i < events.length; i++) {
+      const event = events[i]!
+      this.advance(event)
+      if (writer === undefined) {
+        writer = new BinaryWriter().uint32(EPOCH_TAG).string(this.epoch)
+        first = event.seq
+        size = 0
+      }
+      const encoded = Event.encode(event).finish()
+      writer.uint32(EVENTS_TAG).bytes(encoded)
+      size += encoded.length
+      const next = events[i + 1]
+      if (next === undefined || (size >= FRAME_BYTES && next.step !== event.step)) {
+        this.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
+        writer = undefined
+      }
+    }
+    this.trim()
+  }
+
+  /**
+   * Finds the start for a subscriber whose next event is `from_seq`: a first frame where the seq is inside a block, and
+   * the cursor to continue from. Undefined if the seq has been dropped or is beyond the next one.
+   */
+  seek(from_seq: number): { readonly frame: Buffer | undefined; readonly cursor: Cursor } | undefined {
+    if (from_seq === this.head_seq + 1) return { frame: undefined, cursor: this.end }
+    if (from_seq < this.oldest || from_seq > this.head_seq) return undefined
+    let low = this.start
+    let high = this.blocks.length - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.blocks[middle]!.last < from_seq) low = middle + 1
+      else high = middle
+    }
+    const block = this.blocks[low]!
+    const cursor = this.base + low - this.start
+    if (block.first === from_seq) return { frame: undefined, cursor }
+    const whole = StreamEventsResponse.decode(block.bytes)
+    const events = whole.events.filter((event) => event.seq >= from_seq)
+    return { frame: asBuffer(StreamEventsResponse.encode({ ...whole, events }).finish()), cursor: cursor + 1 }
+  }
+
+  /** The next frame at the cursor, and the cursor after it. The block at the cursor must still be in the log. */
+  read(cursor: Cursor): { readonly frame: Buffer; readonly cursor: Cursor } {
+    const from = this.start + cursor - this.base
+    let to = from + 1
+    let size = this.blocks[from]!.bytes.length
+    while (to < this.blocks.length && size + this.blocks[to]!.bytes.length <= FRAME_BYTES) {
+      size += this.blocks[to]!.bytes.length
+      to++
+    }
+    const after = cursor + to - from
+    if (to === from + 1) return { frame: this.blocks[from]!.bytes, cursor: after }
+    if (this.joined?.from !== cursor || this.joined.to !== after) {
+      const parts = this.blocks.slice(from, to).map((block) => block.bytes)
+      this.joined = { from: cursor, to: after, bytes: Buffer.concat(parts) }
+    }
+    return { frame: this.joined.bytes, cursor: after }
+  }
+
+  private advance(event: Event): void {
+    if (event.seq !== this.head_seq + 1) {
+      throw new Error(`event ${event.seq} does not follow the head ${this.head_seq}`)
+    }
+    this.head_seq = event.seq
+  }
+
+  private push(block: Block): void {
+    this.blocks.push(block)
+    this.bytes += block.bytes.length
+  }
+
+  private trim(): void {
+    const { events_kept_max, bytes_kept_max } = this.limits
+    while (this.start < this.blocks.length - 1) {
+      const oldest = this.blocks[this.start]!
+      if (this.head_seq - oldest.first < events_kept_max && this.bytes <= bytes_kept_max) break
+      this.bytes -= oldest.bytes.length
+      this.blocks[this.start] = undefined as never
+      this.start++
+      this.base++
+    }
+    if (this.start > 1024 && this.start * 2 > this.blocks.length) {
+      this.blocks = this.blocks.slice(this.start)
+      this.start = 0
+    }
+  }
+}

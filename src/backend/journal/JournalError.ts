@@ -1,0 +1,26 @@
+/** Errors of the journal, with advice for the operator. */
+import { Schema } from "effect"
+
+/** The journal cannot be opened or read, or is damaged. `message` includes what the operator can do. */
+export class JournalError extends Schema.TaggedError<JournalError>()("JournalError", {
+  message: Schema.String,
+  cause: Schema.optionalKey(Schema.Unknown)
+}) {}
+
+/** Advice for the operator of a damaged journal. */
+export const RECOVERY_HINT = `Nothing was started. Restore the last backup: docs/operations.md, "A damaged journal"`
+
+/** Wraps an error as a JournalError about a file that cannot be read; keeps a JournalError. */
+export const readError = (path: string, where: string, cause: unknown): JournalError =>
+  cause instanceof JournalError
+    ? cause
+    : new JournalError({
+        message: `${path} cannot be read ${where}: ${(cause as Error).message}. ${RECOVERY_HINT}`,
+        cause
+      })
+
+/** Wraps an error of opening a journal; keeps a JournalError. */
+export const openError = (path: string, cause: unknown): JournalError =>
+  cause instanceof JournalError
+    ? cause
+    : new JournalError({ message: `cannot open the journal ${path}: ${(cause as Error).message}`, cause })

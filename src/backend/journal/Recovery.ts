@@ -1,0 +1,143 @@
+/** Recovers the engine's state from the newest snapshot and the journal, and writes snapshots. */
+import type { Machine } from "../engine/Machine.ts"
+import { EventLog, type EventLogLimits, type EventTail } from "./EventLog.ts"
+import { Journal, type JournalPort } from "./Journal.ts"
+import { JournalError, readError, RECOVERY_HINT } from "./JournalError.ts"
+import { NewestEvents } from "./NewestEvents.ts"
+import { firstOfNewest, replay, type Replayed, type ReplayStart, rulesMismatch } from "./Replay.ts"
+import { replayIndexOf } from "./ReplayIndex.ts"
+import * as Snapshots from "./Snapshots.ts"
+
+export interface Recovered<S> extends Replayed<S> {
+  /** The events that subscribers can request. */
+  readonly log: EventLog
+  /** Position of the snapshot at the start; 0 without a snapshot. */
+  readonly snapshot: number
+}
+
+export interface RecoverOptions {
+  readonly limits: EventLogLimits
+  /** Called for every snapshot that is skipped. */
+  readonly warn: (message: string) => void
+  /** Whether this program's rules may begin a new era in a journal of older rules. */
+  readonly upgrade?: boolean
+}
+
+/** Loads the newest valid snapshot of a journal and replays the entries after it. Throws {@link JournalError}. */
+export const recover = <S, C>(machine: Machine<S, C>, journal: JournalPort, options: RecoverOptions): Recovered<S> => {
+  try {
+    return recovered(machine, journal, options)
+  } catch (cause) {
+    throw readError(journal.path, "through", cause)
+  }
+}
+
+const recovered = <S, C>(
+  machine: Machine<S, C>,
+  journal: JournalPort,
+  { limits, warn, upgrade }: RecoverOptions
+): Recovered<S> => {
+  const { origin } = journal
+  const directory = Snapshots.directoryOf(journal.path)
+  const links = replayIndexOf(journal)
+  const log = new EventLog(origin.epoch, limits)
+  let era = journal.era()
+  if (era.rules !== machine.rules && upgrade !== true)
+    throw rulesMismatch(journal, machine.rules, "run the program that wrote it")
+
+  let from: { readonly start: ReplayStart<S>; readonly events: EventTail } | undefined
+  for (const position of Snapshots.list(directory)) {
+    const refuse = (why: string) => warn(`the snapshot at position ${position} in ${directory} is not used: ${why}`)
+    if (position > journal.position)
+      throw new JournalError({
+        message:
+          `${journal.path} ends at position ${journal.position}, but there is a snapshot at ${position}: entries are ` +
+          `lost. If the journal was restored from a backup, remove ${directory}. ${RECOVERY_HINT}`
+      })
+    if (position < era.position) continue
+    try {
+      const { head, events, state: bytes } = Snapshots.read(directory, position)
+      if (head.epoch !== origin.epoch || head.chain !== journal.chainAt(position)) {
+        refuse("it belongs to another journal")
+        continue
+      }
+      const older = head.rules !== machine.rules
+      if (
+        older &&
+        !(machine.upgrades.includes(head.rules) && (position === era.position || era.rules === head.rules))
+      ) {
+        refuse(`it was written under rules "${head.rules}"`)
+        continue
+      }
+      if (era.rules !== machine.rules && position !== journal.position) continue
+      const state = machine.load(JSON.parse(origin.config) as C, origin.epoch, links, bytes)
+      if (!older && machine.hash(state) !== head.state_hash) {
+        refuse("its state has another hash")
+        continue
+      }
+      from = { start: { state, position, at_ms: head.at_ms }, events }
+      break
+    } catch (cause) {
+      refuse((cause as Error).message)
+    }
+  }
+  if (era.rules !== machine.rules) {
+    if (!machine.upgrades.includes(era.rules))
+      throw rulesMismatch(journal, machine.rules, "run the program that wrote it, or start with an empty DATA_DIR")
+    if (from === undefined)
+      throw rulesMismatch(
+        journal,
+        machine.rules,
+        "start and stop the program that wrote it once more, so that it leaves a snapshot of its last entry, then start this one"
+      )
+    journal.beginEra(machine.rules)
+    era = journal.era()
+  }
+  const max = Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS)
+  const newest = new NewestEvents(max)
+  const begin = from?.start.position ?? 0
+  const eventsFrom = firstOfNewest(journal, begin, max)
+  newest.dropped = eventsFrom > begin + 1
+  const replayed = replay(machine, journal, {
+    from: from === undefined ? undefined : { start: from.start, links },
+    eventsFrom,
+    onEvents: (events) => newest.add(events)
+  })
+  newest.into(log, from?.events)
+  return { ...replayed, log, snapshot: from?.start.position ?? 0 }
+}
+
+/** Writes a snapshot of the state at the journal's last entry. */
+export const snapshot = <S, C>(
+  machine: Machine<S, C>,
+  journal: JournalPort,
+  { state, at_ms, log }: { readonly state: S; readonly at_ms: number; readonly log: EventLog }
+): Snapshots.SnapshotHead => {
+  const { position } = journal
+  const head: Snapshots.SnapshotHead = {
+    epoch: journal.origin.epoch,
+    rules: machine.rules,
+    position,
+    at_ms,
+    chain: journal.chainAt(position)!,
+    state_hash: machine.hash(state)
+  }
+  Snapshots.write(Snapshots.directoryOf(journal.path), {
+    head,
+    events: log.tail(Snapshots.SNAPSHOT_EVENTS),
+    state: machine.dump(state)
+  })
+  return head
+}
+
+/** Takes a snapshot of a journal while its writer runs; undefined where the newest one is up to date. */
+export const takeSnapshot = <S, C>(machine: Machine<S, C>, path: string): Snapshots.SnapshotHead | undefined => {
+  const journal = Journal.read(path)
+  try {
+    const limits = { events_kept_max: 2 * Snapshots.SNAPSHOT_EVENTS, bytes_kept_max: 64 * 1024 * 1024 }
+    const recovered = recover(machine, journal, { limits, warn: () => {} })
+    return recovered.snapshot === journal.position ? undefined : snapshot(machine, journal, recovered)
+  } finally {
+    journal.close()
+  }
+}

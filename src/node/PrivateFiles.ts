@@ -1,0 +1,37 @@
+/** Restricts files and directories to their owner: files have mode 0600, directories 0700. */
+import { chmodSync, closeSync, openSync, statSync } from "node:fs"
+
+const DIRECTORY = 0o700
+const FILE = 0o600
+const STICKY = 0o1000
+
+/** Removes the permissions of group and others, where this process may. Skips a missing path. */
+const tighten = (path: string, mode: number): void => {
+  try {
+    const found = statSync(path).mode
+    // a sticky directory, such as /tmp, is shared by all users
+    if ((found & 0o077) !== 0 && (found & STICKY) === 0) chmodSync(path, mode)
+  } catch {
+    // the path is missing, or another user owns it: the owner of a volume decides who can read it
+  }
+}
+
+/** Restricts an existing directory to its owner. */
+export const directory = (path: string): void => tighten(path, DIRECTORY)
+
+/** Creates a missing file for its owner alone; restricts an existing one. */
+export const file = (path: string): void => {
+  closeSync(openSync(path, "a", FILE))
+  tighten(path, FILE)
+}
+
+/** Does the same for a database before SQLite opens it: SQLite gives its log and index the mode of the database. */
+export const database = (path: string): void => {
+  file(path)
+  for (const beside of ["-wal", "-shm", "-journal"]) tighten(path + beside, FILE)
+}
+
+/** Restricts existing files to their owner. */
+export const files = (paths: ReadonlyArray<string>): void => {
+  for (const path of paths) tighten(path, FILE)
+}

@@ -1,0 +1,174 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Reads from "../../../src/backend/engine/Reads.ts"
+import { subAccountAddress } from "../../../src/domain/Address.ts"
+import { BalanceReason, TransferStatus } from "../../../src/proto/gateway/v1/types.ts"
+import { ackOf, Bench, BTC, BUY, kinds, SELL, statusOf, trader } from "../Bench.ts"
+
+const alice = trader("alice")
+const second = trader("alice", 1)
+const bob = trader("bob")
+
+const create = (bench: Bench, root: string, index?: number, user = alice.user_id) =>
+  bench.send(
+    { ...alice, user_id: user, address: "" },
+    {
+      $case: "create_sub_account",
+      value: { root_address: root, index }
+    }
+  )
+
+describe("sub-accounts", () => {
+  it("are created in order; an existing index returns the existing one", () => {
+    const bench = new Bench()
+    const first = create(bench, alice.root, 0)
+    assert.deepStrictEqual(kinds(first), ["sub_account_changed"])
+    const again = create(bench, alice.root, 0)
+    assert.strictEqual(again.events.length, 0)
+    assert.deepStrictEqual(ackOf(again).result, ackOf(first).result)
+    const next = ackOf(create(bench, alice.root)).result!
+    assert.isTrue(next.$case === "sub_account" && next.value.index === 1)
+    assert.deepInclude(Reads.subAccounts(bench.state, alice.user_id)[1], {
+      sub_account_address: subAccountAddress(alice.root, 1),
+      user_id: alice.user_id,
+      root_address: alice.root,
+      frozen: false
+    })
+    assert.deepInclude(statusOf(create(bench, alice.root, 5)), { reason: "InvalidField", metadata: { field: "index" } })
+  })
+
+  it("belong to one user and one root", () => {
+    const bench = new Bench()
+    create(bench, alice.root, 0)
+    assert.strictEqual(statusOf(create(bench, alice.root, 0, bob.user_id)).reason, "InvalidField")
+    assert.strictEqual(statusOf(create(bench, bob.root)).reason, "InvalidField")
+    assert.strictEqual(statusOf(create(bench, "0x1")).reason, "InvalidField")
+  })
+
+  it("disappear from every read once they are deleted", () => {
+    const bench = new Bench()
+    for (const _ of [0, 1]) create(bench, alice.root)
+    // used in a market once: a flat position exists
+    ackOf(bench.send(second, { $case: "set_leverage", value: { symbol: BTC, leverage: "5" } }))
+    const user_id = alice.user_id
+    const seen = () => ({
+      flat: Reads.positions(bench.state, { user_id, symbol: BTC }).length,
+      one: Reads.positions(bench.state, { user_id, symbol: BTC, sub_account_address: second.address }).length,
+      vaults: Reads.portfolio(bench.state, user_id).summary!.total_vaults,
+      balances: Reads.portfolio(bench.state, user_id).vault_balances.length,
+      account: Reads.account(bench.state, second.address) !== undefined
+    })
+    assert.deepStrictEqual(seen(), { flat: 2, one: 1, vaults: 2, balances: 2, account: true })
+    ackOf(bench.send(second, { $case: "delete_sub_account", value: {} }))
+    assert.deepStrictEqual(seen(), { flat: 1, one: 0, vaults: 1, balances: 1, account: false })
+  })
+
+  it("are limited to 20 per user", () => {
+    const bench = new Bench()
+    for (let i = 0; i < 20; i++) ackOf(create(bench, alice.root))
+    assert.deepInclude(statusOf(create(bench, alice.root)), {
+      code: 9,
+      reason: "LimitReached",
+      metadata: { max: "20" }
+    })
+  })
+})
+
+describe("deposits", () => {
+  it("of the faucet are limited by UTC day and user, over all sub-accounts", () => {
+    const bench = new Bench()
+    bench.open(alice)
+    bench.open(second, undefined, 1)
+    ackOf(bench.deposit(alice, "99999.5", "faucet"))
+    assert.deepInclude(statusOf(bench.deposit(second, "0.500000000000000001", "faucet")), {
+      code: 9,
+      reason: "FaucetLimit",
+      metadata: { max: "100000", remaining: "0.5" }
+    })
+    ackOf(bench.deposit(second, "0.5", "faucet"))
+    ackOf(bench.deposit(alice, "1000000", "rail"))
+    bench.now += 86_400_000
+    ackOf(bench.deposit(alice, "100000", "faucet"))
+  })
+
+  it("are emitted with their transfer, and happen once per id", () => {
+    const bench = new Bench()
+    bench.open(alice)
+    const send = (amount: string) =>
+      bench.send(alice, {
+        $case: "deposit_funds",
+        value: { deposit_id: "d", asset: "USDC", amount, source: "faucet" }
+      })
+    const first = send("10")
+    assert.deepStrictEqual(kinds(first), ["transfer_changed", "balance_changed"])
+    const balance = first.events[1]!.event!
+    assert.isTrue(
+      balance.$case === "balance_changed" &&
+        balance.value.amount === "10" &&
+        balance.value.transfer_id === "d" &&
+        balance.value.reason === BalanceReason.BALANCE_REASON_DEPOSIT
+    )
+    const again = send("10.0")
+    assert.strictEqual(again.events.length, 0)
+    assert.deepStrictEqual(ackOf(again).result, ackOf(first).result)
+    assert.deepInclude(statusOf(send("11")), { code: 6, reason: "DuplicateRequestId" })
+  })
+
+  it("need a positive amount of a known asset", () => {
+    const bench = new Bench()
+    bench.open(alice)
+    assert.strictEqual(statusOf(bench.deposit(alice, "0")).reason, "OutOfRange")
+    assert.strictEqual(statusOf(bench.deposit(alice, "1e5")).reason, "InvalidDecimal")
+    assert.strictEqual(statusOf(bench.deposit(bob, "1")).reason, "SubAccountNotFound")
+    const euro = { deposit_id: "e", asset: "EUR", amount: "1", source: "faucet" }
+    assert.strictEqual(statusOf(bench.send(alice, { $case: "deposit_funds", value: euro })).reason, "InvalidField")
+  })
+})
+
+describe("transfers", () => {
+  const move = (bench: Bench, amount: string, id = "t", to = second.address, from = alice) =>
+    bench.send(from, {
+      $case: "transfer_funds",
+      value: { transfer_id: id, to_sub_account_address: to, asset: "USDC", amount }
+    })
+  const opened = () => {
+    const bench = new Bench()
+    bench.tick()
+    bench.index(BTC, "60000")
+    bench.open(alice, "1000")
+    bench.open(second, undefined, 1)
+    bench.open(bob, "100000")
+    return bench
+  }
+  const wallet = (bench: Bench, address: string) => Reads.account(bench.state, address)!.balances[0]!.wallet_balance
+
+  it("move money between the sub-accounts of one user, once per id", () => {
+    const bench = opened()
+    const step = move(bench, "400")
+    assert.deepStrictEqual(kinds(step), ["transfer_changed", "balance_changed", "balance_changed"])
+    assert.deepStrictEqual([wallet(bench, alice.address), wallet(bench, second.address)], ["600", "400"])
+    const result = ackOf(step).result!
+    assert.isTrue(result.$case === "transfer" && result.value.status === TransferStatus.TRANSFER_STATUS_COMPLETED)
+    assert.strictEqual(move(bench, "400").events.length, 0)
+    assert.strictEqual(statusOf(move(bench, "401")).reason, "DuplicateRequestId")
+    assert.strictEqual(statusOf(move(bench, "1", "u", bob.address)).reason, "SubAccountNotFound")
+    assert.strictEqual(statusOf(move(bench, "1", "u", alice.address)).reason, "InvalidField")
+  })
+
+  it("cannot use reserved margin or unrealised profit", () => {
+    const bench = opened()
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60000" })
+    bench.place(alice, { side: BUY, qty: "0.1" })
+    // wallet 996.7, margin 600
+    assert.deepInclude(statusOf(move(bench, "396.700000000000000001")), {
+      code: 9,
+      reason: "InsufficientBalance",
+      metadata: { max: "396.7" }
+    })
+    bench.index(BTC, "63000")
+    // equity 1296.7, margin 630: available 666.7
+    ackOf(move(bench, "666.7"))
+    bench.index(BTC, "69000")
+    // wallet 330, available 516.7 or more: the wallet is the limit
+    assert.strictEqual(statusOf(move(bench, "330.01", "v")).metadata["max"], "330")
+  })
+})

@@ -1,0 +1,501 @@
+import { assert, describe, it } from "@effect/vitest"
+import { assertConserved } from "../../../src/backend/engine/accounts/Accounts.ts"
+import * as Engine from "../../../src/backend/engine/Engine.ts"
+import { begin } from "../../../src/backend/engine/events/StepContext.ts"
+import * as Reads from "../../../src/backend/engine/Reads.ts"
+import * as Adl from "../../../src/backend/engine/referee/Adl.ts"
+import * as Liquidation from "../../../src/backend/engine/referee/Liquidation.ts"
+import * as Pools from "../../../src/backend/engine/referee/Pools.ts"
+import { positionOf } from "../../../src/backend/engine/state/MarketPosition.ts"
+import type { Account, MarketPosition } from "../../../src/backend/engine/state/State.ts"
+import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
+import * as Decimal from "../../../src/domain/Decimal.ts"
+import * as Grid from "../../../src/domain/Grid.ts"
+import * as Margin from "../../../src/domain/Margin.ts"
+import {
+  type AdlAlert,
+  AdlMode,
+  AdlTriggerReason,
+  CancelType,
+  CreateType,
+  ExecType,
+  type InsurancePool,
+  OrderStatus,
+  PositionStatus,
+  Side
+} from "../../../src/proto/gateway/v1/types.ts"
+import { vectors } from "../../vectors.ts"
+import {
+  balances,
+  Bench,
+  BTC,
+  BUY,
+  config,
+  executions,
+  kinds,
+  orders,
+  positions,
+  SELL,
+  type Trader,
+  trader
+} from "../Bench.ts"
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
+type Case = any
+const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>> | undefined
+const cases = (name: string): Array<Case> => [...(math?.[name] ?? [])]
+const { format } = Decimal
+const n = (text: string) => (text.startsWith("-") ? -Decimal.parse(text.slice(1)) : Decimal.parse(text))
+const ETH = "ETH-USDC"
+
+const MODES = ["", "Inactive", "Warning", "Active"]
+const REASONS = ["", "NoTrigger", "PnlDrawdown", "EquityDepleted", "GroupObligation"]
+
+const pools = (step: Engine.Step): Array<InsurancePool> =>
+  step.events.flatMap(({ event }) => (event?.$case === "insurance_pool_changed" ? [event.value.pool!] : []))
+const alerts = (step: Engine.Step): Array<AdlAlert> =>
+  step.events.flatMap(({ event }) => (event?.$case === "adl_changed" ? [event.value.alert!] : []))
+
+/** Sets a position and the totals without a trade; the caller balances it with another position. */
+const put = (state: Engine.State, holding: MarketPosition, lots: number, entryValue: bigint): void => {
+  const { market } = holding
+  holding.lots = lots
+  holding.entryValue = entryValue
+  holding.figures = undefined
+  state.entries += lots < 0 ? -entryValue : entryValue
+  market.netLots += lots
+  market.openLots += Math.max(0, lots)
+  if (holding.account.index < 0) return
+  market.holders.add(holding)
+  market.longHolders += Number(lots > 0)
+  state.standing.invalidate(holding)
+}
+
+const fund = (state: Engine.State, account: Account, amount: bigint): void => {
+  account.wallet += amount
+  state.wallets += amount
+  state.deposits += amount
+}
+
+describe.skipIf(math === undefined)("the rules of risk, to the digit of the vectors", () => {
+  it.each(cases("liquidation"))("liquidation: $name", ({ input, output }: Case) => {
+    const bench = new Bench({ poolBaseEquity: "100" })
+    const { state } = bench
+    const [user, maker, rich] = [trader("user"), trader("maker"), trader("rich")]
+    bench.tick()
+    bench.open(user)
+    bench.open(maker, "10000000")
+    bench.open(rich, "10000000")
+    const account = state.accountOf.get(user.address)!
+    const symbols = input.account.positions.map(({ symbol }: Case) => symbol) as Array<string>
+    for (const { symbol, mark } of input.account.positions as Array<Case>) {
+      // the band follows the mark, so the mark is set before the book
+      bench.index(symbol, mark)
+      for (const [price, qty] of (input.books[symbol]?.bids ?? []) as Array<[string, string]>)
+        bench.place(maker, { symbol, side: BUY, qty, price })
+    }
+    for (const [symbol, pool] of Object.entries(input.pools) as Array<[string, Case]>) {
+      const { index, rules } = state.marketOf.get(symbol)!
+      const target = state.pools[index]!
+      const realised = n(pool.realized_pnl_cum)
+      fund(state, target.holding.account, realised)
+      // cash above the seed counts as received from another pool
+      target.received = n(pool.cash_balance) - target.base - realised
+      if (pool.size === "0") continue
+      const lots = Number(n(pool.size) / rules.qty.step)
+      put(state, target.holding, lots, n(pool.entry_value))
+      put(state, positionOf(state.accountOf.get(rich.address)!, target.holding.market), -lots, n(pool.entry_value))
+    }
+    fund(state, account, n(input.account.wallet))
+    for (const position of input.account.positions as Array<Case>) {
+      const market = state.marketOf.get(position.symbol)!
+      const lots = Number(n(position.size) / market.rules.qty.step)
+      const holding = positionOf(account, market)
+      holding.leverage = n(position.leverage)
+      put(state, holding, lots, n(position.entry_value))
+      if (position.mode === "Isolated") {
+        holding.isolated = true
+        fund(state, account, n(position.isolated_margin))
+        holding.account.wallet -= n(position.isolated_margin)
+        holding.isolatedMargin = n(position.isolated_margin)
+      }
+      const other = positionOf(state.accountOf.get(rich.address)!, market)
+      state.entries -= other.lots < 0 ? -other.entryValue : other.entryValue
+      market.netLots -= other.lots
+      market.openLots -= Math.max(0, other.lots)
+      const both: number = other.lots - lots
+      // its entry value makes the sum of all 0
+      put(state, other, both, 0n)
+      const signed = state.markets.length > 0 ? -state.entries : 0n
+      if (both < 0) other.entryValue = -signed
+      else other.entryValue = signed
+      state.entries = 0n
+    }
+    assert.strictEqual(state.entries, 0n)
+    const seen: Array<Case> = []
+    const turn = begin(state, bench.now, undefined)
+    for (const symbol of symbols) turn.repricedMarkets.add(state.marketOf.get(symbol)!)
+    assert.strictEqual(Liquidation.run(turn), output.steps.length > 0)
+    assertConserved(state, state.markets)
+    let current: Case | undefined
+    for (const { event } of turn.events) {
+      if (event?.$case === "liquidation_started") {
+        current = {
+          symbol: event.value.symbol,
+          bust_price: event.value.bust_price,
+          fills: [],
+          taken_over: "0",
+          takeover_realised: "0",
+          liquidation_fee: "0"
+        }
+        seen.push(current)
+      }
+      if (event?.$case === "execution_created") {
+        const fill = event.value.execution!
+        if (fill.user_id === user.user_id) {
+          assert.strictEqual(fill.base_fee, "0")
+          if (fill.exec_type === ExecType.EXEC_TYPE_BUST_TRADE) {
+            current.taken_over = fill.exec_qty
+            current.takeover_realised = fill.realised_pnl
+            assert.strictEqual(fill.exec_price, current.bust_price)
+          } else current.fills.push({ qty: fill.exec_qty, price: fill.exec_price, realised: fill.realised_pnl })
+        } else current.fills.at(-1).maker_fee = fill.base_fee
+      }
+      if (event?.$case === "balance_changed" && event.value.balance!.user_id === user.user_id) {
+        if (event.value.reason === 8 && event.value.amount.startsWith("-"))
+          current.liquidation_fee = event.value.amount.slice(1)
+        current.wallet = event.value.balance!.wallet_balance
+      }
+    }
+    assert.deepStrictEqual(seen, output.steps)
+    assert.strictEqual(format(account.wallet), output.wallet)
+    assert.deepStrictEqual(
+      Reads.positions(state, { user_id: user.user_id }).map(({ symbol, side, size, entry_value }) => ({
+        symbol,
+        size: side === Side.SIDE_SELL ? `-${size}` : size,
+        entry_value
+      })),
+      output.open_positions
+    )
+    for (const [symbol, pool] of Object.entries(output.pools) as Array<[string, Case]>) {
+      const { holding } = state.pools[state.marketOf.get(symbol)!.index]!
+      assert.deepStrictEqual(
+        {
+          cash_balance: format(Pools.cashOf(state.pools[holding.market.index]!)),
+          realized_pnl_cum: format(holding.account.wallet),
+          size: Grid.text(holding.market.rules.qty, holding.lots),
+          entry_value: format(holding.entryValue)
+        },
+        pool
+      )
+    }
+  })
+
+  it.each(cases("redistribution"))("redistribution: $name", ({ input, output }: Case) => {
+    const members = input.map(({ symbol, equity, base_equity }: Case) => ({
+      symbol,
+      base: n(base_equity),
+      equity: n(equity),
+      in: 0n,
+      out: 0n,
+      rest: 0n
+    }))
+    for (const pool of members) {
+      if (pool.equity >= 0n) continue
+      const shares = Pools.sharesOf(
+        -pool.equity as unknown as bigint,
+        members.map((donor: Case) => (donor === pool ? 0n : Pools.capacityOf(donor.equity, donor.base)))
+      )
+      members.forEach((donor: Case, i: number) => {
+        donor.out += shares[i]!
+        donor.equity -= shares[i]!
+        pool.in += shares[i]!
+        pool.equity += shares[i]!
+      })
+      pool.rest = -pool.equity
+    }
+    assert.deepStrictEqual(
+      members.map((pool: Case) => ({
+        symbol: pool.symbol,
+        redistribution_in: format(pool.in),
+        redistribution_out: format(pool.out),
+        equity: format(pool.equity),
+        group_adl_obligation: format(pool.rest)
+      })),
+      output
+    )
+  })
+
+  it.each(cases("adl"))("deleveraging: $name", ({ symbol, input, output }: Case) => {
+    const market = shippedMarkets.find((market) => market.symbol === symbol)!
+    const [tick, qtyStep] = [n(market.tick_size), n(market.qty_step)]
+    const mark = n(input.mark)
+    const at = (size: bigint, price: bigint) => Decimal.mul(Decimal.abs(size), price, "up")
+    const size = n(input.pool.size)
+    const realised = n(input.pool.realized_pnl_cum)
+    const ticks = Adl.priceTicks({
+      tick,
+      size,
+      entryValue: n(input.pool.entry_value),
+      value: at(size, mark),
+      result:
+        input.kind === "depleted"
+          ? Adl.depletedResult(n(input.pool.cash_balance))
+          : Adl.drawdownResult(n(input.max_pnl), n(input.max_group), realised)
+    })
+    const price = BigInt(ticks) * tick
+    const ranked = Adl.rank(
+      (input.counterparties as Array<Case>).map((party) => {
+        const position = n(party.size)
+        const equity = { dividend: n(party.equity), divisor: 1n }
+        const value = at(position, mark)
+        const entryValue = n(party.entry_value)
+        const pnl = Margin.unrealisedPnl(position, entryValue, value)
+        return {
+          address: party.address as string,
+          position,
+          entryValue,
+          equity,
+          score: Adl.scoreOf({ pnl, entryValue, value, equity })
+        }
+      })
+    )
+    let pool: Margin.Entry = { ...Margin.FLAT, position: size, entryValue: n(input.pool.entry_value) }
+    let result = 0n
+    const fills = []
+    for (const { address, position, entryValue, equity } of ranked) {
+      const left = Number(Decimal.abs(pool.position) / qtyStep)
+      const lots = Math.min(
+        left,
+        Adl.limitLots({
+          lots: Number(position / qtyStep),
+          equity,
+          isolated: false,
+          ticks,
+          markTicks: Number(mark / tick),
+          unit: Decimal.mul(tick, qtyStep, "up")
+        })
+      )
+      if (lots === 0) continue
+      const taken = BigInt(lots) * qtyStep
+      const fill = { size: position < 0n ? taken : -taken, value: at(taken, price), fee: 0n }
+      const own = Margin.settle({ ...Margin.FLAT, position, entryValue }, fill)
+      const houses = Margin.settle(pool, { ...fill, size: -fill.size })
+      pool = houses.entry
+      result += houses.realised
+      fills.push({
+        address,
+        qty: format(taken),
+        realised: format(own.realised),
+        size: format(own.entry.position)
+      })
+    }
+    assert.deepStrictEqual(
+      {
+        price: format(price),
+        fills,
+        pool: {
+          cash_balance: format(n(input.pool.cash_balance) + result),
+          size: format(pool.position),
+          realized_pnl_cum: format(realised + result)
+        }
+      },
+      output
+    )
+  })
+
+  it.each(cases("adl_mode"))("mode: $name", ({ input, output }: Case) => {
+    const { mode, reason } = Pools.alertOf({
+      equity: n(input.equity),
+      base: n(input.base_equity),
+      obligation: n(input.obligation),
+      redistributed: n(input.redistributed),
+      ratio: n(input.ratio),
+      maxGroup: n(input.max_group),
+      hasInventory: input.has_inventory,
+      wasDrawdown: input.was_drawdown
+    })
+    assert.deepStrictEqual({ adl_mode: MODES[mode], adl_trigger_reason: REASONS[reason] }, output)
+  })
+})
+
+describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
+  it("matches every number from a crash to a deleveraged short", () => {
+    const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === ETH)
+    const bench = new Bench({ markets, poolBaseEquity: "100" })
+    const { state } = bench
+    // the ETH pool has lost 20 before
+    const seedLess = () => {
+      const { account } = state.pools[1]!.holding
+      account.wallet -= 20n * Decimal.ONE
+      state.wallets -= 20n * Decimal.ONE
+      state.deposits -= 20n * Decimal.ONE
+    }
+    seedLess()
+    const [user, x, m] = [trader("user"), trader("x"), trader("m")]
+    bench.tick()
+    bench.open(user, "10000")
+    bench.open(x, "10000")
+    bench.open(m, "100000")
+    bench.index(BTC, "60000")
+    bench.place(m, { side: SELL, qty: "0.5", price: "60000" })
+    bench.place(user, { side: BUY, qty: "0.5", price: "60000" })
+    bench.place(user, { side: BUY, qty: "0.001", price: "30000" })
+    bench.index(BTC, "45000")
+    bench.place(m, { side: BUY, qty: "1", price: "45000" })
+    bench.place(x, { side: SELL, qty: "1", price: "45000" })
+    const account = (who: Trader) => Reads.account(state, who.address)!.balances[0]!
+    assert.deepInclude(account(user), { equity: "2483.5", maintenance_margin: "225" })
+    bench.index(BTC, "41000")
+    for (const [qty, price] of [
+      ["0.2", "40390"],
+      ["0.1", "40100"],
+      ["0.5", "39900"]
+    ] as const)
+      bench.place(m, { side: BUY, qty, price })
+    assert.deepInclude(account(user), { equity: "483.5", maintenance_margin: "205" })
+    // mark 40400
+    const crash = bench.index(BTC, "40400")
+    assert.strictEqual(Reads.prices(state, [BTC])[0]!.mark_price, "40400")
+    const fills = executions(crash, user)
+    assert.deepStrictEqual(
+      fills.map(({ exec_type, exec_qty, exec_price, base_fee, fee_rate }) => [
+        exec_type,
+        exec_qty,
+        exec_price,
+        base_fee,
+        fee_rate
+      ]),
+      [
+        [ExecType.EXEC_TYPE_TRADE, "0.2", "40390", "0", "0"],
+        [ExecType.EXEC_TYPE_TRADE, "0.1", "40100", "0", "0"],
+        [ExecType.EXEC_TYPE_BUST_TRADE, "0.2", "40033", "0", "0"]
+      ]
+    )
+    assert.deepStrictEqual(
+      executions(crash, m).map(({ base_fee }) => base_fee),
+      ["1.6156", "0.802"]
+    )
+    assert.deepStrictEqual(
+      fills.map(({ realised_pnl }) => realised_pnl),
+      ["-3922", "-1990", "-3993.4"]
+    )
+    const [canceled, liq, , , liqEnd, takeOver, takenOver] = orders(crash, user)
+    assert.deepInclude(canceled, { cancel_type: CancelType.CANCEL_TYPE_CANCEL_ALL_BEFORE_LIQ })
+    assert.deepInclude(liq, {
+      create_type: CreateType.CREATE_TYPE_CREATE_BY_LIQ,
+      order_status: OrderStatus.ORDER_STATUS_NEW,
+      price: "40033",
+      qty: "0.5"
+    })
+    assert.strictEqual(liqEnd!.order_status, OrderStatus.ORDER_STATUS_PARTIALLY_FILLED_CANCELED)
+    assert.deepInclude(takeOver, {
+      create_type: CreateType.CREATE_TYPE_CREATE_BY_TAKE_OVER_PASS_THROUGH,
+      qty: "0.2"
+    })
+    assert.strictEqual(takenOver!.order_status, OrderStatus.ORDER_STATUS_FILLED)
+    const seen = positions(crash, user)
+    assert.deepInclude(seen[0], { position_status: PositionStatus.POSITION_STATUS_LIQ, size: "0.5" })
+    assert.deepInclude(seen.at(-1), { position_status: PositionStatus.POSITION_STATUS_NORMAL, size: "0" })
+    assert.strictEqual(account(user).wallet_balance, "17.66")
+    assert.deepInclude(balances(crash, user).at(-1), { wallet_balance: "17.66", order_margin: "0" })
+    const fee = crash.events.find(({ event }) => event?.$case === "balance_changed" && event.value.reason === 8)
+    assert.strictEqual(fee!.event!.$case === "balance_changed" && fee!.event!.value.amount, "-60.44")
+    assert.deepInclude(
+      pools(crash).find(({ symbol }) => symbol === BTC),
+      {
+        cash_balance: "160.44",
+        realized_pnl_cum: "60.44",
+        unrealized_pnl: "73.4",
+        equity: "233.84"
+      }
+    )
+    assert.deepStrictEqual(pools(crash).at(-1)!.inventory[0]!.size, "0.2")
+    const started = kinds(crash).indexOf("liquidation_started")
+    assert.isBelow(kinds(crash).indexOf("order_changed"), started)
+    assert.isAbove(kinds(crash).indexOf("insurance_pool_changed"), started)
+    const trades = crash.events.flatMap(({ event }) => (event?.$case === "trade_printed" ? event.value.trades : []))
+    assert.deepStrictEqual(
+      trades.map(({ is_liquidation, price }) => [is_liquidation, price]),
+      [
+        [true, "40390"],
+        [true, "40100"]
+      ]
+    )
+    // mark 39000
+    const second = bench.index(BTC, "39000")
+    const [redistributed, , emptied] = pools(second)
+    assert.deepInclude(redistributed, {
+      group_redistribution_in: "30",
+      group_adl_obligation: "16.16",
+      cash_balance: "190.44",
+      equity: "-16.16"
+    })
+    assert.deepInclude(pools(second)[1], { symbol: ETH, group_redistribution_out: "30", equity: "50" })
+    assert.deepInclude(alerts(second)[0], {
+      adl_mode: AdlMode.ADL_MODE_ACTIVE,
+      adl_trigger_reason: AdlTriggerReason.ADL_TRIGGER_REASON_GROUP_OBLIGATION,
+      latest_pnl_ratio: "-0.89217435"
+    })
+    const [handed] = executions(second, x)
+    assert.deepInclude(handed, {
+      exec_type: ExecType.EXEC_TYPE_ADL_TRADE,
+      create_type: CreateType.CREATE_TYPE_CREATE_BY_ADL_PASS_THROUGH,
+      exec_qty: "0.2",
+      exec_price: "39080.8",
+      realised_pnl: "1183.84",
+      base_fee: "0"
+    })
+    assert.strictEqual(orders(second, x).at(-1)!.closed_pnl, "1178.89")
+    assert.deepStrictEqual(
+      positions(second, x).map(({ position_status, size }) => [position_status, size]),
+      [
+        [PositionStatus.POSITION_STATUS_ADL, "1"],
+        [PositionStatus.POSITION_STATUS_NORMAL, "0.8"]
+      ]
+    )
+    assert.deepInclude(emptied, { cash_balance: "0", realized_pnl_cum: "-130", inventory: [], equity: "0" })
+    assert.deepInclude(alerts(second).at(-1), {
+      adl_mode: AdlMode.ADL_MODE_INACTIVE,
+      latest_pnl_ratio: "-0.84068315"
+    })
+    // at the end
+    assert.strictEqual(account(x).wallet_balance, "11159.09")
+    assert.strictEqual(account(m).wallet_balance, "107482.5824")
+    const left = Reads.positions(state, { symbol: BTC }).map(({ entry_value, side, size }) => [side, size, entry_value])
+    assert.deepStrictEqual(left, [
+      [Side.SIDE_UNSPECIFIED, "0", "0"],
+      [Side.SIDE_SELL, "0.8", "36000"],
+      [Side.SIDE_BUY, "0.8", "34588"]
+    ])
+    assert.strictEqual(format(state.fees), "58.6676")
+    assert.deepStrictEqual(
+      [BTC, ETH].map((symbol) => Reads.insurancePool(state, symbol)!.pool!.equity),
+      ["0", "50"]
+    )
+    for (const mark of ["39000", "41000"]) {
+      bench.index(BTC, mark)
+      const equities = [user, x, m].reduce((sum, who) => sum + n(account(who).equity), 0n)
+      const houses = state.pools.reduce((sum, pool) => sum + Pools.equityOf(pool), 0n)
+      assert.strictEqual(format(equities + houses + state.fees), "120180")
+    }
+    assert.strictEqual(Reads.adlAlert(state, BTC)!.alert!.adl_mode, AdlMode.ADL_MODE_INACTIVE)
+    const history = Reads.insurancePoolHistory(state, { symbol: BTC, start_ms: 0, end_ms: 0, limit: 2 }).pools
+    assert.deepStrictEqual(
+      history.map(({ cash_balance }) => cash_balance),
+      ["0", "190.44"]
+    )
+    assert.strictEqual(
+      Reads.adlAlertHistory(state, { start_ms: 0, end_ms: 0, limit: 0 }).alerts.length,
+      alerts(crash).length + 2
+    )
+    // a replay of the inputs ends in the same state
+    const again = Engine.initial(config({ markets, poolBaseEquity: "100" }))
+    const { account: house } = again.pools[1]!.holding
+    house.wallet -= 20n * Decimal.ONE
+    again.wallets -= 20n * Decimal.ONE
+    again.deposits -= 20n * Decimal.ONE
+    for (const input of bench.inputs) Engine.apply(again, input)
+    assert.strictEqual(Engine.hash(again), Engine.hash(state))
+  })
+})

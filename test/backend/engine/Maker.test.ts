@@ -1,0 +1,64 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Engine from "../../../src/backend/engine/Engine.ts"
+import * as Reads from "../../../src/backend/engine/Reads.ts"
+import { MAKER_USER } from "../../../src/backend/engine/referee/Maker.ts"
+import * as Decimal from "../../../src/domain/Decimal.ts"
+import { Bench, BTC, BUY, SELL, trader } from "../Bench.ts"
+
+describe("the simulated maker", () => {
+  it("funds itself and quotes ten levels per side around the index", () => {
+    const bench = new Bench({ simMaker: true, indexSource: "simulated" })
+    bench.now -= 1000
+    bench.tick()
+    const book = Reads.orderBook(bench.state, BTC, 0)!
+    assert.strictEqual(book.bids.length, 10)
+    assert.strictEqual(book.asks.length, 10)
+    // index 60061.8: 2 bps away, outward to the tick, 5000 USDC rounded down to the step
+    assert.deepStrictEqual(book.bids[0], { price: "60049.7", qty: "0.083" })
+    assert.deepStrictEqual(book.asks[0], { price: "60073.9", qty: "0.083" })
+    assert.deepStrictEqual(book.bids[9], { price: "59887.6", qty: "0.834" })
+    assert.strictEqual(Reads.subAccounts(bench.state, MAKER_USER).length, 1)
+    assert.strictEqual(Decimal.format(bench.state.deposits), "10000000")
+  })
+
+  it("requotes when the index has moved 1 bp or a level was hit, without self-trades", () => {
+    const bench = new Bench({ simMaker: true, indexSource: "simulated" })
+    const user = trader("alice")
+    bench.tick()
+    bench.open(user, "100000")
+    const book = () => Reads.orderBook(bench.state, BTC, 0)!
+    for (let i = 0; i < 200; i++) {
+      bench.tick(i % 7 === 0 ? 61_000 : 1000)
+      assert.strictEqual(book().bids.length, 10)
+      assert.strictEqual(book().asks.length, 10)
+      if (i % 20 === 0) bench.place(user, { side: i % 40 === 0 ? BUY : SELL, qty: "0.1" })
+    }
+    const best = book().asks[0]!
+    bench.index(BTC, "60000")
+    bench.tick()
+    bench.place(user, { side: BUY, qty: "0.01" })
+    assert.notStrictEqual(book().asks[0]!.qty, best.qty)
+    bench.tick(100)
+    const hit = book().asks[0]!.qty
+    bench.tick(1000)
+    assert.notStrictEqual(book().asks[0]!.qty, hit)
+    assert.strictEqual(book().asks[0]!.price, "60012")
+    // one order per level, however often it was requoted
+    assert.isBelow(bench.state.orderNumber, 120)
+  })
+
+  it("predicts whether a Tick changes anything", () => {
+    const bench = new Bench({ simMaker: true, indexSource: "simulated" })
+    bench.tick()
+    let skipped = 0
+    for (let i = 0; i < 40; i++) {
+      const at = bench.now + 100
+      const matters = Engine.tickMatters(bench.state, at)
+      const before = Engine.hash(bench.state)
+      bench.tick(100)
+      assert.strictEqual(Engine.hash(bench.state) !== before, matters)
+      if (!matters) skipped++
+    }
+    assert.isAbove(skipped, 30)
+  })
+})

@@ -1,0 +1,302 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as Reads from "../../../src/backend/engine/Reads.ts"
+import {
+  CancelType,
+  type Order,
+  OrderStatus,
+  RejectReason,
+  Side,
+  StopOrderType,
+  TpslMode,
+  TriggerBy
+} from "../../../src/proto/gateway/v1/types.ts"
+import {
+  ackOf,
+  Bench,
+  BTC,
+  BUY,
+  executions,
+  type Exits,
+  orderId,
+  orders,
+  positions,
+  SELL,
+  statusOf,
+  type Trader,
+  trader
+} from "../Bench.ts"
+import { recomputeTotals, replays } from "../Invariants.ts"
+
+const INDEX = TriggerBy.TRIGGER_BY_INDEX_PRICE
+const MARK = TriggerBy.TRIGGER_BY_MARK_PRICE
+const PARTIAL = TpslMode.TPSL_MODE_PARTIAL
+const S = OrderStatus
+const T = StopOrderType
+
+const setup = () => {
+  const bench = new Bench()
+  const [v, m, x] = [trader("v1"), trader("m"), trader("x")]
+  bench.tick()
+  bench.tick(1)
+  bench.open(v, "100000")
+  bench.open(m, "1000000")
+  bench.open(x, "100000")
+  bench.index(BTC, "60000")
+  const exits = (who: Trader = v): Array<Order> =>
+    Reads.openOrders(bench.state, { sub_account_address: who.address }).filter(
+      ({ stop_order_type }) =>
+        stop_order_type !== T.STOP_ORDER_TYPE_UNSPECIFIED && stop_order_type !== T.STOP_ORDER_TYPE_STOP
+    )
+  const sizes = () => exits().map(({ qty }) => qty)
+  const size = () => Reads.positions(bench.state, { symbol: BTC, sub_account_address: v.address })[0]!.size
+  const counter = (side: Side) => (side === BUY ? SELL : BUY)
+  /** M trades with V at a price; V is the maker. */
+  const fill = (qty: string, price: string, side: Side = BUY) => bench.place(m, { side: counter(side), qty, price })
+  /** A position of V without exits. */
+  const open = (side: Side, qty: string, price = "60000") => {
+    bench.place(m, { side: counter(side), qty, price })
+    return bench.place(v, { side, qty, price })
+  }
+  const check = () => {
+    recomputeTotals(bench.state)
+    replays(bench)
+  }
+  return { bench, v, m, x, exits, sizes, size, fill, open, check }
+}
+
+describe("exits of a Market order", () => {
+  const refused = [
+    ["Buy, take_profit below", BUY, { tp: "59000", sl: "58000" }, "take_profit"],
+    ["Buy, take_profit at the reference", BUY, { tp: "60000" }, "take_profit"],
+    ["Buy, stop_loss above", BUY, { tp: "62000", sl: "61000" }, "stop_loss"],
+    ["Sell, take_profit above", SELL, { tp: "61000", sl: "62000" }, "take_profit"],
+    ["Sell, stop_loss below", SELL, { tp: "58000", sl: "59000" }, "stop_loss"],
+    ["Sell, stop_loss at the reference", SELL, { sl: "60000" }, "stop_loss"]
+  ] as const
+  for (const [name, side, tpsl, leg] of refused)
+    it(`${name}: the order is Rejected and its message names the leg`, () => {
+      const { bench, v, m, exits, check } = setup()
+      bench.place(m, { side: side === BUY ? SELL : BUY, qty: "1", price: "60000" })
+      const step = bench.place(v, { side, qty: "0.1", tpsl: { ...tpsl, by: INDEX } })
+      const [order, ...more] = orders(step, v)
+      assert.deepInclude(order, {
+        order_status: S.ORDER_STATUS_REJECTED,
+        reject_reason: RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET,
+        leaves_qty: "0"
+      })
+      assert.match(order!.reject_message!, new RegExp(`^${leg} .*(above|below) the index price 60000$`, "u"))
+      assert.deepStrictEqual([more.length, executions(step).length, exits().length], [0, 0, 0])
+      check()
+    })
+
+  it("each leg is checked against its own reference", () => {
+    const { bench, v, m, exits } = setup()
+    // the last price is 58,000, index and mark are 60,000
+    bench.place(m, { side: BUY, qty: "0.01", price: "58000" })
+    bench.place(trader("x"), { side: SELL, qty: "0.01", price: "58000" })
+    bench.place(m, { side: SELL, qty: "1", price: "60000" })
+    const place = (by: TriggerBy, tpsl: Exits) =>
+      orders(bench.place(v, { side: BUY, qty: "0.1", tpsl: { ...tpsl, by } }), v)
+    const last = place(TriggerBy.TRIGGER_BY_LAST_PRICE, { tp: "59000", sl: "57000" })
+    assert.notStrictEqual(last[0]!.order_status, S.ORDER_STATUS_REJECTED)
+    assert.strictEqual(
+      exits().length,
+      0,
+      "the fill at 60,000 met the take_profit of 59,000, and it closed the position"
+    )
+    for (const by of [INDEX, MARK])
+      assert.strictEqual(place(by, { tp: "59000", sl: "57000" })[0]!.order_status, S.ORDER_STATUS_REJECTED)
+    assert.strictEqual(place(INDEX, { tp: "61000", sl: "59000" })[0]!.order_status, S.ORDER_STATUS_NEW)
+    assert.strictEqual(exits().length, 2)
+  })
+
+  it("a conditional Market order is checked when it triggers", () => {
+    const { bench, v, m } = setup()
+    bench.place(m, { side: SELL, qty: "1", price: "61000" })
+    const tpsl = { tp: "60900", by: INDEX }
+    const placed = bench.place(v, { side: BUY, qty: "0.1", trigger: "61000", by: INDEX, tpsl })
+    assert.strictEqual(orders(placed, v)[0]!.order_status, S.ORDER_STATUS_UNTRIGGERED)
+    const hit = orders(bench.index(BTC, "61000"), v)
+    assert.deepStrictEqual(
+      hit.map(({ order_status, reject_reason }) => [order_status, reject_reason]),
+      [
+        [S.ORDER_STATUS_TRIGGERED, RejectReason.REJECT_REASON_EC_NO_ERROR],
+        [S.ORDER_STATUS_REJECTED, RejectReason.REJECT_REASON_EC_TRIGGER_ALREADY_MET]
+      ]
+    )
+  })
+})
+
+describe("attachment of exits", () => {
+  it("a fill that only reduces attaches no exits and consumes none", () => {
+    const { bench, v, fill, exits, sizes, size, open, check } = setup()
+    open(SELL, "0.3")
+    bench.place(v, { side: BUY, qty: "0.5", price: "60000", tpsl: { tp: "62000", sl: "59000" } })
+    fill("0.2", "60000")
+    assert.deepStrictEqual([size(), exits().length], ["0.1", 0])
+    fill("0.1", "60000")
+    assert.deepStrictEqual([size(), exits().length], ["0", 0])
+    // the first fill that opens
+    const third = fill("0.2", "60000")
+    assert.deepStrictEqual([size(), sizes()], ["0.2", ["0.2", "0.2"]])
+    assert.strictEqual(positions(third, v).at(-1)!.stop_loss, "59000")
+    check()
+  })
+
+  it("a Partial leg covers the lots that its order opened, however the fills are split", () => {
+    const splits = [["0.5"], ["0.3", "0.2"], ["0.1", "0.4"], ["0.2", "0.1", "0.2"], ["0.1", "0.1", "0.1", "0.1", "0.1"]]
+    for (const split of splits) {
+      const { bench, v, fill, sizes, size, open, check } = setup()
+      open(SELL, "0.3")
+      bench.place(v, { side: BUY, qty: "0.5", price: "60000", tpsl: { tp: "62000", sl: "59000", mode: PARTIAL } })
+      for (const qty of split) fill(qty, "60000")
+      assert.deepStrictEqual([size(), sizes()], ["0.2", ["0.2", "0.2"]], split.join(" + "))
+      check()
+    }
+  })
+
+  it("a taker that first reduces and then opens gets exits for the opened lots", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, m, sizes, open, check } = setup()
+      open(SELL, "0.3")
+      for (const qty of ["0.1", "0.2", "0.15"]) bench.place(m, { side: SELL, qty, price: "60000" })
+      bench.place(v, { side: BUY, qty: "0.45", tpsl: { tp: "62000", sl: "59000", mode, by: INDEX } })
+      assert.deepStrictEqual(sizes(), ["0.15", "0.15"])
+      check()
+    }
+  })
+
+  it("exits start from 0 with the next position that the same order opens", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, m, fill, sizes, size, check } = setup()
+      bench.place(v, { side: BUY, qty: "0.5", price: "60000", tpsl: { sl: "59000", mode, by: INDEX } })
+      fill("0.2", "60000")
+      assert.deepStrictEqual(sizes(), ["0.2"])
+      // another order of V closes the position, and another opens the next one
+      bench.place(m, { side: BUY, qty: "0.2", price: "60010" })
+      bench.place(v, { side: SELL, qty: "0.2", price: "60010" })
+      assert.deepStrictEqual([size(), sizes()], ["0", []])
+      bench.place(m, { side: SELL, qty: "0.1", price: "59990" })
+      assert.deepStrictEqual([size(), sizes()], ["0.1", ["0.1"]])
+      fill("0.2", "60000")
+      assert.deepStrictEqual([size(), sizes()], ["0.3", ["0.3"]])
+      check()
+    }
+  })
+
+  it("exits that an amend adds cover the lots that the order has opened", () => {
+    for (const mode of [TpslMode.TPSL_MODE_FULL, PARTIAL]) {
+      const { bench, v, fill, sizes, exits, check } = setup()
+      const id = orderId(bench.place(v, { side: BUY, qty: "0.5", price: "60000" }))
+      fill("0.2", "60000")
+      ackOf(bench.amend(v, { id }, { tpsl: { sl: "59000", mode } }))
+      assert.deepStrictEqual(sizes(), ["0.2"])
+      fill("0.1", "60000")
+      assert.deepStrictEqual(sizes(), ["0.3"])
+      // its exit is canceled, and the lots that it covered do not count for the next one
+      bench.cancel(v, { id: exits()[0]!.order_id })
+      ackOf(bench.amend(v, { id }, { tpsl: { sl: "58000", mode } }))
+      assert.deepStrictEqual(sizes(), [])
+      fill("0.1", "60000")
+      assert.deepStrictEqual(sizes(), [mode === PARTIAL ? "0.1" : "0.4"])
+      check()
+    }
+  })
+})
+
+describe("exits of a whole position", () => {
+  it("have the position's size, and change with it", () => {
+    const { bench, v, m, sizes, exits, open, check } = setup()
+    open(BUY, "0.1")
+    ackOf(bench.stop(v, { tp: "62000", sl: "59000", by: INDEX }))
+    assert.deepStrictEqual(sizes(), ["0.1", "0.1"])
+    const grown = open(BUY, "0.2")
+    assert.deepStrictEqual(
+      orders(grown, v)
+        .filter(({ stop_order_type }) => stop_order_type !== T.STOP_ORDER_TYPE_UNSPECIFIED)
+        .map(({ leaves_qty, order_status, qty, version }) => [qty, leaves_qty, order_status, version]),
+      [
+        ["0.3", "0.3", S.ORDER_STATUS_UNTRIGGERED, 1],
+        ["0.3", "0.3", S.ORDER_STATUS_UNTRIGGERED, 1]
+      ]
+    )
+    open(SELL, "0.05")
+    assert.deepStrictEqual(sizes(), ["0.25", "0.25"])
+    const { order_id: id } = exits()[0]!
+    assert.strictEqual(
+      orders(bench.amend(v, { id }, { qty: "0.2" }), v)[0]!.reject_reason,
+      RejectReason.REJECT_REASON_EC_INVALID_QTY
+    )
+    bench.place(m, { side: BUY, qty: "1", price: "59000" })
+    const hit = bench.index(BTC, "59000")
+    assert.strictEqual(executions(hit, v)[0]!.exec_qty, "0.25")
+    assert.strictEqual(sizes().length, 0)
+    check()
+  })
+})
+
+describe("exits of a position", () => {
+  const MAX = 20
+  const full = { reason: "LimitReached", metadata: { field: "tpsl", max: String(MAX) } }
+  const partial = (n: number): Exits => ({ tp: String(62_000 + n), sl: String(58_000 + n), mode: PARTIAL, by: INDEX })
+
+  it("twenty pairs are allowed, and one more is refused", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(BUY, "0.5")
+    for (let n = 0; n < MAX; n++) ackOf(bench.stop(v, partial(n), { tp: "0.01", sl: "0.01" }))
+    assert.strictEqual(exits().length, 2 * MAX)
+    assert.deepInclude(statusOf(bench.stop(v, partial(MAX), { tp: "0.01", sl: "0.01" })), full)
+    assert.deepInclude(statusOf(bench.stop(v, { sl: "50000" })), full)
+    assert.deepInclude(statusOf(bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: partial(0) })), full)
+    // one leg counts as a pair, no leg does not
+    const [one, other] = exits()
+    bench.cancel(v, { id: one!.order_id })
+    assert.strictEqual(statusOf(bench.stop(v, partial(0), { tp: "0.01", sl: "0.01" })).reason, "LimitReached")
+    bench.cancel(v, { id: other!.order_id })
+    // Full exits replace each other, so they count once
+    ackOf(bench.stop(v, { sl: "50000" }))
+    ackOf(bench.stop(v, { sl: "50001" }))
+    assert.strictEqual(statusOf(bench.stop(v, partial(0), { tp: "0.01", sl: "0.01" })).reason, "LimitReached")
+    // removing all of a kind and setting another pair fits
+    ackOf(bench.stop(v, { tp: "0", sl: "0", mode: PARTIAL }))
+    ackOf(bench.stop(v, partial(0), { tp: "0.01", sl: "0.01" }))
+    check()
+  })
+
+  it("open orders with an attached pair count, so every fill gets its exits", () => {
+    const { bench, v, fill, exits, check } = setup()
+    const place = (n: number, side: Side = BUY) =>
+      bench.place(v, {
+        side,
+        qty: "0.01",
+        price: side === BUY ? "60000" : "70000",
+        tpsl: side === BUY ? partial(n) : { tp: "50000", sl: "71000", mode: PARTIAL }
+      })
+    for (let n = 0; n < MAX; n++) ackOf(place(n))
+    assert.deepInclude(statusOf(place(MAX)), full)
+    const plain = orderId(bench.place(v, { side: BUY, qty: "0.01", price: "59000" }))
+    assert.deepInclude(statusOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } })), full)
+    // the other direction is another position
+    ackOf(place(0, SELL))
+    fill("0.1", "60000")
+    assert.strictEqual(exits().length, 20)
+    assert.deepInclude(statusOf(place(MAX)), full)
+    fill("0.1", "60000")
+    assert.strictEqual(exits().length, 2 * MAX)
+    bench.cancel(v, { id: exits()[0]!.order_id })
+    bench.cancel(v, { id: exits()[0]!.order_id })
+    ackOf(bench.amend(v, { id: plain }, { tpsl: { sl: "58000", mode: PARTIAL } }))
+    check()
+  })
+
+  it("Full exits of many orders count as one pair", () => {
+    const { bench, v, fill, exits } = setup()
+    for (let n = 0; n < 2 * MAX; n++)
+      bench.place(v, { side: BUY, qty: "0.01", price: "60000", tpsl: { sl: "58000", by: INDEX } })
+    const { length } = orders(fill("0.4", "60000"), v).filter(
+      ({ cancel_type }) => cancel_type === CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR
+    )
+    assert.strictEqual(exits().length, 1)
+    assert.strictEqual(length, 2 * MAX - 1)
+  })
+})

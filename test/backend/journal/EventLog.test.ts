@@ -1,0 +1,89 @@
+import { assert, describe, it } from "vitest"
+import { EventLog, FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
+import { type Event, StreamEventsResponse } from "../../../src/proto/gateway/v1/sequencer.ts"
+
+/** A small seeded random generator (mulberry32). */
+const random = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+}
+
+const event = (seq: number, step: number, bytes: number): Event => ({
+  seq,
+  ts_ms: seq,
+  step,
+  command_id: "x".repeat(bytes),
+  event: undefined
+})
+
+/** Reads the log from a seq to its end; returns the seqs, and asserts that no frame splits a step. */
+const readFrom = (log: EventLog, from: number): ReadonlyArray<number> => {
+  const start = log.seek(from)
+  if (start === undefined) return assert.fail(`${from} is not kept`)
+  const found: Array<Event> = []
+  const take = (frame: Buffer) => {
+    const { epoch, events } = StreamEventsResponse.decode(frame)
+    assert.strictEqual(epoch, log.epoch)
+    assert.notStrictEqual(events[0]?.step, found.at(-1)?.step)
+    found.push(...events)
+  }
+  if (start.frame !== undefined) take(start.frame)
+  let { cursor } = start
+  while (cursor < log.end) {
+    const next = log.read(cursor)
+    take(next.frame)
+    cursor = next.cursor
+  }
+  return found.map(({ seq }) => seq)
+}
+
+describe("EventLog", () => {
+  for (const seed of [1, 2, 3]) {
+    it(`serves every stored seq to the end, in frames of whole steps, within its limits (seed ${seed})`, () => {
+      const next = random(seed)
+      const limits = { events_kept_max: 400, bytes_kept_max: 6 * FRAME_BYTES }
+      const log = new EventLog("e", limits)
+      let step = 0
+      for (let turn = 0; turn < 300; turn++) {
+        const events: Array<Event> = []
+        for (let steps = 1 + Math.floor(next() * 4); steps > 0; steps--) {
+          step++
+          for (let n = 1 + Math.floor(next() * 5); n > 0; n--) {
+            events.push(event(log.head + events.length + 1, step, Math.floor(next() ** 4 * 30_000)))
+          }
+        }
+        log.append(events)
+        assert.isAtMost(log.head - log.oldest, limits.events_kept_max + 20)
+        if (turn % 10 !== 0) continue
+        for (const from of [
+          log.oldest,
+          log.head,
+          log.head + 1,
+          log.oldest + Math.floor(next() * (log.head - log.oldest))
+        ]) {
+          const expected = Array.from({ length: log.head - from + 1 }, (_, i) => from + i)
+          assert.deepStrictEqual(readFrom(log, from), expected)
+        }
+        assert.isUndefined(log.seek(log.oldest - 1))
+        assert.isUndefined(log.seek(log.head + 2))
+      }
+      assert.isAbove(log.oldest, 1)
+      assert.isTrue(log.isGone(0))
+    })
+  }
+
+  it("refuses events that do not follow the head", () => {
+    const log = new EventLog("e")
+    log.append([event(1, 1, 0)])
+    assert.throws(() => log.append([event(3, 2, 0)]), /does not follow/)
+  })
+
+  it("keeps an oversized step in one frame", () => {
+    const log = new EventLog("e")
+    log.append([1, 2, 3].map((seq) => event(seq, 1, FRAME_BYTES)))
+    assert.deepStrictEqual(readFrom(log, 1), [1, 2, 3])
+    assert.deepStrictEqual(readFrom(log, 2), [2, 3])
+  })
+})
