@@ -1,8 +1,8 @@
 /**
- * Decimal text to an integer and back to text: what every price and quantity goes through.
+ * Decimal text to an integer and back: the conversion of every price and quantity.
  *
  * Subject: the grid of a market, counts of a step in safe integers. Floor: the same value as a bigint scaled by 10^18. Peer:
- * a float64, which is lossy and no way to carry money; it is here because it is what one would write without thinking.
+ * a float64, which loses digits and is unfit for money; it is the naive implementation.
  */
 import { loadavg } from "node:os"
 import * as Decimal from "../src/domain/Decimal.ts"
@@ -11,7 +11,7 @@ import { header, summary, type Summary } from "./Harness.ts"
 
 export interface Options {
   readonly rounds: number
-  /** Round trips of each variant a round. */
+  /** Round trips per variant and round. */
   readonly trips: number
 }
 
@@ -19,20 +19,20 @@ export interface Row {
   readonly load: Load
   readonly name: string
   readonly cpu_ns: Summary
-  /** Against the bigint, per round. */
+  /** Ratio to the bigint, per round. */
   readonly ratio: Summary
-  /** Of what was written, the same for all. */
+  /** Hash of the written texts, equal for all variants. */
   readonly hash: number
 }
 
 /** Prices in turn. */
 const TEXTS = 5_000
-/** One text in so many is hashed; of the others the length. */
+/** One text in this many is hashed; of the others only the length counts. */
 const SAMPLE = 61
 const tick = Grid.fromText("0.1")
 /**
- * near: within 2,000 whole units, as the prices of a session; the grid keeps the texts of whole parts, and theirs are at hand.
- * spread: over 2,000,000 whole units, so that few of them are.
+ * near: within 2,000 whole units, as the prices of a session; the grid caches the texts of whole parts, so these are cached.
+ * spread: over 2,000,000 whole units, so that few of them are cached.
  */
 const texts = {
   near: Array.from({ length: TEXTS }, (_, i) => Grid.text(tick, 600_000 + ((i * 7_919) % 20_000))),

@@ -1,10 +1,10 @@
 /**
- * From an order to its private event, one in flight: the last byte of a POST written, until the frame that tells the user of
- * the new order is read on the user's socket. Between two the order is canceled, which is not counted.
+ * Latency from an order to its private event, one in flight: from the last byte of the POST to the frame with the new order
+ * on the user's socket. The order is then canceled, which is not measured.
  *
- * Floor: two TCP servers in a row that send back what they get, the second after a write of it that is synced. Peer: node:http,
- * one unary gRPC call, the backend's events told over `ws`. Subject: the gateway as it ships. Peer and subject each have a
- * backend of their own with its journal. Latencies are of wall time, so they hold as ratios of one round only.
+ * Floor: two chained TCP echo servers, the second one after a synced write. Peer: node:http, one unary gRPC call, and the
+ * backend's events over `ws`. Subject: the gateway as shipped. Peer and subject each have a separate backend with its
+ * journal. Latencies are wall time, so only ratios within a round are comparable.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
@@ -17,7 +17,7 @@ import { masked, PING, PONG, upgradeRequest } from "./RawSocket.ts"
 
 export interface Options {
   readonly rounds: number
-  /** Orders of a variant and round. */
+  /** Orders per variant and round. */
   readonly orders: number
 }
 
@@ -25,16 +25,16 @@ export interface Row {
   readonly name: string
   readonly p50_us: Summary
   readonly p99_us: Summary
-  /** CPU of the server in front, an order and its cancellation; of an echo for the floor. */
+  /** CPU of the front server per order and cancellation; of one echo for the floor. */
   readonly cpu_us: Summary
-  /** The gateway's p50 against this one's, per round. */
+  /** The gateway's p50 in relation to this one's, per round. */
   readonly gateway_ratio: Summary
 }
 
-/** Longest wait for an answer or an event, in ms. */
+/** Longest wait for a response or an event, in ms. */
 const PATIENCE_MS = 20_000
 
-/** A connection that is waited on: until what came since the last wait says so. */
+/** A connection that can wait until the data since the last wait satisfies a condition. */
 class Wire {
   private readonly socket: Socket
   private text = ""
@@ -53,7 +53,7 @@ class Wire {
       this.found(process.hrtime.bigint())
     })
   }
-  /** When it was seen. */
+  /** When the condition was satisfied. */
   until(look: (text: string) => boolean): Promise<bigint> {
     this.text = ""
     return new Promise((resolve, reject) => {
@@ -73,12 +73,12 @@ class Wire {
   }
 }
 
-/** A variant: one thing done and seen, in us. */
+/** A variant: one measured operation, in us. */
 interface Variant {
   readonly name: string
-  /** Of the server in front. */
+  /** The process of the front server. */
   readonly pid: number
-  /** Opens the connection that a round uses: one that was idle meanwhile may have been closed. */
+  /** Opens the connection of a round: an idle one may have been closed meanwhile. */
   readonly begin: () => void
   readonly once: () => Promise<number>
 }
@@ -105,7 +105,7 @@ interface Trader {
   readonly price: string
 }
 
-/** Logs in and takes money: a user that can place orders, 2 % below the mark. */
+/** Logs in and makes a deposit: a user that can place orders, 2 % below the mark. */
 const trader = async (port: number): Promise<Trader> => {
   const token = await login(port)
   const ask = async (path: string, body?: object) => {
@@ -132,7 +132,7 @@ const trader = async (port: number): Promise<Trader> => {
   return { token, user_id: claims.sub, sub_account_address, price: (Number(ticker["mark_price"]) * 0.98).toFixed(1) }
 }
 
-/** Opens the socket of a user that gets its orders. */
+/** Opens a user's socket with a subscription to its orders. */
 const listen = async (port: number, authenticate: string | undefined): Promise<Wire> => {
   const wire = new Wire(port)
   const opened = wire.until((text) => text.includes("\r\n\r\n"))
@@ -192,10 +192,10 @@ const orderer = (
       const order_link_id = `bench-${String(orders++).padStart(8, "0")}`
       const create = post("create", { ...order, order_link_id })
       let answer = http.until(answered)
-      const told = events.until((text) => text.includes(order_link_id))
+      const event = events.until((text) => text.includes(order_link_id))
       const began = process.hrtime.bigint()
       http.send(create)
-      const [at] = await Promise.all([told, answer])
+      const [at] = await Promise.all([event, answer])
       answer = http.until(answered)
       const gone = events.until((text) => /"order_status":"(?:ORDER_STATUS_CANCELED|Canceled)"/u.test(text))
       http.send(post("cancel", { order_link_id }))
@@ -240,7 +240,7 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
     const subject = await gateway("gateway", subjectBackend)
     const user = await trader(subject.port)
 
-    // the peer's user comes in through a gateway that is gone when it is measured
+    // the peer's user is created through a gateway that has stopped before the measurement
     const peerBackend = await exchange("peer")
     const helper = await gateway("helper", peerBackend)
     const peerUser = await trader(helper.port)

@@ -1,10 +1,10 @@
 /**
- * Fan-out: one event to thousands of WebSocket clients that listen to its topic, one event a turn and ten a turn, and what a
- * client costs that hears nothing.
+ * Fan-out: one event to thousands of WebSocket clients of a topic, one event per turn and ten per turn, and the cost of an
+ * idle client.
  *
- * Floor: a C program that calls write() for each client. Peers: nginx with nchan, and the usual `ws` server that encodes and
- * sends for each client. Subject: the gateway's WebSocket room as it ships. All tell the same messages; the server goes on
- * when every client has everything. Left out: TLS, a real network, slow clients, what brings the events.
+ * Floor: a C program that calls write() for each client. Peers: nginx with nchan, and a usual `ws` server that encodes and
+ * sends for each client. Subject: the gateway's WebSocket code as shipped. All send the same messages; the server continues
+ * when every client has received everything. Left out: TLS, a real network, slow clients, the source of the events.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,19 +12,19 @@ import { join } from "node:path"
 import { floor, type Native, nchan } from "./fanout/Natives.ts"
 import { header, type Server, start, type Summary, summary } from "./Harness.ts"
 import { cpuOf } from "../verification/harness/Cpu.ts"
-import type { Ask, Kind, Told } from "./servers/audience.ts"
+import type { Ask, Kind, AudienceReport } from "./servers/audience.ts"
 
 export interface Options {
   readonly clients: number
   readonly rounds: number
   readonly ms: number
-  /** Events a round at most; small in the smoke run. */
+  /** Most events per round; small in the smoke run. */
   readonly events_max: number
 }
 
-/** Events of a turn. */
+/** Events per turn. */
 export const BURSTS = [1, 10] as const
-/** Clients that come and go before memory is looked at. */
+/** Clients that connect and disconnect before memory is measured. */
 const WARM_CLIENTS = 200
 
 interface Variant {
@@ -33,26 +33,26 @@ interface Variant {
   readonly kind: Kind
   readonly control: number
   readonly audience: Server
-  /** Where it is one of Node. */
+  /** Present for Node servers. */
   readonly server: Server | undefined
   readonly stop: () => Promise<void>
 }
 
 export interface Row {
   readonly name: string
-  /** Per delivered message. */
+  /** CPU per delivered message. */
   readonly cpu_us: Summary
-  /** The gateway's CPU against this one's, per round. */
+  /** The gateway's CPU in relation to this one's, per round. */
   readonly gateway_ratio: Summary
-  /** Messages a second. */
+  /** Messages per second. */
   readonly rate: Summary
 }
 
 export interface Memory {
   readonly name: string
-  /** Bytes a client, connected and subscribed, by the size of the process. */
+  /** Bytes per client, connected and subscribed, by the size of the process. */
   readonly rss: number
-  /** The same by heap and what it holds outside, after a collection: of a client that is connected, and of one subscribed. */
+  /** The same by heap and external memory after a collection: of a connected client, and of a subscribed one. */
   readonly heap: number | undefined
   readonly heap_subscribed: number | undefined
 }
@@ -61,21 +61,21 @@ export interface Report {
   readonly leftOut: ReadonlyArray<string>
   readonly bursts: ReadonlyMap<number, ReadonlyArray<Row>>
   readonly memory: ReadonlyArray<Memory>
-  /** By variant; equal where they told the same. */
+  /** By variant; equal where the messages were equal. */
   readonly hashes: ReadonlyMap<string, string>
 }
 
-/** Memory of a process that is its own, in bytes. */
+/** Private memory of a process, in bytes. */
 const rssOf = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/mu.exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]) * 1_024
 
-const told = async (audience: Server, ask: Ask): Promise<Told> => {
-  const answer = await audience.ask<Told>(ask)
+const request = async (audience: Server, ask: Ask): Promise<AudienceReport> => {
+  const answer = await audience.ask<AudienceReport>(ask)
   if (answer.error !== undefined) throw new Error(`${audience.name}: ${answer.error}`)
   return answer
 }
 
-/** Fills a variant with clients, and tells what they cost. */
+/** Connects clients to a variant, and measures their cost. */
 const fill = async (
   { audience, control, kind, name, pid, server }: Variant,
   at: { readonly port: number; readonly path: string; readonly replies: number },
@@ -83,16 +83,16 @@ const fill = async (
 ): Promise<Memory> => {
   const heap = async () => (server === undefined ? undefined : (await server.settled()).heap_mb * 1_048_576)
   if (server !== undefined) {
-    await told(audience, { ask: "connect", port: at.port, path: at.path, clients: WARM_CLIENTS })
-    if (at.replies > 0) await told(audience, { ask: "subscribe", replies: at.replies })
-    await told(audience, { ask: "leave" })
+    await request(audience, { ask: "connect", port: at.port, path: at.path, clients: WARM_CLIENTS })
+    if (at.replies > 0) await request(audience, { ask: "subscribe", replies: at.replies })
+    await request(audience, { ask: "leave" })
   }
   const [heapBefore, rssBefore] = [await heap(), rssOf(pid)]
-  await told(audience, { ask: "connect", port: at.port, path: at.path, clients })
+  await request(audience, { ask: "connect", port: at.port, path: at.path, clients })
   const connected = await heap()
-  if (at.replies > 0) await told(audience, { ask: "subscribe", replies: at.replies })
+  if (at.replies > 0) await request(audience, { ask: "subscribe", replies: at.replies })
   const subscribed = await heap()
-  await told(audience, { ask: "control", port: control, kind })
+  await request(audience, { ask: "control", port: control, kind })
   const each = (bytes: number | undefined) => (bytes === undefined ? undefined : (bytes - heapBefore!) / clients)
   return {
     name,
@@ -129,7 +129,7 @@ export const run = async (options: Options): Promise<Report> => {
   }
   const addOwn = async (name: string, module: string, at: { readonly path: string; readonly replies: number }) => {
     const server = await start(name, module, 0)
-    const native = { pid: server.pid, port: server.port, control: Number(server.told["control"]), stop: server.stop }
+    const native = { pid: server.pid, port: server.port, control: Number(server.ready["control"]), stop: server.stop }
     await add(name, "count", native, at, server)
   }
   try {
@@ -146,7 +146,7 @@ export const run = async (options: Options): Promise<Report> => {
       for (let round = 0; round <= options.rounds; round++) {
         for (const { audience, name, pid } of round % 2 === 0 ? variants : variants.toReversed()) {
           const before = cpuOf(pid)
-          const { events, hash, seconds } = await told(audience, {
+          const { events, hash, seconds } = await request(audience, {
             ask: "run",
             burst,
             ms: options.ms,
@@ -181,7 +181,8 @@ const shown = ({ max, median, min }: Summary, digits: number): string =>
 const print = (clients: number, { bursts, hashes, leftOut, memory }: Report): void => {
   for (const name of leftOut)
     console.log(`left out: ${name}, which is not installed (docs/benchmarks.md says what it needs)`)
-  if (new Set(hashes.values()).size !== 1) throw new Error(`they told different things: ${JSON.stringify([...hashes])}`)
+  if (new Set(hashes.values()).size !== 1)
+    throw new Error(`the variants sent different messages: ${JSON.stringify([...hashes])}`)
   for (const [burst, rows] of bursts) {
     for (const row of rows) console.log(JSON.stringify({ clients, burst, ...row }))
     console.log(`\n| ${clients} clients, ${burst} a turn | CPU µs a message | gateway against it | messages/s |`)
@@ -200,7 +201,7 @@ const print = (clients: number, { bursts, hashes, leftOut, memory }: Report): vo
   }
 }
 
-/** `npm run bench -- fanout [CLIENTS]`: 1,000 and 10,000 clients where none are named. */
+/** `npm run bench -- fanout [CLIENTS]`: 1,000 and 10,000 clients by default. */
 export const main = async (): Promise<void> => {
   const sizes = process.argv[3] === undefined ? [1_000, 10_000] : [Number(process.argv[3])]
   const options = { rounds: 5, ms: 2_000, events_max: Number.MAX_SAFE_INTEGER }

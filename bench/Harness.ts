@@ -1,6 +1,7 @@
 /**
- * The benchmark protocol: servers and peers side by side, one pinned to a core, load and backends on another; interleaved
- * rounds A B C, C B A; a warm-up round thrown away; CPU microseconds per correct answer; ratios per round.
+ * The benchmark protocol: servers and peers alternate, the server on one core, load and backends on another. Rounds are
+ * interleaved (A B C, C B A), the first one is a discarded warm-up. Figures are CPU microseconds per correct response, and
+ * ratios within a round.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process"
 import { createHash } from "node:crypto"
@@ -12,33 +13,33 @@ import { fileURLToPath } from "node:url"
 
 const here = dirname(fileURLToPath(import.meta.url))
 
-/** What a server tells of itself over IPC. */
+/** A server's usage, over IPC. */
 interface Usage {
   readonly cpu_us: number
   /** Of the main thread alone. */
   readonly main_us: number
   readonly rss_mb: number
-  /** The heap, and what it holds outside. */
+  /** Heap and external memory. */
   readonly heap_mb: number
   readonly gc_ms: number
 }
 
-/** A program under test, or one that a test needs, in a process of its own. */
+/** A program under test, or one that a test needs, in a separate process. */
 export interface Server {
   readonly name: string
   readonly port: number
   readonly pid: number
-  /** What it said besides its port when it was ready. */
-  readonly told: Readonly<Record<string, unknown>>
+  /** Its first message, besides its port. */
+  readonly ready: Readonly<Record<string, unknown>>
   readonly usage: () => Promise<Usage>
   /** The same after a full garbage collection. */
   readonly settled: () => Promise<Usage>
-  /** Sends a message and waits for the answer. */
+  /** Sends a message and waits for the response. */
   readonly ask: <A>(message: unknown) => Promise<A>
   readonly stop: () => Promise<void>
 }
 
-/** Lets a process and its threads run on one core only. */
+/** Restricts a process and its threads to one core. */
 export const pin = (pid: number, core: number) => {
   if (existsSync("/usr/bin/taskset")) execFileSync("taskset", ["-apc", String(core), String(pid)], { stdio: "ignore" })
 }
@@ -62,7 +63,7 @@ export const start = async (
       fail = reject
       child.once("message", (message) => resolve(message as A))
     })
-  const { port, ...told } = await next<{ readonly port: number }>()
+  const { port, ...ready } = await next<{ readonly port: number }>()
   pin(child.pid!, core)
   const ask = <A>(message: unknown): Promise<A> => {
     const answer = next<A>()
@@ -73,7 +74,7 @@ export const start = async (
     name,
     port,
     pid: child.pid!,
-    told,
+    ready,
     usage: () => ask("usage"),
     settled: () => ask("settled"),
     ask,
@@ -99,8 +100,8 @@ export interface LoadResult {
 }
 
 /**
- * Keeps `connections` requests in flight for `seconds`. An answer counts when its status is 200 and its body passes
- * `correct`; the hash is over the shapes of a sample of bodies.
+ * Keeps `connections` requests in flight for `seconds`. A response counts if its status is 200 and its body passes `correct`;
+ * the hash covers the shapes of a sample of bodies.
  */
 export const load = async (options: {
   readonly port: number
@@ -185,9 +186,9 @@ export const percentile = (sorted: Float64Array, p: number): number =>
 export interface Row {
   readonly name: string
   readonly cpu_us: Summary
-  /** Against the floor, per round. */
+  /** Ratio to the floor, per round. */
   readonly ratio: Summary
-  /** CPU of the main thread against all of the floor's, per round; where the rest is left to other threads. */
+  /** CPU of the main thread in relation to all of the floor's, per round; where other threads do the rest. */
   readonly main_ratio?: Summary
   readonly rate: Summary
   readonly p50_us: number
@@ -247,7 +248,7 @@ const steal = () => {
   return Number(line[8] ?? 0)
 }
 
-/** The head of a report: where and how it was measured. */
+/** The head of a report: place and method of the measurement. */
 export const header = (command: string, rounds: number, leftOut: string) => {
   const commit = (() => {
     try {

@@ -1,9 +1,10 @@
 /**
- * The journal under callers that wait: commands of about 200 bytes, each answered after the sync that covers it.
+ * The journal under callers that wait: commands of about 200 bytes, each acknowledged after the sync that covers it.
  *
- * Floor: one write and one fdatasync a record. Alone: the journal given the floor's bytes in groups, one for all callers at a
- * time. Subject: the backend's writer and journal as they are, under an engine that does nothing but acknowledge. Peer: PostgreSQL, where its programs are installed, inserting batches that it makes up itself, with
- * an index over the id and without a client's bytes to read: an upper bound of what a batch from outside could reach.
+ * Floor: one write and one fdatasync per record. Alone: the journal with the floor's bytes in groups, one for all callers at
+ * a time. Subject: the backend's writer and journal as shipped, with an engine that only acknowledges. Peer: PostgreSQL, if
+ * installed, with batch inserts that it generates itself, an index on the id and no client traffic: an upper bound for
+ * batches from outside.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync, writeSync } from "node:fs"
@@ -21,11 +22,11 @@ import { header, percentile, type Summary, summary } from "./Harness.ts"
 export interface Options {
   readonly rounds: number
   readonly callers: number
-  /** Records of a round. */
+  /** Records per round. */
   readonly records: number
-  /** Records of the floor's rounds. */
+  /** Records per round of the floor. */
   readonly floorRecords: number
-  /** Rows of a transaction of the peer; 0 leaves it out. */
+  /** Rows per transaction of the peer; 0 leaves it out. */
   readonly peerBatch: number
 }
 
@@ -39,7 +40,7 @@ export interface Report {
   readonly alone: Figures
   readonly journal: Figures
   readonly peer: Figures | undefined
-  /** Rates, against that of the floor and of the peer. */
+  /** Rates in relation to the floor and the peer. */
   readonly ratio: Summary
   readonly aloneRatio: Summary
   readonly peerRatio: Summary | undefined
@@ -84,7 +85,7 @@ const openJournal = (directory: string): Journal =>
     created_at_ms: 0
   }))
 
-/** The floor's records, in groups of one of each caller. Every caller waits for its group. */
+/** The floor's records, in groups of one per caller. Every caller waits for its group. */
 const alone = (journal: Journal, callers: number, records: number): Measured => {
   const record = randomBytes(RECORD_BYTES)
   const latencies = new Float64Array(records)
@@ -216,7 +217,7 @@ class Subject {
   }
 }
 
-/** Where PostgreSQL's server programs lie; Debian keeps them off the path. */
+/** The folder of PostgreSQL's server programs, which Debian keeps out of the path. */
 const postgresBin = (): string | undefined => {
   const root = "/usr/lib/postgresql"
   try {
@@ -285,7 +286,7 @@ const figures = (all: ReadonlyArray<Measured>): Figures => ({
   p50_us: summary(all.map(({ p50_us }) => p50_us))
 })
 
-/** Interleaved rounds; the first is thrown away. */
+/** Interleaved rounds; the first one is discarded. */
 export const run = async (options: Options): Promise<Report> => {
   const directory = mkdtempSync(join(tmpdir(), "journal-bench-"))
   const [floors, alones, journals, peers] = [[], [], [], []] as [

@@ -1,8 +1,8 @@
 /**
- * A list of 20 orders as an answer, in this process.
+ * A list of 20 orders as a response, within this process.
  *
- * Floor: JSON.stringify of the objects. Peer: their schema, compiled, then JSON.stringify. Subject: the texts that the rows
- * were encoded to when their events came, joined. Left out: reading the rows, and all of HTTP.
+ * Floor: JSON.stringify of the objects. Peer: their compiled schema, then JSON.stringify. Subject: the joined texts that the
+ * rows were encoded to with their events. Left out: reading the rows, and HTTP.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { Schema } from "effect"
@@ -16,7 +16,7 @@ import { header, print, type Row, summary } from "./Harness.ts"
 
 export interface Options {
   readonly rounds: number
-  /** Lists a variant and round. */
+  /** Lists per variant and round. */
   readonly lists: number
 }
 
@@ -49,7 +49,7 @@ export const run = (options: Options): ReadonlyArray<Row> => {
       const before = process.cpuUsage()
       for (let i = 0; i < options.lists; i++) {
         const text = variant()
-        // looking into a text that was put together makes it one
+        // reading a character flattens the concatenated text
         chars += text.charCodeAt(text.length - 1) === BRACE ? text.length : 0
       }
       const { system, user } = process.cpuUsage(before)

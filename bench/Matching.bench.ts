@@ -1,8 +1,8 @@
 /**
- * Matching in one thread: 60 % orders that rest, 30 % cancellations, 10 % marketable orders, over a book that is kept.
+ * Matching in one thread: 60 % resting orders, 30 % cancellations, 10 % marketable orders, on one book.
  *
- * Subject: the engine's order book behind integer handles, and behind ids of text. Peer: nodejs-order-book. Left out: money,
- * events, journal, network.
+ * Subject: the engine's order book with integer handles, and with text ids. Peer: nodejs-order-book. Left out: money, events,
+ * journal, network.
  */
 import { type ChildProcess, fork } from "node:child_process"
 import { join } from "node:path"
@@ -14,21 +14,21 @@ export interface Options {
   readonly rounds: number
   readonly seconds: number
   readonly flow: FlowOptions
-  /** A flow that is short enough for the naive book, to compare with it. */
+  /** A flow that is short enough to compare it with the naive book. */
   readonly oracle: FlowOptions
 }
 
 export interface Row {
   readonly name: string
   readonly cpu_us: Summary
-  /** How many times less than the peer, per round; absent without one. */
+  /** How many times faster than the peer, per round; absent without a peer. */
   readonly times: Summary | undefined
   readonly rate: Summary
   readonly latency: Latency
   readonly gc_count: number
   readonly gc_ms: number
   readonly heap_bytes: number
-  /** What rests at the end of the mix, of the flow and of the oracle's flow. */
+  /** Resting orders at the end of the mix, of the flow and of the oracle's flow. */
   readonly hash: string
   readonly oracle: number
 }
@@ -61,7 +61,7 @@ const start = (name: string): Variant => {
   }
 }
 
-/** Runs the variants in interleaved rounds. `names`: the subject first; with the peer among them ratios are taken. */
+/** Runs the variants in interleaved rounds. `names`: the subject first; ratios are computed if the peer is among them. */
 export const run = async (options: Options, names: ReadonlyArray<string>): Promise<ReadonlyArray<Row>> => {
   const { flow, oracle, rounds, seconds } = options
   const variants = names.map(start)

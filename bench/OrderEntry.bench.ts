@@ -1,8 +1,8 @@
 /**
- * Order entry over REST with a token: a POST of ten fields, checked, sent to a backend over gRPC, answered.
+ * Order entry over REST with a token: a POST of ten fields is validated, sent to a backend over gRPC, and acknowledged.
  *
- * Floor: node:http, a check by hand, HS256, one unary call. Peer: Fastify with its own JSON schema and JWT plug-in, one unary
- * call. Subject: the gateway as it ships, its cache of verified tokens warm. Left out: TLS, a real network, matching.
+ * Floor: node:http, manual validation, HS256, one unary call. Peer: Fastify with its JSON schema and JWT plug-in, one unary
+ * call. Subject: the gateway as shipped, with a warm cache of verified tokens. Left out: TLS, a real network, matching.
  */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -16,7 +16,7 @@ export interface Options {
   readonly rounds: number
   readonly seconds: number
   readonly connections: number
-  /** Requests a round at most; small in the smoke run. */
+  /** Most requests per round; small in the smoke run. */
   readonly requests_max: number
 }
 
@@ -35,7 +35,7 @@ const hs256 = () => {
   return `${unsigned}.${createHmac("sha256", SECRET).update(unsigned).digest("base64url")}`
 }
 
-/** Logs a fresh wallet in and answers its token. */
+/** Logs a new wallet in and returns its token. */
 export const login = async (port: number): Promise<string> => {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519")
   const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex")
@@ -54,7 +54,7 @@ export const login = async (port: number): Promise<string> => {
   return answer.token
 }
 
-/** The gateway as it ships, but for limits, against a backend. */
+/** The gateway as shipped, except for limits, with a backend. */
 export const gatewayEnv = (port: number, dataDir: string, backend: string) => ({
   PORT: String(port),
   HOST: "127.0.0.1",

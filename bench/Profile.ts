@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- profile [orders|signed|reads]`: where the gateway's time goes while it takes orders, orders signed with an
- * API key, or answers the read of rest-read; prints the functions with the most of it.
+ * `npm run bench -- profile [orders|signed|reads]`: profiles the gateway under orders, orders signed with an API key, or the
+ * read of rest-read; prints the functions with the most CPU time.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -12,10 +12,10 @@ import { nextSigned, register } from "./SignedOrder.bench.ts"
 
 const SECONDS = 8
 const ROWS = 40
-/** Left out at the start of the load. */
+/** Time at the start of the load that is left out. */
 const WARM_MS = 2_000
 
-/** What may be asked, once it is prepared at a gateway. */
+/** The kinds of load, prepared for a gateway. */
 const loads: Record<string, (port: number) => Promise<() => Buffer>> = {
   orders: async (port) => nextOrder(await login(port)),
   signed: async (port) => {
@@ -39,7 +39,7 @@ interface Profile {
 
 const place = (url: string) => url.replace(/^.*\/node_modules\//u, "").replace(/^.*\/(src|bench)\//u, "$1/")
 
-/** Prints where the time went after the first `skipped_ms`, which are the start of the server. */
+/** Prints the CPU time by function after the first `skipped_ms`, the start of the server. */
 const print = (profile: Profile, skipped_ms: number): void => {
   const byId = new Map(profile.nodes.map((node) => [node.id, node.callFrame]))
   const self = new Map<string, number>()

@@ -1,6 +1,6 @@
-/** The client's side of a WebSocket by hand, so that a client costs as little as it can and the same for every variant. */
+/** A minimal WebSocket client, so that a client costs little and the same for every variant. */
 
-/** The request that opens a WebSocket; what accepts it is not checked. */
+/** The upgrade request; its response is not checked. */
 export const upgradeRequest = (path: string): string =>
   `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
   `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
@@ -15,6 +15,6 @@ export const masked = (text: string): Buffer => {
   return Buffer.concat([Buffer.from(head), payload])
 }
 
-/** A ping as the gateway sends it, and the answer to it. */
+/** A ping as the gateway sends it, and its pong. */
 export const PING = Buffer.from([0x89, 0])
 export const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])

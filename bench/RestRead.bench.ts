@@ -1,9 +1,9 @@
 /**
  * A hot public read over REST: the best five levels of a book, about 300 bytes of JSON.
  *
- * Floor: node:http and fixed bytes. Peers: Fastify with a response schema, plain HttpApi with its response by its schema. All
- * send the header fields that the gateway sends. Subject: the gateway as it ships, counting every request in its limiter,
- * which only reports; its book stands still. Left out: TLS, a real network, a moving book.
+ * Floor: node:http and constant bytes. Peers: Fastify with a response schema, and plain HttpApi with a response schema. All
+ * send the headers of the gateway. Subject: the gateway as shipped; its rate limiter counts every request but only reports;
+ * its book does not change. Left out: TLS, a real network, a changing book.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,10 +13,10 @@ import { freePort, gatewayEnv, type Options } from "./OrderEntry.bench.ts"
 
 const PATH = "/api/v1/market/orderbook?symbol=BTC-USDC&depth=5"
 export const request = Buffer.from(`GET ${PATH} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n`)
-/** Fields that the transport adds, or that each variant makes itself. */
+/** Headers that the transport adds, or that each variant sets itself. */
 const OWN = new Set(["date", "connection", "keep-alive", "content-type", "content-length", "transfer-encoding"])
 
-/** The gateway's answer once its book is there. */
+/** The gateway's response once its book is present. */
 export const answerOf = async (port: number) => {
   for (let i = 0; i < 200; i++) {
     const response = await fetch(`http://127.0.0.1:${port}${PATH}`)
@@ -48,7 +48,7 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
       await up("fastify", "read-fastify.ts", answer),
       await up("http-api", "read-http-api.ts", answer)
     ]
-    // all but the time of the answer
+    // everything except the time of the response
     const shape = (body: string) => body.replace(/"ts":\d+/u, "")
     const expected = shape(answer.BENCH_BODY)
     return await compare({

@@ -1,9 +1,9 @@
 /**
  * Order entry over REST with an API key: each request has its own nonce and Ed25519 signature.
  *
- * Floor: node:http, the key parsed once, the signature checked where it arrives, one unary call. Peer: Fastify, the key parsed
- * for each request. Subject: the gateway as it ships; its nonces are durable, those of the others live in memory or nowhere.
- * Left out: TLS, a real network, matching.
+ * Floor: node:http, the key parsed once, the signature verified on the main thread, one unary call. Peer: Fastify, the key
+ * parsed for each request. Subject: the gateway as shipped; its nonces are durable, the others keep theirs in memory or not
+ * at all. Left out: TLS, a real network, matching.
  */
 import { generateKeyPairSync, randomUUID, sign } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -17,7 +17,7 @@ const PATH = "/api/v1/order/create"
 const { privateKey, publicKey } = generateKeyPairSync("ed25519")
 const key = publicKey.export({ type: "spki", format: "der" }).subarray(-32).toString("hex")
 
-/** Registers the key at the gateway. */
+/** Registers the key with the gateway. */
 export const register = async (port: number): Promise<void> => {
   const token = await login(port)
   const response = await fetch(`http://127.0.0.1:${port}/api/v1/user/api-keys`, {
@@ -29,7 +29,7 @@ export const register = async (port: number): Promise<void> => {
 }
 
 let orders = 0
-/** An order with a nonce and a signature of its own. */
+/** An order with a unique nonce and signature. */
 export const nextSigned = (): Buffer => {
   const body =
     `{"sub_account_address":"${SUB_ACCOUNT}","symbol":"BTC-USDC","side":"Buy","order_type":"Limit","qty":"0.5",` +

@@ -1,9 +1,9 @@
 /**
- * From the start of a process to its open port, and to its first answer: `GET /health` with 200.
+ * Time from the start of a process to its open port, and to its first response: `GET /health` with 200.
  *
- * Floor: bare `node:http`. Peer: the gateway as its unbundled modules. Subject: the package's program. The gateway runs the
- * whole exchange, with its backend and databases; its data directory exists, and what Node compiled is kept, as after any
- * first start. Left out: `npx` itself, and the very first start, which is told beside.
+ * Floor: bare `node:http`. Peer: the gateway as unbundled modules. Subject: the published program. The gateway runs the whole
+ * exchange with its backend and databases; its data directory exists and Node's compile cache is warm, as after any first
+ * start. Left out: `npx` itself, and the very first start, which is reported separately.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -20,9 +20,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const program = join(root, "dist/bin/main.js")
 const modules = join(root, "dist/main.js")
 
-/** Time that a start may take, in ms. */
+/** Time limit of a start, in ms. */
 const START_MS = 60_000
-/** Time between two looks whether it answers, in ms. */
+/** Interval between attempts to connect, in ms. */
 const LOOK_MS = 1
 
 const FLOOR = `
@@ -32,25 +32,25 @@ createServer((_, response) => response.end("ok")).listen(Number(process.env.PORT
 
 export interface Options {
   readonly rounds: number
-  /** Default: the built package, which must be there. */
+  /** Default: the built package, which must exist. */
   readonly variants?: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
 export interface Row {
   readonly name: string
-  /** To the port that takes a connection, in ms. */
+  /** Time until the port accepts a connection, in ms. */
   readonly port_ms: Summary
-  /** The same against the floor's of the same round. */
+  /** Its ratio to the floor's of the same round. */
   readonly port_ratio: Summary
-  /** To the first answer, in ms. */
+  /** Time until the first response, in ms. */
   readonly wall_ms: Summary
   /** CPU of all threads until then, in ms. */
   readonly cpu_ms: Summary
-  /** Wall time against the floor's of the same round. */
+  /** Ratio of wall time to the floor's of the same round. */
   readonly ratio: Summary
-  /** CPU time against the floor's of the same round. */
+  /** Ratio of CPU time to the floor's of the same round. */
   readonly cpu_ratio: Summary
-  /** The very first start, in ms: nothing compiled, no data. */
+  /** The very first start, in ms: no compile cache, no data. */
   readonly first_ms: number
 }
 
@@ -78,7 +78,7 @@ const gone = (child: ChildProcess): Promise<void> =>
     setTimeout(() => child.kill("SIGKILL"), 10_000).unref()
   })
 
-/** Starts a program on one core, waits for its first answer, and stops it. */
+/** Starts a program on one core, waits for its first response, and stops it. */
 const startOnce = async (command: ReadonlyArray<string>, folder: string) => {
   const port = await freePort()
   const pinned = existsSync("/usr/bin/taskset") ? ["taskset", "-c", "0"] : []
@@ -157,14 +157,16 @@ export const run = async (options: Options): Promise<ReadonlyArray<Row>> => {
   }
 }
 
-const told = ({ max, median, min }: Summary, digits: number) =>
+const format = ({ max, median, min }: Summary, digits: number) =>
   `${median.toFixed(digits)} [${min.toFixed(digits)}-${max.toFixed(digits)}]`
 
 export const main = async (): Promise<void> => {
   if (!existsSync(program)) throw new Error("build the package first: npm run build")
   const rounds = 15
   const rows = await run({ rounds })
-  console.log(JSON.stringify(header("npm run bench -- start", rounds, "npx; the very first start is told beside")))
+  console.log(
+    JSON.stringify(header("npm run bench -- start", rounds, "npx; the very first start is reported separately"))
+  )
   for (const row of rows) console.log(JSON.stringify(row))
   console.log(
     "\n| variant | ms to the open port | ratio to floor | ms to the first answer | ratio to floor | CPU ms | ratio to floor | very first start, ms |"
@@ -172,6 +174,6 @@ export const main = async (): Promise<void> => {
   console.log("|---|---|---|---|---|---|---|---|")
   for (const row of rows)
     console.log(
-      `| ${row.name} | ${told(row.port_ms, 0)} | ${told(row.port_ratio, 2)} | ${told(row.wall_ms, 0)} | ${told(row.ratio, 2)} | ${told(row.cpu_ms, 0)} | ${told(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
+      `| ${row.name} | ${format(row.port_ms, 0)} | ${format(row.port_ratio, 2)} | ${format(row.wall_ms, 0)} | ${format(row.ratio, 2)} | ${format(row.cpu_ms, 0)} | ${format(row.cpu_ratio, 2)} | ${row.first_ms.toFixed(0)} |`
     )
 }

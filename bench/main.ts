@@ -1,4 +1,4 @@
-/** `npm run bench -- NAME`: runs one benchmark by its protocol and prints its figures. */
+/** `npm run bench -- NAME`: runs one benchmark and prints its figures. */
 import { execFileSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 

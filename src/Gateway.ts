@@ -1,8 +1,8 @@
 /**
- * The gateway as one layer: its policies over the ports that it is given, and the doors to them.
+ * The gateway as one layer: its policies over the ports that it receives, and the servers of REST, WebSocket and RPC.
  *
- * Give it a stack (`Standalone.layer`), or ports of your own: any of them may be another adapter or a double. It listens as
- * soon as it is built, and its finalizers are the shutdown of docs/contract/configuration.md#shutdown.
+ * Provide a stack (`Standalone.layer`), or your own ports: each of them may be another adapter or a test double. The
+ * gateway listens as soon as the layer is built. Its finalizers are the shutdown of docs/contract/configuration.md#shutdown.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Duration, Effect, Layer } from "effect"
@@ -15,8 +15,8 @@ import * as Page from "./http/Page.ts"
 import * as AdminUsers from "./layers/AdminUsers.ts"
 import { BACKLOG } from "./layers/node/EarlyListen.ts"
 import { measure } from "./layers/node/Measure.ts"
-import { drain, Limits as DoorBounds, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
-import { crowds } from "./layers/node/SlowClientGuard.ts"
+import { drain, Limits as ServerLimits, NodeServer, putBefore } from "./layers/node/NodeServer.ts"
+import { pipelineLimit } from "./layers/node/SlowClientGuard.ts"
 import type { Settings } from "./layers/Settings.ts"
 import { Endpoints } from "./rpc/handlers/Endpoints.ts"
 import * as Rpc from "./rpc/Rpc.ts"
@@ -71,29 +71,29 @@ import { defaults as wsDefaults, Limits } from "./ws/Limits.ts"
 import * as Ws from "./ws/Ws.ts"
 
 /**
- * Time in which a balancer notices at /ready that a gateway of a fleet stops: until then everything goes on, since who is sent away
- * would be sent here again. Never longer than the time over which sockets are closed, and nothing where a gateway is alone.
+ * Time in which a load balancer notices at /ready that a gateway of a fleet stops, in ms. The gateway serves until then,
+ * since the balancer would send a disconnected client back to it. Capped by DRAIN_MS; 0 for a gateway that runs alone.
  */
 const NOTICED_MS = 3_000
 
-/** Time that requests in flight have at shutdown. Source: docs/contract/configuration.md#shutdown. */
+/** Time that requests in flight have to finish at shutdown. Source: docs/contract/configuration.md#shutdown. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
-/** How often changes of credentials by other gateways are read: they are refused within a second, notices or not. */
+/** Interval at which credentials changed by other gateways are read: a revocation takes effect within a second even if its notice is lost. */
 const REVOCATIONS_REFRESH = Duration.millis(500)
 
-/** Where the WebSocket endpoints are described, beside their sister document. */
+/** Where the description of the WebSocket endpoints is served, beside the OpenAPI document. */
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 const asyncApi = () => AsyncApi.asyncApi(VERSION)
 
-/** The embedded backend's own market maker: its orders are seen in books and trades, and nobody reads its history. */
+/** The market maker of the embedded backend: books and trades show its orders; no private history is kept for it. */
 const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
 
-/** What the gateway decides, over its ports. Each storey stands on the ones below it. */
+/** The gateway's policies over its ports. Each group is built on the groups below it. */
 const policies = (settings: Settings) => {
   const { adminPassword: password, adminUsername: username } = settings
   const explainSignatures = settings.environment !== "production"
-  const ground = Layer.mergeAll(
+  const foundation = Layer.mergeAll(
     BackendHealth.layer,
     Lifecycle.layer,
     InProcessFeeds.layer,
@@ -112,12 +112,12 @@ const policies = (settings: Settings) => {
       }
     })
   )
-  const lanes = Layer.mergeAll(
+  const streams = Layer.mergeAll(
     BackendAvailability.layer,
     PriceFollower.layer,
     Projector.layer({ houseUsers: HOUSE_USERS })
   )
-  const desks = Layer.mergeAll(
+  const operations = Layer.mergeAll(
     Authenticator.layer({
       loginWindow: Duration.millis(settings.loginWindowMs),
       apiKeyWindow: Duration.millis(settings.apiKeyWindowMs),
@@ -148,7 +148,7 @@ const policies = (settings: Settings) => {
     ReferralFees.layer,
     Competitions.layer
   )
-  const readers = Layer.mergeAll(
+  const queries = Layer.mergeAll(
     MarketQueries.layer,
     HistoryQueries.layer,
     PortfolioQueries.layer,
@@ -159,14 +159,14 @@ const policies = (settings: Settings) => {
   )
   return Bans.layer.pipe(
     Layer.provideMerge(CompetitionScoring.layer),
-    Layer.provideMerge(readers),
-    Layer.provideMerge(desks),
+    Layer.provideMerge(queries),
+    Layer.provideMerge(operations),
     Layer.provideMerge(ReadYourWritesSequencer.layer),
     Layer.provideMerge(CommandAdmission.sequencer),
     Layer.provideMerge(CommandAdmission.CommandAdmission.layer()),
     Layer.provideMerge(ReadYourWrites.layer),
-    Layer.provideMerge(lanes),
-    Layer.provideMerge(ground),
+    Layer.provideMerge(streams),
+    Layer.provideMerge(foundation),
     Layer.provideMerge(BanList.layer),
     Layer.provideMerge(Grants.layer)
   )
@@ -203,29 +203,29 @@ const requests = (options: Http.HttpOptions) =>
     routerConfig: Http.routerConfig
   })
 
-/** Who asks faster than he reads is not answered; what is asked most often is, before the routes look. */
-const front = (settings: Settings) =>
+/** Refuses requests of clients that do not read their responses, then offers hot requests to the fast path before the router. */
+const fastPath = (settings: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const server = yield* NodeServer
       const { offer } = yield* FastRoutes
-      const isTooMuch = crowds()
+      const exceedsPipelineLimit = pipelineLimit()
       yield* Effect.acquireRelease(
         Effect.sync(() =>
-          putBefore(server, (request, response) => isTooMuch(request, response) || offer(request, response))
+          putBefore(server, (request, response) => exceedsPipelineLimit(request, response) || offer(request, response))
         ),
-        (takeAway) => Effect.sync(takeAway)
+        (remove) => Effect.sync(remove)
       )
     })
   ).pipe(Layer.provide(FastRoutes.layer({ trustedProxies: settings.trustedProxies })))
 
-/** The door, whose bounds for an address mean nothing where all connections are a proxy's. */
-const door = ({ arrivalsPerIp, connectionsPerIp, trustedProxies }: Settings) =>
+/** The HTTP server. Behind a proxy all connections have the proxy's address, so limits by address are off. */
+const httpServer = ({ arrivalsPerIp, connectionsPerIp, trustedProxies }: Settings) =>
   NodeServer.layer.pipe(
     Layer.provide(
       Layer.effect(
-        DoorBounds,
-        Effect.map(DoorBounds, (limits) =>
+        ServerLimits,
+        Effect.map(ServerLimits, (limits) =>
           trustedProxies > 0
             ? { ...limits, arrivals_per_s: 0, connections_per_address: 0, unread_bytes: 0 }
             : { ...limits, arrivals_per_s: arrivalsPerIp, connections_per_address: connectionsPerIp }
@@ -234,7 +234,7 @@ const door = ({ arrivalsPerIp, connectionsPerIp, trustedProxies }: Settings) =>
     )
   )
 
-/** Counts beside the way that requests take. */
+/** Measures requests outside of their path. */
 const measuring = (options: Http.HttpOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -250,7 +250,7 @@ const measuring = (options: Http.HttpOptions) =>
     })
   )
 
-/** It listens before its routes are there, so connections wait. */
+/** Listens before the routes are built; requests are held until `admitting`. */
 const listening = (settings: Settings) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -265,15 +265,15 @@ const listening = (settings: Settings) =>
     })
   )
 
-/** All is built: those who wait come first. */
-const opening = Layer.effectDiscard(
+/** Everything is built: the held requests are served first. */
+const admitting = Layer.effectDiscard(
   Effect.gen(function* () {
     const server = yield* NodeServer
     yield* Effect.sync(() => server.admit())
   })
 )
 
-/** From the first word of a shutdown on, /ready and every answer tell clients to go elsewhere. */
+/** The first step of a shutdown: /ready fails and every response closes its connection, so that clients reconnect elsewhere. */
 const announcing = ({ databaseUrl, drainMs }: Settings) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
@@ -288,20 +288,20 @@ const announcing = ({ databaseUrl, drainMs }: Settings) =>
     })
   )
 
-/** Layers are closed in the opposite order of their building: announce, sockets, requests, then what they stood on. */
+/** Layers close in the reverse order of their construction: announce, sockets, requests, then policies and the server. */
 export const layer = (settings: Settings) =>
   Layer.unwrap(
     Effect.sync(() => {
       const options = httpOptions(settings)
-      return opening.pipe(
+      return admitting.pipe(
         Layer.provideMerge(announcing(settings)),
         Layer.provideMerge(measuring(options)),
         Layer.provideMerge(sockets(settings)),
-        Layer.provideMerge(front(settings)),
+        Layer.provideMerge(fastPath(settings)),
         Layer.provideMerge(requests(options)),
         Layer.provideMerge(listening(settings)),
         Layer.provideMerge(policies(settings)),
-        Layer.provideMerge(door(settings))
+        Layer.provideMerge(httpServer(settings))
       )
     })
   )

@@ -1,6 +1,6 @@
 /**
- * The whole exchange on one machine, or the gateway in front of a backend that runs elsewhere: what `npm start` and the
- * command line serve, until they are told to stop.
+ * What `npm start` and the command line serve until a stop signal: the exchange on one machine, or the gateway in front
+ * of a backend that runs elsewhere.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { Effect, Layer, Logger, References, Schema } from "effect"
@@ -17,10 +17,10 @@ const levels = { trace: "Trace", debug: "Debug", info: "Info", warn: "Warn", err
 const logging = (level: Settings["logLevel"]) =>
   Layer.mergeAll(Logger.layer([Logger.consoleJson]), Layer.succeed(References.MinimumLogLevel, levels[level]))
 
-/** What comes with the sources only, and what comes with the package. */
+/** The demo ships with the sources only; the package offers the command line. */
 const NEXT = import.meta.url.endsWith(".ts") ? "npm run demo" : "npx trading-gateway book BTC-USDC"
 
-/** What a person who has just started it wants to know. */
+/** The text that a successful start prints for its user. */
 const greeting = (host: string, port: number, { backend, dataDir, databaseUrl, sequencerUrl }: Settings): string => {
   const url = `http://${host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host}:${port}`
   return `
@@ -49,7 +49,7 @@ const greet = (settings: Settings) =>
     })
   )
 
-/** What a fleet needs is not loaded by a gateway that is alone: a start takes as long as what it loads. */
+/** A gateway that runs alone does not load the modules of a fleet: the load time of modules is most of the start. */
 const cluster = (settings: Settings) =>
   Layer.unwrap(
     Effect.map(
@@ -73,7 +73,7 @@ const Main = Layer.unwrap(
   )
 )
 
-/** Why it could not start, in one line that says what to change. */
+/** Why the gateway did not start, in one line that says what to change. */
 const explain = (error: { readonly _tag: string; readonly message: string; readonly cause?: unknown }): string => {
   const cause = error.cause instanceof Error ? error.cause.message : undefined
   if (error._tag === "ServeError") return `cannot listen: ${cause ?? error.message}; choose another PORT or HOST`
@@ -81,25 +81,25 @@ const explain = (error: { readonly _tag: string; readonly message: string; reado
   return error._tag === "SqlError" ? `${database}: ${cause ?? error.message}` : (cause ?? error.message)
 }
 
-/** It could not start; the message says what to change. */
+/** The gateway did not start; the message says what to change. */
 export class NotStarted extends Schema.TaggedError<NotStarted>()("NotStarted", { message: Schema.String }) {}
 
-/** Serves by the settings in context until it is interrupted. */
+/** Serves with the settings in context until it is interrupted. */
 export const serve: Effect.Effect<never, NotStarted> = Layer.launch(Main).pipe(
   Effect.mapError((error) => new NotStarted({ message: `The gateway did not start: ${explain(error)}` }))
 )
 
-/** A signal that comes this soon after the first is its echo: npm passes Ctrl-C on to a process that got it already. */
+/** A second signal within this time is an echo of the first: npm forwards Ctrl-C to a process that received it too. */
 const ECHO_MS = 250
 
 /**
- * Time that an orderly stop may take, in ms; what hangs then is left to the next start.
+ * Longest orderly stop, in ms. After it the process exits; the next start recovers what the stop left undone.
  * Source: docs/contract/configuration.md#shutdown.
  */
 const STOP_MS = 30_000
 
 /**
- * The first signal stops the gateway in good order, within its time; a second one ends it at once.
+ * The first signal starts an orderly stop with a time limit. A second signal ends the process at once.
  * Source: docs/contract/configuration.md#shutdown.
  */
 export const endAtSecondSignal = (): void => {
@@ -108,7 +108,7 @@ export const endAtSecondSignal = (): void => {
     if (first === undefined) {
       first = performance.now()
       setTimeout(() => {
-        process.stderr.write(`The gateway did not stop in ${STOP_MS} ms and is ended.\n`)
+        process.stderr.write(`The gateway did not stop within ${STOP_MS} ms; the process exits.\n`)
         process.exit(1)
       }, STOP_MS).unref()
     }

@@ -1,5 +1,6 @@
 /**
- * What a larger Effect app may import: the gateway as a layer, its ports, the stacks that keep them, and the contracts.
+ * The exports for a larger Effect application: the gateway as a layer, its ports, the stacks that implement them, and the
+ * API contracts.
  *
  * ```ts
  * import { Gateway, Settings, Standalone } from "trading-gateway"

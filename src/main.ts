@@ -1,6 +1,6 @@
-/** `npm start`: opens the door, then loads the gateway behind it, and serves until it is told to stop. */
+/** `npm start`: listens first, then loads the gateway and serves until it receives a stop signal. */
 import * as EarlyListen from "./layers/node/EarlyListen.ts"
 
-const door = await EarlyListen.listen(process.env)
+const listener = await EarlyListen.listen(process.env)
 const { launch } = await import("./Launch.ts")
-launch(door)
+launch(listener)

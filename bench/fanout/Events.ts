@@ -1,10 +1,10 @@
-/** What the fan-out benchmark publishes: trades, each told as one message of about 300 bytes, the same from every variant. */
+/** The events of the fan-out benchmark: trades, each a message of about 300 bytes, equal for every variant. */
 import type { PublicTrade } from "../../src/domain/Market.ts"
 
 export const SYMBOL = "BTC-USDC"
 export const TOPIC = `trade.${SYMBOL}`
 
-/** The trade of a count: every variant publishes the same ones in the same order. */
+/** The trade with a number: every variant publishes the same trades in the same order. */
 export const tradeOf = (count: number): PublicTrade => ({
   trade_id: `01890000-0000-7000-8000-${String(count).padStart(12, "0")}`,
   symbol: SYMBOL,
@@ -17,7 +17,7 @@ export const tradeOf = (count: number): PublicTrade => ({
   is_liquidation: false
 })
 
-/** The message of a trade, as the gateway tells it. */
+/** The message of a trade, as the gateway sends it. */
 export const messageOf = (count: number, now: number): object => ({
   op: "event",
   topic: TOPIC,
@@ -28,7 +28,7 @@ export const messageOf = (count: number, now: number): object => ({
 /** A message without its times: equal for all variants. */
 export const timeless = (text: string): string => text.replace(/"(server_ts_ms|ts)":\d+/gu, '"$1":0')
 
-/** A text message, framed as a server sends it; for payloads of 126 to 65,535 bytes. */
+/** A text frame as a server sends it; for payloads of 126 to 65,535 bytes. */
 export const framed = (text: string): Buffer => {
   const bytes = Buffer.alloc(4 + Buffer.byteLength(text))
   bytes[0] = 0x81

@@ -1,4 +1,4 @@
-/** Peers of the fan-out benchmark that are not ours to write in TypeScript: the floor in C, and nginx with nchan. */
+/** The native servers of the fan-out benchmark: the floor in C, and nginx with nchan. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync, mkdirSync, writeFileSync } from "node:fs"
@@ -22,7 +22,7 @@ const stopOf = (child: ChildProcess) => async (): Promise<void> => {
   await ended
 }
 
-/** Whether a program can be started. */
+/** Whether a program is installed. */
 const has = (program: string): boolean => {
   try {
     execFileSync(program, ["--version"], { stdio: "ignore" })
@@ -32,7 +32,7 @@ const has = (program: string): boolean => {
   }
 }
 
-/** Compiles and starts the floor; `undefined` where there is no compiler. */
+/** Compiles and starts the floor; undefined without a compiler. */
 export const floor = async (directory: string): Promise<Native | undefined> => {
   const compiler = ["cc", "gcc", "clang"].find(has)
   if (compiler === undefined) return undefined
@@ -87,7 +87,7 @@ const answers = (port: number): Promise<boolean> =>
 const childOf = (pid: number): number =>
   Number(execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).trim())
 
-/** Starts nginx with nchan; `undefined` where either is not installed. */
+/** Starts nginx with nchan; undefined where either is not installed. */
 export const nchan = async (directory: string): Promise<Native | undefined> => {
   if (!existsSync(NGINX) || !existsSync(NCHAN)) return undefined
   const port = await freePort()

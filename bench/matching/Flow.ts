@@ -1,7 +1,7 @@
 /**
- * A flow of orders, made beforehand and kept in columns, so that running it costs nothing but the book: 60 % orders that
- * rest, 30 % cancellations of orders that are open, 10 % marketable orders that sweep some of them. It ends with a
- * cancellation of all that is left, so it can run again over the same book.
+ * A flow of orders, generated in advance and stored in columns, so that running it measures the book alone: 60 % resting
+ * orders, 30 % cancellations of open orders, 10 % marketable orders that sweep some of them. It ends with the cancellation
+ * of all remaining orders, so that it can run again on the same book.
  */
 import * as OrderBook from "../../src/backend/engine/book/OrderBook.ts"
 import * as Slots from "../../src/backend/engine/book/Slots.ts"
@@ -12,26 +12,26 @@ export const Kind = { ADD: 0, CANCEL: 1, TAKE: 2 } as const
 
 export interface Flow {
   readonly count: number
-  /** operations of the mix; the rest empties the book */
+  /** operations of the mix; the others empty the book */
   readonly mixed: number
-  /** orders that are added */
+  /** added orders */
   readonly adds: number
   readonly kind: ArrayLike<number>
   readonly side: ArrayLike<Side>
   readonly ticks: Int32Array
   readonly lots: Int32Array
-  /** of a cancellation: which order, counted from 1 in the order they were added */
+  /** of a cancellation: the number of its order, from 1 in the order of addition */
   readonly target: Int32Array
 }
 
 const MIDDLE = 100_000
-/** How far from the middle orders rest; most of them near it. */
+/** Distance of resting orders from the middle; most are near it. */
 const SPREAD = 1_000
 const LOTS_MAX = 100
-/** Orders that a marketable one takes, on average, so that the book neither dries up nor only grows. */
+/** Average number of orders that a marketable one takes, which keeps the size of the book stable. */
 const SWEEP = 3
 
-/** Small, seeded, good enough: mulberry32. */
+/** A small seeded generator: mulberry32. */
 const random = (seed: number) => () => {
   seed = (seed + 0x6d2b79f5) | 0
   let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -39,7 +39,7 @@ const random = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
 }
 
-/** Makes a flow over a book that is filled with `resting` orders first, which are not counted. */
+/** Generates a flow over a book that starts with `resting` orders, which are not counted. */
 export const make = (seed: number, mixed: number, resting: number): Flow => {
   const next = random(seed)
   const room = 2 * (mixed + resting)

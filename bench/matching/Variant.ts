@@ -1,4 +1,4 @@
-/** One variant of the matching benchmark in a process of its own: it runs flows when it is asked and tells what they cost. */
+/** One variant of the matching benchmark in a separate process: runs flows on request and reports their cost. */
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { PerformanceObserver } from "node:perf_hooks"
@@ -33,14 +33,14 @@ export interface Latency {
   readonly p50_ns: number
   readonly p99_ns: number
   readonly p999_ns: number
-  /** what taking the time costs, in the same figures */
+  /** the cost of the time measurement itself, in the same figures */
   readonly clock_ns: number
 }
 
-/** A book under test: what one operation of a flow does to it. */
+/** A book under test: one operation of a flow. */
 interface Subject {
   readonly apply: (flow: Flow.Flow, i: number) => void
-  /** To be called before the first operation of a flow, while the book is empty. */
+  /** Called before the first operation of a flow, while the book is empty. */
   readonly restart: (flow: Flow.Flow) => void
   /** Totals by price, best first. */
   readonly depth: (side: Side) => ReadonlyArray<OrderBook.Level>
@@ -68,7 +68,7 @@ const overVenue = (book: OrderBook.OrderBook): Subject => {
   }
 }
 
-/** The same book behind ids of text: each order that is added gets one, each cancellation reads one. */
+/** The same book with text ids: each added order gets one, each cancellation looks one up. */
 const withIds = (): Subject => {
   const seed = Ids.seedOf("bench", "order")
   const inner = overVenue(OrderBook.make())
@@ -106,7 +106,7 @@ interface PeerBook {
   readonly depth: () => [asks: Array<[number, number]>, bids: Array<[number, number]>]
 }
 
-/** nodejs-order-book; `BENCH_PEERS` names a directory where it is installed, if it is not here. */
+/** nodejs-order-book; `BENCH_PEERS` names the directory of its installation, if it is not a dependency. */
 const peer = (): Subject => {
   const require = createRequire(join(process.env["BENCH_PEERS"] ?? import.meta.dirname, "package.json"))
   const { OrderBook: Peer } = require("nodejs-order-book") as { readonly OrderBook: new () => PeerBook }
@@ -162,7 +162,7 @@ const pass = (subject: Subject, flow: Flow.Flow): void => {
   for (let i = 0; i < flow.count; i++) subject.apply(flow, i)
 }
 
-/** Runs a flow up to where it begins to empty the book; what rests then as a digest. */
+/** Runs a flow up to the point where it empties the book; returns a digest of the resting orders. */
 export const verify = (subject: Subject, flow: Flow.Flow, resting: number): number => {
   subject.restart(flow)
   const end = resting + flow.mixed

@@ -1,53 +1,53 @@
 /**
- * The smallest exchange over a book: orders of users match by price and time, rest, are amended and canceled. No money, no
- * events; what happened is folded into a fingerprint. Benchmarks, the oracle test and the replay of a recorded session
- * drive books through it. It allocates nothing but what the book does.
+ * A minimal exchange over a book: users' orders match by price and time, rest, are amended and canceled. No money and no
+ * events; all results go into a fingerprint. Benchmarks, the oracle test and the replay of a recorded session drive books
+ * through it. It allocates nothing besides the book's own allocations.
  */
 import { NONE, type OrderBook } from "../../src/backend/engine/book/OrderBook.ts"
 import type { Slots } from "../../src/backend/engine/book/Slots.ts"
 import { Side } from "../../src/proto/gateway/v1/types.ts"
 
-/** What ends where a taker meets an order of its own user: itself, that order, or both. */
+/** What self-match prevention cancels: the taker, the resting order, or both. */
 export const Smp = { TAKER: 0, MAKER: 1, BOTH: 2 } as const
 export type Smp = (typeof Smp)[keyof typeof Smp]
 
 export interface Venue {
-  /** Matches an order and lets the rest of it rest; returns its number, counted from 1. */
+  /** Matches an order and rests its remainder; returns its number, counted from 1. */
   readonly place: (user: number, side: Side, ticks: number, lots: number, smp: Smp) => number
-  /** Matches an order; what is left of it ends. Returns the lots that are left. */
+  /** Matches an order and cancels its remainder. Returns the remaining lots. */
   readonly take: (user: number, side: Side, ticks: number, lots: number, smp: Smp) => number
   /** Whether the order was open. */
   readonly cancel: (number: number) => boolean
-  /** Gives an open order another price (0: its own) or other lots; it keeps its place where its lots fall and nothing else. */
+  /** Changes price (0: unchanged) or lots of an open order; it keeps its queue position if only its lots decrease. */
   readonly amend: (number: number, ticks: number, lots: number, smp: Smp) => boolean
   readonly isOpen: (number: number) => boolean
-  /** Called with each fill; by default nobody is. */
+  /** Called with each fill; unset by default. */
   readonly onFill: (listener: (maker: number, ticks: number, lots: number) => void) => void
-  /** Called with each order that ended because its own user's order met it; by default nobody is. */
+  /** Called with each order that self-match prevention cancels; unset by default. */
   readonly onSelfTrade: (listener: (maker: number) => void) => void
   /** Fingerprint of all fills, cancellations and refusals so far. */
   readonly fingerprint: () => number
-  /** Fingerprint of what rests, order by order, from the best price on. */
+  /** Fingerprint of the resting orders, order by order, from the best price on. */
   readonly stateHash: () => number
-  /** Begins to count from 1 again; the book must be empty. */
+  /** Numbers orders from 1 again; the book must be empty. */
   readonly restart: () => void
 }
 
 const BUY = Side.SIDE_BUY
 const SELL = Side.SIDE_SELL
-// computed, since no processor foresees the side of the next order
+// computed without a branch, since the side of the next order is unpredictable
 const opposite = (side: Side): Side => (BUY + SELL - side) as Side
 /** Whether a price is worse than the limit of a taker. */
 const isWorse = (side: Side, ticks: number, limit: number): boolean => (1 - 2 * (side - BUY)) * (ticks - limit) > 0
 
-/** Of nothing; 32 bits, so that it never needs a float. */
+/** The initial value; 32 bits, so that it never needs a float. */
 const EMPTY = 0x811c9dc5 | 0
 
 const fold = (hash: number, value: number): number => {
   const h = Math.imul(hash ^ value, 0x9e3779b1)
   return h ^ (h >>> 15)
 }
-/** Of a number beyond 32 bits. */
+/** The hash of a number beyond 32 bits. */
 const foldWide = (hash: number, value: number): number => fold(fold(hash, value), value / 2 ** 32)
 
 const longer = (column: Int32Array<ArrayBuffer>) => {
@@ -58,11 +58,11 @@ const longer = (column: Int32Array<ArrayBuffer>) => {
 
 /** Words of a slot. */
 const WORDS = 2
-/** The order that it was given to last, 0 once that has ended: a slot names an order only together with it. */
+/** The order that last used the slot, 0 once it has ended: a slot identifies an order only together with it. */
 const NUMBER = 0
 const USER = 1
 
-/** A class, for the sake of its speed: see the book's. */
+/** A class for speed, as in the book. */
 class SmallVenue implements Venue {
   private readonly book: OrderBook
   private readonly slots: Slots
@@ -191,5 +191,5 @@ class SmallVenue implements Venue {
   }
 }
 
-/** `orders`: how many are placed between two restarts at most. */
+/** `orders`: most orders between two restarts. */
 export const make = (book: OrderBook, slots: Slots, orders: number): Venue => new SmallVenue(book, slots, orders)

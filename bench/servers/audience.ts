@@ -1,16 +1,16 @@
 /**
- * The clients of the fan-out benchmark, in a process of their own: plain sockets that count every frame they get, answer
- * pings, and hash what the last of them got first.
+ * The clients of the fan-out benchmark, in a separate process: plain sockets that count frames, respond to pings, and hash
+ * the first messages of the last client.
  *
- * The server publishes when told to, over its control connection, and is told again when all clients have everything: so no
- * client is slow, and what is measured is delivering.
+ * The control connection tells the server to publish, and again when all clients have received everything: no client is
+ * slow, so only the delivery is measured.
  */
 import { createHash } from "node:crypto"
 import { connect as connectTo, type Socket } from "node:net"
 import { masked, PONG, upgradeRequest } from "../RawSocket.ts"
 import { framed, messageOf, timeless, TOPIC } from "../fanout/Events.ts"
 
-/** How a server is made to publish: a byte that counts, ready frames, or a POST for each message. */
+/** How a server is made to publish: a byte with a count, complete frames, or a POST per message. */
 export type Kind = "count" | "frames" | "posts"
 
 export type Ask =
@@ -20,20 +20,20 @@ export type Ask =
   | { readonly ask: "run"; readonly burst: number; readonly ms: number; readonly events_max: number }
   | { readonly ask: "leave" }
 
-export interface Told {
+export interface AudienceReport {
   readonly error?: string
-  /** Messages that every client got in a run. */
+  /** Messages that every client received in a run. */
   readonly events: number
   readonly seconds: number
-  /** Of the first messages that the last client ever got, without their times. */
+  /** Hash of the first messages of the last client, without their times. */
   readonly hash: string
 }
 
-/** Sockets that connect at the same time. */
+/** Sockets that connect concurrently. */
 const CONNECTING_MAX = 200
-/** Messages that are hashed. */
+/** Hashed messages. */
 export const HASHED = 10
-/** Longest wait for what was asked for, in ms. */
+/** Longest wait, in ms. */
 const PATIENCE_MS = 30_000
 const CLOSE = 8
 const PING = 9
@@ -49,7 +49,7 @@ let onFault: (fault: Error) => void = () => {}
 const hash = createHash("sha256")
 let hashed = 0
 
-/** Waits until all clients together got so many text frames. */
+/** Waits until all clients together have received this many text frames. */
 const complete = (frames: number, begin: () => void): Promise<void> =>
   new Promise((resolve, reject) => {
     const lost = setTimeout(() => reject(new Error(`${missing} frames did not come`)), PATIENCE_MS)
@@ -67,7 +67,7 @@ class Client {
   private readonly socket: Socket
   private readonly hashes: boolean
   private opened = false
-  /** What came of a frame that is not whole yet. */
+  /** The part of a frame that is not complete yet. */
   private rest = NONE
   readonly ready: Promise<void>
   private onReady: () => void = () => {}
@@ -136,7 +136,7 @@ class Client {
     this.socket.removeAllListeners("close")
     this.socket.destroy()
   }
-  /** Counts from here on. */
+  /** Restarts the count. */
   restart(): void {
     this.frames = 0
   }

@@ -17,7 +17,7 @@ const ack = (command: Command): CommandResult => {
       $case: "ack",
       value: {
         command_id: command.command_id,
-        // no event follows, so that the command counts as shown already: the event lane is not what is measured
+        // no event follows, and the command counts as shown at once: the event lane is not measured
         seq: 0,
         accepted_at_ms: Date.now(),
         orders:

@@ -1,4 +1,4 @@
-/** Sends back what it gets: from the server behind it, or, where there is none, after a write of it that is synced. */
+/** Echoes its input: from the server behind it, or, without one, after a synced write of it. */
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs"
 import { type AddressInfo, connect, createServer } from "node:net"
 import { serve } from "./usage.ts"

@@ -1,4 +1,4 @@
-/** The backend as it ships, its journal included, in a process of its own. */
+/** The backend as shipped, with its journal, in a separate process. */
 import { connect } from "node:net"
 import { serve } from "./usage.ts"
 

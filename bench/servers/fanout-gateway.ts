@@ -1,6 +1,6 @@
 /**
- * The subject: the gateway's WebSocket room as it ships, upgrade to socket, on a market whose trades are told as the
- * projector tells them: those of one commit in one call. What commits them, and what only private topics ask, is left out.
+ * The subject: the gateway's WebSocket code as shipped, from the upgrade to the socket, on a market with trades as the
+ * projector publishes them: all of one commit in one call. Left out: the commits, and dependencies of private topics.
  */
 import { Effect } from "effect"
 import type { AddressInfo } from "node:net"

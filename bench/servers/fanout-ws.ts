@@ -1,4 +1,4 @@
-/** The usual fan-out with `ws`: each client is sent the event, encoded for it. */
+/** The usual fan-out with `ws`: the event is encoded and sent for each client. */
 import type { AddressInfo } from "node:net"
 import { WebSocketServer } from "ws"
 import { messageOf } from "../fanout/Events.ts"

@@ -1,4 +1,4 @@
-/** The floor: node:http, JSON.parse, a check by hand, HS256 or Ed25519 by node:crypto, one unary gRPC call. */
+/** The floor: node:http, JSON.parse, manual validation, HS256 or Ed25519 by node:crypto, one unary gRPC call. */
 import { createHmac, timingSafeEqual, verify as verifyEd25519 } from "node:crypto"
 import { createServer, type IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,4 +1,4 @@
-/** The subject: the gateway as it ships, against the bench's backend. */
+/** The subject: the gateway as shipped, with the benchmark's backend. */
 import { serve } from "./usage.ts"
 
 await import("../../src/main.ts")

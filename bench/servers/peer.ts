@@ -1,4 +1,4 @@
-/** What the floor and Fastify share: the unary call, the HS256 secret, the command they build. */
+/** Shared by the floor and Fastify: the unary call, the HS256 secret, and the construction of the command. */
 import * as grpc from "@grpc/grpc-js"
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
 import { SequencerClient, type SubmitResponse } from "../../src/proto/gateway/v1/sequencer.ts"
@@ -8,10 +8,10 @@ export const USER = process.env["BENCH_USER"] ?? "f4d12921-24f9-5d21-bac3-b037fe
 export const SUB_ACCOUNT = `0x${"ab".repeat(32)}`
 
 const SPKI = Buffer.from("302a300506032b6570032100", "hex")
-/** The platform's form of a key in hex. */
+/** Node's representation of a key in hex. */
 export const keyOf = (hex: string): KeyObject =>
   createPublicKey({ key: Buffer.concat([SPKI, Buffer.from(hex, "hex")]), format: "der", type: "spki" })
-/** What the signature of a request covers. */
+/** The signed text of a request. */
 export const signedText = (method: string, target: string, timestamp_ms: string, nonce: string): string =>
   `SERVICE_API|${method}|${target}|${timestamp_ms}|${nonce}`
 

@@ -1,4 +1,4 @@
-/** The floor of reads: node:http, the same bytes and header fields for every request. */
+/** The floor of reads: node:http, with the same bytes and headers for every request. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { BODY, headers } from "./reads.ts"

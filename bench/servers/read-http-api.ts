@@ -1,4 +1,4 @@
-/** A peer of reads: Effect's HttpApi as its examples show it, the response by its schema. */
+/** A peer of reads: Effect's HttpApi as in its examples, with a response schema. */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, ManagedRuntime, Schema } from "effect"
@@ -21,7 +21,7 @@ const api = HttpApi.make("peer").add(
 const handlers = HttpApiBuilder.group(api, "market", (handlers) =>
   handlers.handle("orderbook", () => Effect.succeed(book as typeof OrderBook.Type))
 )
-/** The header fields that the gateway's answers have. */
+/** The headers of the gateway's responses. */
 const fields = HttpRouter.middleware((app) => Effect.map(app, HttpServerResponse.setHeaders(headers)), { global: true })
 const server = createServer()
 const runtime = ManagedRuntime.make(

@@ -1,6 +1,6 @@
-/** What the peers of the read benchmark share: the answer of the gateway, and its header fields. */
+/** Shared by the peers of the read benchmark: the gateway's response and its headers. */
 
-/** Body that every variant answers. */
+/** The body of every variant. */
 export const BODY = process.env["BENCH_BODY"]!
 /** The same as an object. */
 export const book = JSON.parse(BODY) as {
@@ -11,5 +11,5 @@ export const book = JSON.parse(BODY) as {
   readonly ts: number
   readonly mts: number
 }
-/** Header fields of the gateway's answers, but for type and length. */
+/** The headers of the gateway's responses, except type and length. */
 export const headers = JSON.parse(process.env["BENCH_HEADERS"]!) as Record<string, string>

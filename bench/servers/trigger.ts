@@ -1,7 +1,7 @@
-/** How the fan-out benchmark makes a server publish: a connection on which each byte is a count of events. */
+/** The control connection of the fan-out benchmark: each byte is a count of events to publish. */
 import { type AddressInfo, createServer } from "node:net"
 
-/** Calls back with each count; answers the port. */
+/** Calls back with each count; returns the port. */
 export const trigger = (publish: (events: number) => void): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer((socket) => {

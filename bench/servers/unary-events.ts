@@ -1,6 +1,6 @@
 /**
- * A peer of the event-latency benchmark: node:http, one unary gRPC call an order, and the backend's events, each told at once
- * to the sockets of `ws` that are open. It checks nothing and keeps nothing.
+ * A peer of the event-latency benchmark: node:http, one unary gRPC call per order, and the backend's events, each sent at
+ * once to the open `ws` sockets. It validates and stores nothing.
  */
 import * as grpc from "@grpc/grpc-js"
 import { randomUUID } from "node:crypto"
@@ -52,7 +52,7 @@ const server = createServer((request, response) => {
 })
 const sockets = new WebSocketServer({ server, perMessageDeflate: false })
 const statuses = new Map(Object.entries(OrderStatus).map(([name, value]) => [value as number, name]))
-const tell = ({ events }: StreamEventsResponse): void => {
+const forward = ({ events }: StreamEventsResponse): void => {
   for (const { event, seq, ts_ms } of events) {
     if (event?.$case !== "order_changed") continue
     const order = event.value.order!
@@ -64,7 +64,7 @@ const tell = ({ events }: StreamEventsResponse): void => {
 backend().getHead({}, (error, head) => {
   if (error !== null) throw error
   const stream = backend().streamEvents({ epoch: head.epoch, from_seq: head.head_seq + 1 })
-  stream.on("data", tell)
+  stream.on("data", forward)
   stream.on("error", () => process.exit(1))
   server.listen(0, "127.0.0.1", () => serve((server.address() as AddressInfo).port))
 })

@@ -1,4 +1,4 @@
-/** Tells the bench what this process used: CPU of all threads, memory, garbage collection. */
+/** Reports the resources of this process to the benchmark: CPU of all threads, memory, garbage collection. */
 import { PerformanceObserver } from "node:perf_hooks"
 
 let gcMs = 0
@@ -6,11 +6,11 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) gcMs += entry.duration
 }).observe({ entryTypes: ["gc"] })
 
-/** `more` is told with the port. */
+/** `more` is sent with the port. */
 export const serve = (port: number, more: object = {}): void => {
   process.on("message", (message) => {
     if (message !== "usage" && message !== "settled") return
-    // twice: what a finalizer lets go of is collected the second time
+    // twice: objects released by finalizers are collected the second time
     if (message === "settled") for (let i = 0; i < 2; i++) globalThis.gc!()
     const cpu = process.cpuUsage()
     const main = process.threadCpuUsage()

@@ -1,4 +1,4 @@
-/** The ports that backends keep, over gRPC: sequencer and referee, with the two streams that they tell. */
+/** The ports that backends implement over gRPC: sequencer and referee, with the event stream and the price stream. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer } from "effect"
 import type { ClientTls, Endpoint } from "./grpc/Channel.ts"
@@ -20,7 +20,7 @@ const tlsOf = Effect.fnUntraced(function* (
   const { backendTlsCa, backendTlsCert, backendTlsKey } = settings
   if (backendTlsCa === undefined) return undefined
   if ((backendTlsCert === undefined) !== (backendTlsKey === undefined)) {
-    return yield* new SettingUnusable({ message: "BACKEND_TLS_CERT and BACKEND_TLS_KEY belong together" })
+    return yield* new SettingUnusable({ message: "set both BACKEND_TLS_CERT and BACKEND_TLS_KEY, or neither" })
   }
   return {
     ca: yield* pem("BACKEND_TLS_CA", backendTlsCa),
@@ -32,15 +32,15 @@ const tlsOf = Effect.fnUntraced(function* (
 export interface Links {
   readonly sequencer: Endpoint
   readonly referee: Endpoint
-  /** Whether this gateway fills the copy of the event stream that NATS_URL names. */
+  /** Whether this gateway copies the event stream to the server of NATS_URL. */
   readonly relays: boolean
 }
 
-/** The event stream: the sequencer's own, or a copy on top of it. */
+/** The event stream: the sequencer's own, or its copy in JetStream with the sequencer's stream as the fallback. */
 const events = ({ natsUrl }: Settings, { relays, sequencer }: Links) => {
   const own = GrpcFeed.layer(sequencer)
   if (natsUrl === undefined) return own
-  // a client that is not needed is not loaded: a start takes as long as what it loads
+  // loaded only when configured, since module loading is most of the start time
   return Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./nats/NatsCopy.ts")),
@@ -49,7 +49,7 @@ const events = ({ natsUrl }: Settings, { relays, sequencer }: Links) => {
   )
 }
 
-/** Sequencer and referee, over one link each. */
+/** Sequencer and referee, with one channel each. */
 export const over = (settings: Settings, links: Links) =>
   Layer.mergeAll(
     GrpcSequencer.layer(links.sequencer),
@@ -58,11 +58,11 @@ export const over = (settings: Settings, links: Links) =>
     GrpcPriceFeed.layer(links.referee)
   )
 
-/** Where the backends are that run elsewhere, as the settings name them. */
+/** The addresses of external backends, from the settings. */
 export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
   const { backendSecret: secret, refereeUrl, sequencerUrl } = settings
   if (sequencerUrl === undefined) {
-    return yield* new SettingUnusable({ message: "BACKEND=grpc needs SEQUENCER_URL, such as 127.0.0.1:3011" })
+    return yield* new SettingUnusable({ message: "BACKEND=grpc requires SEQUENCER_URL, such as 127.0.0.1:3011" })
   }
   const tls = yield* tlsOf(settings)
   const sequencer: Endpoint = { address: sequencerUrl, secret, tls }
@@ -70,6 +70,6 @@ export const endpointsOf = Effect.fnUntraced(function* (settings: Settings) {
   return { sequencer, referee }
 })
 
-/** Backends that run elsewhere. */
+/** Backends that run outside of this process. */
 export const external = (settings: Settings) =>
   Layer.unwrap(Effect.map(endpointsOf(settings), (endpoints) => over(settings, { ...endpoints, relays: false })))

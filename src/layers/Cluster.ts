@@ -1,6 +1,6 @@
 /**
- * The stack for a fleet: gateways that share a PostgreSQL, in front of backends that run elsewhere. Any of them may come and
- * go; one at a time writes the read model.
+ * The stack for a fleet: gateways that share a PostgreSQL in front of external backends. Gateways can start and stop at
+ * any time; one at a time writes the read model.
  */
 import { Duration, Effect, Layer, type Redacted } from "effect"
 import * as Backends from "./Backends.ts"
@@ -14,19 +14,19 @@ import * as SqlStores from "./sql/SqlStores.ts"
 
 const unusable = (message: string) => Effect.fail(new SettingUnusable({ message }))
 
-/** What every gateway of a fleet must have alike. */
+/** Settings that every gateway of a fleet must share. */
 const check = (settings: Settings): Effect.Effect<Redacted.Redacted<string>, SettingUnusable> => {
   const { backend, databaseUrl, jwtSigningKey } = settings
-  if (databaseUrl === undefined) return unusable("a fleet needs DATABASE_URL, such as postgres://user@host/gateway")
+  if (databaseUrl === undefined) return unusable("a fleet requires DATABASE_URL, such as postgres://user@host/gateway")
   if (backend === "embedded")
-    return unusable("DATABASE_URL needs BACKEND=grpc: gateways that share a database share a backend")
+    return unusable("DATABASE_URL requires BACKEND=grpc: gateways that share a database share a backend")
   if (jwtSigningKey === undefined) {
-    return unusable("DATABASE_URL needs JWT_SIGNING_KEY, 64 hex digits: gateways accept each other's tokens")
+    return unusable("DATABASE_URL requires JWT_SIGNING_KEY, 64 hex digits: gateways accept each other's tokens")
   }
   return Effect.succeed(databaseUrl)
 }
 
-/** Every port of the gateway, shared where it has to be. */
+/** Every port of the gateway. State that gateways must share is in PostgreSQL and Redis. */
 export const layer = (settings: Settings) =>
   Layer.unwrap(
     Effect.map(check(settings), (url) => {

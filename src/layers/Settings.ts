@@ -1,16 +1,16 @@
 /**
  * Every setting of the gateway: its variable, unit, default and meaning, in one table.
  *
- * Settings are read once through `Config`, so a test gives them with a `ConfigProvider`. Secrets are `Redacted`. The
- * embedded backend has a table of its own. Source: docs/contract/configuration.md#variables; docs/reference/settings.md
- * is made of both.
+ * Settings are read once through `Config`, so a test provides them with a `ConfigProvider`. Secrets are `Redacted`. The
+ * embedded backend has its own table. docs/reference/settings.md is generated from both.
+ * Source: docs/contract/configuration.md#variables.
  */
 import { Config, Schema } from "effect"
 import { all, integer, logLevel, oneOf, optional, port, redacted, type Values, withDefault } from "../domain/Setting.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import { HOST_DEFAULT, PORT_DEFAULT } from "./node/EarlyListen.ts"
 
-/** A setting names something that cannot be used. */
+/** The value of a setting cannot be used. */
 export class SettingUnusable extends Schema.TaggedError<SettingUnusable>()("SettingUnusable", {
   message: Schema.String,
   cause: Schema.optionalKey(Schema.Defect())
@@ -47,7 +47,7 @@ const url =
     )
 
 export const table = {
-  port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 takes a free one"),
+  port: withDefault("PORT", port, PORT_DEFAULT, "port of REST and WebSocket; 0 selects a free port"),
   host: withDefault("HOST", Config.String, HOST_DEFAULT, "address to listen on; 0.0.0.0 (every address) in the image"),
   environment: withDefault<Environment>(
     "ENVIRONMENT",
@@ -64,49 +64,67 @@ export const table = {
   databaseUrl: optional(
     "DATABASE_URL",
     redacted,
-    "postgres://user:password@host:port/database: what gateways share; default: SQLite in DATA_DIR"
+    "postgres://user:password@host:port/database: the database that gateways share; default: SQLite in DATA_DIR"
   ),
   redisUrl: optional(
     "REDIS_URL",
     url("redis:", "rediss:"),
-    "redis://…: gateways share API-key nonces, rate limits, notices of revocations and presence; unset: a gateway is alone"
+    "redis://…: gateways share API-key nonces, rate limits, revocations and presence; unset: each gateway keeps its own"
   ),
   natsUrl: optional(
     "NATS_URL",
     url("nats:", "tls:"),
-    "nats://…: the event stream is read from a copy in JetStream, filled by the embedded backend's gateway or `npm run relay`"
+    "nats://…: read the event stream from a copy in JetStream; the gateway of the embedded backend or `npm run relay` writes it"
   ),
   backend: withDefault(
     "BACKEND",
     oneOf("embedded", "grpc"),
     "embedded",
-    "run a backend beside the gateway, or use others"
+    "embedded: run a backend in this process; grpc: connect to external backends"
   ),
   sequencerUrl: optional("SEQUENCER_URL", Config.String, "host:port of the sequencer, with BACKEND=grpc"),
-  refereeUrl: optional("REFEREE_URL", Config.String, "host:port of the referee; default: that of the sequencer"),
+  refereeUrl: optional("REFEREE_URL", Config.String, "host:port of the referee; default: SEQUENCER_URL"),
   backendSecret: optional("BACKEND_SECRET", redacted, "bearer secret shared with the backends"),
-  backendTlsCa: optional("BACKEND_TLS_CA", Config.String, "PEM file of the backends' authority; turns TLS on"),
-  backendTlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the gateway's own certificate (mTLS)"),
-  backendTlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of its key"),
+  backendTlsCa: optional(
+    "BACKEND_TLS_CA",
+    Config.String,
+    "PEM file of the backends' certificate authority; enables TLS"
+  ),
+  backendTlsCert: optional("BACKEND_TLS_CERT", Config.String, "PEM file of the gateway's client certificate (mTLS)"),
+  backendTlsKey: optional("BACKEND_TLS_KEY", Config.String, "PEM file of the client certificate's key"),
   jwtSigningKey: optional(
     "JWT_SIGNING_KEY",
     redacted,
-    "Ed25519 seed, 64 hex digits; default: made once, kept in DATA_DIR"
+    "Ed25519 seed, 64 hex digits; default: generated once and kept in DATA_DIR"
   ),
-  jwtVerifyKeys: optional("JWT_VERIFY_KEYS", Config.String, "older public keys, hex, comma-separated: still accepted"),
+  jwtVerifyKeys: optional(
+    "JWT_VERIFY_KEYS",
+    Config.String,
+    "older public keys that remain accepted: hex, comma-separated"
+  ),
   adminUsername: optional(
     "ADMIN_USERNAME",
     Config.String,
-    "administrator with the role admin; unset here and in ADMIN_USERS_FILE: the Basic endpoints are closed"
+    "administrator with the role admin; without it and ADMIN_USERS_FILE the Basic endpoints are disabled"
   ),
   adminPassword: optional("ADMIN_PASSWORD", password, "at least 12 characters"),
   adminUsersFile: optional(
     "ADMIN_USERS_FILE",
     Config.String,
-    "file of more administrators with roles: lines of JSON, as `gateway admin hash` prints them"
+    "file of further administrators and their roles: lines of JSON from `gateway admin hash`"
   ),
-  loginWindowMs: withDefault("LOGIN_WINDOW_MS", Config.Int, 60_000, "accepted clock difference of a login, ms"),
-  apiKeyWindowMs: withDefault("API_KEY_WINDOW_MS", Config.Int, 30_000, "accepted clock difference of an API key, ms"),
+  loginWindowMs: withDefault(
+    "LOGIN_WINDOW_MS",
+    Config.Int,
+    60_000,
+    "accepted clock difference of a login signature, ms"
+  ),
+  apiKeyWindowMs: withDefault(
+    "API_KEY_WINDOW_MS",
+    Config.Int,
+    30_000,
+    "accepted clock difference of an API-key signature, ms"
+  ),
   withdrawalAddressDelayMs: withDefault(
     "WITHDRAWAL_ADDRESS_DELAY_MS",
     integer(0),
@@ -117,7 +135,7 @@ export const table = {
     "ACCESS_MODE",
     oneOf("off", "open", "closed"),
     "open",
-    "open: access codes work, nobody is gated; closed: wallets that are not whitelisted only read; off: no access codes"
+    "open: access codes work, trading is open to all; closed: only whitelisted wallets trade, others read; off: no access codes"
   ),
   activationWindowS: withDefault(
     "ACTIVATION_WINDOW_S",
@@ -129,12 +147,17 @@ export const table = {
     "RATE_LIMIT_MODE",
     oneOf("enforce", "report", "off"),
     "enforce",
-    "enforce; report: headers only; off: something in front does it"
+    "enforce; report: headers only; off: a proxy in front limits"
   ),
-  ratePublic: withDefault("RATE_PUBLIC", Config.Int, 60, "public requests a minute and address"),
-  rateToken: withDefault("RATE_TOKEN", Config.Int, 30, "private requests a minute and token"),
-  rateUser: withDefault("RATE_USER", Config.Int, 120, "private requests a minute by all tokens of one user together"),
-  rateApiKey: withDefault("RATE_API_KEY", Config.Int, 600, "private requests a minute and API key"),
+  ratePublic: withDefault("RATE_PUBLIC", Config.Int, 60, "public requests per minute and address"),
+  rateToken: withDefault("RATE_TOKEN", Config.Int, 30, "private requests per minute and token"),
+  rateUser: withDefault(
+    "RATE_USER",
+    Config.Int,
+    120,
+    "private requests per minute and user, over all tokens of the user"
+  ),
+  rateApiKey: withDefault("RATE_API_KEY", Config.Int, 600, "private requests per minute and API key"),
   wsKeepaliveTimeoutMs: withDefault(
     "WS_KEEPALIVE_TIMEOUT_MS",
     Config.Int,
@@ -151,47 +174,62 @@ export const table = {
     "WS_CONNECTIONS_PER_IP",
     Config.Int,
     transportLimits.sockets_per_address.figure,
-    "sockets an address; 0: no limit"
+    "sockets per address; 0: no limit"
   ),
   wsConnectionsPerUser: withDefault(
     "WS_CONNECTIONS_PER_USER",
     Config.Int,
     transportLimits.sockets_per_user.figure,
-    "private sockets a user; 0: no limit"
+    "private sockets per user; 0: no limit"
   ),
   userEventsKept: withDefault(
     "USER_EVENTS_KEPT",
     Config.Int,
     10_000,
-    "private events kept of each user for connections that resume; more as long as they are younger than the next"
+    "private events kept per user for streams that resume; younger events than USER_EVENTS_KEPT_MS are kept beyond it"
   ),
-  userEventsKeptMs: withDefault("USER_EVENTS_KEPT_MS", Config.Int, 86_400_000, "time that all of them are kept, ms"),
+  userEventsKeptMs: withDefault(
+    "USER_EVENTS_KEPT_MS",
+    Config.Int,
+    86_400_000,
+    "time for which every private event is kept, ms"
+  ),
   arrivalsPerIp: withDefault(
     "ARRIVALS_PER_IP",
     Config.Int,
     transportLimits.arrivals_per_s.figure,
-    "connections that an address may open a second, those beyond wait their turn; 0: no limit, as behind TRUSTED_PROXIES"
+    "connections that an address may open per second, later ones are delayed; 0: no limit, as behind TRUSTED_PROXIES"
   ),
   connectionsPerIp: withDefault(
     "CONNECTIONS_PER_IP",
     Config.Int,
     transportLimits.connections_per_address.figure,
-    "connections of an address, sockets included; 0: no limit, as behind TRUSTED_PROXIES"
+    "open connections per address, sockets included; 0: no limit, as behind TRUSTED_PROXIES"
   ),
-  trustedProxies: withDefault("TRUSTED_PROXIES", Config.Int, 0, "proxies in front whose X-Forwarded-For entry counts"),
+  trustedProxies: withDefault(
+    "TRUSTED_PROXIES",
+    Config.Int,
+    0,
+    "number of proxies in front whose X-Forwarded-For entries are trusted"
+  ),
   metricsPublic: withDefault(
     "METRICS_PUBLIC",
     Config.Boolean,
     false,
-    "on: /metrics answers every client, not only those on this machine"
+    "true: /metrics answers every client, not only those on this machine"
   ),
   otlpEndpoint: optional(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     url("http:", "https:"),
-    "http://…: base address of an OTLP/HTTP collector, which gets traces and logs; unset: none are made"
+    "http://…: base URL of an OTLP/HTTP collector for traces and logs; unset: no export"
   ),
-  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for it: name=value,name=value"),
-  otlpServiceName: withDefault("OTEL_SERVICE_NAME", Config.String, "trading-gateway", "what it calls this gateway"),
+  otlpHeaders: optional("OTEL_EXPORTER_OTLP_HEADERS", redacted, "headers for the collector: name=value,name=value"),
+  otlpServiceName: withDefault(
+    "OTEL_SERVICE_NAME",
+    Config.String,
+    "trading-gateway",
+    "service name of this gateway in traces and logs"
+  ),
   drainMs: withDefault("DRAIN_MS", Config.Int, 5_000, "time over which sockets are closed at shutdown, ms"),
   logLevel
 } as const

@@ -1,6 +1,6 @@
 /**
- * The stack for one machine: SQLite in DATA_DIR, limits in memory or in a Redis, and a backend over gRPC, by default the
- * embedded one in a worker thread of this process. It is the one place that knows the embedded backend.
+ * The stack for one machine: SQLite in DATA_DIR, limits in memory or in Redis, and a backend over gRPC, by default the
+ * embedded one in a worker thread of this process. No other module of the gateway imports the embedded backend.
  */
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -40,7 +40,7 @@ const dataDir = (path: string) =>
     catch: (cause) => new SettingUnusable({ message: `DATA_DIR: cannot create ${path}`, cause })
   })
 
-/** Every port of the gateway, kept by one machine. */
+/** Every port of the gateway on one machine. */
 export const layer = (settings: Settings) => {
   const database = (name: string, synchronous: "FULL" | "NORMAL") =>
     NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
@@ -55,7 +55,7 @@ export const layer = (settings: Settings) => {
         SqlStores.layer.pipe(Layer.provide(accountsDatabase)),
         RedisFleet.orAlone(settings, {
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
-          // survives the end of the process; of a power loss the window is the limit
+          // survives a crash of the process; a power loss may lose nonces, which expire after the window
           windowed: SqlNonceStore.layer({ retention }).pipe(Layer.provide(database("nonces.sqlite", "NORMAL")))
         }),
         NodePorts.layer(settings)

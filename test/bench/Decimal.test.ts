@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../bench/Decimal.bench.ts"
 
 describe("the decimal benchmark", () => {
-  it("writes the same texts by every variant, by the code that the figures come from", () => {
+  it("formats the same texts with every variant, with the code of the measurement", () => {
     const rows = run({ rounds: 1, trips: 60_000 })
     for (const prices of ["near", "spread"] as const) {
       const own = rows.filter(({ load }) => load === prices)

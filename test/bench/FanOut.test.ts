@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { BURSTS, run } from "../../bench/FanOut.bench.ts"
 
 describe("the fan-out benchmark", () => {
-  it("tells every client every event, by the code that the figures come from", { timeout: 60_000 }, async () => {
+  it("delivers every event to every client, with the code of the measurement", { timeout: 60_000 }, async () => {
     const { bursts, hashes, leftOut, memory } = await run({ clients: 20, rounds: 1, ms: 60_000, events_max: 20 })
     const variants = ["floor", "nchan", "ws", "gateway"].filter((name) => !leftOut.includes(name))
     assert.includeMembers(variants, ["ws", "gateway"])

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../bench/Journal.bench.ts"
 
 describe("the journal benchmark", () => {
-  it("journals every record it was given, by the code that the figures come from", { timeout: 60_000 }, async () => {
+  it("journals every given record, with the code of the measurement", { timeout: 60_000 }, async () => {
     const report = await run({ rounds: 1, callers: 16, records: 320, floorRecords: 16, peerBatch: 0 })
     assert.isUndefined(report.peer)
     for (const { rate, p50_us } of [report.floor, report.alone, report.journal]) {

@@ -2,7 +2,7 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../bench/List.bench.ts"
 
 describe("the benchmark of lists", () => {
-  it("makes the same text by every variant", () => {
+  it("produces the same text with every variant", () => {
     const rows = run({ rounds: 1, lists: 20 })
     assert.deepStrictEqual(
       rows.map(({ errors, name }) => [name, errors]),

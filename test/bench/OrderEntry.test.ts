@@ -2,20 +2,16 @@ import { assert, describe, it } from "vitest"
 import { run } from "../../bench/OrderEntry.bench.ts"
 
 describe("the order-entry benchmark", () => {
-  it(
-    "answers every request of every variant correctly, by the code that the figures come from",
-    { timeout: 60_000 },
-    async () => {
-      const rows = await run({ rounds: 1, seconds: 5, connections: 4, requests_max: 40 })
-      assert.deepStrictEqual(
-        rows.map(({ errors, name }) => [name, errors]),
-        [
-          ["floor", 0],
-          ["fastify", 0],
-          ["gateway", 0]
-        ]
-      )
-      for (const { cpu_us } of rows) assert.isAbove(cpu_us.median, 0)
-    }
-  )
+  it("gets a correct response from every variant, with the code of the measurement", { timeout: 60_000 }, async () => {
+    const rows = await run({ rounds: 1, seconds: 5, connections: 4, requests_max: 40 })
+    assert.deepStrictEqual(
+      rows.map(({ errors, name }) => [name, errors]),
+      [
+        ["floor", 0],
+        ["fastify", 0],
+        ["gateway", 0]
+      ]
+    )
+    for (const { cpu_us } of rows) assert.isAbove(cpu_us.median, 0)
+  })
 })

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cases } from "../../conformance/Suite.ts"
-import { start } from "../doubles/Liar.ts"
+import { start } from "../doubles/LyingBackend.ts"
 import { startEmbedded } from "./Run.ts"
 
 const program = fileURLToPath(new URL("../../conformance/main.ts", import.meta.url))

@@ -10,7 +10,7 @@ import {
   type SubmitStreamResponse
 } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason } from "../../src/proto/gateway/v1/types.ts"
-import { type Lie, start } from "../doubles/Liar.ts"
+import { type Lie, start } from "../doubles/LyingBackend.ts"
 import { failures, startEmbedded } from "./Run.ts"
 
 /** How long a backend that stays silent is waited for, in ms: the wait is the failure that is looked for. */

@@ -1,4 +1,4 @@
-/** deploy/haproxy.cfg as HAProxy understands it: where requests go when gateways are gone, or none is ready. */
+/** deploy/haproxy.cfg with a real HAProxy: routing while gateways are down, or none is ready. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, assert, describe, it } from "vitest"
@@ -6,7 +6,7 @@ import { startBalancer } from "../../verification/harness/HAProxy.ts"
 import { until } from "../../verification/harness/Wait.ts"
 import { freePort, isInstalled } from "../../verification/harness/Programs.ts"
 
-/** Answers 200, and at /ready what it is told to. */
+/** Responds 200, and at /ready with a status that the test sets. */
 const gateway = (ready: () => number): Promise<Server> =>
   new Promise((resolve) => {
     const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ describe.skipIf(!isInstalled("haproxy"))("the balancer that is deployed", { time
     return server
   }
 
-  it("sends to another gateway what one that is gone did not get, and from then on all", async () => {
+  it("sends a failed request, and all later ones, to another gateway", async () => {
     const gone = { name: "gateway2", host: "127.0.0.1", port: await freePort() }
     const balancer = await balanced([placeOf(await started(() => 200), 0), gone])
     const first = await Promise.all(Array.from({ length: 10 }, () => post(balancer.url)))
@@ -48,7 +48,7 @@ describe.skipIf(!isInstalled("haproxy"))("the balancer that is deployed", { time
     assert.strictEqual(await post(balancer.url), 200)
   })
 
-  it("asks gateways that are not ready where none is, and only the ready one as soon as one is", async () => {
+  it("uses gateways that are not ready while none is, and only the ready one as soon as there is one", async () => {
     let isReady = false
     const servers = [await started(() => (isReady ? 200 : 503)), await started(() => 503)]
     const balancer = await balanced(servers.map(placeOf))

@@ -1,4 +1,4 @@
-/** Carries out a Dockerfile in an empty folder, as far as that needs no engine: what is copied and what is run. */
+/** Executes a Dockerfile in an empty folder, as far as that needs no container engine: COPY and RUN. */
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdirSync, readFileSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
@@ -16,17 +16,17 @@ interface Stage {
 
 /** The last stage, its files below `folder`. */
 export interface Image extends Readonly<Stage> {
-  /** The working directory as this machine sees it. */
+  /** The working directory as a path of this machine. */
   readonly home: string
 }
 
-/** Time that one step may take, in ms: packages may have to come over the network. */
+/** Time limit of one step, in ms: packages may come over the network. */
 const STEP_MS = 480_000
 
-/** What a program of the image runs with: the Node of this test first. */
+/** The environment of a program of the image: this test's Node is first in PATH. */
 export const PATH = [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter)
 
-/** The top-level names that `.dockerignore` lets into the context; all others stay out. */
+/** The top-level names that `.dockerignore` allows into the context. */
 const contextOf = (root: string): ReadonlySet<string> => {
   const lines = readFileSync(join(root, ".dockerignore"), "utf8")
     .split("\n")
@@ -50,7 +50,7 @@ const stepsOf = (text: string): ReadonlyArray<{ readonly instruction: string; re
 
 const list = (json: string): ReadonlyArray<string> => JSON.parse(json) as ReadonlyArray<string>
 
-/** Carries out all steps below `folder`, which is empty. A step that needs an engine, or that is not known, fails. */
+/** Executes all steps below `folder`, which is empty. A step that needs an engine, or is unknown, fails. */
 export const build = (root: string, folder: string): Image => {
   const context = contextOf(root)
   const stages = new Map<string, Stage>()
@@ -81,7 +81,7 @@ export const build = (root: string, folder: string): Image => {
     if (/(?:^|\s)[/~]/u.test(command)) throw new Error(`Dockerfile: leaves its folder: ${command}`)
     execFileSync("sh", ["-c", command], {
       cwd: inside(current(), "."),
-      // what this project was installed from is taken from the cache
+      // packages come from the cache of this project's own installation
       env: { ...process.env, PATH, npm_config_prefer_offline: "true", ...current().env },
       stdio: ["ignore", "ignore", "pipe"],
       timeout: STEP_MS
@@ -138,7 +138,7 @@ export const build = (root: string, folder: string): Image => {
       case "VOLUME":
         break
       default:
-        throw new Error(`Dockerfile: ${instruction} is not known`)
+        throw new Error(`Dockerfile: ${instruction} is not supported`)
     }
   }
   return { ...current(), home: inside(current(), ".") }

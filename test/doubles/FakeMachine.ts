@@ -26,7 +26,7 @@ const event = (state: FakeState, at_ms: number, command_id: string | undefined, 
   event: body
 })
 
-/** Each accepted command causes two events of one step, so that a frame could cut one. */
+/** Each accepted command causes two events of one step, so that a frame could split the step. */
 export const fakeMachine: Machine<FakeState, FakeConfig> = {
   rules: "fake-1",
   upgrades: [],

@@ -1,4 +1,4 @@
-/** A backend that answers as badly as a test wants: garbage, endless lists, statuses out of place, or nothing at all. */
+/** A backend that responds as a test sets: garbage, endless lists, unexpected statuses, or nothing. */
 import {
   type sendUnaryData,
   Server,
@@ -18,7 +18,7 @@ import {
   type SubmitStreamRequest
 } from "../../src/proto/gateway/v1/sequencer.ts"
 
-/** Bytes go out as they are; anything else as the contract has it. */
+/** Bytes are sent unchanged; other values are encoded by the contract. */
 const raw = (service: ServiceDefinition): ServiceDefinition =>
   Object.fromEntries(
     Object.entries(service).map(([name, rpc]) => [
@@ -40,7 +40,7 @@ export interface Hostile {
   readonly close: () => Promise<void>
 }
 
-/** Starts it on a free port, and opens a channel to it. Rpcs that are not given answer UNIMPLEMENTED. */
+/** Starts the backend on a free port, and opens a channel to it. RPCs without a handler return UNIMPLEMENTED. */
 export const hostile = async (handlers: {
   readonly sequencer?: UntypedServiceImplementation
   readonly referee?: UntypedServiceImplementation

@@ -1,4 +1,4 @@
-/** Ids that count up: the same run gives the same ids. */
+/** Sequential ids: the same run gives the same ids. */
 import { Effect, Layer } from "effect"
 import { Ids } from "../../src/services/operations/Ids.ts"
 

@@ -1,4 +1,4 @@
-/** Sequencer and Feed in memory: deposits are accepted (not those of NONE), everything else is refused. */
+/** Sequencer and Feed in memory: deposits are accepted (except in NONE), everything else is refused. */
 import { Effect, Layer, Stream } from "effect"
 import type { Event } from "../../src/domain/Event.ts"
 import { Feed, FeedGone, type FeedFrame } from "../../src/services/Feed.ts"

@@ -1,4 +1,4 @@
-/** A sequencer and a referee whose answers the test sets; what it has not set is a defect. */
+/** A sequencer and a referee with responses that the test sets; any other call is a defect. */
 import { Effect, Layer } from "effect"
 import type { Instrument, Level, Prices } from "../../src/domain/Market.ts"
 import type { Order } from "../../src/domain/Order.ts"
@@ -15,7 +15,7 @@ interface BookAnswer {
 }
 
 export class ScriptedBackend {
-  /** The book that a read answers; none: unavailable. May be changed between reads. */
+  /** The book that a read returns; undefined: unavailable. Can change between reads. */
   book: (symbol: string) => BookAnswer | undefined = () => undefined
   bookReads = 0
   head = { epoch: "e1", head_seq: 0 }

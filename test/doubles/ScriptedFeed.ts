@@ -1,17 +1,17 @@
-/** A feed that does what the test says: repeats, lags, jumps, ends, forgets. */
+/** A feed under the control of the test: it repeats, lags, skips, ends and forgets. */
 import { Cause, Effect, Layer, Queue, Stream } from "effect"
 import type { Event, StreamPosition } from "../../src/domain/Event.ts"
 import { Feed, FeedGone, type FeedFrame } from "../../src/services/Feed.ts"
 
 export class ScriptedFeed {
-  /** Positions that were asked for, in order. */
+  /** The requested positions, in order. */
   readonly followed: Array<StreamPosition | undefined> = []
   epoch = "e1"
-  /** Everything that was told; a sound follower is given what comes after its position. */
+  /** Every sent event; a follower gets those after its position. */
   readonly log: Array<Event> = []
-  /** The next who follows is told that its position is gone. */
+  /** The next follower gets FeedGone. */
   gone = false
-  /** What is not offered by itself to who follows next: the test pushes frames by hand. */
+  /** The next follower gets nothing automatically: the test pushes frames. */
   silent = false
   private queue: Queue.Queue<FeedFrame, FeedGone | Cause.Done> | undefined
 
@@ -35,11 +35,11 @@ export class ScriptedFeed {
   get isFollowed(): boolean {
     return this.queue !== undefined
   }
-  /** Tells events in one frame, whatever they are. */
+  /** Sends events in one frame, in any order. */
   push(events: ReadonlyArray<Event>, epoch = this.epoch): void {
     if (this.queue !== undefined) Queue.offerUnsafe(this.queue, { type: "events", epoch, events })
   }
-  /** Tells events and keeps them for who follows later. */
+  /** Sends events and keeps them for later followers. */
   tell(...events: ReadonlyArray<Event>): void {
     this.log.push(...events)
     this.push(events)

@@ -1,6 +1,6 @@
 /**
- * A clock that a test sets, on which nobody wakes: whole days pass at once, and what works at intervals is called by hand. A
- * step changes what it shows, and no time passes.
+ * A clock under the control of the test, on which sleeps never end: whole days pass at once, and periodic work is called by
+ * hand. A step changes the wall time without elapsed time.
  */
 import { Clock, Effect, Layer } from "effect"
 

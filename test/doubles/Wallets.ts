@@ -1,12 +1,9 @@
-/** Wallets that sign, and everything behind an Authenticator with doubles for what lies outside of it. */
+/** Wallets that sign, and an Authenticator with its dependencies. */
 import { getPublicKey, hashes, sign } from "@noble/ed25519"
 import { sha512 } from "@noble/hashes/sha2.js"
 import { Effect, Layer, Ref } from "effect"
 import { Context, Redacted } from "effect"
 import { subAccountAddress } from "../../src/domain/Address.ts"
-import * as MemoryAccounts from "../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryBanStore from "../../src/layers/memory/MemoryBanStore.ts"
-import * as MemoryNonceStore from "../../src/layers/memory/MemoryNonceStore.ts"
 import * as MemoryRateLimitStore from "../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as NodePasswordHashes from "../../src/layers/node/NodePasswordHashes.ts"
 import * as NodeSignatures from "../../src/layers/node/NodeSignatures.ts"
@@ -21,6 +18,7 @@ import { type Command, Sequencer, type SubmitError } from "../../src/services/Se
 import { SigningKeys, type VerifyKey } from "../../src/services/operations/SigningKeys.ts"
 import { Tokens } from "../../src/services/identity/Tokens.ts"
 import * as Ids from "./Ids.ts"
+import * as SqliteStores from "./SqliteStores.ts"
 
 hashes.sha512 = sha512
 const utf8 = new TextEncoder()
@@ -43,7 +41,7 @@ export const wallet = (seed: Uint8Array): Wallet => {
     sign: (message) => Buffer.from(sign(utf8.encode(message), seed)).toString("hex")
   }
 }
-/** A wallet of its own for every number. */
+/** A separate wallet for every number. */
 export const walletNo = (n: number): Wallet => wallet(new Uint8Array(32).fill(n))
 
 export const signingKeys = (seed: number, older: ReadonlyArray<VerifyKey> = []): Layer.Layer<SigningKeys> => {
@@ -60,7 +58,7 @@ export const signingKeys = (seed: number, older: ReadonlyArray<VerifyKey> = []):
   )
 }
 
-/** A sequencer that writes down what it is asked, and fails as told. */
+/** A sequencer that records commands, and fails as the test sets. */
 export class Submitted extends Context.Service<
   Submitted,
   {
@@ -100,7 +98,7 @@ const sequencer = Layer.effect(
   })
 )
 
-/** Every user has sub-accounts 0 and 1, and 2 which was deleted. */
+/** Every user has sub-accounts 0 and 1, and the deleted one 2. */
 const history = (root: (user_id: string) => string) =>
   Layer.mock(History)({
     subAccounts: (user_id) =>
@@ -117,7 +115,7 @@ const history = (root: (user_id: string) => string) =>
       )
   })
 
-/** Root address by which a test names the sub-accounts of `user_id`. */
+/** The root address of `user_id` from which a test derives sub-accounts. */
 export const rootOfUser = (user_id: string): string => `0x${user_id.replaceAll("-", "").padStart(64, "0")}`
 
 export interface Options {
@@ -146,9 +144,9 @@ export const layer = (options: Options = {}) =>
         Ids.layer,
         NodeSignatures.layer(),
         NodePasswordHashes.layer,
-        MemoryNonceStore.layer(),
-        MemoryAccounts.layer,
-        MemoryBanStore.layer,
+        SqliteStores.nonces,
+        SqliteStores.accounts,
+        SqliteStores.bans,
         MemoryRateLimitStore.layer()
       )
     )

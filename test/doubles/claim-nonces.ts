@@ -1,4 +1,4 @@
-/** Claims nonces and revokes tokens until it is killed, and names each on stdout once the stores have answered. */
+/** Claims nonces and revokes tokens until it is killed, and prints each to stdout once the stores have confirmed it. */
 import { Effect, Layer } from "effect"
 import { writeSync } from "node:fs"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"

@@ -1,6 +1,6 @@
 /**
- * A closed launch over a real socket: docs/contract/stories.md#activation, the vectors, the administrator's codes, the
- * gate. Source: docs/contract/rest-access.md, docs/contract/authentication.md#scopes, #activation.
+ * A closed launch over a real socket: docs/contract/stories.md#activation, the vectors, access codes and the restriction.
+ * Source: docs/contract/rest-access.md, docs/contract/authentication.md#scopes, #activation.
  */
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -28,7 +28,7 @@ const reasonOf = ({ body, status }: Answer) => [status, body.code, body.details?
 const issue = (exchange: Exchange, body: object) => call(exchange, "POST", CODES, { headers: basic, body })
 const activate = (exchange: Exchange, body: unknown) => call(exchange, "POST", "/api/v1/access/activate", { body })
 
-/** What a wallet on the address rail sends. */
+/** The body that a wallet on the address rail sends. */
 const bodyOf = (keys: Keys, code: string, at_ms = Date.now()) => {
   const hash = createHash("sha256").update(code).digest("hex")
   const signed_at = Math.floor(at_ms / 1000)
@@ -37,14 +37,14 @@ const bodyOf = (keys: Keys, code: string, at_ms = Date.now()) => {
   return { code, public_key: keys.publicKey, signature, signed_at, nonce: null, party_id: null }
 }
 
-describe.skipIf(vectors === undefined)("activation by the vectors", () => {
+describe.skipIf(vectors === undefined)("activation vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
   })
   afterAll(() => exchange?.close())
 
-  it("is the story of the contract, from the code to the 404 of a gateway without the module", async () => {
+  it("matches the contract's story, from the code to the 404 of a gateway without the module", async () => {
     const made = await issue(exchange, { codes: [CODE], badge: true, multiplier_bps: 12500 })
     assert.strictEqual(made.status, 201)
     const [first] = vectors!.activation
@@ -59,19 +59,19 @@ describe.skipIf(vectors === undefined)("activation by the vectors", () => {
     assert.deepStrictEqual(reasonOf(forged), [401, "UNAUTHORIZED", "InvalidSignature"])
     assert.strictEqual(forged.headers.get("www-authenticate"), "Bearer")
 
-    // the wallet had never logged in; now it does, and finds what the code gave it
+    // the wallet had never logged in; after its login it has the benefits of the code
     const { seed, public_key } = vectors!.keys.wallet
     const { token } = await login(exchange, keysOfSeed(seed, public_key.hex_0x), now)
     const { body: me } = await call(exchange, "GET", "/api/v1/user/me", { token })
     assert.deepInclude(me, { whitelisted: true, activated: true, badge: true, multiplier_bps: 12500 })
   })
 
-  it("takes both rails, in all four spellings of a signature", async () => {
+  it("accepts both rails, in all four spellings of a signature", async () => {
     for (const vector of vectors!.activation) {
       await call(exchange, "DELETE", `/api/v1/authorize/whitelist/${vector.expect.root_address}`, { headers: basic })
       for (const signature of Object.values(vector.signature)) {
         const { status, body } = await activate(exchange, { ...vector.body, signature })
-        // the signature is good: the code was used up above, and a nonce is spent
+        // the signature is valid: the code is used up, and the nonce is spent
         assert.include([409, 401], status, JSON.stringify(body))
         assert.include(["WalletAlreadyActivated", "CodeAlreadyUsed", "NonceReused"], body.details.reason, vector.name)
       }
@@ -87,14 +87,14 @@ describe.skipIf(vectors === undefined)("activation by the vectors", () => {
   }
 })
 
-describe.skipIf(vectors === undefined)("activation of a party by the vectors", () => {
+describe.skipIf(vectors === undefined)("party activation vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
   })
   afterAll(() => exchange?.close())
 
-  it("admits the party, and knows its key at the login", async () => {
+  it("admits the party, and recognises its key at login", async () => {
     const vector = vectors!.activation.find(({ body }) => body.party_id !== null)!
     assert.strictEqual((await issue(exchange, { codes: [vector.body.code.trim()] })).status, 201)
     const done = await activate(exchange, vector.body)
@@ -117,7 +117,7 @@ describe("access codes", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("are made up, or taken as given, and told once", async () => {
+  it("are generated or given, and shown once", async () => {
     const { body, status } = await issue(exchange, { count: 3, label: "wave 1", max_uses: 2 })
     assert.strictEqual(status, 201)
     assert.strictEqual(body.list.length, 3)
@@ -139,7 +139,7 @@ describe("access codes", () => {
     assert.notInclude(JSON.stringify(listed.body), "OWN-CODE")
   })
 
-  it("exist once, whatever their case, and all of a request or none", async () => {
+  it("are unique whatever their case; a request creates all of its codes or none", async () => {
     const again = await issue(exchange, { codes: ["FRESH-CODE", "Own-Code-2"] })
     assert.deepStrictEqual(reasonOf(again), [409, "CONFLICT", "CodeExists"])
     assert.strictEqual(again.body.details.field, "codes.1")
@@ -147,7 +147,7 @@ describe("access codes", () => {
     assert.deepStrictEqual(reasonOf(await issue(exchange, { codes: ["twice-1", "TWICE-1"] })).slice(2), ["CodeExists"])
   })
 
-  it("are refused in any other shape", async () => {
+  it("are refused in any other form", async () => {
     const bad: ReadonlyArray<readonly [object, string, string]> = [
       [{ count: 0 }, "OutOfRange", "count"],
       [{ count: 1001 }, "OutOfRange", "count"],
@@ -173,7 +173,7 @@ describe("access codes", () => {
     ])
   })
 
-  it("are listed by cursors that belong to their filter", async () => {
+  it("are listed with cursors that are bound to the filter", async () => {
     await issue(exchange, { count: 5, label: "paged" })
     const seen: Array<string> = []
     let cursor = ""
@@ -210,7 +210,7 @@ describe("access codes", () => {
     assert.deepStrictEqual(reasonOf(await ask(gone)), [400, "BAD_REQUEST", "CodeRevoked"])
     clock.skip(60_001)
     assert.deepStrictEqual(reasonOf(await ask(late)), [400, "BAD_REQUEST", "CodeExpired"])
-    // of three wallets that want the two uses at once, two are in
+    // of three concurrent wallets two get the two uses
     const answers = await Promise.all([newKeys(), newKeys(), newKeys()].map((keys) => ask(twice, keys)))
     assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 409])
     assert.deepStrictEqual(reasonOf(answers.find(({ status }) => status === 409)!), [
@@ -228,7 +228,7 @@ describe("a closed launch", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("lets everybody log in and read, and only admitted wallets do more", async () => {
+  it("lets all wallets log in and read, and only admitted ones trade", async () => {
     const keys = newKeys()
     const user = await login(exchange, keys)
     const refused = [403, "FORBIDDEN", "NotWhitelisted"]
@@ -247,7 +247,7 @@ describe("a closed launch", () => {
       ["POST", "/api/v1/account/faucet", { sub_account_address: user.vault, asset: "USDC", amount: "1" }],
       ["POST", "/api/v1/user/sub-accounts", { label: "b" }],
       ["GET", "/api/v1/user/api-keys"],
-      // the gate comes before the shape
+      // the restriction is checked before the body
       ["POST", "/api/v1/user/api-keys", "{"]
     ]
     for (const [method, path, body] of gated) {
@@ -262,7 +262,7 @@ describe("a closed launch", () => {
     socket.send({ op: "subscribe", args: ["order"] })
     assert.deepStrictEqual((await socket.next("subscribed", ({ op }) => op === "subscribed")).args, ["order"])
 
-    // a code opens the door at once
+    // a code admits the wallet at once
     await issue(exchange, { codes: ["OPEN-SESAME"] })
     assert.strictEqual((await activate(exchange, bodyOf(keys, "OPEN-SESAME"))).status, 200)
     for (const [method, path, body] of gated.slice(2, 5)) {
@@ -275,7 +275,7 @@ describe("a closed launch", () => {
     })
     assert.strictEqual(registered.status, 201)
 
-    // and taking the wallet off the whitelist shuts it at once, for its API keys too
+    // removal from the whitelist takes effect at once, for the wallet's API keys too
     await call(exchange, "DELETE", `/api/v1/authorize/whitelist/${user.root_address}`, { headers: basic })
     assert.deepStrictEqual(
       reasonOf(await call(exchange, "POST", "/api/v1/order/create", { token, body: order })),
@@ -301,7 +301,7 @@ describe("without the access module", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("activation is 404, whatever is asked and however often", async () => {
+  it("activation is 404, for any request and at any rate", async () => {
     for (let i = 0; i < 70; i++) {
       const answer = await activate(exchange, "{")
       assert.deepStrictEqual(reasonOf(answer), [404, "NOT_FOUND", "ModuleDisabled"])
@@ -311,19 +311,19 @@ describe("without the access module", () => {
   })
 })
 
-describe("rates of activation", () => {
+describe("activation rates", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ env: { RATE_LIMIT_MODE: "enforce" } })
   })
   afterAll(() => exchange?.close())
 
-  it("are 5 a wallet with a good signature, and 10 an address before the body is read", async () => {
+  it("are 5 per wallet with a valid signature, and 10 per address before the body is read", async () => {
     const keys = newKeys()
     for (let i = 0; i < 5; i++) {
       const { headers, ...answer } = await activate(exchange, bodyOf(keys, "NO-SUCH-CODE"))
       assert.deepStrictEqual(reasonOf({ headers, ...answer }), [400, "BAD_REQUEST", "InvalidCode"])
-      // the bucket of the wallet is the tightest
+      // the wallet's bucket is the smallest
       assert.strictEqual(headers.get("ratelimit-policy"), '"activate-root";q=5;w=60')
       assert.strictEqual(headers.get("ratelimit-remaining"), String(4 - i))
     }
@@ -338,7 +338,7 @@ describe("rates of activation", () => {
     const refused = await activate(exchange, "{")
     assert.deepStrictEqual([refused.status, refused.body.code], [429, "RateLimitExceeded"])
     assert.isAtLeast(Number(refused.headers.get("retry-after")), 1)
-    // ten were counted with the address's public requests; those refused were not
+    // ten were counted with the address's public requests; refused ones were not
     const time = await call(exchange, "GET", "/api/v1/market/time")
     assert.strictEqual(time.headers.get("ratelimit-remaining"), "49")
   })

@@ -1,4 +1,4 @@
-/** Every signature of the shared vectors, through the real doors, at the vectors' own time. */
+/** Every signature of the shared vectors, over real sockets, at the time of the vectors. */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -11,7 +11,7 @@ const path = "../shared/vectors/auth.json"
 const vectors: any = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined
 const now: number = vectors?.server_time_ms ?? 0
 
-/** Registers the vectors' API key with the vectors' wallet. */
+/** Registers the API key of the vectors with the wallet of the vectors. */
 const registerKey = async (exchange: Exchange) => {
   const wallet = await login(exchange, keysOfSeed(vectors.keys.wallet.seed, vectors.keys.wallet.public_key.hex_0x), now)
   const { status, body } = await call(exchange, "POST", "/api/v1/user/api-keys", {
@@ -22,7 +22,7 @@ const registerKey = async (exchange: Exchange) => {
   return wallet
 }
 
-describe.skipIf(vectors === undefined)("authentication by the vectors", () => {
+describe.skipIf(vectors === undefined)("authentication vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
@@ -54,7 +54,7 @@ describe.skipIf(vectors === undefined)("authentication by the vectors", () => {
   }
 })
 
-describe.skipIf(vectors === undefined)("API keys by the vectors", () => {
+describe.skipIf(vectors === undefined)("API key vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
@@ -77,7 +77,7 @@ describe.skipIf(vectors === undefined)("API keys by the vectors", () => {
   for (const vector of vectors?.api_key ?? []) {
     it(`accepted: ${vector.name}`, async () => {
       const { status, body } = await send(vector)
-      // authenticated: whatever else is wrong with it, it is not the credentials
+      // authenticated: any other error is not about the credentials
       assert.notInclude([401, 403], status, JSON.stringify(body))
       assert.isBelow(status, 500)
     })

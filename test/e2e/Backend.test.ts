@@ -1,5 +1,5 @@
 /**
- * A backend that dies, hangs and comes back, seen from the gateway's doors. Source: docs/contract/boundary.md#errors,
+ * A backend that dies, hangs and recovers, as clients of the gateway see it. Source: docs/contract/boundary.md#errors,
  * #lagging, docs/contract/websocket.md#close-codes.
  */
 import { Effect, Redacted } from "effect"
@@ -27,10 +27,10 @@ import { type BackendProcess, startBackend } from "../../verification/harness/Ba
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
 const SECRET = "between-gateway-and-backend"
-/** Time in which a command is answered, and what a busy machine may add, in ms. */
+/** Deadline of a command's response, plus the delay of a busy machine, in ms. */
 const ANSWERED_MS = 20_000
 
-/** How long an answer took, in ms. */
+/** The duration of a response, in ms. */
 const timed = async (answer: Promise<Answer>): Promise<Answer & { readonly took_ms: number }> => {
   const from = performance.now()
   return { ...(await answer), took_ms: performance.now() - from }
@@ -42,7 +42,7 @@ const isWell = (exchange: Exchange) =>
     ({ status }) => status === 200
   )
 
-describe("a backend of its own", () => {
+describe("a separate backend process", () => {
   const clock = movableClock()
   const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
   const backendDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
@@ -50,7 +50,7 @@ describe("a backend of its own", () => {
   let backend: BackendProcess
   let exchange: Exchange
   let user: Session
-  /** What became of each order that was asked for, by its order_link_id. */
+  /** The outcome of each requested order, by its order_link_id. */
   const acknowledged = new Map<string, string>()
   const uncertain = new Set<string>()
   const refused = new Set<string>()
@@ -62,7 +62,7 @@ describe("a backend of its own", () => {
     isUnavailable(answer)
     ;(answer.body.details.reason === "DeadlineExceeded" ? uncertain : refused).add(link)
   }
-  /** The backend's own word on what is open. */
+  /** The backend's own list of open orders. */
   const openAtBackend = () =>
     Effect.runPromise(
       Effect.flatMap(Sequencer, (sequencer) => sequencer.openOrders).pipe(
@@ -71,7 +71,7 @@ describe("a backend of its own", () => {
         )
       )
     )
-  /** Every order that was acknowledged is in the history once, none that was refused is, and the backend agrees. */
+  /** Every acknowledged order is in the history once, no refused one is, and the backend agrees. */
   const nothingLost = async (): Promise<void> => {
     const { orders } = await openAtBackend()
     const atBackend = new Map(orders.map(({ order }) => [order.order_link_id, order]))
@@ -139,7 +139,7 @@ describe("a backend of its own", () => {
     rmSync(backendDir, { recursive: true, force: true })
   })
 
-  it("may come later than the gateway", async () => {
+  it("may start after the gateway", async () => {
     const { body, status } = await call(exchange, "GET", "/ready")
     assert.deepStrictEqual([status, body.status, body.sequencer.connected], [503, "not_ready", false])
     assert.strictEqual((await call(exchange, "GET", "/health")).status, 200)
@@ -155,11 +155,11 @@ describe("a backend of its own", () => {
     assert.strictEqual(acknowledged.size, 20)
   })
 
-  it("is killed under load: orders are refused in time, market data goes on, all recovers", async () => {
+  it("that is killed under load: orders are refused in time, market data continues, everything recovers", async () => {
     const feed = await privateSocket()
     const book = await publicSocket()
 
-    // the kill falls into a stream of orders; each is told what is known of it, in time
+    // the kill falls into a stream of orders; each gets its outcome in time
     const load = Array.from({ length: 150 }, async (_, i) => {
       await new Promise((resolve) => setTimeout(resolve, i * 2))
       const from = performance.now()
@@ -171,13 +171,13 @@ describe("a backend of its own", () => {
     await Promise.all(load)
     assert.isAbove(refused.size + uncertain.size, 0, "the kill came too late")
 
-    // what is asked now was surely not sequenced
+    // orders after the kill are certainly not sequenced
     const order = await timed(create(exchange, user, "down"))
     isUnavailable(order)
     assert.deepStrictEqual(whatOf(order), UNSENT)
     assert.isBelow(order.took_ms, ANSWERED_MS)
     refused.add("down")
-    // a cancel is tried for as long as a command lasts
+    // a cancel is tried until a command's deadline
     const tried = await timed(cancel(exchange, user, "before-0"))
     isUnavailable(tried)
     assert.isBelow(tried.took_ms, ANSWERED_MS)
@@ -197,7 +197,7 @@ describe("a backend of its own", () => {
     }
     assert.strictEqual((await call(exchange, "GET", "/ready")).status, 200)
 
-    // ten seconds later nobody shall trust a frozen feed
+    // after ten seconds the feed is reported as stale
     clock.skip(10_001)
     assert.strictEqual((await feed.closing()).code, 1013)
     const notReady = await call(exchange, "GET", "/ready")
@@ -213,7 +213,7 @@ describe("a backend of its own", () => {
     backend = await start()
     const snapshot = book.event("orderbook.50.BTC-USDC", (data) => data.type === "snapshot", 15_000)
     await isWell(exchange)
-    // well is later than ready: two seconds below half of each limit
+    // healthy is later than ready: two seconds below half of each limit
     await eventually(
       "an order",
       () => create(exchange, user, "after-0"),
@@ -232,7 +232,7 @@ describe("a backend of its own", () => {
     book.close()
   })
 
-  it("hangs: orders are told within their time that the outcome is unknown", async () => {
+  it("that hangs: orders are reported as unknown within their deadline", async () => {
     const book = await publicSocket()
     backend.freeze()
     const hung = await timed(create(exchange, user, "hung"))
@@ -244,7 +244,7 @@ describe("a backend of its own", () => {
     assert.include([200, 503], reading.status)
     assert.isBelow(reading.took_ms, ANSWERED_MS)
 
-    // silence is an illness after five seconds of this process's own time, and a minute later market data is no data any more
+    // silence is unhealthy after five seconds of this process's own time, and a minute later market data is unavailable
     await eventually(
       "the age of market data",
       () => call(exchange, "GET", "/api/v1/market/orderbook?symbol=BTC-USDC"),
@@ -257,7 +257,7 @@ describe("a backend of its own", () => {
     assert.include(["BackendUnavailable", "BackendLagging"], stale.body.details.reason)
     assert.strictEqual((await call(exchange, "GET", "/api/v1/market/time")).status, 200)
 
-    // what an operator does about it
+    // the operator's remedy
     await backend.kill()
     backend = await start()
     await isWell(exchange)

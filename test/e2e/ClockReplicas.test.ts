@@ -1,6 +1,6 @@
 /**
- * Three gateways of one fleet, two of them half a minute off, with a Redis whose clock is its own (libfaketime): what they
- * share is taken once and counted together, and nobody's clock brings a nonce or a token back.
+ * Three gateways of one fleet, two of them half a minute off, with a Redis on its own clock (libfaketime). Nonces are claimed
+ * once, limits are counted together, and no clock makes a nonce or a token valid again.
  */
 import { Redacted } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -24,8 +24,8 @@ const DAY_S = 24 * HOUR_S
 const LIMIT = 50
 const ME = "/api/v1/user/me"
 const MARKER = "{gateway:nonces}"
-/** What a gateway says when it counts limits by itself, because Redis did not answer in time. */
-const ALONE = "counted by this process alone"
+/** The log line of a gateway that counts limits locally, because Redis did not respond in time. */
+const ALONE = "this process counts rate limits alone"
 
 const server = Postgres.throwaway()
 
@@ -35,7 +35,7 @@ interface Replica {
   readonly gateway: GatewayProcess
 }
 
-describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)("clocks of a fleet", () => {
+describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)("the clocks of a fleet", () => {
   const folder = mkdtempSync(join(tmpdir(), "clocks-"))
   let backend: BackendProcess
   let redis: RedisServer
@@ -70,7 +70,7 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     return { off_s, clock, gateway }
   }
   const at = (off_s: number): Replica => replicas.find((replica) => replica.off_s === off_s)!
-  /** Sets a gateway's clock, and waits until it shows that. */
+  /** Sets a gateway's clock, and waits until it takes effect. */
   const set = async ({ clock, gateway }: Replica, by_s: number): Promise<void> => {
     clock.set(by_s)
     const isThere = (shown: number) => Math.abs(shown - Date.now() - by_s * 1_000) < PATIENCE_MS
@@ -80,7 +80,7 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     (await call(gateway, "GET", ME, { headers })).status
   const bearer = async ({ gateway }: Replica, token: string): Promise<number> =>
     (await call(gateway, "GET", ME, { token })).status
-  /** A signature of now that this gateway has taken. */
+  /** A current signature that this gateway accepted. */
   const taken = async (replica: Replica): Promise<Record<string, string>> => {
     let headers = apiKeyHeaders(key, "GET", ME)
     await eventually(
@@ -105,10 +105,10 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
       ready_ms: START_MS,
       env: { INDEX_SOURCE: "manual" }
     })
-    // the first makes the tables, for which the others would have to wait
+    // the first gateway creates the tables, for which the others would have to wait
     const first = await start(0, port)
     replicas = [first, ...(await Promise.all([-OFF_S, OFF_S].map((off_s) => start(off_s, port))))]
-    // the window after the first start of a Redis, in which no nonce is taken, is over
+    // waits for the end of the window after the first start of a Redis, in which nonces are refused
     await eventually(
       "the marker of the nonces",
       () => redis.use((client) => client.hExists(MARKER, "since")),
@@ -117,7 +117,7 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     )
     await redis.use((client) => client.hSet(MARKER, "since", "0"))
     key = newKeys()
-    // a gateway that catches up refuses private reads for a moment, and logins are counted
+    // a gateway that catches up refuses private reads for a moment, and logins are rate limited
     const begin = () =>
       login(at(0).gateway, newKeys()).catch(() => new Promise<undefined>((resolve) => setTimeout(resolve, 3_000)))
     const session = await eventually("a user", begin, (it) => it !== undefined, PATIENCE_MS)
@@ -137,14 +137,14 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     let raced = 0
     for (let i = 0; raced < 20; i++) {
       assert.isBelow(i, 200, "Redis does not answer in time")
-      // in the window of the one in the middle, and of one of the others
+      // in the windows of the middle gateway and of one other
       const at_ms = Date.now() + (i % 2 === 0 ? 15_000 : -15_000)
       const headers = apiKeyHeaders(key, "GET", ME, { at_ms, nonce: nonce() })
       const first = await Promise.all(replicas.map((replica) => signed(replica, headers)))
       const second = await Promise.all(replicas.map((replica) => signed(replica, headers)))
       const wins = (statuses: ReadonlyArray<number>) => statuses.filter((status) => status === 200).length
       assert.isAtMost(wins(first) + wins(second), 1, JSON.stringify([first, second]))
-      // what Redis did not answer in time says nothing
+      // claims that Redis did not answer in time do not count
       if ([...first, ...second].includes(503)) continue
       assert.strictEqual(wins(first), 1, JSON.stringify(first))
       raced++
@@ -159,19 +159,19 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
       let passed = 0
       for (let n = 0; n < LIMIT + 9; n++) {
         const { gateway } = replicas[n % replicas.length]!
-        // somebody new each time that this is tried
+        // a new user at each attempt
         const headers = { "x-forwarded-for": `10.9.0.${i}` }
         const { status } = await fetch(`${gateway.url}/api/v1/market/tickers?symbol=BTC-USDC`, { headers })
         if (status === 200) passed++
       }
-      // one that counted alone, or for more than a window, says nothing
+      // an attempt counted locally, or over more than a window, does not count
       if (alone > before || performance.now() - began > 50_000) continue
       assert.strictEqual(passed, LIMIT)
       return
     }
   })
 
-  it("take a token in its life, each by its own clock", { timeout: 120_000 }, async () => {
+  it("accept a token during its life, each by its own clock", { timeout: 120_000 }, async () => {
     const [behind, true_, ahead] = [at(-OFF_S), at(0), at(OFF_S)]
     const early = (await login(ahead.gateway, newKeys(), Date.now() + OFF_S * 1_000)).token
     assert.deepStrictEqual([await bearer(true_, token), await bearer(ahead, token)], [200, 200])
@@ -187,10 +187,10 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     assert.strictEqual(await bearer(ahead, token), 200)
   })
 
-  it("take no signature at a gateway that is far from Redis", { timeout: 120_000 }, async () => {
+  it("accept no signature at a gateway whose clock is far from that of Redis", { timeout: 120_000 }, async () => {
     const [true_, ahead] = [at(0), at(OFF_S)]
     await set(ahead, HOUR_S)
-    // its nonce would be forgotten an hour before it is stale
+    // its nonce would expire an hour before its signature
     const there = apiKeyHeaders(key, "GET", ME, { at_ms: Date.now() + HOUR_S * 1_000 })
     assert.strictEqual(await signed(ahead, there), 503)
     await taken(true_)
@@ -198,14 +198,14 @@ describe.skipIf(!isFakeTimeInstalled || !isRedisInstalled || !Postgres.isThere)(
     await taken(ahead)
   })
 
-  it("bring no nonce back when the clock of Redis is set forward", { timeout: 120_000 }, async () => {
+  it("keep nonces invalid when the clock of Redis is set forward", { timeout: 120_000 }, async () => {
     const spent = await taken(at(0))
-    // what it held has expired
+    // its nonces have expired
     redisClock.set(HOUR_S)
     const fresh = () => signed(at(0), apiKeyHeaders(key, "GET", ME))
     await eventually("nothing is taken", fresh, (status) => status === 503, PATIENCE_MS)
     for (const replica of replicas) assert.notStrictEqual(await signed(replica, spent), 200, `${replica.off_s} s off`)
-    // nor when it is set right: what it has forgotten by then is not known
+    // nor when it is set right: the nonces that expired meanwhile are unknown
     redisClock.set(0)
     for (const replica of replicas) assert.notStrictEqual(await signed(replica, spent), 200, `${replica.off_s} s off`)
   })

@@ -1,6 +1,6 @@
 /**
- * A gateway whose machine's clock is set forward and back by an hour (libfaketime): no nonce is taken twice, no token is good
- * outside its life, and limits go by the time that passes.
+ * A gateway whose system clock is set forward and back by an hour (libfaketime): no nonce is accepted twice, no token is
+ * accepted outside its life, and limits measure elapsed time.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -15,12 +15,12 @@ const HOUR_S = 3_600
 const LIMIT = 5
 const ME = "/api/v1/user/me"
 
-describe.skipIf(!isFakeTimeInstalled)("a clock that is set", () => {
+describe.skipIf(!isFakeTimeInstalled)("a clock change", () => {
   const folder = mkdtempSync(join(tmpdir(), "clock-"))
   const clock = isFakeTimeInstalled ? fakeTime(folder, "gateway") : undefined
   let gateway: GatewayProcess
   const shown = () => shownBy(gateway)
-  /** Sets its clock, and waits until it shows that. */
+  /** Sets the gateway's clock, and waits until it takes effect. */
   const set = async (by_s: number) => {
     clock!.set(by_s)
     const isThere = (at: number) => Math.abs(at - Date.now() - by_s * 1_000) < HOUR_S * 500
@@ -72,7 +72,7 @@ describe.skipIf(!isFakeTimeInstalled)("a clock that is set", () => {
       assert.strictEqual(await ask(there), 200, `a signature of that time, ${where}`)
       assert.strictEqual(await ask(there), 401, `and again, ${where}`)
       const limited = await tickers()
-      // by then a window may be over on a machine that is slow
+      // by then a window may have ended on a slow machine
       if (performance.now() - limited_at < 50_000) assert.strictEqual(limited, 429, `the limit, ${where}`)
     }
   })

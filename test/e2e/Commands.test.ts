@@ -1,4 +1,4 @@
-/** The commands beside plain orders, over real sockets: batches, leverage and margin, exits, withdrawals, the dead-man's switch. */
+/** Commands other than plain orders, over real sockets: batches, leverage and margin, take profit and stop loss, withdrawals, the dead-man's switch. */
 import { randomUUID } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -24,7 +24,7 @@ const get = async (path: string, of: Session): Promise<Frame> =>
   (await call(exchange, "GET", `/api/v1${path}`, { token: of.token })).body
 const refusal = ({ body, status }: Answer) => [status, body.details?.reason]
 const limit = { symbol: "BTC-USDC", side: "Buy", order_type: "Limit", qty: "0.001", price: "58000" }
-/** Buys 0.1 at 60000 from somebody else. */
+/** Buys 0.1 at 60000 from another user. */
 const long = async (user: Session) => {
   const maker = await funded(exchange)
   await post("/order/create", maker, { ...limit, side: "Sell", qty: "0.1", price: "60000" })
@@ -38,7 +38,7 @@ const long = async (user: Session) => {
 }
 
 describe("a batch", () => {
-  it("is sequenced in the order of the request, and tells each order's fate", async () => {
+  it("is sequenced in the order of the request, and returns the result of each order", async () => {
     const user = await funded(exchange)
     const orders = Array.from({ length: 20 }, (_, i) => ({
       sub_account_address: user.vault,
@@ -79,7 +79,7 @@ describe("a batch", () => {
     assert.lengthOf((await get("/order/realtime?limit=50", user)).list, 17)
   })
 
-  it("counts whole in the rate limit, or not at all", async () => {
+  it("counts completely in the rate limit, or not at all", async () => {
     const strict = await startExchange({ env: { RATE_LIMIT_MODE: "enforce", RATE_TOKEN: "8", RATE_PUBLIC: "1000" } })
     try {
       const user = await funded(strict) // 2 requests
@@ -102,7 +102,7 @@ describe("a batch", () => {
 })
 
 describe("a position", () => {
-  it("takes leverage, mode and margin, and answers with what it became", async () => {
+  it("accepts leverage, mode and margin, and returns its new state", async () => {
     const user = await funded(exchange)
     const leverage = (value: string) => post("/position/set-leverage", user, { leverage: value })
     const set = await leverage("20")
@@ -135,13 +135,13 @@ describe("a position", () => {
     assert.deepStrictEqual(refusal(await leverage("5")), [400, "InsufficientBalance"])
   })
 
-  it("is not isolated by itself", async () => {
+  it("is cross margin by default", async () => {
     const user = await funded(exchange)
     await long(user)
     assert.deepStrictEqual(refusal(await post("/position/add-margin", user, { margin: "1" })), [409, "NotIsolated"])
   })
 
-  it("takes exits, and gives them back", async () => {
+  it("accepts take profit and stop loss, and removes them", async () => {
     const user = await funded(exchange)
     const stop = (body: object) => post("/position/trading-stop", user, body)
     assert.deepStrictEqual(refusal(await stop({ stop_loss: "59000" })), [404, "PositionNotFound"])
@@ -161,7 +161,7 @@ describe("a position", () => {
 })
 
 describe("a withdrawal", () => {
-  it("takes the money at once, once for its id", async () => {
+  it("debits the wallet at once, once for its id", async () => {
     const user = await funded(exchange)
     const withdrawal_id = randomUUID()
     const withdraw = (body: object) =>
@@ -197,33 +197,42 @@ describe("the dead-man's switch", () => {
     return socket
   }
 
-  it("cancels the orders of who is gone, and keeps the exits of the position", { timeout: 20_000 }, async () => {
-    const user = await funded(exchange)
-    await long(user)
-    await post("/position/trading-stop", user, { stop_loss: "50000" })
-    await create(exchange, user, "gone-1")
-    const conditional = { ...limit, order_type: "Market", trigger: { trigger_price: "70000" }, order_link_id: "gone-2" }
-    assert.strictEqual((await post("/order/create", user, conditional)).status, 200)
+  it(
+    "cancels the orders of a disconnected user, and keeps the position's take profit and stop loss",
+    { timeout: 20_000 },
+    async () => {
+      const user = await funded(exchange)
+      await long(user)
+      await post("/position/trading-stop", user, { stop_loss: "50000" })
+      await create(exchange, user, "gone-1")
+      const conditional = {
+        ...limit,
+        order_type: "Market",
+        trigger: { trigger_price: "70000" },
+        order_link_id: "gone-2"
+      }
+      assert.strictEqual((await post("/order/create", user, conditional)).status, 200)
 
-    const socket = await connect(user)
-    const set = await post("/order/disconnect-cancel-all", user, { enabled: true, time_window: 3 })
-    const entry = { sub_account_address: user.vault, enabled: true, time_window: 3 }
-    assert.deepStrictEqual([set.status, set.body], [200, entry])
-    assert.deepStrictEqual(await get("/order/disconnect-cancel-all", user), { list: [entry] })
-    const open = async () =>
-      (await get("/order/realtime", user)).list.map((order: Frame) => order.order_link_id ?? order.stop_order_type)
-    socket.close()
-    const back = await connect(user)
-    await new Promise((resolve) => setTimeout(resolve, 3500))
-    assert.lengthOf(await open(), 3)
-    back.close()
-    await eventually("the orders are canceled", open, (left) => left.length === 1)
-    assert.deepStrictEqual(await open(), ["StopLoss"])
-    const { list } = await get("/order/history?order_link_id=gone-1", user)
-    assert.deepInclude(list[0], { order_status: "Canceled", cancel_type: "CancelByDcp" })
-    assert.deepStrictEqual(
-      refusal(await post("/order/disconnect-cancel-all", user, { enabled: true, time_window: 2 })),
-      [400, "OutOfRange"]
-    )
-  })
+      const socket = await connect(user)
+      const set = await post("/order/disconnect-cancel-all", user, { enabled: true, time_window: 3 })
+      const entry = { sub_account_address: user.vault, enabled: true, time_window: 3 }
+      assert.deepStrictEqual([set.status, set.body], [200, entry])
+      assert.deepStrictEqual(await get("/order/disconnect-cancel-all", user), { list: [entry] })
+      const open = async () =>
+        (await get("/order/realtime", user)).list.map((order: Frame) => order.order_link_id ?? order.stop_order_type)
+      socket.close()
+      const back = await connect(user)
+      await new Promise((resolve) => setTimeout(resolve, 3500))
+      assert.lengthOf(await open(), 3)
+      back.close()
+      await eventually("the orders are canceled", open, (left) => left.length === 1)
+      assert.deepStrictEqual(await open(), ["StopLoss"])
+      const { list } = await get("/order/history?order_link_id=gone-1", user)
+      assert.deepInclude(list[0], { order_status: "Canceled", cancel_type: "CancelByDcp" })
+      assert.deepStrictEqual(
+        refusal(await post("/order/disconnect-cancel-all", user, { enabled: true, time_window: 2 })),
+        [400, "OutOfRange"]
+      )
+    }
+  )
 })

@@ -1,6 +1,6 @@
 /**
- * docs/contract/stories.md#competition over real sockets, number for number: three days of trading, and the placement
- * that they make.
+ * docs/contract/stories.md#competition over real sockets with exact numbers: three days of trading, and the resulting
+ * ranking.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { DAY_MS } from "../../src/domain/Time.ts"
@@ -17,7 +17,7 @@ const WALLET = keysOfSeed(
   "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 )
 const V1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
-/** Time that a score, or a backend that was asleep for a day, may take to come. */
+/** Longest wait for a score, or for a backend that was asleep for a day, in ms. */
 const LIMIT_MS = 30_000
 
 const clock = movableClock()
@@ -37,7 +37,7 @@ const get = ({ token }: Session, path: string) => call(exchange, "GET", `/api/v1
 const post = ({ token }: Session, path: string, body: unknown) =>
   call(exchange, "POST", `/api/v1${path}`, { token, body })
 
-/** Places an order at 62500, within the band of the index that never moves; asks again while the gateway catches up with a clock that has jumped. */
+/** Places an order at 62500, within the band of the fixed index; retries while the gateway catches up after a clock change. */
 const order = (session: Session, side: string, qty: string, order_link_id: string) =>
   eventually(
     `${side} ${qty}`,
@@ -68,7 +68,7 @@ const scoring = {
 }
 
 describe("a competition", () => {
-  it("is the story of the contract, number for number", { timeout: 180_000 }, async () => {
+  it("matches the numbers of the contract's story", { timeout: 180_000 }, async () => {
     const wallet = await login(exchange, WALLET, clock.now())
     assert.strictEqual(ok(await post(wallet, "/user/sub-accounts", { label: "alpha" }), 201).sub_account_address, V1)
     const user = { ...wallet, vault: V1 }
@@ -90,7 +90,7 @@ describe("a competition", () => {
     const competition = { id, ...fields, status: "active" }
     assert.deepStrictEqual(await placement(user), { competition, data: [] })
 
-    // 1000, 2000 and 3000 USDC on three days; each day's maker trades on that day only, so none of them is eligible
+    // 1000, 2000 and 3000 USDC on three days; each day's maker trades on that day only, so no maker is eligible
     const makers: Array<Session> = []
     for (const [day, qty] of ["0.016", "0.032", "0.048"].entries()) {
       if (day > 0) clock.skip(DAY_MS)
@@ -128,7 +128,7 @@ describe("a competition", () => {
       data: [scored],
       next_page_cursor: ""
     })
-    // one active day of two: told to its owner, on no board
+    // one active day of two: shown to its owner only
     const [{ rank, ...theirs }] = (await placement(makers[0]!)).data
     assert.isUndefined(rank)
     assert.deepInclude(theirs, {

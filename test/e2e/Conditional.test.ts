@@ -1,6 +1,6 @@
 /**
- * docs/contract/stories.md#conditional-order over real sockets, number for number: a conditional order, exits, and who
- * pays whom.
+ * docs/contract/stories.md#conditional-order over real sockets with exact numbers: a conditional order, take profit and stop
+ * loss, and the funds they move.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -36,14 +36,14 @@ describe("a conditional order", () => {
   }
   const limit = (of: Session, side: string, qty: string, price: string, more: object = {}) =>
     order(of, { side, order_type: "Limit", qty, price, ...more })
-  /** The next record of a topic that a predicate chooses. */
+  /** The next record of a topic that matches a predicate. */
   const next = async (topic: string, match: (record: Frame) => boolean): Promise<Frame> => {
     const { data } = await feed.event(topic, (data) => data.type === "update" && data.list.some(match))
     return data.list.find(match)
   }
   const status = (order_id: string, order_status: string) => (record: Frame) =>
     record.order_id === order_id && record.order_status === order_status
-  /** What the history knows of an order as soon as its command was answered. */
+  /** The history's record of an order right after the response to its command. */
   const recordOf = async (of: Session, order_id: string): Promise<Frame> => {
     const { body } = await call(exchange, "GET", `/api/v1/order/history?order_id=${order_id}`, { token: of.token })
     assert.lengthOf(body.list, 1)
@@ -68,8 +68,8 @@ describe("a conditional order", () => {
     await exchange?.close()
   })
 
-  it("is the story, number for number", async () => {
-    // 1: it waits, and holds no margin
+  it("matches the story's numbers", async () => {
+    // 1: it is Untriggered, and reserves no margin
     const conditional = await order(user, {
       side: "Buy",
       order_type: "Market",
@@ -88,7 +88,7 @@ describe("a conditional order", () => {
     const { body: balances } = await call(exchange, "GET", "/api/v1/account/balances", { token: user.token })
     assert.deepInclude(balances.list[0], { order_margin: "0", available_balance: "10000" })
 
-    // 2: its trigger moves
+    // 2: its trigger price is amended
     const amended = await post("/api/v1/order/amend", user, {
       order_id: conditional,
       trigger: { trigger_price: "60500" }
@@ -108,7 +108,7 @@ describe("a conditional order", () => {
     await next("order", status(conditional, "Filled"))
     assert.strictEqual((await next("account_balance", () => true)).wallet_balance, "9996.6725")
 
-    // 4: a trigger that is met already
+    // 4: a trigger price that is reached already
     const late = await order(user, {
       side: "Buy",
       order_type: "Market",
@@ -119,7 +119,7 @@ describe("a conditional order", () => {
     assert.strictEqual(rejected.reject_reason, "EcTriggerAlreadyMet")
     assert.isString(rejected.reject_message)
 
-    // 5: exits come with the fill
+    // 5: take profit and stop loss take effect with the fill
     const guarded = await limit(user, "Buy", "0.1", "60000", {
       tpsl: {
         take_profit: { market: { trigger_price: "62000" } },
@@ -156,7 +156,7 @@ describe("a conditional order", () => {
       stop_loss: "59000"
     })
 
-    // 6: one exit triggers, the other ends
+    // 6: one of them triggers, the other one is Deactivated
     await index("62000")
     await limit(m, "Buy", "0.21", "62000")
     await limit(x, "Sell", "0.01", "62000")
@@ -182,7 +182,7 @@ describe("a conditional order", () => {
     assert.strictEqual(await walletOf(x), "9999.659")
   })
 
-  it("closes what is left of a position, whatever its size, at its trigger", async () => {
+  it("closes the rest of a position, of any size, at its trigger", async () => {
     await limit(m, "Buy", "0.05", "62000")
     await order(x, { side: "Sell", order_type: "Market", qty: "0.05" })
     const close = await order(x, {
@@ -203,7 +203,7 @@ describe("a conditional order", () => {
     assert.deepInclude(filled, { cum_exec_qty: "0.06", qty: "0.06" })
   })
 
-  it("expires with GTT, and not before", async () => {
+  it("expires as GTT at its time, not before", async () => {
     const expire_time = Date.now() + 1500
     const gtt = await limit(user, "Buy", "0.001", "59000", { time_in_force: "GTT", expire_time })
     assert.deepInclude(await recordOf(user, gtt), { order_status: "New", expire_time: String(expire_time) })

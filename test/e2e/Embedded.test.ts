@@ -1,4 +1,4 @@
-/** The backend in a thread of the gateway's process: it is kept running. */
+/** The backend in a thread of the gateway's process is supervised. */
 import { ConfigProvider, Effect, Exit, Redacted, References, Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ import { eventually } from "../../verification/harness/Wait.ts"
 import { isUnavailable } from "./Unavailable.ts"
 
 describe("the embedded backend", () => {
-  it("is started again when its thread dies, and nothing else is", async () => {
+  it("is restarted when its thread dies, and nothing else is", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
     const scope = Scope.makeUnsafe()
     const embedded = await Effect.runPromise(
@@ -36,7 +36,7 @@ describe("the embedded backend", () => {
       assert.strictEqual(kept.status, 200)
       const first = embedded.worker()!
       await first.terminate()
-      // an order that comes now waits for the next thread, as long as an order may wait
+      // an order during the restart waits for the next thread, up to the deadline of an order
       const between = await create(exchange, user, "between")
       if (between.status !== 200) isUnavailable(between)
       await eventually(

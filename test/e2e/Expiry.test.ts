@@ -1,5 +1,5 @@
 /**
- * Credentials whose time is over while their sockets are open. Source: docs/contract/authentication.md#tokens,
+ * Credentials that expire while their sockets are open. Source: docs/contract/authentication.md#tokens,
  * docs/contract/websocket.md#close-codes.
  */
 import { createPrivateKey, sign } from "node:crypto"
@@ -10,11 +10,11 @@ import { movableClock } from "../../verification/harness/Clocks.ts"
 import { Socket } from "../../verification/harness/Socket.ts"
 
 const SEED = "19".repeat(32)
-/** Short of the ten seconds after which a backend counts as lost: a leap of time is a silence to it. */
+/** Below the ten seconds after which a backend counts as lost: a jump of the clock looks like silence. */
 const LIFE_MS = 8_000
 const WAIT_MS = 20_000
 
-/** The gateway's own token for the same session, with a shorter life. */
+/** A valid token of the same session with a shorter life. */
 const shortened = (token: string, expires_s: number): string => {
   const [header, payload] = token.split(".") as [string, string]
   const claims = { ...JSON.parse(Buffer.from(payload, "base64url").toString()), exp: expires_s }
@@ -48,7 +48,7 @@ describe("a socket whose credential expires", () => {
     return { socket, auth }
   }
 
-  it("is closed with 4010, and others of the same user stay", async () => {
+  it("is closed with 4010, and other sockets of the user stay open", async () => {
     const ends = Math.ceil((clock.now() + LIFE_MS) / 1_000)
     const token = await open({ bearer: shortened(user.token, ends) })
     assert.strictEqual(token.auth.expires_at_ms, ends * 1_000)
@@ -65,7 +65,7 @@ describe("a socket whose credential expires", () => {
     const key = await open({ api_key: keys.publicKey, signature, timestamp_ms, nonce })
     assert.strictEqual(key.auth.expires_at_ms, ends * 1_000)
 
-    // who authenticates again in time lives on with the new credential
+    // a socket that authenticates again in time continues with the new credential
     const renewed = await open({ bearer: shortened(user.token, ends) })
     renewed.socket.send({ op: "auth", bearer: user.token })
     const again = await renewed.socket.next("auth", ({ op }) => op === "auth", WAIT_MS)

@@ -1,6 +1,6 @@
 /**
- * Feeds of a running exchange: docs/contract/stories.md#reconnect-and-resume frame for frame, a liquidation as
- * everybody sees it, and credentials that end.
+ * Feeds of a running exchange: docs/contract/stories.md#reconnect-and-resume frame by frame, the public view of a
+ * liquidation, and the end of credentials.
  */
 import { createHash } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -31,7 +31,7 @@ describe("feeds of a running exchange", () => {
     for (const socket of open) socket.close()
     open = []
   }
-  /** Sends a message and answers the next frame. */
+  /** Sends a message and returns the next frame. */
   const ask = (socket: Socket, message: object): Promise<Frame> => {
     socket.send(message)
     return socket.next("reply", () => true)
@@ -60,12 +60,12 @@ describe("feeds of a running exchange", () => {
   }
   const get = async (path: string) => (await call(exchange, "GET", `/api/v1${path}`)).body
 
-  it("resume where they stood: docs/contract/stories.md#reconnect-and-resume, frame for frame", async () => {
+  it("resume at their position: docs/contract/stories.md#reconnect-and-resume, frame by frame", async () => {
     await index("60000")
     const user = await funded(exchange)
     const maker = await funded(exchange)
 
-    // 1: the deposit of the user was its first event
+    // 1: the deposit was the user's first event
     const feed = await connect("/ws/private")
     const auth = await ask(feed, { op: "auth", bearer: user.token, req_id: "1" })
     const { expires_at_ms, head_seq: head, stream_id } = auth
@@ -93,7 +93,7 @@ describe("feeds of a running exchange", () => {
       )
     }
 
-    // 3: an order rests; the balance that it binds is an event that this connection does not follow
+    // 3: an order rests; the balance that it reserves is an event that this connection does not subscribe to
     const order_id = await order(user, "Buy", "0.1", "60000")
     const rested = await next(feed)
     const { list, mts, ts } = rested.data
@@ -109,7 +109,7 @@ describe("feeds of a running exchange", () => {
     })
     assert.deepInclude(list[0], { order_id, order_status: "New" })
 
-    // 4: the connection is lost, and the order filled meanwhile; another connection tells when it is
+    // 4: the connection is lost and the order is filled meanwhile; another connection reports the fill
     const witness = await connect("/ws/private")
     await ask(witness, { op: "auth", bearer: user.token })
     await ask(witness, { op: "subscribe", args: ["account_balance"] })
@@ -119,7 +119,7 @@ describe("feeds of a running exchange", () => {
     assert.strictEqual((await next(witness)).data.seq, head + 6)
     witness.close()
 
-    // 5: what was missed, then live
+    // 5: the missed events, then live events
     const back = await connect("/ws/private")
     const again = await ask(back, { op: "auth", bearer: user.token })
     assert.deepStrictEqual([again.stream_id, again.head_seq], [stream_id, head + 6])
@@ -167,7 +167,7 @@ describe("feeds of a running exchange", () => {
     closeAll()
   })
 
-  it("tell a user position and balance when only the mark moved", { timeout: 90_000 }, async () => {
+  it("send a user's position and balance when only the mark price moved", { timeout: 90_000 }, async () => {
     await index("60000")
     const user = await funded(exchange)
     const maker = await funded(exchange)
@@ -190,13 +190,13 @@ describe("feeds of a running exchange", () => {
     assert.deepInclude(balance.data.list[0], { wallet_balance: filled, unrealised_pnl: "50", equity: "10033.5" })
     assert.strictEqual(balance.data.seq, position.data.seq + 1)
     assert.deepStrictEqual(await transactions(), before)
-    // flat again, so that what follows concerns nobody here
+    // closes the position, so that later events do not concern this user
     await order(maker, "Buy", "0.5", "60100")
     await order(user, "Sell", "0.5", "60100")
     closeAll()
   })
 
-  it("show everybody a liquidation: trades, their aggregates, its fills, the pool: docs/contract/stories.md#liquidation-pool-adl", async () => {
+  it("show a liquidation publicly: trades, aggregates, fills, the pool: docs/contract/stories.md#liquidation-pool-adl", async () => {
     const user = await funded(exchange)
     const m = await funded(exchange, "100000")
     const x = await funded(exchange)
@@ -255,7 +255,7 @@ describe("feeds of a running exchange", () => {
     closeAll()
   })
 
-  it("aggregate trades by price, under ids that anybody can derive", async () => {
+  it("aggregate trades by price, under ids that clients can derive", async () => {
     const m = await funded(exchange, "100000")
     const x = await funded(exchange, "100000")
     await index("40400")
@@ -296,7 +296,7 @@ describe("feeds of a running exchange", () => {
     closeAll()
   })
 
-  it("are described in a document that is the committed one, whoever asks and in whatever coding", async () => {
+  it("are described by the committed document, for every caller and content coding", async () => {
     const url = `${exchange.url}/api-docs/asyncapi.json`
     for (const coding of ["gzip", "identity"]) {
       const answer = await fetch(url, { headers: { "accept-encoding": coding } })
@@ -312,7 +312,7 @@ describe("feeds of a running exchange", () => {
     assert.deepStrictEqual([status, headers.get("allow")], [405, "GET, HEAD, OPTIONS"])
   })
 
-  it("end with 4010 when the user logs out, and leave public ones alone", async () => {
+  it("close with 4010 when the user logs out, except public ones", async () => {
     const user = await funded(exchange)
     const feed = await connect("/ws/private")
     const market = await connect("/ws/public")

@@ -1,4 +1,4 @@
-/** Two gateways over one PostgreSQL and one backend: what they share, who writes, and what a lost database means. */
+/** Two gateways over one PostgreSQL and one backend: shared state, leader election, and a lost database. */
 import { Effect, Exit, Redacted, Scope } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -21,14 +21,14 @@ import { eventually } from "../../verification/harness/Wait.ts"
 import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
-/** Longest wait for something to come about on a busy machine, in ms. */
+/** Longest wait on a busy machine, in ms. */
 const PATIENCE_MS = 30_000
 const SECRET = "between-gateways-and-backend"
 const JWT_SIGNING_KEY = "5a".repeat(32)
 
 const server = Postgres.throwaway()
 
-/** A gateway of the fleet with its own way to the database. */
+/** A gateway of the fleet with its own connection to the database. */
 interface Member {
   readonly exchange: Exchange
   readonly way: FaultProxy
@@ -47,7 +47,7 @@ const isReady = ({ exchange }: Member) =>
     PATIENCE_MS
   )
 
-/** Places an order, as often as it takes to get an answer that says what became of it. */
+/** Places an order, with retries until the response states its outcome. */
 const place = async ({ exchange }: Member, user: Session, link: string): Promise<void> => {
   await eventually(
     `order ${link}`,
@@ -60,7 +60,7 @@ const TOPICS = ["order", "execution", "position", "account_balance"]
 const linkOf = ({ data, topic }: Frame): string | undefined =>
   topic === "order" ? data.list[0]?.order_link_id : undefined
 
-/** All private events of a user from now on, as this gateway tells them. */
+/** All private events of a user from now on, from this gateway. */
 const follow = async ({ exchange }: Member, { token }: Session) => {
   const socket = await Socket.open(exchange, "/ws/private")
   const seen: Array<Frame> = socket.frames
@@ -83,7 +83,7 @@ const follow = async ({ exchange }: Member, { token }: Session) => {
   }
   subscribe()
   await wait("snapshots", () => {
-    // a gateway that is not well yet says so, topic by topic
+    // a gateway that is not healthy yet says so for each topic
     const errors = seen.filter(({ op }) => op === "error")
     if (errors.length > 0) {
       for (const error of errors) seen.splice(seen.indexOf(error), 1)
@@ -96,7 +96,7 @@ const follow = async ({ exchange }: Member, { token }: Session) => {
   const updates = () => seen.filter(({ op, data }) => op === "event" && data.type === "update" && data.seq > from)
   return {
     socket,
-    /** Waits for the event of this order, and answers all up to it: each once, without a gap. */
+    /** Waits for the event of this order, and returns all events up to it: each once, without a gap. */
     upTo: async (link: string): Promise<ReadonlyArray<Frame>> => {
       await wait(`order ${link}`, () => updates().some((frame) => linkOf(frame) === link))
       const told = updates().toSorted((a, b) => a.data.seq - b.data.seq)
@@ -108,7 +108,7 @@ const follow = async ({ exchange }: Member, { token }: Session) => {
     }
   }
 }
-/** Asserts that two gateways told the same, from where both did. */
+/** Asserts that two gateways sent the same events where their streams overlap. */
 const same = (a: ReadonlyArray<Frame>, b: ReadonlyArray<Frame>): void => {
   const from = Math.max(a[0]!.data.seq, b[0]!.data.seq)
   const told = (frames: ReadonlyArray<Frame>) =>
@@ -184,7 +184,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     // at once, on an empty database: both bring its tables up to date
     ;[a, b] = await Promise.all([start(ways[0]), start(ways[1])])
     await Promise.all([isReady(a), isReady(b)])
-    // a gateway that started behind the stream refuses private reads for a moment
+    // a gateway that is behind the stream refuses private reads for a moment
     const found = await eventually(
       "a user",
       () => funded(a.exchange).catch(() => undefined),
@@ -200,13 +200,13 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  it("shares users, tokens and orders, and tells the same of them with the same numbers", async () => {
+  it("shares users, tokens and orders, and sends the same events with the same numbers", async () => {
     const [onA, onB] = [await follow(a, user), await follow(b, user)]
     for (let i = 0; i < 10; i++) await place(i % 2 === 0 ? a : b, user, `shared-${i}`)
     same(await onA.upTo("shared-9"), await onB.upTo("shared-9"))
     const found = await listAll(b.exchange, "/api/v1/order/realtime", user.token)
     assert.strictEqual(found.length, 10)
-    // of the two that claim one order reference one gets it
+    // of two concurrent orders with one reference one is accepted
     const both = await Promise.all([create(a.exchange, user, "once"), create(b.exchange, user, "once")])
     assert.deepStrictEqual(both.map(({ status }) => status).toSorted(), [200, 409])
     await duplicates()
@@ -214,7 +214,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     onB.socket.close()
   })
 
-  it("accepts a login once on whichever gateway, and its token on both until one revokes it", async () => {
+  it("accepts a login once at any gateway, and its token at both until one of them revokes it", async () => {
     const keys = newKeys()
     const [now, fresh] = [Date.now(), nonce()]
     const body = {
@@ -243,7 +243,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     assert.strictEqual(gone.body.details.reason, "RevokedToken")
   })
 
-  it("goes on when the leader is suspended, without a gap, and takes it back as a follower", async () => {
+  it("continues when the leader is suspended, without a gap, and takes it back as a follower", async () => {
     const { first, other } = await leader()
     const [onFirst, onOther] = [await follow(first, user), await follow(other, user)]
     await place(other, user, "before-1")
@@ -267,7 +267,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     for (const { socket } of [onFirst, onOther, resumed]) socket.close()
   })
 
-  it("answers 503 without its database, authorize 500, names it at /ready, and is well again when it is back", async () => {
+  it("responds 503 without its database, authorize 500, reports it at /ready, and recovers with it", async () => {
     for (const { way } of [a, b]) way.refuse()
     const refused = await eventually(
       "the loss",
@@ -315,7 +315,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     await place(a, user, "thawed-1")
   })
 
-  it("goes on when the leader ends", async () => {
+  it("continues when the leader stops", async () => {
     const { first, other } = await leader()
     const onOther = await follow(other, user)
     await place(first, user, "last-1")

@@ -1,4 +1,4 @@
-/** The commands of docs/operations.md by which the database of a fleet is backed up and restored. */
+/** The commands of docs/operations.md that back up and restore the database of a fleet. */
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,7 +16,7 @@ const PATIENCE_MS = 30_000
 const SECRET = "between-gateways-and-backend"
 const server = Postgres.throwaway()
 
-describe.skipIf(!Postgres.isThere)("a database of a fleet", { timeout: 4 * PATIENCE_MS }, () => {
+describe.skipIf(!Postgres.isThere)("a fleet's database", { timeout: 4 * PATIENCE_MS }, () => {
   const folder = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
   const dump = join(folder, "gateway.dump")
   let backend: BackendProcess
@@ -44,7 +44,7 @@ describe.skipIf(!Postgres.isThere)("a database of a fleet", { timeout: 4 * PATIE
       ({ body, status }) => status === 200 || body.details?.reason === "DuplicateOrderLinkId",
       PATIENCE_MS
     )
-  /** Waits until the history is of these orders, each once. */
+  /** Waits until the history contains these orders, each once. */
   const history = (exchange: Exchange, user: Session, links: ReadonlyArray<string>) =>
     eventually(
       `a history of ${links.join()}`,
@@ -67,7 +67,7 @@ describe.skipIf(!Postgres.isThere)("a database of a fleet", { timeout: 4 * PATIE
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("is copied in use; from the copy users go on, and what came after it is read from the backend again", async () => {
+  it("is backed up in use; after a restore users continue, and later events are read from the backend again", async () => {
     const user = await during(async (exchange) => {
       const found = await eventually(
         "a user",

@@ -1,10 +1,10 @@
-/** What belongs to somebody else does not exist: neither its orders nor the references that they used. */
+/** Resources of other users appear not to exist: neither their orders nor their used references. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { basic } from "../../verification/harness/Settings.ts"
 import { call, login, newKeys, type Session } from "../../verification/harness/RestClient.ts"
 
-describe("a sub-account of somebody else", () => {
+describe("another user's sub-account", () => {
   let exchange: Exchange
   let owner: Session
   let stranger: Session
@@ -42,7 +42,7 @@ describe("a sub-account of somebody else", () => {
   const asStranger = (method: string, path: string, body?: unknown) =>
     call(exchange, method, `/api/v1${path}`, { token: stranger.token, ...(body === undefined ? {} : { body }) })
 
-  it("answers 404 to every command, and tells nothing of references in use", async () => {
+  it("is 404 for every command, and reveals no used references", async () => {
     const vault = { sub_account_address: owner.vault, symbol: "BTC-USDC" }
     const commands = [
       ["/order/create", { ...order, ...vault }],
@@ -60,7 +60,7 @@ describe("a sub-account of somebody else", () => {
     }
   })
 
-  it("answers 404 to every read, and an order id of it finds nothing", async () => {
+  it("is 404 for every read, and its order ids return nothing", async () => {
     for (const path of [
       "/order/realtime",
       "/order/history",
@@ -80,7 +80,7 @@ describe("a sub-account of somebody else", () => {
     assert.deepStrictEqual([foreign.status, foreign.body.details.reason], [404, "OrderNotFound"])
   })
 
-  it("is untouched by all of it", async () => {
+  it("is unchanged by all of this", async () => {
     const { body } = await call(exchange, "GET", "/api/v1/order/realtime", { token: owner.token })
     assert.deepStrictEqual(
       body.list.map((open: { order_id: string; qty: string; order_status: string }) => [

@@ -1,4 +1,4 @@
-/** Clients that know none of our code follow a book, with its checksum, and an order: Node's WebSocket, Python's, a browser's. */
+/** Clients without the project's code follow an order book with its checksum, and an order: Node's WebSocket, Python, a browser. */
 import { spawn, spawnSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -14,10 +14,10 @@ const python = process.env["PYTHON"] ?? "/usr/bin/python3"
 const hasPython = spawnSync(python, ["-c", "import websockets"]).status === 0
 const SYMBOL = "BTC-USDC"
 
-/** Follows the order of a reference; calls back once both topics are subscribed. */
+/** Follows the order of a reference; calls back when both topics are subscribed. */
 type Follow = (exchange: Exchange, token: string, link: string, onReady: () => void) => Promise<Frame>
 
-/** A program that prints `ready`, and at the end what it saw. */
+/** A program that prints `ready`, and finally its result. */
 const program =
   (command: string, file: string): Follow =>
   (exchange, token, link, onReady) =>
@@ -41,7 +41,7 @@ const inChromium: Follow = async (exchange, token, link, onReady) => {
     await page.exposeFunction("onReady", onReady)
     const source = readFileSync(join(examples, "follow.mjs"), "utf8")
     const module = `data:text/javascript;base64,${Buffer.from(source).toString("base64")}`
-    // as text: what runs in the page is not this project's code
+    // as text: the page runs no code of this project
     const args = [exchange.wsUrl, token, SYMBOL, link].map((each) => JSON.stringify(each)).join(", ")
     return await page.evaluate(`import(${JSON.stringify(module)}).then((m) => m.follow(${args}, () => onReady()))`)
   } finally {
@@ -49,7 +49,7 @@ const inChromium: Follow = async (exchange, token, link, onReady) => {
   }
 }
 
-describe("a client that somebody else wrote", () => {
+describe("an independent client", () => {
   let exchange: Exchange
   let user: Session
   beforeAll(async () => {

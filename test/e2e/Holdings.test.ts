@@ -1,7 +1,7 @@
 /**
- * What users hold, over a running exchange: the portfolio, positions and balances of longs, shorts and Isolated positions in
- * several sub-accounts, each figure worked out by hand from docs/contract/exchange.md#margin; and what a bound API key
- * sees of them.
+ * Holdings on a running exchange: portfolio, positions and balances of long, short and isolated positions in several
+ * sub-accounts, with figures calculated by hand from docs/contract/exchange.md#margin; and their view for a bound API
+ * key.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { marketAddress } from "../../src/domain/Address.ts"
@@ -48,7 +48,7 @@ const order = (sub_account_address: string, symbol: string, side: string, qty: s
   qty,
   price
 })
-/** The user's sub-account takes what the maker offers. */
+/** The user's sub-account takes the maker's offer. */
 const take = async (vault: string, symbol: string, side: "Buy" | "Sell", qty: string, price: string) => {
   const other = side === "Buy" ? "Sell" : "Buy"
   ok(await post(maker, "/order/create", order(maker.vault, symbol, other, qty, price)))
@@ -64,7 +64,7 @@ const signed = (keys: Keys, method: string, path: string, body?: object, withHas
   )
   return call(exchange, method, `/api/v1${path}`, { headers, ...(text === undefined ? {} : { body: text }) })
 }
-/** A key of the user's; the private socket of it. */
+/** An API key of the user, and its private socket. */
 const keyOf = async (fields: object) => {
   const keys = newKeys()
   const { api_key_id } = ok(await post(user, "/user/api-keys", { public_key: keys.publicKey, ...fields }), 201)
@@ -102,8 +102,8 @@ beforeAll(async () => {
       })
     )
   }
-  // a Cross long of 0.5 BTC at leverage 10 in the first, with an order that rests; a Cross short of 2 ETH in the second,
-  // and an Isolated short of 0.1 BTC there at leverage 5
+  // a cross long of 0.5 BTC with leverage 10 in the first one, with a resting order; a cross short of 2 ETH in the second one,
+  // and an isolated short of 0.1 BTC there with leverage 5
   await take(user.vault, "BTC-USDC", "Buy", "0.5", "60000")
   ok(await post(user, "/order/create", order(user.vault, "BTC-USDC", "Buy", "0.1", "50000")))
   await take(second, "ETH-USDC", "Sell", "2", "3000")
@@ -131,7 +131,7 @@ const positionOf = async (vault: string, symbol: string) =>
 
 describe("a position", () => {
   // deposits 30000 − 10000 − 10^-18; fee 30000 × 0.00055 = 16.5
-  it("of a Cross long tells every field", async () => {
+  it("has every field for a cross long", async () => {
     const { created_time, seq, updated_time, ...record } = await positionOf(user.vault, "BTC-USDC")
     assert.deepStrictEqual(record, {
       symbol: "BTC-USDC",
@@ -158,7 +158,7 @@ describe("a position", () => {
       take_profit: "",
       stop_loss: "",
       tpsl_mode: "Full",
-      // in line at the next ranking
+      // set at the next ranking
       adl_rank_indicator: record.adl_rank_indicator,
       risk_tier: 1,
       // (30000 + 16.5) / (0.5 × 0.99945), up
@@ -170,7 +170,7 @@ describe("a position", () => {
     assert.isAbove(seq, 0)
   })
 
-  it("of a short and of an Isolated one has its prices on the other side", async () => {
+  it("has its prices on the other side for a short and for an isolated one", async () => {
     // wallet 10000 − 3.3 − 3.3 − 1200 = 8793.4
     assert.deepInclude(await positionOf(second, "ETH-USDC"), {
       side: "Sell",
@@ -203,7 +203,7 @@ describe("a position", () => {
     })
   })
 
-  it("that is flat is told when its market is named, and has no prices", async () => {
+  it("that is flat is returned only if its market is named, and has no prices", async () => {
     const record = await positionOf(third, "SOL-USDC")
     assert.deepInclude(record, {
       side: "",
@@ -226,7 +226,7 @@ describe("a position", () => {
 })
 
 describe("balances", () => {
-  it("tell every field, Cross and Isolated apart", async () => {
+  it("have every field, with cross and isolated margin separate", async () => {
     const { list, seq, stream_id } = ok(await get(user, `/account/balances?sub_account_address=${second}`))
     assert.lengthOf(list, 1)
     const { asset_addr, seq: last, updated_time, ...record } = list[0]
@@ -237,7 +237,7 @@ describe("balances", () => {
       // 8793.4 + 20 + 1200 − 60
       equity: "9953.4",
       available_balance: "8215.4",
-      // the ETH short, and 1200 of the Isolated BTC short
+      // the ETH short, and 1200 of the isolated BTC short
       margin_used: "1798",
       order_margin: "0",
       maintenance_margin: "120.4",
@@ -260,7 +260,7 @@ describe("balances", () => {
 })
 
 describe("the portfolio", () => {
-  /** What a portfolio says of each position, the short ones negative. */
+  /** The portfolio's figures of each position; shorts are negative. */
   const positionsOf = async (vaults: ReadonlyArray<string>) => {
     const { list } = ok(await get(user, "/position/list"))
     const expected = [
@@ -288,7 +288,7 @@ describe("the portfolio", () => {
   }
   const vault = (id: string, balance: number, asset_addr: string) => ({ id, balance, asset_addr })
 
-  it("holds every sub-account, digit for digit", async () => {
+  it("contains every sub-account, with exact figures", async () => {
     const response = await fetch(`${exchange.url}/api/v1/user/portfolio`, {
       headers: { authorization: `Bearer ${user.token}` }
     })
@@ -321,7 +321,7 @@ describe("the portfolio", () => {
     ])
   })
 
-  it("of a key bound to some sub-accounts leaves the others out, sums too", async () => {
+  it("of a key bound to some sub-accounts omits the others, also in the sums", async () => {
     const { keys } = await keyOf({ scopes: ["read"], sub_account_addresses: [second, third] })
     const { positions, summary, vault_balances } = ok(await signed(keys, "GET", "/user/portfolio"))
     assert.sameDeepMembers(positions, await positionsOf([second]))
@@ -344,7 +344,7 @@ describe("the portfolio", () => {
 })
 
 describe("a key bound to a sub-account", () => {
-  it("sees and moves only this one, and opens none", async () => {
+  it("reads and trades on this one only, and opens none", async () => {
     const { keys } = await keyOf({ scopes: ["read", "trade", "account", "transfer"], sub_account_addresses: [second] })
     const mine = { sub_account_address: user.vault }
     for (const path of [
@@ -393,8 +393,8 @@ describe("a key bound to a sub-account", () => {
   })
 })
 
-describe("a change of a key", () => {
-  it("is felt at once, by requests and by open sockets", async () => {
+describe("a change of an API key", () => {
+  it("takes effect at once, for requests and open sockets", async () => {
     const { api_key_id, change, keys } = await keyOf({ scopes: ["read", "account"], sub_account_addresses: [second] })
     const me = () => signed(keys, "GET", "/user/me")
     const label = { label: "b" }
@@ -445,7 +445,7 @@ describe("a change of a key", () => {
 describe("a sub-account", () => {
   const remove = (address: string) => send(user, "DELETE", `/user/sub-accounts/${address}`)
 
-  it("is deleted only when nothing is in it, and is then in no list", async () => {
+  it("can be deleted only when it is empty, and is then in no list", async () => {
     refused(await remove(second), 409, "PositionExists")
     refused(await remove(third), 409, "NotEmpty")
     const { sub_account_address } = ok(await post(user, "/user/sub-accounts", {}), 201)
@@ -458,7 +458,7 @@ describe("a sub-account", () => {
     refused(await get(user, `/position/list?sub_account_address=${sub_account_address}`), 404, "SubAccountNotFound")
   })
 
-  it("that is frozen takes no new orders, amends or exits; the rest goes on", async () => {
+  it("that is frozen accepts no new orders, amends or exits; everything else works", async () => {
     const freeze = (frozen: boolean) => send(user, "PATCH", `/user/sub-accounts/${user.vault}`, { frozen })
     const stop = (take_profit: string) =>
       post(user, "/position/trading-stop", { sub_account_address: user.vault, symbol: "BTC-USDC", take_profit })
@@ -489,7 +489,7 @@ describe("a sub-account", () => {
     ok(await freeze(false))
   })
 
-  it("is one of twenty", async () => {
+  it("is limited to twenty per user", async () => {
     const open = () => post(user, "/user/sub-accounts", {})
     for (let n = 3; n < 20; n++) ok(await open(), 201)
     const over = await open()
@@ -504,8 +504,8 @@ describe("a sub-account", () => {
   })
 })
 
-describe("a small position of a rich account", () => {
-  it("has no price at which it would be lost", async () => {
+describe("a small position of an account with a high balance", () => {
+  it("has no liquidation price", async () => {
     await take(user.vault, "DOGE-USDC", "Buy", "100", "0.2")
     assert.deepInclude(await positionOf(user.vault, "DOGE-USDC"), { size: "100", liq_price: "", bust_price: "" })
   })

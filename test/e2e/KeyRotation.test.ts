@@ -1,4 +1,4 @@
-/** The steps of docs/operations.md by which the signing key of the tokens is changed. */
+/** The steps of docs/operations.md that rotate the signing key of tokens. */
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,7 +11,7 @@ import { eventually } from "../../verification/harness/Wait.ts"
 const seed = () => randomBytes(32).toString("hex")
 
 it(
-  "changes the signing key, and nobody has to log in again until the old key is taken away",
+  "rotates the signing key, and no user has to log in again until the old key is removed",
   { timeout: 120_000 },
   async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
@@ -22,7 +22,7 @@ it(
     }
     const keys = async (exchange: Exchange): Promise<ReadonlyArray<string>> =>
       (await call(exchange, "GET", "/.well-known/jwks.json")).body.keys.map(({ x }: { readonly x: string }) => x)
-    // a gateway that catches up with its backend (503) is asked again
+    // retries while the gateway catches up with its backend (503)
     const statusOf = async (exchange: Exchange, token: string) => {
       const ask = () => call(exchange, "GET", "/api/v1/user/sub-accounts", { token })
       return (await eventually("an answer", ask, ({ status }) => status !== 503)).status
@@ -45,7 +45,7 @@ it(
         assert.strictEqual(await statusOf(exchange, before.token), 200)
         return { key: key!, token: await tokenOf(exchange) }
       })
-      // in a fleet those that still sign with the old key must take tokens of the new one
+      // in a fleet, gateways with the old key must accept tokens of the new one
       await during({ JWT_SIGNING_KEY: older, JWT_VERIFY_KEYS: after.key }, async (exchange) =>
         assert.strictEqual(await statusOf(exchange, after.token), 200)
       )

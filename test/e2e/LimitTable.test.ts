@@ -1,6 +1,6 @@
 /**
- * The table of limits, walked: every limit on every transport has its figure in force, or a reason; and every operation counts
- * in the same rate buckets, whichever transport carries it. Source: docs/contract/limits.md#transports.
+ * The table of limits: every limit has its value in force on every transport, or a reason why not. Every operation counts in
+ * the same rate buckets on each transport. Source: docs/contract/limits.md#transports.
  */
 import { Effect, Layer } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -36,7 +36,7 @@ const TIMEOUT = 120_000
 const names = Object.keys(transportLimits) as ReadonlyArray<LimitName>
 const figureOf = (name: LimitName): number => transportLimits[name].figure
 
-/** A test of another file that shows a limit. */
+/** A test of another file that covers a limit. */
 interface Elsewhere {
   readonly file: string
   readonly title: string
@@ -51,7 +51,7 @@ const statusOf = (answer: string | undefined): string => answer?.split(" ")[1] ?
 const send = async (bytes: string): Promise<string> =>
   statusOf((await exchangeBytes(port, [bytes], { until: "\r\n\r\n" }))[0])
 
-/** A request of each transport without a body, with more headers. */
+/** A request of each transport without a body, with additional headers. */
 const opened: Readonly<Record<Transport, (...headers: ReadonlyArray<string>) => string>> = {
   rest: (...headers) => lines("GET /api/v1/user/me HTTP/1.1", "Host: g", ...headers),
   fast: (...headers) => lines("GET /api/v1/market/time HTTP/1.1", "Host: g", ...headers),
@@ -59,7 +59,7 @@ const opened: Readonly<Record<Transport, (...headers: ReadonlyArray<string>) => 
   "rpc-ws": (...headers) => upgrade("/rpc", headers),
   ws: (...headers) => upgrade("/ws/public", headers)
 }
-/** A request of each transport of HTTP with a body. */
+/** A request of each HTTP transport with a body. */
 const bodied: Readonly<Record<"rest" | "fast" | "rpc-http", (body: string) => string>> = {
   rest: (body) => lines("POST /api/v1/authorize HTTP/1.1", "Host: g", `Content-Length: ${body.length}`) + body,
   fast: (body) => lines("POST /api/v1/order/create HTTP/1.1", "Host: g", `Content-Length: ${body.length}`) + body,
@@ -81,7 +81,7 @@ const bodyAt = (transport: keyof typeof bodied) => async () => {
     .concat(`${(figure + 1).toString(16)}\r\n${" ".repeat(figure + 1)}\r\n0\r\n\r\n`)
   assert.strictEqual(await send(chunked), "413", `${transport}, chunked`)
 }
-/** Texts that nest too deep, and that have too many members; long enough to be looked at. */
+/** Texts that nest too deeply or have too many members, and are long enough to be checked. */
 const complex = ["[".repeat(5_000), `[${"1,".repeat(transportLimits.json_members.figure)}1]`]
 const jsonAt = (transport: keyof typeof bodied) => async () => {
   for (const text of complex) {
@@ -109,7 +109,7 @@ const messageAt = (path: string, text: (length: number) => string) => async () =
   raw.write(frame(text(figure + 1)))
   assert.strictEqual(await raw.over(), 1009, path)
 }
-/** Requests of one connection at once: as many as the figure are answered, one more closes it. */
+/** Concurrent requests on one connection: as many as the limit get a response, one more closes it. */
 const pipelinedAt = (transport: keyof typeof bodied) => async () => {
   const { figure } = transportLimits.requests_in_flight
   const one = transport === "fast" ? opened.fast() : transport === "rest" ? opened.rest() : opened["rpc-http"]()
@@ -123,9 +123,9 @@ const onAll = (make: (transport: Transport) => Shown): Readonly<Record<Transport
 const elsewhere = (file: string, title: string): Elsewhere => ({ file, title })
 const rpcLimits = (title: string) => elsewhere("test/rpc/Limits.test.ts", title)
 const hostile = (title: string) => elsewhere("test/ws/Hostile.test.ts", title)
-const door = (title: string) => elsewhere("test/layers/node/NodeServer.test.ts", title)
+const server = (title: string) => elsewhere("test/layers/node/NodeServer.test.ts", title)
 
-/** What shows a limit on a transport; where nothing does, the figure in force is compared alone. */
+/** The test of a limit on a transport; without one only the value in force is compared. */
 const shown: Partial<Readonly<Record<LimitName, Partial<Readonly<Record<Transport, Shown>>>>>> = {
   header_bytes: onAll(headersAt),
   body_bytes: { rest: bodyAt("rest"), fast: bodyAt("fast"), "rpc-http": bodyAt("rpc-http") },
@@ -154,7 +154,7 @@ const shown: Partial<Readonly<Record<LimitName, Partial<Readonly<Record<Transpor
     "rpc-ws": rpcLimits("sockets of an address are counted together on every path"),
     ws: rpcLimits("sockets of an address are counted together on every path")
   },
-  connections_per_address: onAll(() => door("closes what an address opens beyond its connections")),
+  connections_per_address: onAll(() => server("are closed beyond the address's limit")),
   silence_ms: {
     "rpc-ws": rpcLimits("a silent connection is pinged, and closed with 4000"),
     ws: hostile("is found by the keepalive, closed with 4000")
@@ -168,7 +168,7 @@ describe("the table of limits", () => {
   }, TIMEOUT)
   afterAll(() => exchange?.close())
 
-  it("Amendment 17: gives a reason for each transport to which a limit does not apply", () => {
+  it("Amendment 17: gives a reason for each transport without the limit", () => {
     for (const name of names) {
       const limit: TransportLimit = transportLimits[name]
       assert.isAbove(limit.figure, 0, name)
@@ -192,7 +192,7 @@ describe("the table of limits", () => {
     }
   })
 
-  it("Amendment 17: is in force: the gateway runs with its figures", async () => {
+  it("Amendment 17: matches the running gateway", async () => {
     const values = await Effect.runPromise(Effect.orDie(settings))
     const { server } = exchange
     const inForce: Readonly<Record<LimitName, number>> = {
@@ -247,7 +247,7 @@ describe("the table of limits", () => {
 })
 
 describe("the rate of every operation", () => {
-  /** Buckets that were taken from since the last look. */
+  /** Buckets that were taken from since the last check. */
   const taken: Array<string> = []
   const spied = Layer.effect(
     RateLimitStore,
@@ -281,7 +281,7 @@ describe("the rate of every operation", () => {
       .replaceAll(/:(\w+)/gu, "{$1}")
       .replace(/(?<=.)\/$/u, "")}`
 
-  /** Calls an operation by one transport; returns the buckets that it was counted in. */
+  /** Calls an operation over one transport; returns the buckets that it was counted in. */
   const countedBy = async (
     transport: Exclude<Transport, "ws">,
     { endpoint, rpc }: Derived
@@ -297,7 +297,7 @@ describe("the rate of every operation", () => {
       const target = endpoint.path.replaceAll(/:(\w+)/gu, (_, name: string) => encodeURIComponent(path[name]!))
       const response = await fetch(`${url}${target}${search}`, {
         method: endpoint.method,
-        // the fast path leaves a weighed coding to the router
+        // the fast path leaves a weighted Accept-Encoding to the router
         headers: {
           ...headers,
           ...(body && { "content-type": "application/json" }),
@@ -325,7 +325,7 @@ describe("the rate of every operation", () => {
   }
 
   it(
-    "Amendment 17: is counted in the buckets of its REST twin, by every transport",
+    "Amendment 17: is counted in the buckets of its REST endpoint, on every transport",
     async () => {
       const buckets = new Set<string>()
       for (const each of derived) {

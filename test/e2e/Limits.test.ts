@@ -1,5 +1,5 @@
 /**
- * Who may ask what, how often, from where: rates, scopes, bindings and gates at the open door.
+ * Access limits over real sockets: rates, scopes, bindings and allowed addresses.
  * Source: docs/contract/authentication.md#api-keys, #scopes, docs/contract/limits.md.
  */
 import { randomUUID } from "node:crypto"
@@ -30,7 +30,7 @@ describe("rates", () => {
   })
   afterAll(() => exchange?.close())
 
-  /** Asks until it is refused: `limit` answers, each telling what is left, then 429. */
+  /** Sends requests until one is refused: `limit` responses with decreasing remaining counts, then 429. */
   const exhausts = async (bucket: string, limit: number, taken: number, ask: () => Promise<Answer>): Promise<void> => {
     for (let i = taken; i < limit; i++) {
       const { headers, status } = await ask()
@@ -51,11 +51,11 @@ describe("rates", () => {
     assert.strictEqual(refused.headers.get("ratelimit-remaining"), "0")
   }
 
-  it("are 30 a token, 600 an API key, 60 an address, each its own", { timeout: 90_000 }, async () => {
+  it("are 30 per token, 600 per API key and 60 per address, each separate", { timeout: 90_000 }, async () => {
     const keys = newKeys()
     const first = await login(exchange, newKeys())
     const second = await login(exchange, newKeys())
-    // one request of its 30 was made by the login's look at the sub-accounts
+    // the login's read of the sub-accounts used one of its 30
     const registered = await call(exchange, "POST", "/api/v1/user/api-keys", {
       token: first.token,
       body: { public_key: keys.publicKey, scopes: ["read"] }
@@ -66,7 +66,7 @@ describe("rates", () => {
 
     const uri = "/api/v1/user/me"
     await exhausts("api-key", 600, 0, () => call(exchange, "GET", uri, { headers: apiKeyHeaders(keys, "GET", uri) }))
-    // logins have a bucket of their own
+    // logins have a separate bucket
     await exhausts("public", 60, 0, () => call(exchange, "GET", "/api/v1/market/time"))
     const documents = ["/swagger-ui", "/api-docs/openapi.json", "/api-docs/asyncapi.json"]
     for (const path of ["/health", "/ready", "/.well-known/jwks.json", ...documents]) {
@@ -74,11 +74,11 @@ describe("rates", () => {
       assert.strictEqual(status, 200, path)
       assert.isNull(headers.get("ratelimit-limit"), path)
     }
-    // a private bucket is not the address's
+    // private requests do not count for the address
     assert.strictEqual((await call(exchange, "GET", "/api/v1/user/me", { token: second.token })).status, 200)
   })
 
-  it("end guessing: passwords and tokens", async () => {
+  it("limit guesses of passwords and tokens", async () => {
     const guess = (password: string) =>
       call(exchange, "GET", `/api/v1/authorize/whitelist/0x${"11".repeat(32)}`, {
         headers: { authorization: `Basic ${Buffer.from(`admin:${password}`).toString("base64")}` }
@@ -89,7 +89,7 @@ describe("rates", () => {
       assert.strictEqual(wrong.headers.get("www-authenticate"), 'Basic realm="gateway"')
     }
     assert.strictEqual((await guess("wrong")).status, 429)
-    // who is let in by a token that was verified before is not locked out by strangers behind the same address
+    // a token that was verified before is not blocked by other callers of the same address
     assert.strictEqual((await call(exchange, "GET", "/api/v1/user/me", { token: known.token })).status, 200)
     for (let i = 0; i < 60; i++) {
       const wrong = await call(exchange, "GET", "/api/v1/user/me", { token: `x${i}.y.z` })
@@ -135,7 +135,7 @@ describe("access", () => {
     price: "59000"
   })
 
-  it("of an API key ends at its scopes", async () => {
+  it("of an API key is limited to its scopes", async () => {
     const reader = await register({ scopes: ["read"] })
     assert.strictEqual((await signed(reader, "GET", "/api/v1/account/balances")).status, 200)
     const refused = await signed(reader, "POST", "/api/v1/order/create", order(user.vault))
@@ -156,7 +156,7 @@ describe("access", () => {
     }
   })
 
-  it("of a bound API key ends at its sub-accounts", async () => {
+  it("of a bound API key is limited to its sub-accounts", async () => {
     const other = await call(exchange, "POST", "/api/v1/user/sub-accounts", { token: user.token, body: { label: "b" } })
     const vault: string = other.body.sub_account_address
     const bound = await register({ scopes: ["read", "trade", "account", "transfer"], sub_account_addresses: [vault] })
@@ -177,7 +177,7 @@ describe("access", () => {
       amount: "1"
     }
     assert.deepStrictEqual(reasonOf(await signed(bound, "POST", "/api/v1/account/transfer", transfer)), notFound)
-    // money from elsewhere is among its transactions; whence it came is for who may see both sides
+    // a transfer from another sub-account is in the transactions; its source is shown only to keys of both sub-accounts
     const { token } = user
     const moved = await call(exchange, "POST", "/api/v1/account/transfer", { token, body: transfer })
     assert.strictEqual(moved.status, 200, JSON.stringify(moved.body))
@@ -196,7 +196,7 @@ describe("access", () => {
     ])
   })
 
-  it("of an API key ends at its addresses, its body hash and its nonces", async () => {
+  it("of an API key is limited by its addresses, its body hash and its nonces", async () => {
     const far = await register({ scopes: ["read"], ip_allowlist: ["10.0.0.0/8"] })
     assert.deepStrictEqual(reasonOf(await signed(far, "GET", "/api/v1/user/me")), [403, "FORBIDDEN", "IpNotAllowed"])
     const near = await register({ scopes: ["read"], ip_allowlist: ["10.0.0.0/8", "127.0.0.0/8"] })
@@ -221,7 +221,7 @@ describe("access", () => {
     ])
   })
 
-  it("ends with the key, and its sockets with it", async () => {
+  it("ends with the key, and so do its sockets", async () => {
     const keys = await register({ scopes: ["read"] })
     const socket = await Socket.open(exchange, "/ws/private")
     const at_ms = Date.now()
@@ -250,7 +250,7 @@ describe("access", () => {
     assert.deepStrictEqual(reasonOf(again), [409, "CONFLICT", "KeyAlreadyRegistered"])
   })
 
-  it("ends with the logout, and the token's sockets with it", async () => {
+  it("ends with the logout, and so do the token's sockets", async () => {
     const wallet = newKeys()
     const [first, second] = [await login(exchange, wallet), await login(exchange, wallet)]
     const open = async (bearer: string) => {
@@ -274,7 +274,7 @@ describe("access", () => {
     kept.close()
   })
 
-  it("is of one kind", async () => {
+  it("requires a single kind of credential", async () => {
     const keys = await register({ scopes: ["read"] })
     const both = await call(exchange, "GET", "/api/v1/user/me", {
       token: user.token,
@@ -297,7 +297,7 @@ describe("access", () => {
     assert.strictEqual(JSON.parse(doubled.text).details.reason, "AmbiguousAuth")
   })
 
-  it("of an admin keeps the whitelist", async () => {
+  it("of an administrator includes the whitelist", async () => {
     const path = `/api/v1/authorize/whitelist/${user.root_address}`
     const entry = (whitelisted: boolean) => [200, { root_address: user.root_address, whitelisted }]
     const ask = async (method: string) => {
@@ -313,7 +313,7 @@ describe("access", () => {
     assert.strictEqual(stranger.headers.get("www-authenticate"), 'Basic realm="gateway"')
   })
 
-  it("from a browser is asked for and given", async () => {
+  it("from a browser needs CORS headers, and gets them", async () => {
     const { body, headers, status } = await call(exchange, "OPTIONS", "/api/v1/order/create", {
       headers: {
         origin: "https://app.example",

@@ -1,5 +1,5 @@
 /**
- * The links to the backends as an operator sets them up: mTLS, the secret, and which of them is ill.
+ * The connections to the backends as an operator configures them: mTLS, the secret, and health by backend.
  * Source: docs/contract/boundary.md, docs/contract/rest.md#service-endpoints.
  */
 import { spawnSync } from "node:child_process"
@@ -17,7 +17,7 @@ const SECRET = "between-gateway-and-backend"
 const READY_MS = 20_000
 const hasOpenssl = spawnSync("openssl", ["version"]).status === 0
 
-/** An authority, and certificates of it for the backend and the gateway, as PEM files in a folder. */
+/** A certificate authority with certificates for backend and gateway, as PEM files in a folder. */
 const certificates = (folder: string): void => {
   const openssl = (...args: ReadonlyArray<string>) => {
     const { status, stderr } = spawnSync("openssl", args, { cwd: folder })
@@ -69,17 +69,17 @@ describe.skipIf(!hasOpenssl)("a backend behind mTLS and a secret", { timeout: 12
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("serves a gateway that shows a certificate of the authority and knows the secret", async () => {
+  it("serves a gateway with a certificate of the authority and the secret", async () => {
     const exchange = await gateway({ ...tls(folder, "gateway"), SEQUENCER_URL: `localhost:${port}` })
     await ready(exchange, ({ status }) => status === 200)
-    // one that catches up refuses reads for a moment
+    // a gateway that catches up refuses reads for a moment
     const begin = () => funded(exchange).catch(() => undefined)
     const user = await eventually("a user", begin, (session) => session !== undefined)
     const order = await create(exchange, user!, "over-tls")
     assert.strictEqual(order.status, 200, JSON.stringify(order.body))
   })
 
-  it("is ill for a gateway that reaches no referee, which says so and lets the sequencer be", async () => {
+  it("is reported as unhealthy by a gateway that reaches only the sequencer", async () => {
     const nobody = `localhost:${await freePort()}`
     const env = { ...tls(folder, "gateway"), SEQUENCER_URL: `localhost:${port}`, REFEREE_URL: nobody }
     const exchange = await gateway(env)

@@ -1,6 +1,6 @@
 /**
- * What a gateway prints while secrets come in by every door, good and bad, while all is well and while its databases are
- * broken: whole lines of JSON, and none of the secrets, nor does it tell a collector of any. Trace is the level that prints what every other level does.
+ * Log output while valid and invalid secrets arrive over every endpoint, with healthy and with broken databases: complete
+ * lines of JSON without any secret, in the log and at the collector. Level trace prints what every other level prints.
  */
 import { createHash, randomBytes } from "node:crypto"
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
@@ -14,12 +14,12 @@ import { rootOfKey } from "../../src/domain/Address.ts"
 import { apiKeyHeaders, call, type Keys, newKeys, nonce } from "../../verification/harness/RestClient.ts"
 import { Socket } from "../../verification/harness/Socket.ts"
 
-/** Text that breaks a line and looks like another one. */
+/** Text that breaks a line and looks like another entry. */
 const BREAK = '\n{"level":"INFO","message":"forged"}\r\n\u2028'
 const canary = (name: string) => `${name}-${randomBytes(12).toString("hex")}`
 
 const secrets = new Map<string, string>()
-/** Remembers a secret by what it is. */
+/** Records a secret with its kind. */
 const keep = (what: string, secret: string): string => {
   secrets.set(secret, what)
   return secret
@@ -62,7 +62,7 @@ const signed = (wallet: Keys, method: string, uri: string, body?: string) => {
   return call(doors, method, uri, { headers, ...(body === undefined ? {} : { body }) })
 }
 
-/** Sends every kind of secret, right and wrong, to every door. */
+/** Sends every kind of secret, valid and invalid, to every endpoint. */
 const knock = async (): Promise<ReadonlyArray<number>> => {
   const badToken = keep("a bad token", `${canary("head")}.${canary("payload")}.${canary("tail")}`)
   const badCode = `BAD-${randomBytes(8).toString("hex").toUpperCase()}`
@@ -131,7 +131,7 @@ const knock = async (): Promise<ReadonlyArray<number>> => {
   return answers.map(({ status }) => status)
 }
 
-/** Sends a frame and waits until it, or what follows it, was answered. */
+/** Sends a frame and waits for its response, or the response to a later one. */
 const told = async (frame: unknown) => {
   const socket = await Socket.open(doors as never, "/ws/private")
   if (typeof frame === "string") socket.ws.send(frame)
@@ -141,7 +141,7 @@ const told = async (frame: unknown) => {
   socket.close()
 }
 
-/** Takes every table away from the stores, as a bad restore might. */
+/** Drops every table of the stores, as a bad restore might. */
 const breakDatabases = () => {
   for (const file of readdirSync(dataDir).filter((name) => name.endsWith(".sqlite"))) {
     const database = new DatabaseSync(join(dataDir, file), { timeout: 5_000 })
@@ -188,7 +188,7 @@ afterAll(async () => {
 })
 
 describe("the log", () => {
-  it("holds no secret and no broken line, whatever comes in and whatever fails", { timeout: 120_000 }, async () => {
+  it("contains no secret and no broken line, for any input and any failure", { timeout: 120_000 }, async () => {
     const well = await knock()
     assert.deepStrictEqual(
       well.filter((status) => status >= 500),
@@ -200,7 +200,7 @@ describe("the log", () => {
     assert.isAbove(broken.filter((status) => status >= 500).length, 5, broken.join(" "))
     await gateway.stop()
 
-    // a failure is worth a line: there is something to look through
+    // failures are logged, so there are lines to check
     const logged = lines.filter((line) => line.startsWith("{"))
     assert.isAbove(logged.length, 0)
     assert.isAbove(lines.length, before)
@@ -209,7 +209,7 @@ describe("the log", () => {
       assert.isString(entry.level, line)
       assert.notStrictEqual(entry.message, "forged")
     }
-    // the one thing that is no entry is the greeting, whose last line names the demo
+    // the greeting is the only text that is no entry; its last line names the demo
     const greeted = lines.findIndex((line) => line.includes("npm run demo"))
     assert.isAbove(greeted, 0)
     assert.deepStrictEqual(
@@ -217,7 +217,7 @@ describe("the log", () => {
       []
     )
 
-    // the collector is told the same lines and no more, and a span of each request
+    // the collector receives exactly the same lines, and a span for each request
     const posts = collector.posts.map(({ text }) => text)
     assert.isAbove(collector.logs.length, 0)
     assert.isAtLeast(collector.spans.filter(({ kind }) => kind === 2).length, well.length + broken.length)

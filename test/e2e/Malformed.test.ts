@@ -1,6 +1,6 @@
 /**
- * Malformed requests through the open door of a whole exchange: none may break it, each is answered in the one form. A
- * bounded count is refused always, over every transport, 10,000 with `FUZZ=10000`; the seed is in the failure text.
+ * Malformed requests to a complete exchange: none may break it, and each gets an error in the common form. A fixed number
+ * runs always, over every transport; 10,000 with `FUZZ=10000`. The failure message contains the seed.
  */
 import { connect } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -16,7 +16,7 @@ import { call, funded, type Session } from "../../verification/harness/RestClien
 
 const COUNT = Number(process.env["FUZZ"] ?? 800)
 const SEED = Number(process.env["SEED"] ?? 20_260_102)
-/** Of the requests at most this many times the refused ones are sent. */
+/** Most malformed requests per source that are sent. */
 const SENT_MAX = 3
 
 interface RawRequest {
@@ -27,7 +27,7 @@ interface RawRequest {
   readonly base64: string
 }
 const requests = vectors("llhttp-requests/requests.json") as { readonly cases: ReadonlyArray<RawRequest> } | undefined
-/** What a parser that is strict takes or refuses; CONNECT, upgrades and HTTP/2 are none of a parser's errors. */
+/** Requests that a strict parser accepts or refuses; CONNECT, upgrades and HTTP/2 are not parser errors. */
 const raw = (requests?.cases ?? []).filter(({ pause, type }) => type === "request" && pause === undefined)
 
 describe("malformed requests", () => {
@@ -39,34 +39,38 @@ describe("malformed requests", () => {
   })
   afterAll(() => exchange?.close())
 
-  it.skipIf(!isMaterialThere)(`${COUNT} on every route: no fault, one form`, { timeout: 3_600_000 }, async () => {
-    const statuses = new Map<number, number>()
-    let refused = 0
-    let sent = 0
-    const credentials = { bearer: `Bearer ${user.token}`, basic: basic.authorization }
-    for (const { body, headers, method, target, text } of malformed(SEED, credentials)) {
-      // it would end the session of all that follow
-      if (target.startsWith("/api/v1/authorize/logout") && headers["authorization"] === credentials.bearer) continue
-      const response = await fetch(`${exchange.url}${target}`, {
-        method,
-        headers,
-        ...(body === undefined ? {} : { body: typeof body === "string" ? Buffer.from(body) : new Uint8Array(body) })
-      })
-      const answer = await response.text()
-      const where = `${text} -> ${response.status} ${answer}`
-      assert.isBelow(response.status, 500, where)
-      if (response.status >= 400) assert.isTrue(isErrorBody(answer), where)
-      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
-      if (response.status >= 400) refused++
-      if (refused === COUNT || ++sent === COUNT * SENT_MAX) break
+  it.skipIf(!isMaterialThere)(
+    `${COUNT} on every route: no server fault, one form of error`,
+    { timeout: 3_600_000 },
+    async () => {
+      const statuses = new Map<number, number>()
+      let refused = 0
+      let sent = 0
+      const credentials = { bearer: `Bearer ${user.token}`, basic: basic.authorization }
+      for (const { body, headers, method, target, text } of malformed(SEED, credentials)) {
+        // it would end the session of all later requests
+        if (target.startsWith("/api/v1/authorize/logout") && headers["authorization"] === credentials.bearer) continue
+        const response = await fetch(`${exchange.url}${target}`, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body: typeof body === "string" ? Buffer.from(body) : new Uint8Array(body) })
+        })
+        const answer = await response.text()
+        const where = `${text} -> ${response.status} ${answer}`
+        assert.isBelow(response.status, 500, where)
+        if (response.status >= 400) assert.isTrue(isErrorBody(answer), where)
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+        if (response.status >= 400) refused++
+        if (refused === COUNT || ++sent === COUNT * SENT_MAX) break
+      }
+      assert.strictEqual(refused, COUNT)
+      if (process.env["FUZZ"] !== undefined) console.log(Object.fromEntries([...statuses].sort(([a], [b]) => a - b)))
+      const { status } = await call(exchange, "GET", "/api/v1/user/me", { token: user.token })
+      assert.strictEqual(status, 200, "it still serves")
     }
-    assert.strictEqual(refused, COUNT)
-    if (process.env["FUZZ"] !== undefined) console.log(Object.fromEntries([...statuses].sort(([a], [b]) => a - b)))
-    const { status } = await call(exchange, "GET", "/api/v1/user/me", { token: user.token })
-    assert.strictEqual(status, 200, "it still serves")
-  })
+  )
 
-  /** What an answer of a call is: refused in the one form, a defect of the call, or done; nothing else. */
+  /** The result of a call: an error in the common form, a defect of the call, or success; nothing else. */
   const judged = (answer: CallAnswer, where: string): "refused" | "done" => {
     if (answer.exit._tag === "Success") return "done"
     const refusal = refusalOf(answer)
@@ -77,7 +81,7 @@ describe("malformed requests", () => {
     }
     return "refused"
   }
-  /** Ids of a part of calls that are not answered, and how many are refused. */
+  /** The ids of a message's calls without a result, and the number of refused ones. */
   const countedIn = (part: ReadonlyArray<MalformedCall>, answers: ReadonlyArray<CallAnswer>) => {
     const ends = new Map(answers.filter(({ _tag }) => _tag === "Exit").map((answer) => [answer.requestId, answer]))
     let refused = 0
@@ -100,13 +104,13 @@ describe("malformed requests", () => {
         part = []
         length = 0
       }
-      // one that is too long for a message has tests of its own
+      // messages over the size limit have their own tests
       if (call.line.length > 50_000) continue
       part.push(call)
       length += call.line.length + 1
     }
   }
-  // a line that is no call is followed by whole ones, and a part of few has few of them
+  // complete calls follow a line that is no call, and a short message has few of them
   const PART = 60
 
   it.skipIf(!isMaterialThere)(
@@ -161,7 +165,7 @@ describe("malformed requests", () => {
       const paths = ["/ws", "/ws/public", "/ws/private"]
       let sent = 0
       let path = 0
-      // a burst of each connection, in which every message is answered
+      // a burst on each connection, in which every message gets a response
       const burst = 90
       let open: RawSocket | undefined
       let count = 0
@@ -177,7 +181,7 @@ describe("malformed requests", () => {
         const socket = open
         await socket.until(`an answer to ${message}`, () => socket.ended || socket.texts.length > before)
         const closed: number | undefined = socket.code
-        // three tries to authenticate end a connection
+        // three failed attempts to authenticate end a connection
         if (socket.ended) {
           assert.strictEqual(closed, 4003, message)
           open = undefined
@@ -189,7 +193,7 @@ describe("malformed requests", () => {
     }
   )
 
-  /** Sends bytes and reads until the server closes the connection, or stays silent. */
+  /** Sends bytes and reads until the server closes the connection or stays silent. */
   const send = (bytes: Uint8Array): Promise<string> =>
     new Promise((resolve) => {
       const socket = connect(Number(new URL(exchange.url).port), "127.0.0.1")
@@ -201,22 +205,25 @@ describe("malformed requests", () => {
       socket.write(bytes)
     })
 
-  it.skipIf(requests === undefined)(`${raw.length} byte by byte: an answer in the one form, or the end`, async () => {
-    await Promise.all(
-      raw.map(async ({ base64, error, title }) => {
-        const answer = await send(Buffer.from(base64, "base64"))
-        const answers = answer === "" ? [] : answer.split(/(?=HTTP\/1\.1 \d{3} )/u)
-        for (const one of answers) {
-          const status = Number(one.split(" ", 2)[1])
-          assert.isTrue(status < 500, `${title}: ${one}`)
-          // HEAD has no body, a preflight needs none
-          const body = one.slice(one.indexOf("\r\n\r\n") + 4)
-          if (status >= 400 && body !== "") assert.isTrue(isErrorBody(body), `${title}: ${one}`)
-          // a head that is sound is answered, where no route takes its body, before the fault in that is seen
-          if (error !== null) assert.include([200, 400, 404, 405], status, title)
-          if (status === 400) assert.notStrictEqual(body, "", `${title}: ${one}`)
-        }
-      })
-    )
-  })
+  it.skipIf(requests === undefined)(
+    `${raw.length} byte by byte: an error in the common form, or a closed connection`,
+    async () => {
+      await Promise.all(
+        raw.map(async ({ base64, error, title }) => {
+          const answer = await send(Buffer.from(base64, "base64"))
+          const answers = answer === "" ? [] : answer.split(/(?=HTTP\/1\.1 \d{3} )/u)
+          for (const one of answers) {
+            const status = Number(one.split(" ", 2)[1])
+            assert.isTrue(status < 500, `${title}: ${one}`)
+            // HEAD has no body, a preflight needs none
+            const body = one.slice(one.indexOf("\r\n\r\n") + 4)
+            if (status >= 400 && body !== "") assert.isTrue(isErrorBody(body), `${title}: ${one}`)
+            // a valid head gets its response, where no route reads the body, before the error in the body is noticed
+            if (error !== null) assert.include([200, 400, 404, 405], status, title)
+            if (status === 400) assert.notStrictEqual(body, "", `${title}: ${one}`)
+          }
+        })
+      )
+    }
+  )
 })

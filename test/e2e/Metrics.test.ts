@@ -1,4 +1,4 @@
-/** A running exchange tells Prometheus what it did: requests of both ways, sockets, commands, caches, and its backend. */
+/** The metrics of a running exchange: requests of both paths, sockets, commands, caches and the backend. */
 import { afterAll, assert, beforeAll, it } from "vitest"
 import { catalogue as ofBackend } from "../../src/backend/server/BackendMetrics.ts"
 import { catalogue } from "../../src/services/operations/MetricNames.ts"
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => exchange?.close())
 
 const metrics = async (): Promise<string> => (await call(exchange, "GET", "/metrics")).body
-/** The value of a series, as it is written: `name{label="value"}`; 0 where it is not told. */
+/** The value of a series in the form `name{label="value"}`; 0 where it is absent. */
 const valueOf = (text: string, series: string): number => {
   const line = text.split("\n").find((line) => line.startsWith(`${series} `))
   return line === undefined ? 0 : Number(line.slice(series.length + 1))
@@ -25,7 +25,7 @@ const served = (method: string, route: string, status: number): string =>
 const until = (series: string, value: number): Promise<string> =>
   eventually(`${series} ${value}`, metrics, (text) => valueOf(text, series) === value)
 
-it("counts requests that pass the framework by, and those that do not", async () => {
+it("counts requests of the fast path and of the router", async () => {
   await funded(exchange)
   for (let i = 0; i < 3; i++) await call(exchange, "GET", "/api/v1/market/tickers?symbol=BTC-USDC")
   await call(exchange, "GET", "/api/v1/market/tickers?symbol=NO-SUCH")
@@ -36,7 +36,7 @@ it("counts requests that pass the framework by, and those that do not", async ()
   assert.strictEqual(valueOf(text, 'gateway_dependency_up{dependency="database"}'), 1)
 })
 
-it("counts sockets by endpoint, subscriptions by topic, and why sockets end", async () => {
+it("counts sockets by endpoint, subscriptions by topic, and the ends of sockets by cause", async () => {
   const listening = await Socket.open(exchange, "/ws/public")
   listening.send({ op: "subscribe", args: ["orderbook.50.BTC-USDC", "ticker.BTC-USDC"] })
   await listening.next("subscribed", ({ op }) => op === "subscribed")
@@ -58,17 +58,17 @@ it("counts sockets by endpoint, subscriptions by topic, and why sockets end", as
   assert.strictEqual(valueOf(later, 'gateway_ws_subscriptions{topic="orderbook"}'), 0)
 })
 
-it("counts what cannot be understood on a socket once, by its code", async () => {
+it("counts an unreadable socket message once, by its code", async () => {
   const peers = 'gateway_ws_closed_total{reason="Peer",code="0"}'
   const before = valueOf(await metrics(), peers)
   const socket = await Socket.open(exchange, "/ws/public")
-  // a frame that is not masked
+  // an unmasked frame
   ;(socket.ws as unknown as { readonly _socket: NodeJS.WritableStream })._socket.write(Buffer.from([0x81, 0x01, 0x61]))
   await until('gateway_ws_closed_total{reason="ProtocolError",code="1002"}', 1)
   assert.strictEqual(valueOf(await until("gateway_ws_connections", 0), peers), before)
 })
 
-it("counts commands by outcome, and what came of them", async () => {
+it("counts commands by outcome, and their orders", async () => {
   const before = await metrics()
   const session = await funded(exchange)
   assert.strictEqual((await create(exchange, session, "a")).status, 200)
@@ -87,7 +87,7 @@ it("counts commands by outcome, and what came of them", async () => {
   assert.isAtLeast(valueOf(told, "backend_turn_commands_sum"), 2)
 })
 
-it("counts refused credentials, and requests over a rate", async () => {
+it("counts refused credentials and rate-limited requests", async () => {
   await call(exchange, "GET", "/api/v1/user/me", { token: "a.b.c" })
   for (let i = 0; i < 4; i++) await call(exchange, "GET", "/api/v1/market/time")
   const text = await metrics()
@@ -96,12 +96,12 @@ it("counts refused credentials, and requests over a rate", async () => {
   assert.strictEqual(valueOf(text, 'gateway_rate_limit_refusals_total{bucket="api-key"}'), 0)
 })
 
-it("counts what each cache knew, and what it did not", async () => {
+it("counts hits and misses of each cache", async () => {
   const keys = newKeys()
   const { token } = await funded(exchange)
   const body = { public_key: keys.publicKey, scopes: ["read"] }
   assert.strictEqual((await call(exchange, "POST", "/api/v1/user/api-keys", { token, body })).status, 201)
-  // what is kept for a moment only may be forgotten on a slow machine: asked again until it was known
+  // short-lived entries may expire on a slow machine: repeated until there was a hit
   const asked = async () => {
     for (let i = 0; i < 2; i++) {
       const headers = apiKeyHeaders(keys, "GET", "/api/v1/user/me")
@@ -117,10 +117,10 @@ it("counts what each cache knew, and what it did not", async () => {
   await eventually("each cache has known and not known", asked, (text) => series.every((one) => valueOf(text, one) > 0))
 })
 
-it("tells each metric of its tables, and no other", async () => {
+it("exports each metric of its tables and no other", async () => {
   const told = [...(await metrics()).matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
   assert.strictEqual(new Set(told).size, told.length)
-  // without a collector there is nothing to send
+  // without a collector nothing is sent
   const { gateway_otlp_records_total: _, ...here } = catalogue
   assert.sameMembers(told, [...Object.keys(here), ...Object.keys(ofBackend)])
 })

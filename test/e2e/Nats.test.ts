@@ -16,7 +16,7 @@ describe.skipIf(!isNatsInstalled)("NATS_URL", () => {
   })
   afterAll(() => nats.kill())
 
-  /** Waits until the copy ends with an event of this epoch, or another one than that. */
+  /** Waits until the copy ends with an event of this epoch, or of any other epoch. */
   const copied = async (isWanted: (epoch: string, last: number) => boolean) => {
     const connection = await connect({ servers: Redacted.value(nats.url) })
     const manager = await jetstreamManager(connection)

@@ -1,4 +1,4 @@
-/** What the commands on one order answer, over REST, /rpc and the typed client, with the embedded exchange behind them. */
+/** Responses to commands on one order, over REST, /rpc and the typed client, with the embedded exchange. */
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import { FetchHttpClient } from "effect/http"
@@ -34,7 +34,7 @@ const idOf = async (body: object = {}): Promise<string> => (await create(user, b
 const orderOf = async (order_id: string): Promise<Frame> =>
   (await call(exchange, "GET", `/api/v1/order/history?order_id=${order_id}`, { token: user.token })).body.list[0]
 
-/** An amend that its turn refuses: the order, the change, and what is answered. */
+/** An amend that is refused when it is processed: the order, the change, and the response. */
 const refusals: Record<
   string,
   {
@@ -75,9 +75,9 @@ const refusals: Record<
   }
 }
 
-describe("an amend that its turn refuses", () => {
+describe("an amend that is refused when it is processed", () => {
   for (const [name, { change, details, order, reject_reason, status }] of Object.entries(refusals))
-    it(`Amendment 6: ${name}: the answer is ${status} with the reason, and the order says the same`, async () => {
+    it(`Amendment 6: ${name}: the response is ${status} with the reason, and the order reports the same`, async () => {
       const order_id = await idOf(order)
       const answer = await post("/order/amend", user, { order_id, ...change })
       assert.deepStrictEqual([answer.status, answer.body.details], [status, details])
@@ -103,7 +103,7 @@ describe("an amend that its turn refuses", () => {
     await post("/order/cancel", user, { order_id })
   })
 
-  it("Amendment 6: every way of calling answers the same", async () => {
+  it("Amendment 6: gets the same response over every transport", async () => {
     const order_id = await idOf({ post_only: true })
     const payload = { sub_account_address: user.vault, symbol: "BTC-USDC", order_id, price: "61000" }
     const viaRest = await post("/order/amend", user, { order_id, price: "61000" })
@@ -124,8 +124,8 @@ describe("an amend that its turn refuses", () => {
   })
 })
 
-describe("the name of an order in an answer", () => {
-  it("Amendment 8: create, amend and cancel always hold order_link_id, empty where the order has none", async () => {
+describe("the reference of an order in a response", () => {
+  it("Amendment 8: is in every create, amend and cancel as order_link_id, empty if the order has none", async () => {
     for (const order_link_id of [undefined, `l-${Date.now()}`]) {
       const created = (await create(user, { order_link_id })).body
       const expected = { order_id: created.order_id, order_link_id: order_link_id ?? "" }
@@ -136,7 +136,7 @@ describe("the name of an order in an answer", () => {
     }
   })
 
-  it("Amendment 8: so do batches and cancel-all", async () => {
+  it("Amendment 8: is in batches and cancel-all", async () => {
     const order_link_id = `b-${Date.now()}`
     const order = { sub_account_address: user.vault, symbol: "BTC-USDC", ...limit }
     const batch = (path: string, orders: ReadonlyArray<object>) =>
@@ -157,7 +157,7 @@ describe("the name of an order in an answer", () => {
     assert.sameMembers(links(all.body).slice(-2), [order_link_id, ""])
   })
 
-  it("Amendment 8: so do /rpc and the typed client", async () => {
+  it("Amendment 8: is in /rpc and the typed client", async () => {
     const payload = { sub_account_address: user.vault, symbol: "BTC-USDC", ...limit }
     for (const caller of Object.values(callers)) {
       const ref = await caller(exchange, (client) => client["order.create"]({ payload }, as(user)))
@@ -168,7 +168,7 @@ describe("the name of an order in an answer", () => {
 })
 
 describe("a refusal", () => {
-  it("says what is wrong with a number: the sign, the type, the form", async () => {
+  it("states what is wrong with a number: the sign, the type, the form", async () => {
     const messages = async (body: object) => {
       const { body: answer, status } = await create(user, body)
       return [status, answer.details?.reason, answer.details?.field, answer.message]

@@ -1,4 +1,4 @@
-/** Nobody but the owner reads what a data directory holds. */
+/** Only the owner can read the files of a data directory. */
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -32,7 +32,7 @@ describe("a data directory", { timeout: 60_000 }, () => {
   })
   const dataDir = join(folder, "data")
 
-  it("is made for its owner alone, and so is every file in it, those of SQLite's log included", async () => {
+  it("is created for its owner only, with every file in it, SQLite's log included", async () => {
     const exchange = await startExchange({ dataDir })
     try {
       await funded(exchange)
@@ -49,7 +49,7 @@ describe("a data directory", { timeout: 60_000 }, () => {
     arePrivate(dataDir)
   })
 
-  it("that others may read is closed to them at the next start", async () => {
+  it("that others can read is restricted at the next start", async () => {
     for (const [name] of modes(dataDir)) chmodSync(join(dataDir, name), name.endsWith("/") ? 0o755 : 0o644)
     const exchange = await startExchange({ dataDir })
     try {

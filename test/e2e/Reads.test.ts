@@ -1,6 +1,6 @@
 /**
- * What is read back of trading, over a running exchange: the figures of docs/contract/stories.md#login-to-closed-pnl,
- * and how pages of them walk.
+ * Reads of trading data from a running exchange: the figures of docs/contract/stories.md#login-to-closed-pnl, and walks
+ * through their pages.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -12,7 +12,7 @@ import type { Frame } from "../../verification/harness/Socket.ts"
 const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
   Object.fromEntries(keys.map((key) => [key, record[key]]))
 
-describe("what is read of trading", () => {
+describe("reads of trading data", () => {
   let exchange: Exchange
   let user: Session
   let maker: Session
@@ -53,7 +53,7 @@ describe("what is read of trading", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("closed PnL of the closing order, number for number", async () => {
+  it("closed PnL of the closing order, with exact numbers", async () => {
     const { body } = await get("/position/closed-pnl?symbol=BTC-USDC")
     assert.strictEqual(body.list.length, 1)
     assert.deepStrictEqual(
@@ -87,7 +87,7 @@ describe("what is read of trading", () => {
     assert.deepStrictEqual(pick(theirs.body.list[0], "side", "closed_pnl"), { side: "Buy", closed_pnl: "-204.84" })
   })
 
-  it("transactions whose balances follow from one another, page by page, up to the wallet", async () => {
+  it("transactions with consistent balances, page by page, up to the wallet balance", async () => {
     const path = "/api/v1/account/transactions"
     const rows = await listAll(exchange, path, user.token)
     assert.deepStrictEqual(
@@ -161,7 +161,7 @@ describe("what is read of trading", () => {
     })
   })
 
-  it("deposits, fee rates, and no foreign sub-account", async () => {
+  it("deposits, fee rates, and no other user's sub-account", async () => {
     const deposits = await get("/account/deposits")
     assert.deepStrictEqual(pick(deposits.body.list[0], "amount", "source", "status", "sub_account_address"), {
       amount: "10000",
@@ -189,7 +189,7 @@ describe("what is read of trading", () => {
     }
   })
 
-  it("the executions by offset, with what they are deprecated by", async () => {
+  it("executions by offset, with the deprecation header", async () => {
     const first = await get("/trade/executions?per_page=1")
     assert.deepStrictEqual(pick(first.body, "page", "per_page", "total", "total_pages"), {
       page: 1,
@@ -205,7 +205,7 @@ describe("what is read of trading", () => {
     assert.deepStrictEqual([deep.status, deep.body.details.reason], [400, "OutOfRange"])
   })
 
-  it("the market's side of it", async () => {
+  it("the public market data", async () => {
     const tiers = await get("/market/risk-limit?symbol=BTC-USDC")
     assert.deepStrictEqual(tiers.body.list[1], {
       symbol: "BTC-USDC",

@@ -1,13 +1,13 @@
-/** Clients that are cut off at random moments miss nothing, and are told nothing twice. `CYCLES=10000` for more. */
+/** Clients that are disconnected at random moments miss nothing and get nothing twice. `CYCLES=10000` for more. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { reconnect } from "../../verification/reconnect/Reconnect.ts"
 
 const CYCLES = Number(process.env["CYCLES"] ?? 50)
 
-describe(`${CYCLES} connections that are cut under load`, () => {
+describe(`${CYCLES} disconnects under load`, () => {
   it.live(
-    "go on where they stood, through a kill of the gateway, or say that they could not and hold what REST holds",
+    "resume, through a kill of the gateway, or report that they could not and match the state of REST",
     () =>
       Effect.gen(function* () {
         const report = yield* reconnect({

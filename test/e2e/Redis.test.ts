@@ -1,4 +1,4 @@
-/** Whole gateways that share a Redis, by REDIS_URL alone. */
+/** Complete gateways that share a Redis through REDIS_URL alone. */
 import { Redacted } from "effect"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { isRedisInstalled, RedisServer } from "../../verification/harness/RedisServer.ts"
@@ -27,7 +27,7 @@ describe.skipIf(!isRedisInstalled)("two gateways and a Redis", () => {
     assert.deepStrictEqual(statuses, [200, 200, 200, 200, 200, 429, 429])
   })
 
-  it("go on without it, each with limits of its own", async () => {
+  it("continue without it, each with local limits", async () => {
     await redis.kill()
     const statuses: Array<number> = []
     for (const { url } of gateways) {

@@ -1,5 +1,5 @@
 /**
- * A backend that refuses every order, or whose prices do not move, as /ready shows it.
+ * A backend that refuses every order, or whose prices do not move, as /ready reports it.
  * Source: docs/contract/rest.md#service-endpoints.
  */
 import { Effect, Exit, Logger, Redacted, Scope } from "effect"
@@ -20,7 +20,7 @@ import { movableClock } from "../../verification/harness/Clocks.ts"
 
 const SECRET = Redacted.make("between-gateway-and-backend")
 
-describe("Amendment 25: a gateway whose backend takes no orders", { timeout: 60_000 }, () => {
+describe("Amendment 25: a gateway whose backend refuses orders", { timeout: 60_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), "gateway-e2e-"))
   const clock = movableClock()
   const scope = Effect.runSync(Scope.make())
@@ -73,7 +73,7 @@ describe("Amendment 25: a gateway whose backend takes no orders", { timeout: 60_
       limit_ms
     )
 
-  it("names a full disk, within two seconds, for as long as orders are refused", async () => {
+  it("reports a full disk within two seconds, as long as orders are refused", async () => {
     const user = await funded(exchange)
     await becomes(200, [])
     space = SPACE_BYTES_MIN - 1
@@ -85,14 +85,14 @@ describe("Amendment 25: a gateway whose backend takes no orders", { timeout: 60_
     assert.strictEqual((await create(exchange, user, "space")).status, 200)
   })
 
-  it("names prices that stand still because the backend's clock was set back", async () => {
+  it("reports prices that stand still because the backend's clock was set back", async () => {
     clock.skip(-60_000)
     await becomes(503, ["PricesStopped"])
     clock.skip(60_000)
     await becomes(200, [])
   })
 
-  it("names a journal that stopped", async () => {
+  it("reports a journal that stopped", async () => {
     broken = true
     const reasonsNow = async () => (await call(exchange, "GET", "/ready")).body.reasons as ReadonlyArray<string>
     await eventually("JournalStopped", reasonsNow, (reasons) => reasons.includes("JournalStopped"))

@@ -1,4 +1,4 @@
-/** The power switch, under orders: what was acknowledged is there after it. `KILLS=20` for more rounds. */
+/** Kills under load: every acknowledged order is present after a restart. `KILLS=20` for more rounds. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ import { eventually } from "../../verification/harness/Wait.ts"
 import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 const KILLS = Number(process.env["KILLS"] ?? 2)
-/** Callers that send one order after the other. */
+/** Callers that each send one order after the other. */
 const CALLERS = 8
 
 describe(`${KILLS} kills under load`, () => {
@@ -28,7 +28,7 @@ describe(`${KILLS} kills under load`, () => {
   let user: Session
   const acknowledged = new Map<string, string>()
   const asked = new Set<string>()
-  /** Reasons of orders that were refused, for the text of a failure. */
+  /** Reasons of refused orders, for the failure message. */
   const refusals: Array<string> = []
 
   const start = () =>
@@ -44,7 +44,7 @@ describe(`${KILLS} kills under load`, () => {
     })
   const history = async (more: string) => {
     const path = `/api/v1/order/history?sub_account_address=${user.vault}${more}`
-    // on a busy machine a gateway that has just started may still be behind
+    // on a busy machine a restarted gateway may still be catching up
     await eventually(
       "a gateway that keeps up",
       () => call(gateway, "GET", path, { token: user.token }),
@@ -52,7 +52,7 @@ describe(`${KILLS} kills under load`, () => {
     )
     return listAll(gateway, path, user.token)
   }
-  /** Each order that was acknowledged is among these under its id, and none is there twice or out of nothing. */
+  /** Every acknowledged order is present under its id, once, and no other order is. */
   const holds = (orders: ReadonlyArray<Frame>, links: Iterable<string>): void => {
     const idOf = new Map(orders.map((order) => [order.order_link_id, order.order_id]))
     assert.strictEqual(idOf.size, orders.length, "an order is there twice")
@@ -72,7 +72,7 @@ describe(`${KILLS} kills under load`, () => {
     rmSync(dataDir, { recursive: true, force: true })
   })
 
-  /** Creates, amends and cancels until the gateway is gone. */
+  /** Creates, amends and cancels orders until the gateway is gone. */
   const trade = async (caller: string): Promise<void> => {
     const name = { sub_account_address: user.vault, symbol: "BTC-USDC" }
     for (let i = 0; ; i++) {
@@ -90,13 +90,13 @@ describe(`${KILLS} kills under load`, () => {
         }
         await post("/api/v1/order/cancel", { ...name, order_link_id })
       } catch (error) {
-        // the connection was cut: what became of the request is not known
+        // the connection was cut: the outcome of the request is unknown
         if (error instanceof TypeError || error instanceof SyntaxError) return
         throw error
       }
     }
   }
-  /** Subscribes to the user's orders and answers where the stream stands. */
+  /** Subscribes to the user's orders and returns the position of the stream. */
   const head = async (): Promise<{ readonly stream_id: string; readonly head_seq: number }> => {
     const socket = await Socket.open(gateway, "/ws/private")
     socket.send({ op: "auth", bearer: user.token })
@@ -107,7 +107,7 @@ describe(`${KILLS} kills under load`, () => {
   }
 
   for (let round = 0; round < KILLS; round++) {
-    it(`round ${round}: loses nothing, doubles nothing, forgets nothing`, async () => {
+    it(`round ${round}: loses, repeats and forgets nothing`, async () => {
       const uri = "/api/v1/user/me"
       const spent = apiKeyHeaders(keys, "GET", uri, { nonce: nonce() })
       assert.strictEqual((await call(gateway, "GET", uri, { headers: spent })).status, 200)
@@ -133,7 +133,7 @@ describe(`${KILLS} kills under load`, () => {
       const seen = socket.frames.filter(({ op }) => op === "event").at(-1)
 
       gateway = await start()
-      // what was said before goes on
+      // earlier streams resume
       const { head_seq, stream_id } = await head()
       assert.strictEqual(stream_id, auth.stream_id)
       assert.isAtLeast(head_seq, seen?.data.seq ?? auth.head_seq)
@@ -142,7 +142,7 @@ describe(`${KILLS} kills under load`, () => {
       const relogged = await call(gateway, "POST", "/api/v1/authorize", { body: login })
       assert.deepStrictEqual([relogged.status, relogged.body.details.reason], [400, "NonceReused"])
 
-      // those of this round; the others are looked at once more at the end
+      // the orders of this round; all others are checked again at the end
       holds(await history(`&start_time=${since}`), [...acknowledged.keys()].slice(already))
     })
   }
@@ -157,7 +157,7 @@ describe(`${KILLS} kills under load`, () => {
   })
 })
 
-/** A login that is accepted, as it was sent. */
+/** A login request that was accepted, to be replayed. */
 const loginOnce = async (gateway: GatewayProcess): Promise<object> => {
   const keys = newKeys()
   const at_ms = Date.now()

@@ -1,7 +1,7 @@
 /**
- * docs/contract/authentication.md#revocation: what was checked before a credential was revoked, narrowed or banned has
- * no effect after the change is answered. The first tests stop a use at a named point, make the change, and let the use
- * go on; the last one races them.
+ * docs/contract/authentication.md#revocation: checks made before a credential was revoked, narrowed or banned have no effect
+ * after the response to that change. The first tests pause a request at a named point, make the change and resume the
+ * request; the last one races them.
  */
 import { Effect, Layer } from "effect"
 import { Agent } from "node:http"
@@ -17,14 +17,14 @@ import { ADMIN } from "../../verification/harness/Settings.ts"
 const points = ["its signature is checked", "its nonce is claimed", "its nonce is spent"] as const
 type Point = (typeof points)[number]
 
-/** Stops the first use that comes to a point, until it is let go. */
+/** Pauses the first request that reaches a point, until it is released. */
 class Stop {
   private armed: Point | undefined
   private arrive = () => {}
   private leave = () => {}
   private gate = Promise.resolve()
 
-  /** Resolves when the next use is at the point. */
+  /** Resolves when the next request is at the point. */
   arm(point: Point): Promise<void> {
     this.armed = point
     this.gate = new Promise((resolve) => (this.leave = resolve))
@@ -33,7 +33,7 @@ class Stop {
   go(): void {
     this.leave()
   }
-  /** What a double waits for at a point. */
+  /** The effect that a double runs at a point. */
   at(point: Point): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (this.armed !== point) return Effect.void
@@ -69,7 +69,7 @@ const around = (stop: Stop) =>
     )
   )
 
-describe("Amendment 18: a use that is stopped while its credential ends", { timeout: 60_000 }, () => {
+describe("Amendment 18: a request that is paused while its credential ends", { timeout: 60_000 }, () => {
   const stop = new Stop()
   const agent = new Agent({ keepAlive: true })
   let exchange: Exchange
@@ -98,7 +98,7 @@ describe("Amendment 18: a use that is stopped while its credential ends", { time
     await exchange?.close()
   })
 
-  /** Ends a key, and what is to be done before the next test. */
+  /** Ends a key, and prepares the next test. */
   const changes: Record<string, (api_key_id: string) => Promise<() => Promise<unknown>>> = {
     "is deleted": async (id) => {
       await ask("DELETE", `/user/api-keys/${id}`, bearer)
@@ -161,7 +161,7 @@ describe("Amendment 18: a use that is stopped while its credential ends", { time
     }
   }
 
-  it("tells a banned wallet that it is banned, and that a new login does not help", async () => {
+  it("states that a banned wallet is banned, and that a new login does not help", async () => {
     const token = await subject.login()
     await ask("PUT", `/admin/bans/${subject.root}`, basic, {})
     for (const one of [token, await subject.login()]) {
@@ -180,7 +180,7 @@ describe("Amendment 18: a use that is stopped while its credential ends", { time
     })
   })
 
-  it("Amendment 18: changes that are raced against authentications and orders leave nothing behind them", async () => {
+  it("Amendment 18: changes that race with authentications and orders leave no effect behind", async () => {
     const stand = { urls: [exchange.url], admin: ADMIN, grace_ms: 0 }
     const options = { changes: 8 * kinds.length, uses: 8, lanes: 4, seed: 7 }
     const report = await run(stand, options)

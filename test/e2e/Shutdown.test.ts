@@ -12,7 +12,7 @@ import { call, create, funded, listAll, type Session } from "../../verification/
 import { Socket } from "../../verification/harness/Socket.ts"
 
 const DRAIN_MS = 500
-/** Within 30 s a stop is over, or the program ends itself with 1; the machine may be slow. */
+/** A stop takes 30 s at most, then the program exits with 1; the machine may be slow. */
 const STOPPED_MS = 40_000
 /** Longest wait for a frame, in ms. */
 const FRAME_MS = 20_000
@@ -57,7 +57,7 @@ const stopped = async (gateway: GatewayProcess): Promise<number | null> => {
   return code
 }
 
-/** A private socket, and the position in the user's stream that it begins at. */
+/** A private socket, and its starting position in the user's stream. */
 const listen = async (gateway: GatewayProcess, { token }: Session) => {
   const socket = await Socket.open(gateway, "/ws/private")
   socket.send({ op: "auth", bearer: token })
@@ -65,7 +65,7 @@ const listen = async (gateway: GatewayProcess, { token }: Session) => {
   return { socket, since: { stream_id, seq: head_seq } }
 }
 
-/** Creates orders one after the other until none is taken any more; answers those that were acknowledged. */
+/** Creates orders one after the other until one is refused; returns the acknowledged ones. */
 const trade = async (
   gateway: GatewayProcess,
   { token, vault }: Session,
@@ -99,8 +99,8 @@ const trade = async (
   }
 }
 
-describe.concurrent("a signal to stop", { timeout: 150_000 }, () => {
-  it("under load: what is in flight ends, sockets are told, nothing acknowledged is lost", () =>
+describe.concurrent("a stop signal", { timeout: 150_000 }, () => {
+  it("under load: requests in flight complete, sockets get a close code, no acknowledged order is lost", () =>
     inDirectory(async (start) => {
       const gateway = await start()
       const user = await funded(gateway)
@@ -126,7 +126,7 @@ describe.concurrent("a signal to stop", { timeout: 150_000 }, () => {
       const idOf = new Map(history.map((order) => [order.order_link_id, order.order_id]))
       assert.strictEqual(idOf.size, history.length)
       for (const [link, order_id] of acknowledged) assert.strictEqual(idOf.get(link), order_id, link)
-      // the position of a socket that was closed is good at the next start
+      // the position of a closed socket is valid after the restart
       const after = await listen(again, quiet)
       after.socket.send({ op: "subscribe", args: ["order"], since: before.since })
       const { resume } = await after.socket.next("subscribed", ({ op }) => op === "subscribed", FRAME_MS)
@@ -137,7 +137,7 @@ describe.concurrent("a signal to stop", { timeout: 150_000 }, () => {
       assert.strictEqual(await stopped(again), 0, again.output())
     }))
 
-  it("is not held up by a request that never ends", () =>
+  it("is not delayed by a request that never ends", () =>
     inDirectory(async (start) => {
       const gateway = await start()
       const socket = connect(gateway.port, "127.0.0.1")
@@ -165,10 +165,10 @@ describe.concurrent("a signal to stop", { timeout: 150_000 }, () => {
       for (const socket of sockets.slice(1)) assert.isUndefined(socket.closed, "the closing is not spread")
       const notReady = await call(gateway, "GET", "/ready")
       assert.deepStrictEqual([notReady.status, notReady.headers.get("connection")], [503, "close"])
-      // later than an echo of the first
+      // later than an echo of the first signal
       await new Promise((resolve) => setTimeout(resolve, 400))
       process.kill(gateway.pid, "SIGTERM")
-      // a stop in good order would end with 0, one that took too long with 1
+      // an orderly stop would exit with 0, one over its time limit with 1
       assert.strictEqual(await stopped(gateway), 143)
     }))
 })

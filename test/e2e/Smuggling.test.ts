@@ -1,6 +1,6 @@
 /**
- * Requests that are cut in two: what reaches a handler of the gateway is what the client, or the proxy in front of it, took
- * for a request too. Straight through the door, and behind haproxy and nginx whose connections to it are shared.
+ * Request smuggling: the gateway must see the same requests as the client, or the proxy in front of it. Directly, and behind
+ * haproxy and nginx with shared upstream connections.
  */
 import type { IncomingMessage } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -28,12 +28,12 @@ const malformed = (requests?.cases ?? []).filter(
 
 let exchange: Exchange
 let port: number
-/** Targets of what reached the handlers, in order. */
+/** Targets of the requests that reached the handlers, in order. */
 let handled: Array<string> = []
 const onRequest = ({ url }: IncomingMessage) => void handled.push(url ?? "")
 
 beforeAll(async () => {
-  // probes come all at once, and half of each connection is closed before it had its turn
+  // all probes are sent at once, and half of each connection is closed before it is read
   exchange = await startExchange({ env: { ARRIVALS_PER_IP: "0" } })
   exchange.server.on("request", onRequest)
   port = (exchange.server.address() as AddressInfo).port
@@ -43,17 +43,17 @@ beforeEach(() => {
 })
 afterAll(() => exchange?.close())
 
-/** Sends every probe on a connection of its own, all at once; names those of which a hidden request was smuggled. */
+/** Sends every probe on its own connection, concurrently; returns those whose hidden request was smuggled. */
 const smuggled = async (door: number, thatIsAll: boolean): Promise<ReadonlyArray<string>> => {
   const answers = await Promise.all(probes.map(({ bytes }, no) => answersTo(door, bytes(no), thatIsAll)))
   return probes.flatMap(({ title }, no) => {
     const hidden = handled.filter((url) => url === `${HIDDEN}?no=${no}`).length
-    // the one in front is answered first, and each that was seen is answered
+    // the visible request is handled first, and each visible request gets a response
     return hidden > 0 && answers[no]!.length < 1 + hidden ? [`${title}: ${hidden} for ${answers[no]!.join(" ")}`] : []
   })
 }
 
-describe("straight through the door", () => {
+describe("direct connections", () => {
   it.skipIf(requests === undefined)(
     `none of ${malformed.length} requests that a strict parser refuses becomes two`,
     async () => {
@@ -66,9 +66,9 @@ describe("straight through the door", () => {
     }
   )
 
-  it(`none of ${probes.length} requests that hide another one is taken for two`, async () => {
+  it(`none of ${probes.length} requests with a hidden request is taken for two`, async () => {
     assert.deepStrictEqual(await smuggled(port, true), [])
-    // but for those of which all of HTTP makes two: neither an unknown field nor a version hides anything
+    // except those that HTTP itself defines as two: an unknown header or version hides nothing
     const two = probes.flatMap(({ title }, no) => (handled.includes(`${HIDDEN}?no=${no}`) ? [title] : []))
     assert.deepStrictEqual(two, ['TE.CL "Transfer_Encoding: chunked"'])
   })
@@ -87,7 +87,7 @@ for (const name of ["haproxy", "nginx"] as const) {
     })
     afterEach(() => proxy?.stop())
 
-    it(`none of ${probes.length} requests smuggles the one that it hides, and others get their own answers`, async () => {
+    it(`none of ${probes.length} requests smuggles its hidden request, and others get their own responses`, async () => {
       assert.deepStrictEqual(await smuggled(proxy.port, false), [])
       handled = []
       for (let no = 0; no < 8; no++) {

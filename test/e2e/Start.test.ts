@@ -1,4 +1,4 @@
-/** Clients that come while the gateway starts: the port is open before anything is loaded, and each of them is answered. */
+/** Connections during start-up: the port is open before anything is loaded, and each request gets a response. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -7,16 +7,16 @@ import { afterAll, assert, describe, it } from "vitest"
 import { startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 
-/** Clients that come before the gateway is loaded, and as many while it is. */
+/** Clients that connect before the gateway is loaded, and as many during the load. */
 const CLIENTS = 100
-/** Time between two that come while it is, in ms. */
+/** Time between two connections during the load, in ms. */
 const STEP_MS = 10
-/** Time in which the port must be open, and each client be answered, in ms. */
+/** Time limit for the open port and for each response, in ms. */
 const WAIT_MS = 20_000
 
 const folder = mkdtempSync(join(tmpdir(), "gateway-start-"))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-/** The gateway is loaded as soon as this exists. */
+/** The gateway is loaded as soon as this file exists. */
 const word = join(folder, "word")
 const preload = join(folder, "preload.mjs")
 writeFileSync(
@@ -35,9 +35,9 @@ writeFileSync(
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 interface Client {
-  /** Resolves once it is connected, or refused. */
+  /** Resolves when it is connected or refused. */
   readonly connected: Promise<boolean>
-  /** All that it was sent. */
+  /** Everything that it received. */
   readonly answer: Promise<string>
 }
 
@@ -57,7 +57,7 @@ const ask = (port: number): Client => {
 }
 
 describe("a start", () => {
-  it("refuses nobody from its first moment on, and answers each", async () => {
+  it("refuses no connection from the first moment on, and responds to each request", async () => {
     const port = await freePort()
     const env = { RATE_LIMIT_MODE: "off", DRAIN_MS: "0" }
     const starting = startGateway({ dataDir: join(folder, "data"), port, preload, env })

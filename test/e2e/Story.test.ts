@@ -1,5 +1,5 @@
 /**
- * docs/contract/stories.md#login-to-closed-pnl over real sockets, number for number: login to the end of a position.
+ * docs/contract/stories.md#login-to-closed-pnl over real sockets with exact numbers: from login to the end of a position.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -18,7 +18,7 @@ const without = (record: Frame, ...keys: ReadonlyArray<string>) =>
 const pick = (record: Frame, ...keys: ReadonlyArray<string>) =>
   Object.fromEntries(keys.map((key) => [key, record[key]]))
 
-describe("login to the end of a position", () => {
+describe("login to closed PnL", () => {
   let exchange: Exchange
   let token: string
   let maker: Session
@@ -59,12 +59,12 @@ describe("login to the end of a position", () => {
   const post = (path: string, body: unknown, bearer = token) => call(exchange, "POST", path, { token: bearer, body })
   const order = (fields: Record<string, unknown>, bearer = token, vault = V1) =>
     post("/api/v1/order/create", { sub_account_address: vault, symbol: "BTC-USDC", ...fields }, bearer)
-  /** The next update of a topic: its records. */
+  /** The records of the next update of a topic. */
   const update = async (socket: Socket, topic: string, match: (record: Frame) => boolean = () => true) =>
     (await socket.event(topic, (data) => data.type === "update" && data.list.some(match))).data.list[0]
 
-  it("is the story, number for number", async () => {
-    // 1, 2: login, and the same again
+  it("matches the story's numbers", async () => {
+    // 1, 2: login, and a second login
     const body = {
       public_key: "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
       signature:
@@ -97,7 +97,7 @@ describe("login to the end of a position", () => {
     })
     feed = await privateFeed(token)
 
-    // 4: money
+    // 4: deposits
     const faucet = await post("/api/v1/account/faucet", { sub_account_address: V1, asset: "USDC", amount: "10000" })
     assert.strictEqual(faucet.status, 200, JSON.stringify(faucet.body))
     assert.deepStrictEqual(pick(faucet.body, "asset", "amount", "status"), {
@@ -107,7 +107,7 @@ describe("login to the end of a position", () => {
     })
     assert.strictEqual((await update(feed, "account_balance")).wallet_balance, "10000")
 
-    // 5, 6: the maker rests, the order takes
+    // 5, 6: the maker's order rests, the taker's order matches
     assert.strictEqual(
       (await order({ side: "Sell", order_type: "Limit", qty: "0.2", price: "60000" }, maker.token, makerVault)).status,
       200
@@ -159,7 +159,7 @@ describe("login to the end of a position", () => {
       { wallet_balance: "9993.4", margin_used: "1200", order_margin: "1809.9", available_balance: "6983.5" }
     )
 
-    // 8, 9: amend, and an amend of an older version
+    // 8, 9: amend, and an amend with an old version
     const amend = (fields: Record<string, unknown>) =>
       post("/api/v1/order/amend", {
         sub_account_address: V1,
@@ -261,13 +261,13 @@ describe("login to the end of a position", () => {
       open_fee: "2.4",
       close_fee: "2.44"
     })
-    // what the two hold and what they paid is what they brought: 18.15 in fees, 110000 together
+    // the balances and fees of both add up to the deposits: 18.15 in fees, 110000 in total
     const paid = ["6.71", "6.6", "2.44", "2.4"].map(Decimal.parse).reduce((sum, fee) => sum + fee)
     assert.strictEqual(Decimal.format(paid), "18.15")
     const held = Decimal.parse("10186.69") + Decimal.parse(theirs.body.list[0].wallet_balance)
     assert.strictEqual(Decimal.format(held + paid), "110000")
 
-    // 14: what the position earned, in one record of the order that closed it
+    // 14: closed PnL of the position, in one record of the closing order
     const earned = await read(`/position/closed-pnl?sub_account_address=${V1}`)
     assert.strictEqual(earned.length, 1)
     assert.deepStrictEqual(
@@ -329,7 +329,7 @@ describe("login to the end of a position", () => {
   })
 })
 
-describe("the vectors of the derivations", () => {
+describe("the address vectors", () => {
   const path = "../shared/vectors/auth.json"
   it.skipIf(!existsSync(path))("agree with the story's addresses", () => {
     const vectors = JSON.parse(readFileSync(path, "utf8"))

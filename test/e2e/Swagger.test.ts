@@ -1,4 +1,4 @@
-/** The API explorer in a real browser, without the internet: it opens, and "Try it out" gets an answer. */
+/** The API explorer in a real browser without internet access: it opens, and "Try it out" gets a response. */
 import { mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -6,7 +6,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 
-/** Set to keep the picture of the docs: `PICTURE=1`. */
+/** `PICTURE=1` updates the screenshot of the docs. */
 const picture = fileURLToPath(new URL("../../docs/images/swagger-ui.png", import.meta.url))
 const SLOW = { timeout: 20_000 }
 
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("the API explorer", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("opens in a browser and asks the gateway", { timeout: 60_000 }, async () => {
+  it("opens in a browser and calls the gateway", { timeout: 60_000 }, async () => {
     const browser = await launch()
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })

@@ -1,4 +1,4 @@
-/** One path, one host, one answer at a time: what else reaches the gateway is refused on every transport. */
+/** One path, one host and one response at a time: any other form of request is refused on every transport. */
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { RawSocket, upgrade } from "../ws/RawSocket.ts"
@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => exchange?.close())
 
-/** The path with one of its letters encoded, each in turn. */
+/** The path with each of its letters encoded in turn. */
 const aliasesOf = (path: string): ReadonlyArray<string> =>
   [...path].flatMap((letter, i) =>
     letter === "/" ? [] : [`${path.slice(0, i)}%${letter.codePointAt(0)!.toString(16)}${path.slice(i + 1)}`]
@@ -35,7 +35,7 @@ describe("a path", () => {
     "/api/v1/market/tickers",
     "/.well-known/jwks.json"
   ]) {
-    it(`Amendment 22: ${path} with an encoded letter is no path`, async () => {
+    it(`Amendment 22: ${path} with an encoded letter is 404`, async () => {
       assert.match((await exchangeBytes(port, [get(path)]))[0]!, /^HTTP\/1\.1 [24]0[05]? /u)
       for (const alias of aliasesOf(path)) {
         const [answer] = await exchangeBytes(port, [get(alias)])
@@ -45,14 +45,14 @@ describe("a path", () => {
     })
   }
 
-  it("Amendment 22: an encoded letter in the path of a command, of calls, or of a parameter is no path", async () => {
+  it("Amendment 22: an encoded letter in the path of a command, of calls, or of a parameter is 404", async () => {
     const post = (path: string, body = "{}") =>
       lines(`POST ${path} HTTP/1.1`, "Host: g", "Connection: close", `Content-Length: ${body.length}`) + body
     const parameter = `/api/v1/authorize/whitelist/0x${"11".repeat(31)}1%31`
     for (const bytes of [post(encodedOrder), post("/r%70c"), get(parameter), post("/api%2Fv1/order/create")]) {
       assert.match((await exchangeBytes(port, [bytes]))[0]!, /^HTTP\/1\.1 404 /u, bytes)
     }
-    // what needs encoding is a part of a path as before
+    // parts of a path that need encoding still work
     const party = lines(
       `GET /api/v1/authorize/whitelist/${encodeURIComponent("a::1220")} HTTP/1.1`,
       "Host: g",
@@ -61,7 +61,7 @@ describe("a path", () => {
     assert.match((await exchangeBytes(port, [party]))[0]!, /^HTTP\/1\.1 401 /u)
   })
 
-  it("Amendment 22: an upgrade to an alias is 404", async () => {
+  it("Amendment 22: an upgrade of an alias path is 404", async () => {
     for (const path of ["/w%73", "/ws/publi%63", "/ws/private%2F", "/%72pc", "/ws%2Fpublic"]) {
       const raw = await RawSocket.open(exchange.url, path)
       assert.strictEqual(raw.status, 404, path)
@@ -91,7 +91,7 @@ describe("a host", () => {
   })
 })
 
-describe("an upgrade behind an unanswered request", () => {
+describe("an upgrade after a request without a response", () => {
   const order = (): string => {
     const body = JSON.stringify({
       sub_account_address: user.vault,
@@ -110,7 +110,7 @@ describe("an upgrade behind an unanswered request", () => {
     )
     return head + body
   }
-  it("Amendment 22: is refused behind the answer that is due, and the connection is closed", async () => {
+  it("Amendment 22: is refused after the pending response, and the connection is closed", async () => {
     for (const path of ["/ws/public", "/ws/private", "/rpc", "/nope"]) {
       const answers = await exchangeBytes(port, [order() + upgrade(path)])
       assert.lengthOf(answers, 2, answers.join("\n"))
@@ -126,7 +126,7 @@ describe("an upgrade behind an unanswered request", () => {
     )
   })
 
-  it("is accepted once the answer was sent", async () => {
+  it("is accepted after the response was sent", async () => {
     const raw = new RawSocket(exchange.url, order())
     await raw.until("the answer", () => raw.head)
     raw.socket.destroy()

@@ -1,4 +1,4 @@
-/** Refusals that say what to change: what was verified, the nearest accepted values and names. */
+/** Error responses with a remedy: the verified text, and the nearest accepted values and names. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { apiKeyHeaders, call, create, funded, newKeys, nonce } from "../../verification/harness/RestClient.ts"
@@ -7,7 +7,7 @@ import { Socket } from "../../verification/harness/Socket.ts"
 const ENCODINGS = ["hex", "0x-hex", "base64", "base64url"]
 const ME = "/api/v1/user/me"
 
-/** A login whose signature is that of another wallet. */
+/** A login with the signature of another wallet. */
 const forgedLogin = () => ({
   public_key: newKeys().publicKey,
   signature: newKeys().sign("SERVICE_AUTH|LOGIN|"),
@@ -22,7 +22,7 @@ describe("outside production", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("a refused login shows the string that was verified", async () => {
+  it("a refused login shows the text that was verified", async () => {
     const body = forgedLogin()
     const { body: refused, status } = await call(exchange, "POST", "/api/v1/authorize", { body })
     assert.strictEqual(status, 400)
@@ -33,21 +33,21 @@ describe("outside production", () => {
     })
   })
 
-  it("a signature of no known form is told the forms", async () => {
+  it("a signature in an unknown form lists the accepted forms", async () => {
     const body = { ...forgedLogin(), signature: "not a signature" }
     const { details } = (await call(exchange, "POST", "/api/v1/authorize", { body })).body
     assert.deepInclude(details, { reason: "InvalidSignature", signature_encodings: ENCODINGS })
     assert.match(details.hint, /64 bytes/u)
   })
 
-  it("a clock that is off is told by how much", async () => {
+  it("a clock difference is reported with its size", async () => {
     const body = { ...forgedLogin(), timestamp_ms: Date.now() - 3_600_000 }
     const { details } = (await call(exchange, "POST", "/api/v1/authorize", { body })).body
     assert.strictEqual(details.reason, "StaleTimestamp")
     assert.strictEqual(details.skew_ms, body.timestamp_ms - details.server_time_ms)
   })
 
-  it("an API key is told what its request should have signed, over REST and at a socket", async () => {
+  it("an API key gets the text that its request should have signed, over REST and WebSocket", async () => {
     const { token } = await funded(exchange)
     const keys = newKeys()
     const { status } = await call(exchange, "POST", "/api/v1/user/api-keys", {
@@ -77,7 +77,7 @@ describe("outside production", () => {
     socket.close()
   })
 
-  it("an activation is told what its wallet should have signed", async () => {
+  it("an activation gets the text that its wallet should have signed", async () => {
     const keys = newKeys()
     const body = { code: "ALPHA-7Q2M-X9KD", public_key: keys.publicKey, signed_at: Math.floor(Date.now() / 1_000) }
     const asked = { ...body, signature: keys.sign("else") }
@@ -85,7 +85,7 @@ describe("outside production", () => {
     assert.match(details.signed_string, /^service-stage1-activate:[0-9a-f]{64}:0x[0-9a-f]{64}:\d+$/u)
   })
 
-  it("an order between two steps is told the nearest valid values", async () => {
+  it("an order between two steps gets the nearest valid values", async () => {
     const session = await funded(exchange)
     const price = await create(exchange, session, "t-1", { price: "59000.05" })
     assert.deepStrictEqual(price.body.details, {
@@ -104,7 +104,7 @@ describe("outside production", () => {
     assert.deepStrictEqual(body.details.nearest, ["5", "5.01"])
   })
 
-  it("an order with a field of another spelling is told the known name", async () => {
+  it("an order with a misspelled field gets the correct name", async () => {
     const session = await funded(exchange)
     for (const [field, near] of [
       ["reduceOnly", "reduce_only"],
@@ -130,7 +130,7 @@ describe("in production", () => {
   })
   afterAll(() => exchange?.close())
 
-  it("nobody is told what was verified", async () => {
+  it("the verified text is not shown", async () => {
     const { body } = await call(exchange, "POST", "/api/v1/authorize", { body: forgedLogin() })
     assert.deepStrictEqual(body.details, { reason: "InvalidSignature" })
   })

@@ -1,5 +1,5 @@
 /**
- * Tokens that strangers make, at the open door: each is 401, whatever it says of its algorithm, its key or where to find it.
+ * Forged tokens: each is 401, whatever it states as algorithm, key or key location.
  * Source: docs/contract/authentication.md#tokens; RFC 8725; wycheproof.
  */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
@@ -20,8 +20,8 @@ const wycheproof = vectors("wycheproof/json_web_signature_test.json") as
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url")
 const hexToUrl = (hex: string) => Buffer.from(hex, "hex").toString("base64url")
 
-describe("a token that a stranger makes", () => {
-  /** The gateway's own key, so that what is signed with it is refused for what it says. */
+describe("a forged token", () => {
+  /** The gateway's own key, so that a token signed with it is refused for its contents. */
   const seed = randomBytes(32).toString("hex")
   let exchange: Exchange
   let good: string
@@ -51,7 +51,7 @@ describe("a token that a stranger makes", () => {
   const statusOf = async (token: string) =>
     (await call(exchange, "GET", "/api/v1/user/me", { headers: { authorization: `Bearer ${token}` } })).status
 
-  it("is 401, and one of the gateway's own making is not", async () => {
+  it("is 401, and one that the gateway issued is not", async () => {
     const header = { alg: "EdDSA", typ: "JWT", kid }
     const mine = newKeys()
     const jwk = { kty: "OKP", crv: "Ed25519", x: hexToUrl(mine.publicKey), kid }
@@ -128,7 +128,7 @@ describe("a token that a stranger makes", () => {
     socket.send({ op: "auth", bearer: table["alg none without a signature"] })
     assert.strictEqual((await socket.next("refusal", ({ op }) => op === "auth", 20_000)).code, "UNAUTHORIZED")
     socket.ws.terminate()
-    // the table starts from tokens that are accepted
+    // the table starts from accepted tokens
     assert.strictEqual(await statusOf(good), 200)
     assert.strictEqual(await statusOf(made(header, byOwn)), 200)
   })

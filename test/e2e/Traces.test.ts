@@ -1,4 +1,4 @@
-/** A running exchange tells a collector of every request, whichever way it took, and of what it caused. */
+/** The traces of a running exchange: every request, over either path, and its effects. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { Collector, type Span } from "../doubles/Collector.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -35,7 +35,7 @@ const requests = [
   ["with-a-token", "GET", "/api/v1/user/me", "?a=b"],
   ["refused", "GET", "/api/v1/market/tickers", "?symbol=NO-SUCH"],
   ["of-no-route", "GET", "", "/no/such/path"],
-  // these rarely change: some are answered from memory
+  // these rarely change: some responses come from memory
   ...[1, 2, 3, 4].map((n) => [`again-${n}`, "GET", "/api/v1/market/instruments-info", ""] as const),
   ["a-read", "GET", "/api/v1/user/portfolio", ""],
   ["an-order", "POST", "/api/v1/order/create", ""]
@@ -58,7 +58,7 @@ beforeAll(async () => {
   }
   await call(exchange, "GET", "/health", { headers: asked("not-sampled", "00f067aa0ba902b8", "00") })
   await call(exchange, "GET", "/health", { headers: { "x-request-id": "last", traceparent: "nonsense" } })
-  // spans are told in the order in which they end
+  // spans are exported in the order of their ends
   const isWhole = (spans: ReadonlyArray<Span>) =>
     [...statuses.keys(), "last"].every((id) =>
       spans.some(({ attributes, kind }) => kind === SERVER && attributes["request_id"] === id)
@@ -71,7 +71,7 @@ const spanOf = (request_id: string): Span =>
 const under = ({ spanId }: Span): ReadonlyArray<Span> => collector.spans.filter((span) => span.parentSpanId === spanId)
 
 describe("the span of a request", () => {
-  it.each(requests)("%s says what was asked and answered, under its caller's", (id, method, route) => {
+  it.each(requests)("%s has the request and the response, and the caller's span as its parent", (id, method, route) => {
     const span = spanOf(id)
     assert.deepStrictEqual(
       [span.name, span.traceId, span.parentSpanId, span.attributes],
@@ -90,14 +90,14 @@ describe("the span of a request", () => {
     assert.isTrue(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano))
   })
 
-  it("tells answers of every kind", () => {
+  it("has the status of every kind of response", () => {
     const told = Object.fromEntries(
       ["by-the-short-way", "refused", "of-no-route", "an-order"].map((id) => [id, statuses.get(id)])
     )
     assert.deepStrictEqual(told, { "by-the-short-way": 200, refused: 404, "of-no-route": 404, "an-order": 200 })
   })
 
-  it("begins a trace where there is none, and is not told where its caller's is not sampled", () => {
+  it("begins a trace without a caller, and is not exported if the caller's span is not sampled", () => {
     const alone = spanOf("last")
     assert.isUndefined(alone.parentSpanId)
     assert.notStrictEqual(alone.traceId, TRACE)
@@ -105,20 +105,20 @@ describe("the span of a request", () => {
   })
 })
 
-describe("what a request causes", () => {
-  it("is a span of its command, with the outcome", () => {
+describe("the spans below a request", () => {
+  it("contain its command with the outcome", () => {
     const [submit] = under(spanOf("an-order"))
     assert.deepStrictEqual([submit?.name, submit?.kind, submit?.traceId], ["Sequencer.submit", CLIENT, TRACE])
     const { command, outcome, request_id } = submit!.attributes
     assert.deepStrictEqual([command, outcome, request_id], ["place", "acknowledged", "an-order"])
   })
 
-  it("is a span of a read of the backend", () => {
+  it("contain a read of the backend", () => {
     const reads = under(spanOf("a-read")).map(({ attributes, name }) => [name, attributes["request_id"]])
     assert.deepInclude(reads, ["/gateway.v1.Referee/GetPortfolio", "a-read"])
   })
 
-  it("is told of on the event lane by batches, which are nobody's", () => {
+  it("contain batches of the event lane, without a parent", () => {
     const batch = collector.spans.find(({ name }) => name === "Projector.batch")!
     assert.isUndefined(batch.parentSpanId)
     assert.isAbove(Number(batch.attributes["events"]), 0)
@@ -126,7 +126,7 @@ describe("what a request causes", () => {
   })
 })
 
-it("tells who it is, and makes no spans but these", () => {
+it("names the service, and exports no other spans", () => {
   assert.isTrue(collector.posts.every(({ text }) => text.includes("gateway-under-test")))
   const others = collector.spans
     .map(({ name }) => name)

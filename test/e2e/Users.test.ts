@@ -1,4 +1,4 @@
-/** What belongs to users, over a running exchange: competitions and their prizes, referrals, bans, sub-accounts. */
+/** User resources on a running exchange: competitions and prizes, referrals, bans, sub-accounts. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -48,7 +48,7 @@ const refused = (answer: Answer, status: number, reason: string) => {
 }
 const anew = async (amount = "100000") => funded(exchange, amount, clock.now())
 
-/** Two users trade `qty` BTC at 60000; the second takes. */
+/** Two users trade `qty` BTC at 60000; the second one is the taker. */
 const trade = async (maker: Session, taker: Session, qty: string, price = "60000") => {
   const order = (session: Session, side: string) => ({
     sub_account_address: session.vault,
@@ -74,7 +74,7 @@ const scoring = {
 }
 
 describe("a referral", () => {
-  it("earns a tenth of the taker fees of a day, from when it was named", { timeout: 60_000 }, async () => {
+  it("earns a tenth of a day's taker fees, from the time of the referral on", { timeout: 60_000 }, async () => {
     ok(await admin("PUT", "/index-price", { symbol: "BTC-USDC", price: "50000" }))
     const [above, taker, maker] = [await anew(), await anew(), await anew()]
     await trade(maker, taker, "0.02", "50000")
@@ -104,7 +104,7 @@ describe("a referral", () => {
 })
 
 describe("a ban", () => {
-  it("refuses every credential, closes the sockets and cancels the orders; lifted, a new login is good", async () => {
+  it("refuses every credential, closes the sockets and cancels the orders; after its end a new login works", async () => {
     const keys = newKeys()
     const user = await login(exchange, keys, clock.now())
     ok(await post(user, "/account/faucet", { sub_account_address: user.vault, asset: "USDC", amount: "1000" }))
@@ -149,7 +149,7 @@ describe("a ban", () => {
   })
 })
 
-/** A login of these keys, now. */
+/** A login with these keys, now. */
 const loginBody = (keys: ReturnType<typeof newKeys>) => {
   const nonce = crypto.randomUUID()
   const timestamp_ms = clock.now()
@@ -161,7 +161,7 @@ describe("a sub-account", () => {
   const remove = (session: Session, address: string) =>
     call(exchange, "DELETE", `/api/v1/user/sub-accounts/${address}`, { token: session.token })
 
-  it("is deleted when it is empty, for ever, and its index is not used again", async () => {
+  it("is deleted for good when it is empty, and its index is not reused", async () => {
     const user = await anew("1000")
     const open = async () => ok(await post(user, "/user/sub-accounts", { label: "alpha" }), 201)
     const first = await open()
@@ -201,7 +201,7 @@ describe("a sub-account", () => {
     )
   })
 
-  it("takes no orders while it is frozen, and lets them be canceled", async () => {
+  it("refuses orders while it is frozen, and allows cancels", async () => {
     const user = await anew("1000")
     const order = {
       sub_account_address: user.vault,
@@ -263,7 +263,7 @@ describe("a competition", () => {
       30_000
     )
     const score = { active_days: 1, eligible: true, metric_value: "1000", score: "1000" }
-    // the maker of the fill has as much: each half of a million
+    // the maker of the fill has the same score: each gets half of a million
     assert.deepStrictEqual(data, [
       { ...score, projected_xp: "500000", sub_account_address: u.vault, rank: data[0].rank }
     ])
@@ -277,7 +277,7 @@ describe("a competition", () => {
     assert.strictEqual(rest.next_page_cursor, "")
     refused(await get(u, `${path}/leaderboard?cursor=abc`), 400, "InvalidCursor")
 
-    // the engine's time must pass the end; the gateway's passes the hour after it, in a life of its own
+    // the engine's time must pass the end; the gateway's clock passes the hour after it, in a new process
     const statusOf = async () => ok(await get(u, path)).status
     const restart = async (skip_ms: number) => {
       await exchange.close()

@@ -12,7 +12,6 @@ import type { Portfolio } from "../../src/domain/Portfolio.ts"
 import type { PositionState } from "../../src/domain/Position.ts"
 import { allScopes, type ApiKey, type Caller } from "../../src/domain/User.ts"
 import * as Http from "../../src/http/Http.ts"
-import * as MemoryWithdrawalAddressStore from "../../src/layers/memory/MemoryWithdrawalAddressStore.ts"
 import type { PageFile } from "../../src/http/Page.ts"
 import { AccessCodeIssuer } from "../../src/services/identity/AccessCodeIssuer.ts"
 import { AccessCodes } from "../../src/services/identity/AccessCodes.ts"
@@ -65,6 +64,7 @@ import { SubAccounts } from "../../src/services/identity/SubAccounts.ts"
 import { DeadMansSwitchStore } from "../../src/services/trading/DeadMansSwitchStore.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
 import { WithdrawalAddresses } from "../../src/services/trading/WithdrawalAddresses.ts"
+import * as SqliteStores from "../doubles/SqliteStores.ts"
 
 export const root = rootOfKey(new Uint8Array(32).fill(7))
 export const v0 = subAccountAddress(root, 0)
@@ -499,7 +499,7 @@ export const ports = (doubles: Doubles) =>
     mock(UserStreams)({ streamId: () => "s1", head: () => 7 }),
     mock(SigningKeys)({ cursorKey: Redacted.make(new Uint8Array(32).fill(1)) }),
     mock(Ids)({ uuid: Effect.sync(() => crypto.randomUUID()) }),
-    MemoryWithdrawalAddressStore.layer,
+    SqliteStores.withdrawalAddresses,
     Lifecycle.layer,
     Presence.layer,
     mock(ReadYourWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),

@@ -7,7 +7,6 @@ import { afterEach, assert, describe, it } from "vitest"
 import { activationMessage, hashOfCode } from "../../src/domain/AccessCode.ts"
 import { rootOfKey, userIdOf } from "../../src/domain/Address.ts"
 import type { Bucket } from "../../src/domain/RateHeaders.ts"
-import * as MemoryAccessCodes from "../../src/layers/memory/MemoryAccessCodes.ts"
 import { Accounts } from "../../src/services/identity/Accounts.ts"
 import { Activation } from "../../src/services/identity/Activation.ts"
 import { ApiKeys } from "../../src/services/identity/ApiKeys.ts"
@@ -17,6 +16,7 @@ import { type Limits, RateLimiter, type RateLimiterOptions } from "../../src/ser
 import * as Wallets from "../doubles/Wallets.ts"
 import { type Ask, type Gateway, gateway, v0 } from "./Fixture.ts"
 import { parseList } from "./StructuredFields.ts"
+import * as SqliteStores from "../doubles/SqliteStores.ts"
 
 const START = 1_767_225_600_000
 const owner = Wallets.walletNo(1)
@@ -49,7 +49,7 @@ const world = async (rate: RateLimiterOptions = { mode: "enforce" }): Promise<Wo
   const clock = new ManualClock()
   const runtime = ManagedRuntime.make(
     Activation.layer().pipe(
-      Layer.provideMerge(MemoryAccessCodes.layer),
+      Layer.provideMerge(SqliteStores.accessCodes),
       Layer.provideMerge(Wallets.layer({ rate })),
       Layer.provide(Layer.succeed(Clock.Clock, clock))
     )

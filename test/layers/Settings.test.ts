@@ -6,7 +6,7 @@ import { settings } from "../../src/layers/Settings.ts"
 const read = (environment: Record<string, string>) =>
   settings.pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown(environment)))
 
-it.effect("has a default for every setting", () =>
+it.effect("have a default for every setting", () =>
   Effect.gen(function* () {
     const all = yield* read({})
     assert.strictEqual(all.port, 3010)
@@ -22,7 +22,7 @@ it.effect("Amendment 23: gateway and backend listen on 127.0.0.1 by default", ()
   }).pipe(Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromUnknown({})))
 )
 
-it.effect("reads the aliases of the environments", () =>
+it.effect("accept the aliases of the environments", () =>
   Effect.gen(function* () {
     for (const [alias, environment] of [
       ["mainnet", "production"],
@@ -34,7 +34,7 @@ it.effect("reads the aliases of the environments", () =>
   })
 )
 
-it.effect("names the variable that is wrong", () =>
+it.effect("name the invalid variable", () =>
   Effect.gen(function* () {
     const error = yield* read({ PORT: "http" }).pipe(Effect.flip)
     assert.instanceOf(error, Config.ConfigError)
@@ -45,7 +45,7 @@ it.effect("names the variable that is wrong", () =>
   })
 )
 
-it.effect("never shows a secret", () =>
+it.effect("never print a secret", () =>
   Effect.gen(function* () {
     const all = yield* read({
       ADMIN_PASSWORD: "correct horse battery",

@@ -1,4 +1,4 @@
-/** A release makes a section of CHANGELOG.md of the files in .changeset, and sets the version. */
+/** A release turns the files in .changeset into a section of CHANGELOG.md, and sets the version. */
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,7 +9,7 @@ import { assert, describe, it } from "vitest"
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
 describe("a release", { timeout: 60_000 }, () => {
-  it("turns what was written of changes into the newest section, above what was there", () => {
+  it("turns the change files into the newest section, above the older ones", () => {
     const folder = mkdtempSync(join(tmpdir(), "gateway-release-"))
     try {
       for (const name of ["package.json", "CHANGELOG.md", ".changeset"])

@@ -1,4 +1,4 @@
-/** The package as others get it: what is in the tarball, that its programs start, and that an app takes only what it uses. */
+/** The published package: the contents of the tarball, its programs, and the size of an app that uses a part of it. */
 import { build } from "esbuild"
 import { execFileSync, spawn } from "node:child_process"
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
@@ -18,7 +18,7 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as
   readonly version: string
 }
 
-/** What the tarball may weigh, in bytes; several times this would mean that something else came along. */
+/** Most bytes of the tarball; unwanted files would be several times this. */
 const BYTES_MAX = 6 * 1024 * 1024
 
 describe("the package", { timeout: 120_000 }, () => {
@@ -27,7 +27,7 @@ describe("the package", { timeout: 120_000 }, () => {
   const installed = () => join(folder, "node_modules/trading-gateway")
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "gateway-package-"))
-    // built beside the tree, where nobody else builds; types are held by publint and are-the-types-wrong (npm run package:check)
+    // built in a separate folder; npm run package:check checks types with publint and are-the-types-wrong
     const stage = join(folder, "stage")
     mkdirSync(stage)
     for (const name of ["package.json", "LICENSE", "README.md", "docs", "proto", "src"])
@@ -35,7 +35,7 @@ describe("the package", { timeout: 120_000 }, () => {
     library(join(stage, "dist"), "without types")
     await bundle(join(stage, "dist/bin"))
     packed = pack(folder, "ignore", stage)
-    // an installation without the registry: the tarball, and beside it its own dependencies and nothing else
+    // an installation without a registry: the tarball with its own dependencies and nothing else
     mkdirSync(installed(), { recursive: true })
     execFileSync("tar", ["xzf", packed.tarball, "-C", installed(), "--strip-components=1"])
     for (const name of Object.keys(manifest.dependencies)) {
@@ -46,11 +46,11 @@ describe("the package", { timeout: 120_000 }, () => {
   }, 180_000)
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  it("holds the programs, the library, the boundary and the documents, and nothing of development", () => {
+  it("contains the programs, the library, the boundary and the documents, and nothing for development", () => {
     const folders = new Set(packed.files.map((path) => path.split("/")[0]))
     const known = ["LICENSE", "README.md", "dist", "docs", "package.json", "proto", "src"]
     assert.includeMembers([...folders], known)
-    // the page is built by its own room, and is not there in every build
+    // the page is built separately, and may be missing in a build
     assert.includeMembers([...known, "page"], [...folders])
     for (const path of [
       ...Object.values(manifest.bin),
@@ -69,7 +69,7 @@ describe("the package", { timeout: 120_000 }, () => {
     assert.isBelow(packed.bytes, BYTES_MAX)
   })
 
-  it("starts the whole exchange by its bare command, answers another, and stops in good order", async () => {
+  it("starts the exchange with its bare command, responds to another one, and stops in order", async () => {
     const port = await freePort()
     const program = join(installed(), manifest.bin["trading-gateway"]!)
     const env = { ...process.env, PORT: String(port), HOST: "127.0.0.1", LOG_LEVEL: "error", DRAIN_MS: "50" }
@@ -107,7 +107,7 @@ describe("the package", { timeout: 120_000 }, () => {
     }
   })
 
-  /** Modules of the package that a bundle of this code holds. */
+  /** The modules of the package in a bundle of this code. */
   const taken = async (code: string): Promise<ReadonlyArray<string>> => {
     const { metafile } = await build({
       stdin: { contents: code, resolveDir: folder },
@@ -127,8 +127,8 @@ describe("the package", { timeout: 120_000 }, () => {
       .map(([path]) => path.slice(path.indexOf("trading-gateway/dist/") + "trading-gateway/dist/".length))
   }
 
-  it("gives an app only what it uses", async () => {
-    // what counts and traces is small, and knows nothing of a server
+  it("adds only used modules to an app", async () => {
+    // metrics and tracing are small, and do not include a server
     const server =
       /^(?:backend|http\/handlers|http\/fast|layers|proto|services\/(?!operations\/(?:MetricsRegistry|MetricNames|Tracing))|ws\/[A-Z]|cli\/|Serve|Gateway)/u
     const wallet = await taken('import { Wallet } from "trading-gateway/client"; console.log(Wallet.generate())')

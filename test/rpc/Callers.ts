@@ -1,4 +1,4 @@
-/** The three ways to call: inside the process, over HTTP, over WebSocket. */
+/** The three transports of a call: inside the process, over HTTP, over WebSocket. */
 import { NodeSocket } from "@effect/platform-node"
 import { Effect, Layer, type Scope } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientRequest } from "effect/http"
@@ -10,10 +10,10 @@ import type { Exchange } from "../../verification/harness/Exchange.ts"
 
 type Client = RpcClient.FromGroup<typeof Rpcs, RpcClientError.RpcClientError>
 export type Program<A> = (client: Client) => Effect.Effect<A, unknown, Scope.Scope>
-/** Gives a program a client of its own, and ends both. */
+/** Runs a program with its own client, and closes both. */
 export type Caller = <A>(exchange: Pick<Exchange, "url" | "inside">, program: Program<A>) => Promise<A>
 
-/** Headers that a proxy would put on. */
+/** Headers as a proxy would set them. */
 export const overHttp =
   (headers: Record<string, string> = {}): Caller =>
   ({ url }, program) => {
@@ -38,5 +38,5 @@ export const inside: Caller = ({ inside }, program) =>
 
 export const callers = { RpcTest: inside, HTTP: overHttp(), WebSocket: overWebSocket }
 
-/** The headers of whoever holds a token. */
+/** The headers of a token's owner. */
 export const as = ({ token }: { readonly token: string }) => ({ headers: { authorization: `Bearer ${token}` } })

@@ -1,4 +1,4 @@
-/** The feeds as streams of a whole exchange: snapshots, updates, a line that is cut, and who is refused. */
+/** The feeds as RPC streams of a complete exchange: snapshots, updates, disconnects and refusals. */
 import { Effect, Fiber, Queue, Stream } from "effect"
 import { once } from "node:events"
 import { WebSocket } from "ws"
@@ -16,7 +16,7 @@ const linksOf = ({ data }: OrderMessage) => data.list.map(({ order_link_id }) =>
 const placed = (exchange: Exchange, session: Parameters<typeof create>[1], link: string) =>
   Effect.promise(async () => assert.strictEqual((await create(exchange, session, link)).status, 200))
 
-/** What a program fails with. */
+/** The error of a program. */
 const refusalOf = (caller: Caller, exchange: Exchange, program: Parameters<Caller>[1]) =>
   caller(exchange, (client) => Effect.flip(program(client))) as Promise<{
     readonly code: string
@@ -32,7 +32,7 @@ describe("the feeds", () => {
 
   for (const [way, caller] of Object.entries(callers)) {
     it(
-      `tell by ${way} what an account has, and then what happens`,
+      `send an account's state over ${way}, and then its events`,
       async () => {
         const alice = await funded(exchange)
         const heard = await caller(exchange, (client) =>
@@ -54,7 +54,7 @@ describe("the feeds", () => {
     )
 
     it(
-      `tell by ${way} what a market is like`,
+      `send a market's state over ${way}, and then its events`,
       async () => {
         const heard = await caller(exchange, (client) =>
           client["feed.market"]({ topics: ["orderbook.50.BTC-USDC", "ticker.BTC-USDC"] }).pipe(
@@ -71,7 +71,7 @@ describe("the feeds", () => {
     )
 
     it(
-      `refuse by ${way} who is nobody, and what is no topic`,
+      `refuse an unauthenticated caller and an unknown topic over ${way}`,
       async () => {
         const nobody = await refusalOf(caller, exchange, (client) =>
           Stream.runDrain(client["feed.account"]({ topics: ["order"] }))
@@ -88,7 +88,7 @@ describe("the feeds", () => {
   }
 
   it(
-    "go on after a cut where they stood, without a hole",
+    "resume after a disconnect, without a gap",
     async () => {
       const alice = await funded(exchange)
       const proxy = await FaultProxy.start(Number(new URL(exchange.url).port))
@@ -102,7 +102,7 @@ describe("the feeds", () => {
               Effect.forkChild
             )
             const orders = Stream.filter(Stream.fromQueue(heard), isOrder)
-            // the snapshot first: what it holds has its place in the stream of all topics, not that of its own event
+            // the snapshot first: its position is that of the stream of all topics, not of its own event
             yield* Stream.runHead(orders)
             yield* placed(exchange, alice, "before")
             const last = yield* Stream.runHead(Stream.filter(orders, (message) => linksOf(message).includes("before")))
@@ -140,7 +140,7 @@ describe("the feeds", () => {
   )
 
   it(
-    "tell that they could not go on, and begin anew",
+    "report that they could not resume, and start again",
     async () => {
       const alice = await funded(exchange)
       const [first, second] = await overHttp()(exchange, (client) =>
@@ -157,7 +157,7 @@ describe("the feeds", () => {
   )
 
   it(
-    "end when the credential does",
+    "end with the credential",
     async () => {
       const alice = await funded(exchange)
       const { code, details } = await refusalOf(overWebSocket, exchange, (client) =>
@@ -173,7 +173,7 @@ describe("the feeds", () => {
   )
 
   it(
-    "know an API key by what it signs, as the procedures do",
+    "accept API keys by their signatures, as the procedures do",
     async () => {
       const alice = await funded(exchange)
       const keys = newKeys()
@@ -203,9 +203,9 @@ describe("the feeds", () => {
   )
 })
 
-describe("the end of the gateway", () => {
+describe("the shutdown of the gateway", () => {
   it(
-    "ends the streams with a word, and closes a socket that asks nothing in place of waiting for it",
+    "ends the streams with an error, and closes an idle socket without delay",
     async () => {
       const exchange = await startExchange()
       const idle = new WebSocket(`${exchange.wsUrl}/rpc`)
@@ -227,7 +227,7 @@ describe("the end of the gateway", () => {
 
 describe("the limits", () => {
   it(
-    "are those of the address that calls, whatever the call says of it",
+    "apply to the calling address, whatever headers the call carries",
     async () => {
       const exchange = await startExchange({
         env: { RATE_LIMIT_MODE: "enforce", RATE_PUBLIC: "3", TRUSTED_PROXIES: "1", WS_CONNECTIONS_PER_IP: "1" }

@@ -1,4 +1,4 @@
-/** The limits of `/rpc`, over HTTP and over WebSocket: what is refused is answered, and no caller holds more than its share. */
+/** The limits of `/rpc` over HTTP and WebSocket: refused calls get an error, and each caller has a limited share. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -14,7 +14,7 @@ const ids = (answers: ReadonlyArray<Answer>) =>
   answers.map(({ requestId }) => Number(requestId)).toSorted((a, b) => a - b)
 const upTo = (count: number) => Array.from({ length: count }, (_, id) => id)
 
-/** Sends one message, and answers the end of each of its calls. */
+/** Sends one message, and returns the end of each of its calls. */
 type Way = (exchange: Exchange, message: string, count: number) => Promise<ReadonlyArray<Answer>>
 const overHttp: Way = async ({ url }, message) => {
   const { answers, status } = await post(url, message)
@@ -57,7 +57,7 @@ describe("calls", () => {
       }
     })
 
-    it(`Amendment 17: calls of unknown procedures are answered by ${name}, however many`, async () => {
+    it(`Amendment 17: any number of calls of unknown procedures get an error over ${name}`, async () => {
       const answers = await way(
         exchange,
         many(100, (id) => callOf(id, "no.such")),
@@ -70,7 +70,7 @@ describe("calls", () => {
       }
     })
 
-    it(`answers by ${name} what is no call, and a payload of another form`, async () => {
+    it(`gives malformed calls and payloads an error over ${name}`, async () => {
       const lines = [
         "null\n",
         "1\n",
@@ -94,7 +94,7 @@ describe("calls", () => {
       for (const id of ["a", "b", "c", "d"]) assert.strictEqual(ended.get(id).exit._tag, "Failure", id)
     })
 
-    it(`refuses by ${name} an id that is in use`, async () => {
+    it(`refuses an id in use over ${name}`, async () => {
       const twice = callOf("x", "feed.market", { topics: ["ticker.BTC-USDC"] }) + callOf("x", "market.time")
       const calls = await RawCalls.open(exchange.url)
       calls.send(twice)
@@ -144,7 +144,7 @@ describe("calls", () => {
     const parted = await RawCalls.open(exchange.url)
     for (let i = 0; i < 5; i++) parted.send("x".repeat(60 * KIB))
     assert.strictEqual(await parted.raw.over(), 1009)
-    // a call in parts is a call
+    // a call in several messages is one call
     const whole = await RawCalls.open(exchange.url)
     const line = callOf("parts", "market.time", null, [["x-filler", "y".repeat(100 * KIB)]])
     for (let at = 0; at < line.length; at += 50 * KIB) whole.send(line.slice(at, at + 50 * KIB))
@@ -171,7 +171,7 @@ describe("calls", () => {
     }
   )
 
-  it("closes with 1003 what is binary, and answers a ping of the protocol", async () => {
+  it("closes a binary message with 1003, and responds to a ping frame", async () => {
     const calls = await RawCalls.open(exchange.url)
     calls.raw.write(frame("x", { opcode: opcodes.ping }))
     await calls.raw.until("a pong", () => calls.raw.count(opcodes.pong) === 1)
@@ -180,7 +180,7 @@ describe("calls", () => {
   })
 
   it(
-    "delivers a stream faster than the message rate, whose acknowledgements are no messages of it",
+    "delivers a stream faster than the message rate; its acknowledgements do not count as messages",
     { timeout: TIMEOUT },
     async () => {
       const calls = await RawCalls.open(exchange.url)

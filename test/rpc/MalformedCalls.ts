@@ -1,10 +1,10 @@
-/** Calls with something wrong in them, made of malformed requests of REST: the same seed, the same calls. */
+/** Malformed RPC calls, derived from malformed REST requests: the same seed gives the same calls. */
 import type { Credentials, Malformed } from "../http/Malformed.ts"
 import { malformed } from "../http/Malformed.ts"
 import { derived } from "../../src/rpc/api/Operations.ts"
 
 export interface MalformedCall {
-  /** Undefined: the line names no call that could be answered. */
+  /** Undefined: the line contains no call that could get a result. */
   readonly id: string | undefined
   readonly line: string
 }
@@ -19,13 +19,13 @@ const bodyOf = ({ body }: Malformed): unknown => {
   }
 }
 
-/** Calls without end. */
+/** An endless sequence of calls. */
 export function* malformedCalls(seed: number, credentials: Credentials): Generator<MalformedCall> {
   let no = 0
   for (const request of malformed(seed, credentials)) {
     const id = `m${no++}`
     const tag = no % 17 === 0 ? request.target.slice(0, 300) : tags[(no * 7) % tags.length]!
-    // the session of all that follow would end
+    // it would end the session of all later calls
     if (tag === "authorize.logout") continue
     const query = Object.fromEntries(new URLSearchParams(request.target.split("?")[1] ?? ""))
     const body = bodyOf(request)

@@ -1,4 +1,4 @@
-/** Every endpoint of the table as a procedure, called in each of the three ways. An endpoint without a procedure fails. */
+/** Every endpoint of the table as an RPC procedure, over each of the three transports. An endpoint without a procedure fails. */
 import { Cause, Effect, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -11,17 +11,17 @@ import { makeWorld, type World } from "../spec/World.ts"
 import { callers } from "./Callers.ts"
 
 const TIMEOUT = 60_000
-/** Procedures that one connection calls, each twice. */
+/** Procedures per connection, each called twice. */
 const PART = 40
 
-/** The endpoint as the table of the tests names it. */
+/** The endpoint's name in the table of the tests. */
 const keyOf = ({ method, path }: HttpApiEndpoint.Top): string =>
   `${method} ${path
     .replace(/^\/api\/v1(?=\/)/u, "")
     .replaceAll(/:(\w+)/gu, "{$1}")
     .replace(/(?<=.)\/$/u, "")}`
 
-/** A client whose procedures are named by a text. */
+/** A client with procedures by name. */
 type Functions = Readonly<
   Record<
     string,
@@ -39,7 +39,7 @@ describe("the procedures", () => {
   }, TIMEOUT)
   afterAll(() => world?.exchange.close())
 
-  it("are those of the document, one for each operation", () => {
+  it("are one for each operation of the document", () => {
     const keys = derived.map(({ endpoint }) => keyOf(endpoint))
     const documented = operations.map(({ key }) => key).filter((key) => !key.startsWith("GET /api-docs/"))
     assert.deepStrictEqual(keys.toSorted(), documented.toSorted())
@@ -52,7 +52,7 @@ describe("the procedures", () => {
     )
   })
 
-  /** Calls a procedure well, and, where it needs credentials, without any; answers what is wrong. */
+  /** Calls a procedure with valid arguments, and, where it needs credentials, without any; returns the differences. */
   const judge = (functions: Functions, { endpoint, rpc }: Derived) =>
     Effect.gen(function* () {
       const { access, ok } = rows[keyOf(endpoint)]!
@@ -71,10 +71,10 @@ describe("the procedures", () => {
 
   for (const [way, caller] of Object.entries(callers)) {
     it(
-      `are answered by ${way}, and refuse who is nobody`,
+      `respond over ${way}, and refuse unauthenticated callers`,
       async () => {
         const wrong: Array<ReadonlyArray<string>> = []
-        // a connection for each part: a socket takes a burst of 100 messages
+        // several connections, since a socket accepts a burst of 100 messages
         for (let at = 0; at < derived.length; at += PART) {
           const part = await caller(world.exchange, (client) =>
             Effect.forEach(derived.slice(at, at + PART), (each) => judge(client as unknown as Functions, each))

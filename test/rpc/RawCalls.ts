@@ -1,4 +1,4 @@
-/** Calls as bytes, over both transports of `/rpc`: what no client library would send. */
+/** Calls as bytes over both transports of `/rpc`, in forms that no client library sends. */
 import { frame, RawSocket } from "../ws/RawSocket.ts"
 
 /** One message of the server, as JSON. */
@@ -15,7 +15,7 @@ export const answersOf = (text: string): ReadonlyArray<Answer> =>
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line))
 
-/** What a call failed with, in the one form of errors; undefined: it succeeded, or ended with a defect. */
+/** The common error of a call; undefined where it succeeded or ended with a defect. */
 export const refusalOf = ({ exit }: Answer): { readonly code: string; readonly details: Answer } | undefined =>
   exit?._tag === "Failure" && exit.cause[0]?._tag === "Fail" ? exit.cause[0].error : undefined
 
@@ -44,7 +44,7 @@ export class RawCalls {
   send(...texts: ReadonlyArray<string>): void {
     this.raw.write(...texts.map((text) => frame(text)))
   }
-  /** Waits for as many ends of calls. */
+  /** Waits for this many ends of calls. */
   async ends(count: number): Promise<ReadonlyArray<Answer>> {
     const ends = () => this.answers.filter(({ _tag }) => _tag === "Exit")
     await this.raw.until(`${count} answers`, () => ends().length >= count)

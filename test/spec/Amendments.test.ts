@@ -7,7 +7,7 @@ import { assert, it } from "vitest"
 const IN_FORCE = [...Array.from({ length: 25 }, (_, index) => index + 1), 30]
 const TITLE = /\(\s*["'`]Amendments? (\d+)(?: and (\d+))?:/gu
 
-it("names a test after each amendment", () => {
+it("have tests with their number", () => {
   const root = join(import.meta.dirname, "..")
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"))
   const named = new Set(

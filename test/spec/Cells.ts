@@ -1,6 +1,6 @@
 /**
- * What every endpoint is asked, as cells of a table: its row's own questions, who may ask, and every shape that its
- * document forbids. A cell is a request with the answer that the contract gives it.
+ * The requests to every endpoint as cells of a table: the row's own requests, access by each kind of caller, and every form
+ * that the document forbids. A cell is a request with its response by the contract.
  */
 import { basic } from "../../verification/harness/Settings.ts"
 import { type Keys, nonce } from "../../verification/harness/RestClient.ts"
@@ -19,7 +19,7 @@ export interface Cell {
   readonly name: string
   readonly request: Request
   readonly status: number
-  /** `details.reason`; `undefined` where the request is taken. One of several where the form alone does not tell. */
+  /** `details.reason`; undefined where the request is accepted. Several where the form alone does not decide. */
   readonly reason: ReadonlyArray<string> | undefined
 }
 
@@ -29,7 +29,7 @@ const targetOf = ({ path }: Operation, ask: Ask): string => {
   return query === "" ? filled : `${filled}?${query}`
 }
 
-/** Everything that is asked of one operation. */
+/** Every request to one operation. */
 export async function* cellsOf(world: World, operation: Operation): AsyncGenerator<Cell> {
   const row = rows[operation.key]!
   const { method, op } = operation
@@ -63,7 +63,7 @@ export async function* cellsOf(world: World, operation: Operation): AsyncGenerat
     yield cell("a tag of before", { ...request, headers: { ...request.headers, "if-none-match": '"x"' } }, success)
   }
 
-  // who may ask
+  // access by each kind of caller
   const sound = await row.ok(world)
   const asked = (headers: Record<string, string>) => requestOf(sound, headers)
   const bearer = (token: string) => asked({ authorization: `Bearer ${token}` })
@@ -121,7 +121,7 @@ export async function* cellsOf(world: World, operation: Operation): AsyncGenerat
     yield* foreignForms(requestOf(await row.ok(world)), cell)
 }
 
-/** Sub-accounts of others do not exist; frozen ones take no orders. */
+/** Sub-accounts of others appear not to exist; frozen ones refuse orders. */
 async function* strangers(world: World, { key }: Operation, requestOf: (ask: Ask) => Request): AsyncGenerator<Cell> {
   const row = rows[key]!
   const ask = await row.ok(world)
@@ -201,7 +201,7 @@ async function* shapes(
   }
 }
 
-/** Bodies and queries that are wrong whatever the endpoint. */
+/** Bodies and queries that are wrong for any endpoint. */
 async function* foreignForms(sound: Request, cell: Make): AsyncGenerator<Cell> {
   const { body, headers, target } = sound
   const joined = target.includes("?") ? "&" : "?"

@@ -1,6 +1,6 @@
 /**
- * A walk by cursor over 10,000 rows while 1,000 arrive meets every row once; a cursor of another list, user or hand is
- * refused. Rows are put in through the port: an exchange would take too long to make them.
+ * A walk by cursor over 10,000 rows returns every row once while 1,000 more arrive. A cursor of another list, user or signer
+ * is refused. Rows are inserted through the port, since an exchange would take too long to create them.
  * Source: docs/contract/conventions.md#paging.
  */
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -8,7 +8,6 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
 import { Projecting } from "../../src/domain/Projection.ts"
 import { MINUTE_MS } from "../../src/domain/Time.ts"
-import * as MemoryHistory from "../../src/layers/memory/MemoryHistory.ts"
 import * as NodeSqlite from "../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../src/layers/sql/SqlHistory.ts"
 import { History } from "../../src/services/History.ts"
@@ -19,7 +18,7 @@ import { operations } from "../../verification/harness/documents/JsonSchema.ts"
 const ROWS = 10_000
 const ARRIVING = 1_000
 const LIMIT = 200
-/** Rows that share a moment, so that a page ends among equals. */
+/** Rows with the same time, so that a page ends between equal times. */
 const PER_MS = 7
 const time = (n: number): number => START + Math.floor(n / PER_MS)
 
@@ -27,10 +26,10 @@ interface Walk {
   readonly path: string
   /** The n-th row. */
   readonly row: (n: number) => EventBody
-  /** The field that a row is known by, and what the n-th has in it; the id of the row where nothing is said. */
+  /** The field that identifies a row, and its value in the n-th row; by default the id of the row. */
   readonly id: string
   readonly known?: (n: number) => string
-  /** Parameters that the list needs; a list of a market is nobody's. */
+  /** Parameters that the list needs; a list of a market has no owner. */
   readonly market?: string
 }
 const order = (n: number) =>
@@ -101,9 +100,9 @@ const walks: ReadonlyArray<Walk> = [
     row: (n) => body.prices({ open_interest: String(n + 1), ts_ms: START + n * 5 * MINUTE_MS })
   }
 ]
-/** Cursored lists that are as long as there are markets: they have no ten thousand rows. */
+/** Lists with a cursor that are as long as the number of markets: they cannot have 10,000 rows. */
 const short: ReadonlySet<string> = new Set(["/api/v1/market/instruments-info", "/api/v1/position/list"])
-/** Cursored lists of stores other than the history: they are walked in StoreWalk.test.ts. */
+/** Lists with a cursor of stores other than the history; StoreWalk.test.ts walks them. */
 const kept = [
   "/api/v1/admin/access-codes",
   "/api/v1/admin/audit",
@@ -117,7 +116,7 @@ interface Page {
   readonly next_page_cursor: string
 }
 
-it("is walked wherever a list takes a cursor", () => {
+it("every list with a cursor has a walk", () => {
   const cursored = operations
     .filter(({ op }) => op.parameters.some((each: { readonly name: string }) => each.name === "cursor"))
     .map(({ path }) => path)
@@ -137,7 +136,7 @@ const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     let gate: Gateway
     let seq = 0
     let rows = 0
-    /** Puts in the next rows. */
+    /** Inserts the next rows. */
     const arrive = async (count: number): Promise<void> => {
       const events: Array<Event> = []
       for (let i = 0; i < count; i++) events.push(event(++seq, row(rows++), { user_id: userId }))
@@ -178,7 +177,7 @@ const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
       return (await response.json()) as Page
     }
 
-    it(`meets each of ${ROWS} rows once while ${ARRIVING} arrive, newest first`, { timeout: 60_000 }, async () => {
+    it(`returns each of ${ROWS} rows once while ${ARRIVING} arrive, newest first`, { timeout: 60_000 }, async () => {
       const met: Array<string> = []
       let cursor = ""
       do {
@@ -194,7 +193,7 @@ const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
       )
     })
 
-    it("refuses every cursor that is not its own", async () => {
+    it("refuses every foreign cursor", async () => {
       const { next_page_cursor: cursor } = await pageAfter("")
       const altered = [0, Math.floor(cursor.length / 2), cursor.length - 2].map(
         (at) => cursor.slice(0, at) + (cursor[at] === "A" ? "B" : "A") + cursor.slice(at + 1)
@@ -218,7 +217,6 @@ const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     })
   })
 
-suite("MemoryHistory", MemoryHistory.layer)
 suite(
   "SqlHistory",
   SqlHistory.layer.pipe(Layer.provide(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))

@@ -1,6 +1,6 @@
 /**
- * The contract's table of endpoints, each asked over a socket: every cell answers as the contract says, and as the
- * document tells. An operation without a row fails. Source: docs/contract/rest.md.
+ * The contract's table of endpoints over a socket: every cell gets the response of the contract and of the OpenAPI document.
+ * An operation without a row fails. Source: docs/contract/rest.md.
  */
 import { readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -11,7 +11,7 @@ import { type Json, operations } from "../../verification/harness/documents/Json
 import { deviations } from "../../verification/harness/documents/OpenApi.ts"
 import { makeWorld, type World } from "./World.ts"
 
-/** What is wrong with the answer to a cell. */
+/** The differences between a response and its cell. */
 const judge = async (world: World, { name, reason, request, status }: Cell): Promise<ReadonlyArray<string>> => {
   const { body, headers, method, target } = request
   const response = await fetch(`${world.exchange.url}${target}`, {
@@ -25,7 +25,7 @@ const judge = async (world: World, { name, reason, request, status }: Cell): Pro
   if (response.status !== status) return [where(`expected ${status} ${reason ?? ""}`)]
   if (reason !== undefined && !reason.includes(answer?.details?.reason)) return [where(`expected ${reason}`)]
   const credentials = ["authorization", "x-api-key", "x-signature", "x-nonce"].flatMap((each) => headers[each] ?? [])
-  // outside production a refused signature is told with what was verified
+  // outside production a refused signature includes the verified text
   const repeated = text.replace(answer?.details?.signed_string ?? "", "")
   const leaked = status === 401 ? credentials.filter((each) => repeated.includes(each)) : []
   if (leaked.length > 0) return [where("the refusal repeats credentials")]
@@ -50,7 +50,7 @@ describe("the table of endpoints", () => {
     assert.deepStrictEqual(gone, [], "rows that no operation stands behind")
   })
 
-  it("asks elsewhere for no reason that its test does not name", () => {
+  it("lists a reason as tested elsewhere only if that test names it", () => {
     for (const [key, reasons] of Object.entries(elsewhere)) {
       const own: ReadonlyArray<string> = ownReasons[key] ?? []
       for (const [reason, file] of Object.entries(reasons)) {

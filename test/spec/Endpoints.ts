@@ -1,6 +1,6 @@
 /**
- * The contract's table of endpoints as data: how each is asked well, and what it refuses of its own. The rest (who may
- * ask, shapes, headers) follows from the row and the document. Source: docs/contract/rest.md.
+ * The contract's table of endpoints as data: a valid request for each, and its own reasons of refusal. Access, forms and
+ * headers follow from the row and the document. Source: docs/contract/rest.md.
  */
 import { randomBytes, randomUUID } from "node:crypto"
 import { login, newKeys, nonce } from "../../verification/harness/RestClient.ts"
@@ -42,7 +42,7 @@ const signedIn = (over: Record<string, unknown> = {}): Ask => {
   const message = `SERVICE_AUTH|LOGIN|${keys.publicKey}|${stamp.timestamp_ms}|${stamp.nonce}`
   return { body: { public_key: keys.publicKey, signature: keys.sign(message), ...stamp, ...over } }
 }
-/** A new sub-account of Alice, with money if an amount is named. */
+/** A new sub-account of Alice, with a deposit if an amount is given. */
 const opened = async (world: World, amount?: string): Promise<string> => {
   const { body } = await world.ask(world.alice, "POST", "/user/sub-accounts", {})
   const sub_account_address = body.sub_account_address as string
@@ -66,7 +66,7 @@ const transfer = (world: World, fields: Record<string, unknown> = {}): Ask => ({
   }
 })
 
-/** The leverage of Alice's first sub-account, whatever positions the others hold. */
+/** The leverage of Alice's first sub-account, independent of the positions in the others. */
 const leverageOf = async (world: World): Promise<string> => {
   const path = `/position/list?symbol=${symbol}&sub_account_address=${world.alice.vault}`
   return (await world.ask(world.alice, "GET", path)).body.list[0].leverage
@@ -294,7 +294,7 @@ export const rows: Record<string, Row> = {
     status: 201,
     ok: () => ({ body: { destination: wallet().path!["root_address"]!, label: "cold wallet" } })
   },
-  // loosening an open account changes nothing, so that the other rows may withdraw
+  // the addresses are unrestricted already, so this row changes nothing and the other rows can withdraw
   "PUT /account/withdrawal-addresses": { access: "withdraw", ok: () => ({ body: { only_listed: false } }) },
   "DELETE /account/withdrawal-addresses/{destination}": {
     access: "withdraw",
@@ -388,7 +388,7 @@ export const rows: Record<string, Row> = {
   "GET /api-docs/asyncapi.json": publicRead({})
 }
 
-/** Own reasons that need another setting, many rows or a broken market, and the test that asks for each. */
+/** Reasons that need another setting, many rows or a broken market, with the test of each. */
 export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   "POST /access/activate": {
     ModuleDisabled: "test/e2e/Admission.test.ts",
@@ -397,10 +397,10 @@ export const elsewhere: Record<string, Partial<Record<Reason, string>>> = {
   },
   "POST /position/set-leverage": {
     InsufficientBalance: "test/e2e/Commands.test.ts",
-    // no embedded backend says it, since it liquidates within one turn; one behind the boundary may
+    // the embedded backend liquidates within one step and never returns this; another backend may
     PositionInLiquidation: "test/http/Operations.test.ts"
   },
-  // of a sub-account that has a position, since without one there is nothing to set
+  // for a sub-account with a position, since without one there is nothing to set
   "POST /position/trading-stop": {
     SubAccountFrozen: "test/e2e/Holdings.test.ts",
     LimitReached: "test/backend/engine/TakeProfitStopLoss.test.ts"

@@ -1,5 +1,5 @@
 /**
- * A row for every operation of the endpoints: what it is asked, and the answer that it must give.
+ * A row for every operation of the WebSocket endpoints: its message, and the response that it must get.
  * Source: docs/contract/websocket.md#messages.
  */
 import { document, nameOf } from "../../verification/harness/documents/AsyncApi.ts"
@@ -9,9 +9,9 @@ import { type FeedStory, SYMBOL } from "./FeedStory.ts"
 export interface Cell {
   readonly name: string
   readonly message: Frame
-  /** What the answer holds. */
+  /** The contents of the response. */
   readonly reply: object
-  /** Asked by somebody who has not authenticated, where the endpoint wants that. */
+  /** Sent without authentication, where the endpoint requires it. */
   readonly anonymous?: true
 }
 type Row = (story: FeedStory, path: string) => ReadonlyArray<Cell>
@@ -20,7 +20,7 @@ const isPrivate = (path: string): boolean => path === "/ws/private"
 const topicOf = (path: string): string => (isPrivate(path) ? "order" : `trade.${SYMBOL}`)
 const refused = { op: "error", code: "BAD_REQUEST" }
 
-/** A message with each of its members missing where it must be there, and of no type that it could have. */
+/** A message without each of its required members, and with each member of a wrong type. */
 const malformed = (message: Frame): ReadonlyArray<Cell> => {
   const { properties, required } =
     document.components.schemas[nameOf(document.components.messages[message.op].payload.$ref)]
@@ -67,7 +67,7 @@ const lists = (op: "subscribe" | "unsubscribe", done: "subscribed" | "unsubscrib
   }
 }
 
-/** By the name of the message that asks. */
+/** By the name of the request message. */
 export const operationRows: Readonly<Record<string, Row>> = {
   subscribe: lists("subscribe", "subscribed"),
   unsubscribe: lists("unsubscribe", "unsubscribed"),

@@ -6,22 +6,22 @@ import { eventually } from "../../verification/harness/Wait.ts"
 import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 
 export const SYMBOL = "BTC-USDC"
-/** Longest wait for anything that must come, in ms. */
+/** Longest wait for an expected event, in ms. */
 export const WAIT_MS = 30_000
-/** What the story trades, and the order that ends it: too low for the pool, which sells what it took over. */
+/** The traded quantity, and the last order: too low for the pool, which sells what it took over. */
 export const TRADED = { price: "60010", qty: "0.05" }
 export const LAST = ["47000", "0.007"] as const
 
 export interface FeedStory {
   readonly exchange: Exchange
   readonly market_addr: string
-  /** Trades, and is told of it. */
+  /** Trades, and receives its private events. */
   readonly trader: Session
-  /** A new connection, authenticated where the endpoint asks for it unless it shall stay anonymous. */
+  /** A new connection, authenticated where the endpoint requires it unless `anonymous` is set. */
   readonly open: (path: string, anonymous?: true) => Promise<Socket>
-  /** Sends a message and answers the first frame that carries its `req_id`. */
+  /** Sends a message and returns the first frame with its `req_id`. */
   readonly ask: (socket: Socket, message: object) => Promise<Frame>
-  /** Lets everything happen. */
+  /** Plays the story. */
   readonly happen: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -75,12 +75,12 @@ export const makeStory = async (): Promise<FeedStory> => {
     happen: async () => {
       await rests(other, "Sell", TRADED.qty, TRADED.price, "offer")
       await rests(trader, "Buy", TRADED.qty, TRADED.price, "taken")
-      // a long of 100 BTC at ten times its margin: nobody bids when it must go, so the pool takes it over
+      // a long of 100 BTC at ten times its margin: without bids at liquidation the pool takes it over
       await rests(other, "Sell", "100", "60000", "short")
       await rests(doomed, "Buy", "100", "60000", "long")
       await index("53500")
       await eventually("the takeover", takenOver, (count) => count > 0, WAIT_MS)
-      // the pool loses an eighth of what all pools hold
+      // the pool loses an eighth of all pool funds
       await index("48000")
       await rests(other, "Buy", LAST[1], LAST[0], "last")
     },

@@ -1,14 +1,14 @@
-/** One endpoint of the table: how it is asked well, and what it refuses of its own. */
+/** One endpoint of the table: a valid request, and its own reasons of refusal. */
 import type { Scope } from "../../src/domain/Enumerations.ts"
 import type { Reason } from "../../src/domain/Reason.ts"
 import type { World } from "./World.ts"
 
 export interface Ask {
-  /** Values of the parameters in the path. */
+  /** Values of the path parameters. */
   readonly path?: Record<string, string>
   readonly query?: Record<string, string>
   readonly body?: Record<string, unknown>
-  /** In place of the owner's token. */
+  /** The credential to use instead of the owner's token. */
   readonly token?: string
 }
 export interface Refusal {
@@ -19,10 +19,10 @@ export interface Refusal {
 export interface Row {
   readonly access: "none" | "bearer" | "basic" | Scope
   readonly status?: 201
-  /** A request that is taken; asked for anew each time, since some can be taken once only. */
+  /** A valid request, built anew for each use, since some are accepted only once. */
   readonly ok: (world: World) => Ask | Promise<Ask>
   readonly refuses?: ReadonlyArray<Refusal>
-  /** What a frozen sub-account is told; by default it is served like any other. */
+  /** The response to a frozen sub-account; by default it is served as any other. */
   readonly frozen?: "refused"
 }
 

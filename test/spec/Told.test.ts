@@ -1,4 +1,4 @@
-/** The check that every call over a socket goes through: it finds each kind of divergence, and lets sound answers pass. */
+/** The check of every response over a socket: it finds each kind of deviation, and accepts conforming responses. */
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { assert, describe, it } from "vitest"
@@ -36,18 +36,18 @@ const instruments = { target: "/api/v1/market/instruments-info?limit=1" }
 describe("an answer that is as told", () => {
   const sound: Record<string, Received> = {
     "of an operation": answer(),
-    "of an operation that refuses": refusal(404, "NOT_FOUND", "SubAccountNotFound", "/api/v1/position/list"),
-    "without a body, for who holds the newest": answer({
+    "of an operation that fails": refusal(404, "NOT_FOUND", "SubAccountNotFound", "/api/v1/position/list"),
+    "without a body, for a cached response": answer({
       ...instruments,
       status: 304,
       headers: { ...without("content-type"), etag: '"x"' },
       body: ""
     }),
     "of no operation": answer({ target: "/nowhere", status: 404, body: { code: "NOT_FOUND", message: "…" } }),
-    "that is a page": answer({ target: "/metrics", headers: {}, body: "" })
+    "of a page": answer({ target: "/metrics", headers: {}, body: "" })
   }
   for (const [name, each] of Object.entries(sound)) {
-    // a header of another status is a divergence too, so each carries its own only
+    // a header of another status is a deviation too, so each response keeps its own only
     for (const header of each.status === 404 ? ["www-authenticate", "retry-after"] : []) each.headers.delete(header)
     it(`passes ${name}`, () => assert.deepStrictEqual(deviations(each), []))
   }
@@ -58,7 +58,7 @@ describe("an answer that is not as told", () => {
     ["a status", answer({ status: 418 }), /the status 418 is undocumented/u],
     ["an absent header", answer({ headers: without("x-request-id") }), /header x-request-id is missing/u],
     [
-      "a foreign header",
+      "an undeclared header",
       answer({ headers: { ...common, "retry-after": "1" } }),
       /the header retry-after is undocumented/u
     ],
@@ -70,9 +70,9 @@ describe("an answer that is not as told", () => {
     ["another type of body", answer({ headers: { ...common, "content-type": "text/html" } }), /in place of JSON/u],
     ["an absent field", answer({ body: { status: "ok" } }), /\$\.version: missing/u],
     [
-      "a foreign field",
-      answer({ body: { status: "ok", version: "1", mood: "fine" } }),
-      /\$\.mood: not in the document/u
+      "an undeclared field",
+      answer({ body: { status: "ok", version: "1", extra: "fine" } }),
+      /\$\.extra: not in the document/u
     ],
     ["a field of another type", answer({ body: { status: "ok", version: 1 } }), /integer in place of string/u],
     ["a value outside its enumeration", answer({ body: { status: "ill", version: "1" } }), /ill is none of ok/u],
@@ -93,10 +93,10 @@ describe("an answer that is not as told", () => {
     it(`is found by ${name}`, () => assert.match(deviations(each).join("\n"), found))
   }
 
-  it("fails the call that met it, and says how", async () => {
+  it("fails the call, with the deviation", async () => {
     const server = createServer((_, response) => {
       response.writeHead(200, common)
-      response.end('{"status":"ok","version":"0.1.1","mood":"fine"}')
+      response.end('{"status":"ok","version":"0.1.1","extra":"fine"}')
     })
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const { port } = server.address() as AddressInfo

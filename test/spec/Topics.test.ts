@@ -1,6 +1,6 @@
 /**
- * The topics and operations of the AsyncAPI document, each asked on every endpoint of a running exchange. A topic or an
- * operation without a row fails. Source: docs/contract/websocket.md#endpoints, #messages, #public-topics,
+ * The topics and operations of the AsyncAPI document, on every endpoint of a running exchange. A topic or an operation
+ * without a row fails. Source: docs/contract/websocket.md#endpoints, #messages, #public-topics,
  * #private-topics.
  */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
@@ -36,7 +36,7 @@ const asked = operations.flatMap((each) => (each.action === "receive" ? [{ ...ea
 const paths = [...new Set(told.map(({ path }) => path))]
 
 let story: FeedStory
-/** Everything that a name brought on a path, from the beginning of the story. */
+/** Every frame of a name on a path, from the start of the story. */
 const record = new Map<string, Array<Frame>>()
 const followers: Array<Socket> = []
 const namesOf = (path: string): ReadonlyArray<string> =>
@@ -75,7 +75,7 @@ describe("the table of topics", () => {
   for (const { message, path } of told) {
     const row = topicRows[message]
     if (row === undefined) continue
-    it(`${path}, ${message}: begins and goes on as told`, async () => {
+    it(`${path}, ${message}: starts and continues as documented`, async () => {
       for (const name of row.names(story)) {
         const all = () => Promise.resolve((record.get(`${path} ${name}`) ?? []).map(({ data }) => data))
         const data = await eventually(
@@ -91,7 +91,7 @@ describe("the table of topics", () => {
       }
     })
 
-    it(`${path}, ${message}: starts anew when asked again, and ends when left`, async () => {
+    it(`${path}, ${message}: starts again at a new subscription, and ends when unsubscribed`, async () => {
       const socket = await story.open(path)
       for (const name of row.names(story)) {
         for (let i = 0; i < 2; i++) {
@@ -111,7 +111,7 @@ describe("the table of topics", () => {
       socket.close()
     })
 
-    it(`${path}, ${message}: is refused where it is not`, async () => {
+    it(`${path}, ${message}: is refused on other endpoints`, async () => {
       const elsewhere = paths.filter((other) => !told.some((each) => each.path === other && each.message === message))
       for (const other of elsewhere) {
         const socket = await story.open(other)
@@ -135,7 +135,7 @@ describe("the table of operations", () => {
   for (const { key, op, path, replies } of asked) {
     const row = operationRows[op]
     if (row === undefined) continue
-    it(`${key}: is answered as told, in its place`, async () => {
+    it(`${key}: gets the documented response on its endpoint`, async () => {
       const cells = row(story, path)
       for (const { anonymous, message, name, reply } of cells) {
         const socket = await story.open(path, anonymous)
@@ -144,7 +144,7 @@ describe("the table of operations", () => {
         const where = `${name}: ${JSON.stringify(frame)}`
         assert.include(replies, messageOf(path, frame), where)
         assert.deepInclude(frame, reply, where)
-        // and the connection goes on
+        // the connection stays open
         socket.send({ op: "ping", ts: 7 })
         assert.strictEqual((await socket.next("pong", ({ op: its }) => its === "pong", WAIT_MS)).client_ts, 7)
         socket.close()

@@ -1,5 +1,5 @@
 /**
- * A row for every topic: how it begins, what follows, and what it says of the story.
+ * A row for every topic: how it starts, what follows, and its events of the story.
  * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics.
  */
 import { createHash } from "node:crypto"
@@ -11,17 +11,17 @@ import type { Frame } from "../../verification/harness/Socket.ts"
 import { type FeedStory, LAST, SYMBOL, TRADED } from "./FeedStory.ts"
 
 export interface TopicRow {
-  /** Every name that is asked. */
+  /** The names to subscribe to. */
   readonly names: (story: FeedStory) => ReadonlyArray<string>
-  /** Whether a snapshot comes first. */
+  /** Whether a snapshot is first. */
   readonly begins: boolean
-  /** Types of what follows it. */
+  /** The types of the following frames. */
   readonly follow: (name: string) => "snapshot" | "delta" | "update"
-  /** What the story must bring at last. */
+  /** The expected events of the story. */
   readonly done: (data: Frame, story: FeedStory) => boolean
-  /** What all of it together must be, in the order in which it came. */
+  /** The expected frames together, in the order of arrival. */
   readonly whole?: (all: ReadonlyArray<Frame>, story: FeedStory, name: string) => Promise<void>
-  /** The REST answer that the snapshot holds as well, at the end of the story. */
+  /** The REST response that equals the snapshot, at the end of the story. */
   readonly asRest?: { readonly path: string; readonly of: (body: Frame) => Frame }
 }
 
@@ -29,7 +29,7 @@ const ofMarket = (kind: string) => () => [`${kind}.${SYMBOL}`]
 const always = (type: "snapshot" | "update") => () => type
 const isTraded = ({ price, qty }: Frame) => price === TRADED.price && qty === TRADED.qty
 
-/** The updates of a private topic name each other. */
+/** Each update of a private topic refers to the one before it. */
 const linked = async ([first, ...updates]: ReadonlyArray<Frame>): Promise<void> => {
   let last = 0
   for (const { prev_seq, seq, stream_id } of updates) {
@@ -48,7 +48,7 @@ const own = (topic: string, done: (record: Frame) => boolean): TopicRow => ({
   whole: linked
 })
 
-/** By the name of the message that carries the topic. */
+/** By the name of the topic's message. */
 export const topicRows: Readonly<Record<string, TopicRow>> = {
   orderbookEvent: {
     names: () => depths.map((depth) => `orderbook.${depth}.${SYMBOL}`),

@@ -1,4 +1,4 @@
-/** An exchange with a past, and everybody who may knock: the owner, somebody else, the administrator, keys of every kind. */
+/** An exchange with trading history and every kind of caller: the owner, another user, the administrator, keys of every kind. */
 import { createPrivateKey, randomUUID, sign } from "node:crypto"
 import { join } from "node:path"
 import { Effect, Layer } from "effect"
@@ -26,12 +26,12 @@ export const scopes: ReadonlyArray<Scope> = ["read", "trade", "account", "transf
 export interface World {
   readonly exchange: Exchange
   readonly alice: Session
-  /** Sub-accounts of Alice: a second one, an empty one, and one that is frozen. */
+  /** Sub-accounts of Alice: a second one, an empty one, and a frozen one. */
   readonly second: string
   readonly empty: string
   readonly frozen: string
   readonly bob: Session
-  /** Keys of Alice that hold one scope, or all but it. */
+  /** API keys of Alice with one scope, or all but one. */
   readonly only: Readonly<Record<Scope, Keys>>
   readonly allBut: Readonly<Record<Scope, Keys>>
   readonly expiredKey: Keys
@@ -40,14 +40,14 @@ export interface World {
   readonly revokedToken: string
   /** A text that was never used. */
   readonly fresh: () => string
-  /** A resting order of Alice; answers its order_link_id. */
+  /** Places a resting order of Alice; returns its order_link_id. */
   readonly resting: (vault?: string) => Promise<string>
-  /** A new reward of Alice; answers its id. */
+  /** Grants Alice a new reward; returns its id. */
   readonly granted: (status: "claimable" | "pending") => Promise<string>
   readonly ask: (session: Session, method: string, path: string, body?: unknown) => Promise<Answer>
 }
 
-/** The same token, its time over. */
+/** The same token, expired. */
 const expiredOf = (token: string): string => {
   const [header, payload] = token.split(".") as [string, string]
   const claims = JSON.parse(Buffer.from(payload, "base64url").toString()) as { iat: number; iat_ms: number }
@@ -94,7 +94,7 @@ export const makeWorld = async (
   const revoked = await login(exchange, newKeys())
   must(await ask(revoked, "POST", "/authorize/logout"))
 
-  // a past: money in the second sub-account, a trade, an order that rests and one that is gone
+  // the history: a deposit in the second sub-account, a trade, a resting order and a canceled one
   must(
     await ask(alice, "POST", "/account/transfer", {
       transfer_id: randomUUID(),
@@ -140,7 +140,7 @@ export const makeWorld = async (
     ({ body }) => body.details?.reason === "ExpiredApiKey"
   )
 
-  // what would take a competition or a day of fees is put in through the port, as another gateway would
+  // a competition or a day of fees would take too long, so rewards are inserted through the port, as another gateway would
   const rewardsOf = SqlRewardStore.layer.pipe(
     Layer.provide(NodeSqlite.layer({ filename: join(exchange.dataDir, "accounts.sqlite"), synchronous: "FULL" }))
   )
@@ -187,7 +187,7 @@ export const makeWorld = async (
   }
 }
 
-/** Headers of an API key for one request of the world. */
+/** Headers of an API key for one request. */
 export const signedBy = (
   keys: Keys,
   method: string,

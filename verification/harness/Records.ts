@@ -1,4 +1,4 @@
-/** Events as a sequencer would tell them, with sound defaults; a test names only what it is about. */
+/** Events as a sequencer would send them, with valid defaults; a test sets only the fields that matter to it. */
 import type { BalanceState } from "../../src/domain/Account.ts"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
 import type { BalanceReason } from "../../src/domain/Enumerations.ts"
@@ -224,7 +224,7 @@ export const body = {
     execution: execution(fields),
     closing: undefined
   }),
-  /** A fill that reduces a position: 0.2 that were bought at 60000 for a fee of 6.6. */
+  /** A fill that reduces a position: 0.2, bought at 60000 for a fee of 6.6. */
   closing: (fields: Partial<Execution> = {}, closing: Partial<Closing> = {}): EventBody => ({
     type: "execution",
     execution: execution({
@@ -268,7 +268,7 @@ export const body = {
     pool: pool(fields)
   }),
   adl: (fields: Partial<AdlAlert> = {}): EventBody => ({ type: "adl", alert: alert(fields) }),
-  /** A change of a wallet, for what reason. */
+  /** A change of a wallet, with its reason. */
   money: (reason: BalanceReason, wallet: string, parts: Partial<Money> = {}): EventBody => ({
     type: "balance",
     balance: balance({ wallet_balance: wallet, ...parts.balance }),
@@ -309,7 +309,7 @@ export const body = {
   instrument: (fields?: Partial<Instrument>): EventBody => ({ type: "instrument", instrument: instrument(fields) })
 }
 
-/** An event of a user, or of nobody. */
+/** An event, of a user or without one. */
 export const event = (seq: number, of: EventBody, fields: Partial<Event> = {}): Event => ({
   seq,
   ts_ms: START + seq,

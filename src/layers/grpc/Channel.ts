@@ -1,6 +1,6 @@
 /**
- * A channel to one backend: credentials, keepalive, reads with a deadline behind a circuit breaker, and streams that are
- * taken up again for ever.
+ * A channel to one backend: credentials, keepalive, reads with a deadline behind a circuit breaker, and streams that
+ * reconnect without end.
  *
  * Source: docs/contract/boundary.md, docs/contract/boundary.md#errors.
  */
@@ -38,7 +38,7 @@ import * as Tracing from "../../services/operations/Tracing.ts"
 import type { SilenceSignal } from "../../services/operations/Timeout.ts"
 import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
 
-/** PEM texts. With `cert` and `key` the gateway shows a certificate of its own. */
+/** PEM texts. With `cert` and `key` the gateway presents a client certificate. */
 export interface ClientTls {
   readonly ca: Buffer
   readonly cert: Buffer | undefined
@@ -52,20 +52,20 @@ export interface Endpoint {
   readonly tls: ClientTls | undefined
 }
 
-/** First and longest pause between two attempts to connect, in ms; each is jittered by a fifth. */
+/** First and longest pause between two attempts to connect, in ms; each has a jitter of 20 percent. */
 export const RECONNECT_MS_MIN = 100
 export const RECONNECT_MS_MAX = 250
-/** A stream whose heartbeat is this late is given up. Source: docs/contract/boundary.md#lagging. */
+/** A stream without a frame or heartbeat for this long is cancelled, in ms. Source: docs/contract/boundary.md#lagging. */
 export const SILENCE_MS_MAX = 5000
 /** Steps in which that time is counted. */
 const SILENCE_STEPS = 5
-/** A message holds a whole step at least; a liquidation may be large. */
+/** Largest message: an event message holds at least one whole step, and the step of a liquidation may be large. */
 export const MESSAGE_BYTES_MAX = 64 * 1024 * 1024
-/** Reads of one kind that fail one after the other before the next ones are refused at once. */
+/** Consecutive failures of one kind of read that open its circuit. */
 export const READS_LOST_MAX = 20
-/** Time for which they are; then one is tried, and the others wait for what becomes of it. */
+/** Time for which an open circuit refuses reads at once; then one read is tried, and its result decides for the others. */
 export const READS_REST = Duration.millis(500)
-/** Frames of a stream that wait for their reader; more are not taken off the wire. */
+/** Frames of a stream that are buffered for its reader; beyond them flow control pauses the stream. */
 export const FRAMES_WAITING_MAX = 64
 
 const options: ClientOptions = {
@@ -77,11 +77,11 @@ const options: ClientOptions = {
   "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
   "grpc.max_receive_message_length": MESSAGE_BYTES_MAX,
   "grpc.enable_retries": 0,
-  // A channel of its own: the link to a backend is never shared, so losing one loses one.
+  // A separate connection for each channel: the loss of one does not affect the others.
   "grpc.use_local_subchannel_pool": 1
 }
 
-/** An rpc of a generated service definition. */
+/** An RPC method of a generated service definition. */
 export interface Rpc<Req, Res> {
   readonly path: string
   readonly requestSerialize: (value: Req) => Buffer
@@ -90,18 +90,18 @@ export interface Rpc<Req, Res> {
 
 export interface Channel {
   readonly client: Client
-  /** Metadata of a call: the secret, and an id by which the logs of both sides can be compared. Default: a new one. */
+  /** Metadata of a call: the secret, and an id that correlates the logs of both sides. Default: a new id. */
   readonly metadata: (request_id?: string) => Metadata
   /**
-   * A read. Repeated once when the backend was not there, within the same deadline; refused at once, as UNAVAILABLE, while
-   * reads of its kind are not answered at all, and given up, as DEADLINE_EXCEEDED, when the backend falls silent.
+   * A read. One retry within the same deadline when the backend is UNAVAILABLE. Fails at once with UNAVAILABLE while the
+   * circuit of this kind of read is open, and with DEADLINE_EXCEEDED when the liveness probe finds the backend unresponsive.
    */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
-  /** Whether the backend answers at all, though there is a connection. */
+  /** The liveness probe of the backend: a backend can hold its connection and still not respond. */
   readonly silence: SilenceSignal
 }
 
-/** Waits before the next attempt to connect: exponential, jittered, bounded. */
+/** Pause before the next attempt to connect: exponential, with jitter and an upper bound. */
 export const pause = (failures: number): Effect.Effect<void> =>
   Effect.flatMap(Random.nextBetween(0.8, 1.2), (jitter) =>
     Effect.sleep(Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(failures, 16)) * jitter)
@@ -112,12 +112,12 @@ const credentialsOf = (tls: ClientTls | undefined): ChannelCredentials =>
     ? ChannelCredentials.createInsecure()
     : ChannelCredentials.createSsl(tls.ca, tls.key ?? null, tls.cert ?? null)
 
-/** Asks for the backend's health. Whatever it says, it has answered; one that is not there is found out by who needs it. */
+/** A health check as liveness probe. Any response counts, errors included: only silence is a failure. */
 const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<void, ServiceError> => {
   const { path, requestSerialize, responseDeserialize } = HealthService.check
   return Effect.callback((resume) => {
-    const question = { service: "" }
-    const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, question, metadata(), () =>
+    const request = { service: "" }
+    const call = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata(), () =>
       resume(Effect.void)
     )
     return Effect.sync(() => call.cancel())
@@ -125,8 +125,8 @@ const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<void,
 }
 
 /**
- * Opens a channel for as long as the scope lives. It connects by itself, now and after every loss. With a name, its backend is
- * asked all the time whether it answers.
+ * Opens a channel that lives as long as the scope. It connects at once and reconnects after every loss. With the name of a
+ * server, a liveness probe checks continuously that the backend responds.
  */
 export const make = Effect.fnUntraced(function* (
   endpoint: Endpoint,
@@ -153,14 +153,18 @@ export const make = Effect.fnUntraced(function* (
   const silence =
     server === undefined
       ? LivenessProbe.unasked
-      : yield* LivenessProbe.make({ server, begin: Effect.succeed(healthOf(client, metadata)), late: () => silent })
+      : yield* LivenessProbe.make({
+          server,
+          begin: Effect.succeed(healthOf(client, metadata)),
+          late: () => unresponsive
+        })
 
   const once = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline: number) =>
     Effect.withFiber<Res, ServiceError>((fiber) => {
-      const asking = Context.getOrUndefined(fiber.context, RequestContext)
+      const caller = Context.getOrUndefined(fiber.context, RequestContext)
       return Effect.callback((resume) => {
-        if (silence.isSilent()) return resume(Effect.fail(silent))
-        const sent = metadata(asking?.id)
+        if (silence.isSilent()) return resume(Effect.fail(unresponsive))
+        const sent = metadata(caller?.id)
         const span = tracer && Tracing.beginIn(fiber, tracer, rpc.path, "client", clock.currentTimeNanosUnsafe())
         if (span !== undefined) sent.set("traceparent", Tracing.traceparentOf(span))
         const call = client.makeUnaryRequest(
@@ -171,23 +175,23 @@ export const make = Effect.fnUntraced(function* (
           sent,
           { deadline },
           (error, value) => {
-            leave()
+            unsubscribe()
             if (span !== undefined) {
               Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
             }
             resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
           }
         )
-        const leave = silence.await(() => {
-          resume(Effect.fail(silent))
+        const unsubscribe = silence.await(() => {
+          resume(Effect.fail(unresponsive))
           call.cancel()
         })
         return Effect.sync(() => call.cancel())
       })
     })
-  const patient = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
+  const readWithRetry = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
     Effect.suspend(() => {
-      // grpc compares with the machine's clock, not with the one that a test may have shifted.
+      // grpc-js compares deadlines with the system clock, which a test clock does not shift
       const deadline = Date.now() + deadline_ms
       const attempt = once(rpc, request, deadline)
       return Effect.catch(attempt, (error) =>
@@ -199,13 +203,13 @@ export const make = Effect.fnUntraced(function* (
   const read: Channel["read"] = (rpc, request, deadline_ms) => {
     breaker.watch(rpc.path)
     return breaker
-      .execute(patient(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
-      .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(resting)))
+      .execute(readWithRetry(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
+      .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
   }
   return { client, metadata, read, silence }
 })
 
-/** A backend that answers is there, whatever it answers. */
+/** Only a missing response counts as a failure of the circuit: an error status is a response. */
 const UNANSWERED: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED])
 const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): CircuitBreaker.Outcome => {
   const error = Option.getOrUndefined(Exit.findErrorOption(exit))
@@ -215,13 +219,13 @@ const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): CircuitBreaker.Outco
 export interface Subscription<Frame, A, E> {
   /** For the log. */
   readonly name: string
-  /** Opens the stream anew, from where the reader has come. */
+  /** Opens the stream again, from the position that the reader has reached. */
   readonly open: () => ClientReadableStream<Frame>
-  /** Values of a frame. Throwing gives the connection up. */
+  /** Values of a frame. An exception ends the connection. */
   readonly read: (frame: Frame) => ReadonlyArray<A>
-  /** Told once after each loss. */
+  /** The value that the stream emits once after each loss. */
   readonly lost: A
-  /** An error that no new connection mends; undefined for the others. */
+  /** The stream's final error where no reconnect can help; undefined for other errors. */
   readonly final: (error: ServiceError) => E | undefined
 }
 
@@ -231,7 +235,7 @@ const opened = <Frame>(
   Effect.acquireRelease(
     Effect.sync(() => {
       const call = open()
-      // An error after the last read has no other listener and would end the process.
+      // without a listener an error after the last read would end the process
       call.on("error", () => {})
       return call
     }),
@@ -239,8 +243,8 @@ const opened = <Frame>(
   )
 
 /**
- * A server stream for ever: every loss is told and the stream opened again after a pause. A reader that does not take
- * its frames holds the stream back; a stream that brings nothing, not even a heartbeat, is given up.
+ * A server stream without end: every loss emits `lost`, and the stream reopens after a pause. A slow reader holds the
+ * stream back by flow control. A stream that brings nothing, not even a heartbeat, is cancelled.
  */
 export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): Stream.Stream<A, E> =>
   Stream.callback<A, E>(
@@ -258,9 +262,9 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
           if (final !== undefined) return yield* Effect.fail(final)
           losses.add()
           yield* Queue.offer(queue, subscription.lost)
-          // One line a loss; the attempts after it are told to who asks for more.
-          const usual = failures > 0 && USUAL.has(error.code)
-          yield* Effect.logWithLevel(usual ? "Debug" : "Warn")("backend stream lost").pipe(
+          // warn once a loss; failed attempts to reconnect are logged at debug
+          const isExpected = failures > 0 && EXPECTED_LOSSES.has(error.code)
+          yield* Effect.logWithLevel(isExpected ? "Debug" : "Warn")("backend stream lost").pipe(
             Effect.annotateLogs({ stream: subscription.name, status: status[error.code], details: error.details })
           )
           yield* pause(failures++)
@@ -269,7 +273,7 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
     { bufferSize: FRAMES_WAITING_MAX, strategy: "suspend" }
   )
 
-/** One connection, from its opening to the error that ended it. */
+/** One connection, from its opening to the error that ends it. */
 const connection = <Frame, A, E>(
   { open, read }: Subscription<Frame, A, E>,
   queue: Queue.Queue<A, E | Cause.Done>,
@@ -277,14 +281,14 @@ const connection = <Frame, A, E>(
 ): Effect.Effect<ServiceError> =>
   Effect.gen(function* () {
     const call = yield* opened(open)
-    // Counted in steps, at most one per turn of the event loop: a stall of this process is no silence of the backend, nor is time
-    // for which the reader holds the stream back.
+    // Counted in steps, at most one per turn of the event loop: a stall of this process does not count as silence of the
+    // backend, nor does time for which the reader holds the stream back.
     let silentSteps = 0
-    let held = false
+    let isHeldBack = false
     yield* Effect.acquireRelease(
       Effect.sync(() =>
         setInterval(() => {
-          if (!held && ++silentSteps > SILENCE_STEPS) call.cancel()
+          if (!isHeldBack && ++silentSteps > SILENCE_STEPS) call.cancel()
         }, SILENCE_MS_MAX / SILENCE_STEPS)
       ),
       (timer) => Effect.sync(() => clearInterval(timer))
@@ -306,35 +310,38 @@ const connection = <Frame, A, E>(
           }
         }
         if (broken === undefined) onFrame()
-        held = true
-        // What was read before an unreadable frame is the reader's: the next connection begins after it.
+        isHeldBack = true
+        // The reader keeps what was read before an unreadable frame; the next connection begins after it.
         return Effect.flatMap(Queue.offerAll(queue, values), () => {
-          held = false
+          isHeldBack = false
           silentSteps = 0
           return broken === undefined ? Effect.void : Effect.fail(broken)
         })
       })
     )
-    return yield* Effect.fail(ended)
+    return yield* Effect.fail(endOfStream)
   }).pipe(Effect.scoped, Effect.flip)
 
-/** Losses that come with a restart or a cut. */
-const USUAL: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])
+/** Status codes of a loss by a restart or a cut connection. */
+const EXPECTED_LOSSES: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])
 
-const bare = { details: "", metadata: new Metadata() }
-const resting: ServiceError = Object.assign(new Error("reads of this kind are not answered"), {
-  ...bare,
-  details: "reads of this kind are not answered",
-  code: status.UNAVAILABLE
-})
-const silent: ServiceError = Object.assign(new Error("the backend does not answer"), {
-  ...bare,
-  details: "the backend does not answer",
+const noMetadata = { details: "", metadata: new Metadata() }
+const circuitOpen: ServiceError = Object.assign(
+  new Error("the circuit of this read is open: the backend does not respond"),
+  {
+    ...noMetadata,
+    details: "the circuit of this read is open: the backend does not respond",
+    code: status.UNAVAILABLE
+  }
+)
+const unresponsive: ServiceError = Object.assign(new Error("the backend does not respond"), {
+  ...noMetadata,
+  details: "the backend does not respond",
   code: status.DEADLINE_EXCEEDED
 })
-const unreadable = { ...bare, code: status.DATA_LOSS }
-const ended: ServiceError = Object.assign(new Error("the stream ended"), {
-  ...bare,
+const unreadable = { ...noMetadata, code: status.DATA_LOSS }
+const endOfStream: ServiceError = Object.assign(new Error("the stream ended"), {
+  ...noMetadata,
   details: "the stream ended",
   code: status.UNAVAILABLE
 })

@@ -1,17 +1,17 @@
 /**
  * Commands over one long-lived SubmitStream, one message per turn of the event loop.
  *
- * Every command given to `submit` is told exactly one outcome: the sequencer's answer, *refused* (it was never written,
- * so it was surely not sequenced), or *unknown* (it was written and its stream was lost, or its time ran out). A written
- * command is never written again; one that was not goes to the next stream while its time lasts.
+ * Every submitted command gets exactly one outcome: the sequencer's result; *unavailable* (never written, so certainly not
+ * sequenced); or *unknown* (written, and then its stream was lost or its deadline passed). A written command is never
+ * written reconnect. An unwritten command moves to the next stream while its deadline lasts.
  * Source: docs/contract/boundary.md#errors, #retries.
  *
- * A command of a credential that ended while it waited is not written.
+ * A command is not written if its credential ended while the command was queued.
  *
- * Where there has been no stream for a while, or the one that stands lets a command's time run out and answers nothing
- * meanwhile, nobody is made to wait: new commands are refused at once, but for one at a time, and cancels, which are
- * always tried (docs/contract/boundary.md#lagging). When the sequencer falls silent, whoever waits is told at once, and
- * all but cancels are refused.
+ * New commands fail fast in two cases: no stream has been open for {@link ABSENT_MS_MAX}, or the open stream lets a command
+ * expire and returns no result meanwhile. Two exceptions are always tried: one probe command at a time, and cancels
+ * (docs/contract/boundary.md#lagging). When the liveness probe finds the sequencer silent, all pending commands get their
+ * outcome at once, and everything but cancels fails fast.
  */
 import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
 import {
@@ -24,118 +24,118 @@ import {
 import type { Grant, GrantEnd } from "../../domain/Grant.ts"
 import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
 
-/** Commands without an outcome, written or not; one more is refused. */
+/** Commands without an outcome, written or not; further commands are refused. */
 export const PENDING_COMMANDS_MAX = 16_384
-/** Commands of one message. Source: docs/contract/boundary.md#sequencer. */
+/** Commands per message. Source: docs/contract/boundary.md#sequencer. */
 export const MESSAGE_COMMANDS_MAX = 1024
-/** Time in which a command gets its outcome. Source: docs/contract/boundary.md#sequencer. */
+/** Time in which a command gets its outcome, in ms. Source: docs/contract/boundary.md#sequencer. */
 export const DEADLINE_MS = 2000
-/** The same for a cancel that is tried though the sequencer is silent. */
+/** The same for a cancel while the sequencer is silent, in ms. */
 export const SILENT_DEADLINE_MS = 500
-/** How often deadlines are looked at; an outcome is at most this late. */
+/** Interval at which deadlines are checked, in ms; an outcome is at most this late. */
 export const DEADLINE_STEP_MS = 50
 /**
- * The most that counts of a deadline between two looks: after a longer stall of this process the answers that arrived meanwhile
- * are read before a command expires.
+ * Longest time that one check adds to the deadline clock, in ms: after a longer stall of this process, results that arrived
+ * meanwhile are read before a command expires.
  */
 const STEP_MS_MAX = 500
-/** Without a stream for so long, commands are refused at once. */
+/** Time without a stream after which commands fail fast, in ms. */
 export const ABSENT_MS_MAX = 1000
 
 export type Outcome =
   | CommandResult["outcome"]
-  /** Surely not sequenced. */
+  /** Certainly not sequenced. */
   | { readonly $case: "unavailable"; readonly cause: unknown }
-  /** Surely not sequenced: the credential that asked for it had ended when it was to be written. */
+  /** Certainly not sequenced: the caller's credential ended before the command was written. */
   | { readonly $case: "ended"; readonly why: GrantEnd }
   /** May have been sequenced. */
   | { readonly $case: "unknown" }
-  /** The sequencer does not accept this gateway's commands at all. */
+  /** The sequencer refuses every command of this gateway. */
   | { readonly $case: "fault"; readonly cause: unknown }
 
 interface Pending {
   readonly command: Command
   readonly done: (outcome: Outcome) => void
   readonly due: number
-  /** When it was written, on the clock of deadlines. */
+  /** When the command was written, on the deadline clock, in ms. */
   written_ms: number
   state: "waiting" | "written" | "done"
-  /** The credential that asked for it, held from the writing until the sequencer answers or its stream is lost. */
+  /** The caller's credential, held from the write until the result arrives or the stream is lost. */
   readonly grant: Grant | undefined
-  /** The next command that was written under the same command_id; answers come in the order of writing. */
-  twin: Pending | undefined
+  /** The next command that was written under the same command_id; results arrive in the order of the writes. */
+  next: Pending | undefined
 }
 
 type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
 
-/** Statuses that mean the whole stream is refused before a command of it is looked at. */
+/** Status codes with which the sequencer refuses a whole stream before it reads a command. */
 const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED])
 
 export class CommandStream {
   private readonly channel: Channel
   private readonly onLost: () => void
   private readonly timer: NodeJS.Timeout
-  private readonly leave: () => void
+  private readonly unsubscribe: () => void
   private retry: NodeJS.Timeout | undefined
   private call: Call | undefined
   /** Not yet written, in order. */
   private waiting: Array<Pending> = []
-  /** Written and not answered. */
+  /** Written, without a result. */
   private readonly written = new Map<string, Pending>()
-  /** All commands in the order of their deadlines, done ones included until their turn comes. */
+  /** All commands in the order of their deadlines, including finished ones that `expire` has not reached. */
   private deadlines: Array<Pending> = []
   private expired = 0
-  /** The clock of deadlines, in ms, and when it was moved: it does not count stalls of this process. */
+  /** The deadline clock in ms, and when it last advanced: it leaves out stalls of this process. */
   private clock_ms = 0
   private moved_ms = performance.now()
   private pending = 0
-  /** Written commands whose time ran out and whose answer is still owed; they count as pending. */
+  /** Written commands that expired and whose result is outstanding; they count against the limit. */
   private overdue = 0
   private blocked = false
   private scheduled = false
   private closed = false
   private failures = 0
   private batch = 0
-  /** Since when there is no stream; infinite while there is one. */
+  /** When the stream was lost; Infinity while one is open. */
   private absentSince = performance.now()
-  /** When the last answer came. */
+  /** When the last result arrived. */
   private answered_ms = 0
-  /** Whether a written command's time ran out, and nothing has been answered since it was written, on any stream. */
+  /** Whether a written command expired with no result on any stream since it was written. */
   private stuck = false
-  /** The command that is tried while the others are refused. */
-  private trial: Pending | undefined
+  /** The one command that is tried while others fail fast. */
+  private probe: Pending | undefined
 
-  /** `onLost` is called when a stream that stood is gone, and a new one is opened. */
+  /** `onLost` is called when an open stream is lost, before the reconnect. */
   constructor(channel: Channel, onLost: () => void = () => {}) {
     this.channel = channel
     this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
-    this.leave = channel.silence.await(() => this.giveUp())
+    this.unsubscribe = channel.silence.await(() => this.expireAll())
     this.connect()
   }
 
-  /** Commands without an outcome. */
+  /** Number of commands without an outcome. */
   get size(): number {
     return this.pending
   }
 
-  /** Whether a stream stands. */
+  /** Whether a stream is open. */
   get connected(): boolean {
     return this.call !== undefined
   }
 
   /**
-   * Takes a command; answers a function that withdraws it if it is still unwritten. `done` is called once, later. `grant`:
-   * of the caller who asks for it; the gateway's own commands have none.
+   * Submits a command and returns a function that withdraws it while it is unwritten. `done` is called exactly once.
+   * `grant`: the caller's credential; the gateway's own commands have none.
    */
   submit(command: Command, done: (outcome: Outcome) => void, grant?: Grant): () => void {
     if (this.closed || this.pending + this.overdue >= PENDING_COMMANDS_MAX) {
-      const cause = this.closed ? "the gateway is stopping" : "too many commands wait for the sequencer"
+      const cause = this.closed ? "the gateway is stopping" : "too many commands are pending"
       done({ $case: "unavailable", cause })
       return () => {}
     }
-    if (this.isResting(command)) {
-      done({ $case: "unavailable", cause: "the sequencer does not answer" })
+    if (this.failsFast(command)) {
+      done({ $case: "unavailable", cause: "the sequencer does not respond" })
       return () => {}
     }
     const pending: Pending = {
@@ -145,9 +145,9 @@ export class CommandStream {
       written_ms: 0,
       state: "waiting",
       grant,
-      twin: undefined
+      next: undefined
     }
-    if (this.isDoubtful()) this.trial = pending
+    if (this.isUnavailable()) this.probe = pending
     this.pending++
     this.deadlines.push(pending)
     this.waiting.push(pending)
@@ -157,26 +157,26 @@ export class CommandStream {
     }
   }
 
-  /** Whether a command would most likely wait in vain. */
-  private isDoubtful(): boolean {
+  /** Whether a command would most likely expire. */
+  private isUnavailable(): boolean {
     return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
   }
-  private isResting({ command }: Command): boolean {
+  private failsFast({ command }: Command): boolean {
     if (command?.$case === "cancel_order" || command?.$case === "cancel_all") return false
     if (this.channel.silence.isSilent()) return true
-    return this.isDoubtful() && this.trial !== undefined && this.trial.state !== "done"
+    return this.isUnavailable() && this.probe !== undefined && this.probe.state !== "done"
   }
 
-  /** The sequencer is silent: nobody waits on. */
-  private giveUp(): void {
-    for (const pending of this.deadlines.slice(this.expired)) this.abandon(pending)
+  /** The sequencer is silent: every pending command gets its outcome now. */
+  private expireAll(): void {
+    for (const pending of this.deadlines.slice(this.expired)) this.expireOne(pending)
   }
 
-  /** Ends the stream. What was written and not answered is unknown, the rest is refused. */
+  /** Ends the stream. Written commands without a result are unknown; the others are unavailable. */
   close(): void {
     this.closed = true
     clearInterval(this.timer)
-    this.leave()
+    this.unsubscribe()
     clearTimeout(this.retry)
     this.call?.cancel()
     this.call = undefined
@@ -187,10 +187,10 @@ export class CommandStream {
 
   private connect(): void {
     const { client, metadata } = this.channel
-    // A stream that is opened before the channel is connected would take commands that it may never send.
+    // a stream that opens before the channel is connected would accept commands that it may never send
     client.waitForReady(Date.now() + RECONNECT_MS_MAX, (error) => {
       if (this.closed) return
-      if (error !== undefined) return this.again()
+      if (error !== undefined) return this.reconnect()
       const rpc = SequencerService.submitStream
       const call: Call = client.makeBidiStreamRequest(
         rpc.path,
@@ -208,7 +208,7 @@ export class CommandStream {
         this.settle(error)
         if (this.closed) return
         this.onLost()
-        this.again()
+        this.reconnect()
       }
       call.on("error", lost)
       call.on("end", () => lost(undefined))
@@ -226,7 +226,7 @@ export class CommandStream {
     })
   }
 
-  private again(): void {
+  private reconnect(): void {
     const pause = Math.min(RECONNECT_MS_MAX, RECONNECT_MS_MIN * 2 ** Math.min(this.failures++, 16))
     this.retry = setTimeout(() => this.connect(), pause * (0.8 + 0.4 * Math.random()))
   }
@@ -248,7 +248,7 @@ export class CommandStream {
       while (next < waiting.length && commands.length < MESSAGE_COMMANDS_MAX) {
         const pending = waiting[next++]!
         if (pending.state !== "waiting") continue
-        // in the turn of the writing: whatever was checked before may have changed
+        // in the turn of the write: earlier checks may be out of date
         if (pending.grant?.hold() === false) {
           this.finish(pending, { $case: "ended", why: pending.grant.ended! })
           continue
@@ -268,8 +268,8 @@ export class CommandStream {
     const first = this.written.get(command_id)
     if (first === undefined) return void this.written.set(command_id, pending)
     let last = first
-    while (last.twin !== undefined) last = last.twin
-    last.twin = pending
+    while (last.next !== undefined) last = last.next
+    last.next = pending
   }
 
   private answer(result: CommandResult): void {
@@ -278,14 +278,14 @@ export class CommandStream {
     const { command_id } = outcome.value
     const pending = this.written.get(command_id)
     if (pending === undefined) return
-    if (pending.twin === undefined) this.written.delete(command_id)
-    else this.written.set(command_id, pending.twin)
+    if (pending.next === undefined) this.written.delete(command_id)
+    else this.written.set(command_id, pending.next)
     pending.grant?.release()
     if (pending.state === "done") this.overdue--
     else this.finish(pending, outcome)
   }
 
-  /** The stream is gone: tells every written command. */
+  /** The stream is lost: every written command gets its outcome. */
   private settle(error: ServiceError | undefined): void {
     const refused = error !== undefined && REFUSED.has(error.code)
     const outcome: Outcome = refused ? { $case: "fault", cause: error } : { $case: "unknown" }
@@ -293,14 +293,14 @@ export class CommandStream {
     this.written.clear()
     this.overdue = 0
     for (const first of written) {
-      for (let pending: Pending | undefined = first; pending !== undefined; pending = pending.twin) {
+      for (let pending: Pending | undefined = first; pending !== undefined; pending = pending.next) {
         pending.grant?.release()
         this.finish(pending, outcome)
       }
     }
   }
 
-  /** Time on the clock of deadlines. */
+  /** Time on the deadline clock. */
   private now(): number {
     return this.clock_ms + Math.min(STEP_MS_MAX, performance.now() - this.moved_ms)
   }
@@ -313,7 +313,7 @@ export class CommandStream {
       const pending = this.deadlines[this.expired]!
       if (pending.state !== "done" && pending.due > now) break
       if (pending.state === "written") this.stuck ||= this.answered_ms < pending.written_ms
-      this.abandon(pending)
+      this.expireOne(pending)
       this.expired++
     }
     if (this.expired === this.deadlines.length) {
@@ -323,14 +323,14 @@ export class CommandStream {
       this.deadlines = this.deadlines.slice(this.expired)
       this.expired = 0
     }
-    // The oldest is owed an answer for too long, whatever else is answered: the stream is stuck.
+    // The oldest result is overdue, whatever other results arrive: the stream is stuck.
     const [oldest] = this.written.values()
     if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
     if (this.call === undefined) this.waiting = this.waiting.filter((pending) => pending.state === "waiting")
   }
 
-  /** Tells who waited too long. A written command stays remembered: a late answer finds its place before its twin's. */
-  private abandon(pending: Pending): void {
+  /** Gives an expired command its outcome. A written one keeps its place, so that a late result is not taken for the next command of its id. */
+  private expireOne(pending: Pending): void {
     if (pending.state === "done") return
     if (pending.state === "waiting")
       return this.finish(pending, { $case: "unavailable", cause: "the sequencer was not reached in time" })

@@ -1,6 +1,6 @@
 /**
- * What commands came to: counted by their kind and outcome, timed, and told as spans where somebody wants them. Commands
- * share one stream, so a span has no metadata to travel in: both sides know the command by its `command_id`.
+ * Outcomes of commands: counted by kind and outcome, timed, and traced as spans where a tracer is present. Commands share
+ * one stream, so a span has no metadata to travel in; both sides correlate by `command_id`.
  */
 import { Clock, Effect, Exit, type Fiber, Option } from "effect"
 import { type Counter, CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
@@ -9,7 +9,7 @@ import * as Tracing from "../../services/operations/Tracing.ts"
 
 type Result = Exit.Exit<CommandAck, SubmitError>
 
-const WORDS: { readonly [T in SubmitError["_tag"]]: string } = {
+const OUTCOMES: { readonly [T in SubmitError["_tag"]]: string } = {
   CommandRefused: "refused",
   SequencerUnavailable: "unavailable",
   Overloaded: "overloaded",
@@ -19,11 +19,14 @@ const WORDS: { readonly [T in SubmitError["_tag"]]: string } = {
 const ACKNOWLEDGED = "acknowledged"
 
 const outcomeOf = (result: Result): string => {
-  if (Exit.isSuccess(result)) return result.value.refusal === undefined ? ACKNOWLEDGED : WORDS.CommandRefused
-  return Option.match(Exit.findErrorOption(result), { onNone: () => ACKNOWLEDGED, onSome: ({ _tag }) => WORDS[_tag] })
+  if (Exit.isSuccess(result)) return result.value.refusal === undefined ? ACKNOWLEDGED : OUTCOMES.CommandRefused
+  return Option.match(Exit.findErrorOption(result), {
+    onNone: () => ACKNOWLEDGED,
+    onSome: ({ _tag }) => OUTCOMES[_tag]
+  })
 }
 
-/** Begins to follow a command of a fiber; the returned function is told its outcome. */
+/** Starts the measurement of a command of a fiber; the returned function records its outcome. */
 export const make = Effect.gen(function* () {
   const clock = yield* Clock.Clock
   const meter = yield* CurrentMetricsRegistry

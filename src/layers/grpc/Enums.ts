@@ -1,15 +1,15 @@
 /**
- * The enumerations of the gRPC boundary and those of the gateway, paired by their names.
+ * The enumerations of the gRPC boundary and of the gateway, paired by name.
  *
- * An enum value of proto carries the wire name of the API in another spelling: REJECT_REASON_EC_NO_ERROR is "EcNoError".
- * The tables are built once, from the names alone, and a name that finds no partner stops the program at its start. A
- * message that leaves out what the contract requires, or brings a value that this version does not know, throws
- * {@link WireError}: guessing would put wrong records into the read models.
+ * A protobuf enum value is the API's wire name in another spelling: REJECT_REASON_EC_NO_ERROR is "EcNoError". The tables
+ * are built once, from the names alone; a name without a counterpart stops the program at start. A message that lacks a
+ * required field, or has a value that this version does not know, throws {@link WireError}: a guess would put wrong
+ * records into the read models.
  */
 import * as Enumerations from "../../domain/Enumerations.ts"
 import * as Types from "../../proto/gateway/v1/types.ts"
 
-/** A message that the contract does not allow. */
+/** A message that violates the contract. */
 export class WireError extends Error {
   override readonly name = "WireError"
 }
@@ -24,7 +24,7 @@ interface EnumTable<D extends string> {
 
 const plain = (name: string): string => name.replaceAll("_", "").toLowerCase()
 
-/** Pairs the values of a proto enum with those of the domain by their names. */
+/** Pairs the values of a protobuf enum with those of the domain by name. */
 export const enumTable = <const D extends string>(
   name: string,
   proto: { readonly [name: string]: number },
@@ -37,7 +37,7 @@ export const enumTable = <const D extends string>(
   const number = Object.fromEntries(
     values.map((value) => {
       const found = numbers.get(plain(value))
-      if (found === undefined) throw new WireError(`${name}: proto has no ${value}`)
+      if (found === undefined) throw new WireError(`${name}: the protobuf enum has no ${value}`)
       return [value, found]
     })
   ) as { [K in D]: number }
@@ -77,7 +77,7 @@ export const adlTriggerReason = enumTable(
   Enumerations.AdlTriggerReason.literals
 )
 
-/** All tables, for the test that holds them complete. */
+/** All tables, for the test that checks their completeness. */
 export const enumTables = {
   side,
   orderType,
@@ -106,13 +106,13 @@ export const enumTables = {
 export const optional = <D extends string>(table: EnumTable<D>, number: number): D | undefined => {
   if (number === 0) return undefined
   const text = table.text[number]
-  if (text === undefined) throw new WireError(`${table.name}: ${number} is not known`)
+  if (text === undefined) throw new WireError(`${table.name}: ${number} is not a known value`)
   return text
 }
 
 export const required = <D extends string>(table: EnumTable<D>, number: number): D => {
   const text = table.text[number]
-  if (text === undefined) throw new WireError(`${table.name}: ${number} is not known`)
+  if (text === undefined) throw new WireError(`${table.name}: ${number} is not a known value`)
   return text
 }
 

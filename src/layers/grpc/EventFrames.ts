@@ -1,4 +1,4 @@
-/** Frames of StreamEvents as bytes, for a carrier between the sequencer and the gateways. */
+/** Frames of StreamEvents as bytes, for a message broker between the sequencer and the gateways. */
 import type { ServiceError } from "@grpc/grpc-js"
 import { Effect, Stream } from "effect"
 import type { StreamPosition } from "../../domain/Event.ts"
@@ -8,18 +8,18 @@ import { type Endpoint, make as makeChannel } from "./Channel.ts"
 import * as GrpcFeed from "./GrpcFeed.ts"
 import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
-/** How long the sequencer may take to tell its head. */
+/** Deadline for reading the sequencer's head, in ms. */
 const HEAD_MS = 2_000
 
 export interface EventFrame {
   readonly epoch: string
-  /** First and last seq of its events; of a heartbeat the one after the head, and the head. */
+  /** First and last seq of its events. Of a heartbeat: head + 1, and the head. */
   readonly first: number
   readonly last: number
   readonly bytes: Uint8Array
 }
 
-/** A response as frames of at most so many bytes, unless one event has more. */
+/** Splits a response into frames of at most `bytes_max` bytes; a single larger event keeps its own frame. */
 const split = (response: StreamEventsResponse, bytes_max: number): ReadonlyArray<EventFrame> => {
   const { epoch, events, heartbeat } = response
   const first = events[0]?.seq ?? (heartbeat === undefined ? undefined : heartbeat.head_seq + 1)
@@ -35,8 +35,8 @@ const split = (response: StreamEventsResponse, bytes_max: number): ReadonlyArray
 }
 
 /**
- * Frames after a position, as the sequencer tells them, for ever; from its head on where there is no position, or the
- * sequencer has not kept it.
+ * The sequencer's frames after a position, without end. Without a position, or where the sequencer no longer keeps it, the
+ * frames begin at its head.
  */
 export const follow = (
   endpoint: Endpoint,
@@ -50,7 +50,7 @@ export const follow = (
           channel,
           position,
           (reader, frame) => {
-            // refuses what has a gap, and asks for it again
+            // throws on a gap, and the stream reopens at the missing seq
             reader.read(frame)
             return split(frame, bytes_max)
           },
@@ -65,7 +65,7 @@ export const follow = (
     })
   )
 
-/** What a frame says. Throws where it is no frame. */
+/** Decodes a frame. Throws where the bytes are not a frame. */
 export const read = (bytes: Uint8Array): ReadonlyArray<FeedFrame> => {
   const { epoch, events, heartbeat } = StreamEventsResponse.decode(bytes)
   const frames: Array<FeedFrame> = []

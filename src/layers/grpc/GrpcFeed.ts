@@ -1,6 +1,6 @@
 /**
- * The Feed port over StreamEvents: taken up again at the next seq after every loss, a gap closes the connection and a
- * repetition is dropped. Source: docs/contract/boundary.md#one-event-stream, #sequencer.
+ * The Feed port over StreamEvents: reopens at the next seq after every loss. A gap closes the connection; repeated events
+ * are dropped. Source: docs/contract/boundary.md#one-event-stream, #sequencer.
  */
 import { status } from "@grpc/grpc-js"
 import { Effect, Layer, Stream } from "effect"
@@ -13,11 +13,11 @@ import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
 
-/** Reads the frames of all connections of one reader, and knows where the next one has to begin. */
+/** Reads the frames over all connections of one subscription, and tracks where the next connection begins. */
 export class Reader {
   private epoch: string
   private seq: number
-  /** Another epoch is running: nothing after the position will ever come. */
+  /** The backend runs another epoch: no event after the position will follow. */
   gone = false
 
   constructor(position: StreamPosition | undefined) {
@@ -29,7 +29,7 @@ export class Reader {
     return { epoch: this.epoch, from_seq: this.seq + 1 }
   }
 
-  /** The new events of a frame, or its heartbeat. Throws where a seq is missing; the frame is then asked for again. */
+  /** The new events of a frame, or its heartbeat. Throws where a seq is missing; the stream then reopens at that seq. */
   read(frame: StreamEventsResponse): ReadonlyArray<FeedFrame> {
     const { epoch, heartbeat } = frame
     if (this.epoch === "") this.epoch = epoch
@@ -42,7 +42,7 @@ export class Reader {
     let { seq } = this
     for (const event of frame.events) {
       if (event.seq <= seq) continue
-      if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} after ${seq}: a gap`)
+      if (event.seq !== seq + 1) throw new WireError(`event ${event.seq} follows ${seq}: events are missing`)
       events.push(toEvent(event))
       seq = event.seq
     }
@@ -53,7 +53,7 @@ export class Reader {
   }
 }
 
-/** StreamEvents for ever, each frame as `read` has it. */
+/** StreamEvents without end; `read` converts each frame. */
 export const frames = <A>(
   channel: Channel,
   position: StreamPosition | undefined,

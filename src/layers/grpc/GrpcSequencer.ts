@@ -31,7 +31,7 @@ const HEAD_MS = 1000
 const BOOK_MS = 1000
 const LIST_MS = 2000
 
-/** Statuses that are the backend's absence; the rest of the errors are bugs on one side. */
+/** Status codes of an unavailable backend; any other error is a defect on one side. */
 const ABSENT: ReadonlySet<number> = new Set([
   status.UNAVAILABLE,
   status.RESOURCE_EXHAUSTED,
@@ -39,7 +39,7 @@ const ABSENT: ReadonlySet<number> = new Set([
   status.CANCELLED
 ])
 
-/** Facts that are integers; all others stay text. */
+/** Details that are integers; all others remain text. */
 const INTEGERS: { readonly [R in Reason]?: ReadonlyArray<string> } = {
   OrderVersionMismatch: ["version"],
   LimitReached: ["max"]
@@ -53,7 +53,7 @@ const details = (reason: Reason, metadata: CommandStatus["metadata"]): Details =
 const refused = (refusal: CommandStatus, reason: Reason) =>
   new CommandRefused({ reason, message: refusal.message, details: details(reason, refusal.metadata) })
 
-/** What a refusal in the stream means to the caller. Source: docs/contract/boundary.md#errors, #retries. */
+/** The error that a refusal in the stream means to the caller. Source: docs/contract/boundary.md#errors, #retries. */
 export const errorOf = (refusal: CommandStatus): SubmitError => {
   const { code, message, reason } = refusal
   switch (code) {
@@ -107,7 +107,7 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
 export const readErrorOf = (error: ServiceError): ReadError =>
   ABSENT.has(error.code) ? new SequencerUnavailable({ cause: error }) : new SequencerFault({ cause: error })
 
-/** A record that does not fit the contract is the backend's fault, not a defect of ours. */
+/** A record that violates the contract is a fault of the backend, not a defect of the gateway. */
 const convert =
   <A, B>(f: (value: A) => B) =>
   (value: A): Effect.Effect<B, SequencerFault> =>
@@ -123,7 +123,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
     (stream) => Effect.sync(() => stream.close())
   )
   meter.gauge("gateway_commands_pending", {}, () => stream.size)
-  const followed = yield* CommandTelemetry.make
+  const telemetry = yield* CommandTelemetry.make
 
   const read = <Req, Res, A>(
     rpc: Rpc<Req, Res>,
@@ -143,7 +143,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
       Effect.withFiber((fiber) =>
         Effect.callback<CommandAck, SubmitError>((resume) => {
           const proto = fromCommand(command, clock.currentTimeMillisUnsafe())
-          const done = followed(fiber, command)
+          const done = telemetry(fiber, command)
           const withdraw = stream.submit(
             proto,
             (outcome) => {

@@ -1,10 +1,10 @@
-/** A list that a backend tells page after page, with an end: one that goes on for ever is the backend's fault. */
+/** Reads a list of a backend page by page, up to a limit: a list without an end is a fault of the backend. */
 import { Effect } from "effect"
 
-/** Pages of one list; a list of a whole exchange has some hundreds. */
+/** Most pages of one list; a list of a whole exchange has some hundreds. */
 export const PAGES_MAX = 1_000
 
-/** All items; `as_of_seq` is that of the first page, so that nothing after it is missed. */
+/** All items. `as_of_seq` is that of the first page: a reader that follows events from there misses none. */
 export const allPages = <Res extends { readonly next_page_token: string; readonly as_of_seq: number }, A, E, E2>(
   page: (page_token: string) => Effect.Effect<Res, E>,
   items: (response: Res) => ReadonlyArray<A>,

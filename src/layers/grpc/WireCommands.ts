@@ -1,4 +1,4 @@
-/** Commands in the words of the gRPC boundary, and their acknowledgements in the gateway's. */
+/** Converts commands to the messages of the gRPC boundary, and their acknowledgements back. */
 import type { CancelAll, Exit, Exits, NewOrder, NewTrigger, OrderName } from "../../domain/Order.ts"
 import type * as SequencerProto from "../../proto/gateway/v1/sequencer.ts"
 import * as Types from "../../proto/gateway/v1/types.ts"

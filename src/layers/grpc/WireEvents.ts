@@ -1,4 +1,4 @@
-/** Events of the gRPC boundary in the gateway's words. What they lack, or do not know, throws a `WireError`. */
+/** Converts events of the gRPC boundary. Missing fields and unknown values throw a `WireError`. */
 import type { Event, EventBody } from "../../domain/Event.ts"
 import type * as SequencerProto from "../../proto/gateway/v1/sequencer.ts"
 import { balanceReason, present, required } from "./Enums.ts"
@@ -89,7 +89,7 @@ export const toEvent = (event: SequencerProto.Event): Event => ({
   body: toBody(event)
 })
 
-/** Words of a heartbeat that are passed on, and what one looks like: they are shown at /ready. */
+/** Most `refusing` entries that pass from a heartbeat to /ready, and their form. */
 const WORDS_MAX = 8
 const WORD = /^[A-Za-z]{1,40}$/u
 

@@ -1,4 +1,4 @@
-/** Records of the gRPC boundary in the gateway's words. What they lack, or do not know, throws a `WireError`. */
+/** Converts records of the gRPC boundary. Missing fields and unknown values throw a `WireError`. */
 import type { BalanceState, Movement } from "../../domain/Account.ts"
 import { type Address, aggregatedTradeId, assetAddress, marketAddress } from "../../domain/Address.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
@@ -40,8 +40,8 @@ import {
   triggerDirection
 } from "./Enums.ts"
 
-/** Markets and assets are few, and come from the backend. */
-const remembered = (derive: (name: string) => Address): ((name: string) => Address) => {
+/** Caches derived addresses without a bound: markets and assets are few and come from the backend only. */
+const cached = (derive: (name: string) => Address): ((name: string) => Address) => {
   const known = new Map<string, Address>()
   return (name) => {
     let address = known.get(name)
@@ -52,8 +52,8 @@ const remembered = (derive: (name: string) => Address): ((name: string) => Addre
     return address
   }
 }
-const addressOfMarket = remembered(marketAddress)
-const addressOfAsset = remembered(assetAddress)
+const addressOfMarket = cached(marketAddress)
+const addressOfAsset = cached(assetAddress)
 
 type Mutable<A> = { -readonly [K in keyof A]: A[K] }
 
@@ -166,7 +166,7 @@ export const toClosing = (from: Types.Execution): Closing | undefined =>
         leverage: from.leverage
       }
 
-/** `event_seq` is the seq of the first fill of the same taker: aggregates of one matching event share it. */
+/** `event_seq` is the seq of the taker's first fill: all trades of one matching event share it. */
 const toTrade = (from: Types.Trade, event_seq: number): PublicTrade => {
   const taker = required(side, from.side)
   return {
@@ -215,7 +215,7 @@ export const toPosition = (from: Types.Position): PositionState => {
     unrealised_pnl: from.unrealised_pnl,
     cur_realised_pnl: from.cur_realised_pnl,
     cum_realised_pnl: from.cum_realised_pnl,
-    // backends of before its introduction have none
+    // older backends do not send this field
     liquidation_fee: from.liquidation_fee === "" ? "0" : from.liquidation_fee,
     take_profit: from.take_profit,
     stop_loss: from.stop_loss,
@@ -279,7 +279,7 @@ const movementKind = (reason: Types.BalanceReason): Movement["kind"] => {
     case "reward":
       return "reward"
     default:
-      throw new WireError(`kind: ${reason} moves no money`)
+      throw new WireError(`kind: ${reason} is not a movement of funds`)
   }
 }
 
@@ -394,5 +394,3 @@ export const toPortfolio = (from: RefereeProto.GetPortfolioResponse): Portfolio 
     id: vault.sub_account_address as Address
   }))
 })
-
-// -- events

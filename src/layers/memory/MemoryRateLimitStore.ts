@@ -1,12 +1,12 @@
 /**
- * Sliding logs in this process. Bounded by keys: a key that has not passed for a window makes room first, else the one
- * that was asked for longest ago. Each bucket has its own keys, so that a flood of one cannot push out those of another.
- * Windows are measured by the time that has passed: setting the clock neither frees a slot nor takes one.
+ * Sliding logs in this process, with a limit of keys: a full bucket evicts a key without passes in the window first, else
+ * the least recently used one. Buckets evict separately, so a flood of one cannot evict keys of another. Windows are
+ * measured by the monotonic clock: a change of the wall clock neither frees a slot nor takes one.
  */
 import { Clock, Effect, Layer } from "effect"
 import { type Log, RateLimitStore, type BucketState } from "../../services/operations/RateLimitStore.ts"
 
-/** Times of the last passes: a ring that grows with use up to the limit. */
+/** Times of the passes in the window: a ring buffer that grows with use up to the limit. */
 interface Passes {
   times: Array<number>
   head: number
@@ -16,14 +16,14 @@ interface Passes {
 const at = (passes: Passes, i: number): number => passes.times[(passes.head + i) % passes.times.length]!
 const newest = (passes: Passes): number => (passes.count === 0 ? -Infinity : at(passes, passes.count - 1))
 
-const forget = (passes: Passes, until: number): void => {
+const expire = (passes: Passes, until: number): void => {
   while (passes.count > 0 && at(passes, 0) <= until) {
     passes.head = (passes.head + 1) % passes.times.length
     passes.count--
   }
 }
 
-const remember = (passes: Passes, now: number, limit: number): void => {
+const record = (passes: Passes, now: number, limit: number): void => {
   if (passes.count === passes.times.length) {
     const times = Array.from({ length: passes.count }, (_, i) => at(passes, i))
     const length = Math.max(passes.count + 1, Math.min(Math.max(limit, 1), Math.max(4, passes.count * 2)))
@@ -34,10 +34,10 @@ const remember = (passes: Passes, now: number, limit: number): void => {
   passes.count++
 }
 
-const passedMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
+const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 export interface Options {
-  /** Keys kept a bucket. Default 100 000. */
+  /** Keys per bucket. Default 100 000. */
   readonly keys_max?: number
 }
 
@@ -48,18 +48,18 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       const keysMax = options.keys_max ?? 100_000
       const buckets = new Map<string, Map<string, Passes>>()
 
-      /** How a log stands; `next`: slots that are wanted next. */
-      const standing = (passed: boolean, passes: Passes | undefined, log: Log, now: number, next = 1): BucketState => {
+      /** The state of a log; `next`: number of slots that the caller wants next. */
+      const stateOf = (passed: boolean, passes: Passes | undefined, log: Log, now: number, next = 1): BucketState => {
         const used = passes?.count ?? 0
-        // so many of the oldest passes have to leave the window
+        // number of oldest passes that must leave the window
         const leaving = Math.min(used, used + next - log.limit)
         const wait =
           used + next <= log.limit ? 0 : leaving <= 0 ? log.window_ms : at(passes!, leaving - 1) + log.window_ms - now
         return { passed, used, wait_ms: wait }
       }
 
-      const makeRoom = (keys: Map<string, Passes>, until: number): void => {
-        // the first keys were asked for longest ago; two a time keep up with one insertion
+      const evict = (keys: Map<string, Passes>, until: number): void => {
+        // the first keys are the least recently used; two evictions a call keep up with one insertion
         for (let i = 0; i < 2; i++) {
           const oldest = keys.entries().next().value
           if (oldest === undefined) return
@@ -68,17 +68,17 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
         }
       }
 
-      /** The passes of a log within its window, made the last that was asked for. */
+      /** The passes of a log within its window; makes its key the most recently used. */
       const current = (log: Log, now: number): Passes => {
         let keys = buckets.get(log.bucket)
         if (keys === undefined) buckets.set(log.bucket, (keys = new Map<string, Passes>()))
         let passes = keys.get(log.key)
         if (passes === undefined) {
-          makeRoom(keys, now - log.window_ms)
+          evict(keys, now - log.window_ms)
           passes = { times: [], head: 0, count: 0 }
         } else {
           keys.delete(log.key)
-          forget(passes, now - log.window_ms)
+          expire(passes, now - log.window_ms)
         }
         keys.set(log.key, passes)
         return passes
@@ -86,8 +86,8 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
       const take = (log: Log, now: number): BucketState => {
         const passes = current(log, now)
         const passed = passes.count < log.limit
-        if (passed) remember(passes, now, log.limit)
-        return standing(passed, passes, log, now)
+        if (passed) record(passes, now, log.limit)
+        return stateOf(passed, passes, log, now)
       }
       const takeAll = (logs: ReadonlyArray<Log>, count: number, now: number): ReadonlyArray<BucketState> => {
         const all = logs.map((log) => current(log, now))
@@ -95,24 +95,24 @@ export const layer = (options: Options = {}): Layer.Layer<RateLimitStore> =>
         const isTaken = !pass.includes(false)
         return all.map((passes, i) => {
           const log = logs[i]!
-          if (isTaken) for (let n = 0; n < count; n++) remember(passes, now, log.limit)
-          return standing(pass[i]!, passes, log, now, pass[i] === true ? 1 : count)
+          if (isTaken) for (let n = 0; n < count; n++) record(passes, now, log.limit)
+          return stateOf(pass[i]!, passes, log, now, pass[i] === true ? 1 : count)
         })
       }
 
       const peek = (log: Log, now: number): BucketState => {
         const passes = buckets.get(log.bucket)?.get(log.key)
-        if (passes !== undefined) forget(passes, now - log.window_ms)
-        return standing((passes?.count ?? 0) < log.limit, passes, log, now)
+        if (passes !== undefined) expire(passes, now - log.window_ms)
+        return stateOf((passes?.count ?? 0) < log.limit, passes, log, now)
       }
 
       return RateLimitStore.of({
-        takeNow: (log) => take(log, passedMillis(clock)),
-        takeAllNow: (logs, count = 1) => takeAll(logs, count, passedMillis(clock)),
+        takeNow: (log) => take(log, monotonicMillis(clock)),
+        takeAllNow: (logs, count = 1) => takeAll(logs, count, monotonicMillis(clock)),
         takeAll: (logs, count = 1) =>
-          Effect.clockWith((clock) => Effect.sync(() => takeAll(logs, count, passedMillis(clock)))),
-        take: (log) => Effect.clockWith((clock) => Effect.sync(() => take(log, passedMillis(clock)))),
-        peek: (log) => Effect.clockWith((clock) => Effect.sync(() => peek(log, passedMillis(clock))))
+          Effect.clockWith((clock) => Effect.sync(() => takeAll(logs, count, monotonicMillis(clock)))),
+        take: (log) => Effect.clockWith((clock) => Effect.sync(() => take(log, monotonicMillis(clock)))),
+        peek: (log) => Effect.clockWith((clock) => Effect.sync(() => peek(log, monotonicMillis(clock))))
       })
     })
   )

@@ -1,4 +1,4 @@
-/** The event stream from its copy in a NATS, on top of the sequencer's own; filled from there by whoever relays. */
+/** The event stream from its copy in NATS, with the sequencer's own stream as the fallback. */
 import { Layer, type Redacted } from "effect"
 import type { Feed } from "../../services/Feed.ts"
 import type { Endpoint } from "../grpc/Channel.ts"
@@ -6,7 +6,7 @@ import * as NatsFeed from "./NatsFeed.ts"
 import * as NatsRelay from "./NatsRelay.ts"
 import * as NatsStream from "./NatsStream.ts"
 
-/** `filledFrom`: the sequencer whose events this gateway copies; absent where somebody else does. */
+/** `filledFrom`: the sequencer whose events this gateway copies; undefined where another process copies them. */
 export const layer = <E, R>(
   url: Redacted.Redacted<string>,
   own: Layer.Layer<Feed, E, R>,

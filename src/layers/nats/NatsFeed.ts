@@ -1,40 +1,40 @@
 /**
- * The Feed port over the copy in JetStream, on top of the Feed of the sequencer itself.
+ * The Feed port over the copy in JetStream, with the sequencer's own stream as the fallback.
  *
- * The sequencer alone says what was accepted: every event is held against the seq before it, and wherever the copy has a
- * gap, another epoch, nothing, or is silent, the reader goes on with the sequencer's own stream from its position, and
- * comes back when the copy holds that position again. So a NATS that is away or lost its data costs the sequencer one
- * reader more, and nobody an event.
+ * The sequencer alone decides which events exist: each event must follow the seq before it. Where the copy has a gap,
+ * another epoch or no data, or is silent, the reader continues with the sequencer's stream from its position. It returns
+ * when the copy holds that position again. An outage or data loss of NATS costs the sequencer one more reader and loses no
+ * event.
  */
 import { DeliverPolicy } from "@nats-io/jetstream"
 import { Effect, Layer, Stream } from "effect"
 import type { StreamPosition } from "../../domain/Event.ts"
 import { Feed, type FeedFrame } from "../../services/Feed.ts"
 import { read } from "../grpc/EventFrames.ts"
-import { asked, NatsStream, NatsUnavailable, STREAM } from "./NatsStream.ts"
+import { attempt, NatsStream, NatsUnavailable, STREAM } from "./NatsStream.ts"
 
 export interface Options {
-  /** A copy that brings nothing for so long, not even a heartbeat (one a second), is left. Default 2.5 s. */
+  /** Silence after which a reader leaves the copy; heartbeats come once a second. Default 2.5 s. */
   readonly silence_ms?: number
-  /** How often a reader of the sequencer looks whether the copy holds its position. Default 1 s. */
-  readonly look_every_ms?: number
+  /** Interval at which a reader of the sequencer checks whether the copy holds its position. Default 1 s. */
+  readonly check_every_ms?: number
 }
 
-/** How long, and how often, a reader waits for the copy to catch up with it. */
+/** Pause and number of attempts while the copy catches up with a reader. */
 const CATCH_UP_EVERY = "20 millis"
 const CATCH_UP_TRIES = 25
-/** Messages that wait for their reader. */
+/** Messages buffered for a reader. */
 const WAITING_MAX = 256
 
-/** What a reader has, and what of a frame is new to it. */
+/** The position of a reader, and the check of what follows it. */
 export class Progress {
   position: StreamPosition | undefined
-  /** The copy held a position of just now. */
+  /** Whether the copy held a recent position. */
   isNear = false
   constructor(position: StreamPosition | undefined) {
     this.position = position
   }
-  /** The frame less what was read before; `[]`: nothing is new; `undefined`: it does not follow. */
+  /** The part of a frame that is new; `[]`: nothing is new; undefined: the frame does not follow. */
   take(frame: FeedFrame): ReadonlyArray<FeedFrame> | undefined {
     if (frame.type === "interrupted") return [frame]
     const { epoch } = frame
@@ -53,7 +53,7 @@ export class Progress {
   }
 }
 
-/** The message that holds the event after a position, or ends with it; `undefined`: the copy does not reach there. */
+/** The message with the event after a position, or that ends with the position; undefined: the copy lacks it. */
 const locate = Effect.fnUntraced(function* (position: StreamPosition | undefined) {
   const { ends, placeOf } = yield* (yield* NatsStream).connected
   const kept = yield* ends
@@ -65,7 +65,7 @@ const locate = Effect.fnUntraced(function* (position: StreamPosition | undefined
   while (low <= high) {
     const middle = (low + high) >> 1
     const place = yield* placeOf(middle)
-    // of a copy that goes on over epochs the older part lies before
+    // in a copy of several epochs the older ones come first
     if (place === undefined || place.epoch !== position.epoch || place.first <= position.seq + 1) {
       found = place?.epoch === position.epoch ? middle : found
       low = middle + 1
@@ -81,13 +81,13 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
       const nats = yield* NatsStream
       const sequencer = yield* Feed
       const silence_ms = options.silence_ms ?? 2_500
-      const look_every_ms = options.look_every_ms ?? 1_000
+      const check_every_ms = options.check_every_ms ?? 1_000
 
       const found = (position: StreamPosition | undefined) =>
         Effect.orElseSucceed(Effect.provideService(locate(position), NatsStream, nats), () => undefined)
 
-      /** The same, once more and again while the copy is about to hold what the reader of the sequencer has. */
-      const awaited = Effect.fnUntraced(function* (progress: Progress) {
+      /** The same, with retries while the copy is close to the position of a reader that comes from the sequencer. */
+      const locateWithRetry = Effect.fnUntraced(function* (progress: Progress) {
         let first = yield* found(progress.position)
         for (let i = 0; i < CATCH_UP_TRIES && progress.isNear && first === undefined; i++) {
           yield* Effect.sleep(CATCH_UP_EVERY)
@@ -97,19 +97,19 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
         return first
       })
 
-      /** Messages from one on, until the copy is lost or silent. */
+      /** Messages from a number on, until the copy is lost or silent. */
       const messages = (first: number) =>
         Stream.unwrap(
           Effect.gen(function* () {
             const { js } = yield* nats.connected
-            const consumer = yield* asked(() =>
+            const consumer = yield* attempt(() =>
               js.consumers.get(STREAM, {
                 deliver_policy: DeliverPolicy.StartSequence,
                 opt_start_seq: first
               })
             )
             const messages = yield* Effect.acquireRelease(
-              asked(() => consumer.consume({ max_messages: WAITING_MAX })),
+              attempt(() => consumer.consume({ max_messages: WAITING_MAX })),
               (messages) =>
                 Effect.promise(() =>
                   messages.close().then(
@@ -122,19 +122,19 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
           })
         ).pipe(Stream.timeout(silence_ms))
 
-      /** From the copy, for as long as it holds what comes next. */
+      /** Frames from the copy, as long as it holds what follows. */
       const fromCopy = (progress: Progress) =>
         Stream.unwrap(
-          Effect.map(awaited(progress), (first) =>
+          Effect.map(locateWithRetry(progress), (first) =>
             first === undefined
               ? Stream.empty
               : messages(first).pipe(
                   Stream.map((message) => {
                     const taken: Array<FeedFrame> = []
                     for (const frame of read(message.data)) {
-                      const some = progress.take(frame)
-                      if (some === undefined) return { taken, follows: false }
-                      taken.push(...some)
+                      const added = progress.take(frame)
+                      if (added === undefined) return { taken, follows: false }
+                      taken.push(...added)
                     }
                     return { taken, follows: true }
                   }),
@@ -145,7 +145,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
           )
         )
 
-      /** From the sequencer, until the copy holds what comes next. */
+      /** Frames from the sequencer, until the copy holds what follows. */
       const fromSequencer = (progress: Progress) =>
         Stream.unwrap(
           Effect.gen(function* () {
@@ -153,7 +153,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
               Effect.map((first) => {
                 progress.isNear = first !== undefined
               }),
-              Effect.delay(look_every_ms),
+              Effect.delay(check_every_ms),
               Effect.forever,
               Effect.forkScoped
             )

@@ -1,32 +1,31 @@
 /**
- * Fills the stream of JetStream from the sequencer's own, beginning behind the last event that the copy holds, or at the
- * head where it holds nothing that the sequencer still knows.
+ * Copies the sequencer's event stream to JetStream, from the last event of the copy on, or from the sequencer's head where it
+ * no longer keeps the events after the copy.
  *
- * A frame is published under the id `epoch:first:last` (a heartbeat's has its time besides), so that what is published
- * again is dropped there; several relays do no harm. A relay that fails in between leaves a gap, which readers see and
- * fill from the sequencer.
+ * The message id of a frame is `epoch:first:last` (plus the time, for a heartbeat), so the server drops duplicates and several
+ * relays may run. A relay that fails can leave a gap, which readers detect and fill from the sequencer.
  */
 import { headers } from "@nats-io/transport-node"
 import { Effect, Layer, Stream } from "effect"
 import type { StreamPosition } from "../../domain/Event.ts"
 import type { Endpoint } from "../grpc/Channel.ts"
 import { type EventFrame, follow } from "../grpc/EventFrames.ts"
-import { asked, type Connected, NatsStream, SUBJECT } from "./NatsStream.ts"
+import { attempt, type Connected, NatsStream, SUBJECT } from "./NatsStream.ts"
 
-/** NATS takes messages of up to 1 MiB, headers included. */
+/** NATS accepts messages of up to 1 MiB, headers included. */
 const BYTES_MAX = 512 * 1024
-const AGAIN = "500 millis"
+const RETRY = "500 millis"
 
 const idOf = ({ epoch, first, last }: EventFrame, now_ms: number): string =>
   first > last ? `${epoch}:${first}:${last}:${now_ms}` : `${epoch}:${first}:${last}`
 
 const publish = ({ js }: Connected, frame: EventFrame, now_ms: number) =>
-  asked(() => {
-    const marks = headers()
-    marks.set("epoch", frame.epoch)
-    marks.set("first", String(frame.first))
-    marks.set("last", String(frame.last))
-    return js.publish(SUBJECT, frame.bytes, { msgID: idOf(frame, now_ms), headers: marks })
+  attempt(() => {
+    const metadata = headers()
+    metadata.set("epoch", frame.epoch)
+    metadata.set("first", String(frame.first))
+    metadata.set("last", String(frame.last))
+    return js.publish(SUBJECT, frame.bytes, { msgID: idOf(frame, now_ms), headers: metadata })
   })
 
 export const layer = (endpoint: Endpoint): Layer.Layer<never, never, NatsStream> =>
@@ -50,7 +49,7 @@ export const layer = (endpoint: Endpoint): Layer.Layer<never, never, NatsStream>
       })
       yield* relay.pipe(
         Effect.catch((error) => Effect.logDebug("relay: events not published", error)),
-        Effect.andThen(Effect.sleep(AGAIN)),
+        Effect.andThen(Effect.sleep(RETRY)),
         Effect.forever,
         Effect.forkScoped
       )

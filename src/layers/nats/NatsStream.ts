@@ -1,32 +1,33 @@
 /**
- * The stream of JetStream that carries the sequencer's events, and the connection to its server, made anew for ever.
+ * The JetStream stream with the copy of the sequencer's events, and the connection to its server, which reconnects without
+ * end.
  *
- * It is a copy: bounded, lost at any time without harm. Each message is one frame of the sequencer's stream; its headers
- * tell which events it holds.
+ * The copy has a size limit and may be lost at any time without harm. Each message is one frame of the sequencer's stream;
+ * its headers name the events in it.
  */
 import { type JetStreamManager, jetstream, jetstreamManager, type JetStreamClient } from "@nats-io/jetstream"
 import { connect, type NatsConnection } from "@nats-io/transport-node"
 import { Context, Deferred, Effect, Layer, Redacted, Schema } from "effect"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
-/** Most that the stream keeps. */
-const KEPT = { max_msgs: 1_000_000, max_bytes: 1024 ** 3, max_age: 24 * 3600 * 1e9 }
-/** For how long a frame that is published again is known, in ns. */
-const DUPLICATES = 120 * 1e9
+/** Limits of the stream. */
+const LIMITS = { max_msgs: 1_000_000, max_bytes: 1024 ** 3, max_age: 24 * 3600 * 1e9 }
+/** Time in which the server detects duplicates, in ns. */
+const DUPLICATE_WINDOW = 120 * 1e9
 const TIMEOUT_MS = 1_000
-/** A server that leaves two pings unanswered is given up. */
+/** Interval of pings, in ms; after two without a reply the connection is closed. */
 const PING_MS = 2_000
 const RECONNECT = "500 millis"
 
 export const STREAM = "gateway_events"
 export const SUBJECT = "gateway.events"
 
-/** NATS is away, or did not answer. */
+/** NATS is disconnected or did not reply. */
 export class NatsUnavailable extends Schema.TaggedError<NatsUnavailable>()("NatsUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-/** Which events a message holds, and its place in the stream of JetStream. */
+/** The events of a message, and its number in the stream. */
 export interface Place {
   readonly message: number
   readonly epoch: string
@@ -36,18 +37,18 @@ export interface Place {
 
 export interface Connected {
   readonly js: JetStreamClient
-  /** First and last message that are kept; `undefined`: there is none. */
+  /** First and last stored message; undefined where the stream is empty. */
   readonly ends: Effect.Effect<{ readonly first: number; readonly last: number } | undefined, NatsUnavailable>
   readonly placeOf: (message: number) => Effect.Effect<Place | undefined, NatsUnavailable>
 }
 
-export const asked = <A>(ask: () => Promise<A>) =>
-  Effect.tryPromise({ try: ask, catch: (cause) => new NatsUnavailable({ cause }) })
+export const attempt = <A>(run: () => Promise<A>) =>
+  Effect.tryPromise({ try: run, catch: (cause) => new NatsUnavailable({ cause }) })
 
 export class NatsStream extends Context.Service<
   NatsStream,
   {
-    /** The server, if it is connected. */
+    /** The connected server. */
     readonly connected: Effect.Effect<Connected, NatsUnavailable>
   }
 >()("gateway/layers/nats/NatsStream") {}
@@ -55,12 +56,12 @@ export class NatsStream extends Context.Service<
 const connectedTo = (nats: NatsConnection, manager: JetStreamManager): Connected => ({
   js: jetstream(nats, { timeout: TIMEOUT_MS }),
   ends: Effect.map(
-    asked(() => manager.streams.info(STREAM)),
+    attempt(() => manager.streams.info(STREAM)),
     ({ state }) => (state.messages === 0 ? undefined : { first: state.first_seq, last: state.last_seq })
   ),
   placeOf: (message) =>
     Effect.map(
-      asked(() => manager.streams.getMessage(STREAM, { seq: message })),
+      attempt(() => manager.streams.getMessage(STREAM, { seq: message })),
       (stored) => {
         const epoch = stored?.header.get("epoch")
         return stored === null || epoch === undefined || epoch === ""
@@ -77,11 +78,11 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
       let current: Connected | undefined
       const meter = yield* CurrentMetricsRegistry
       meter.gauge("gateway_dependency_up", { dependency: "nats" }, () => (current === undefined ? 0 : 1))
-      const tried = yield* Deferred.make<void>()
+      const attempted = yield* Deferred.make<void>()
       /** One connection, from its opening to its end. */
       const session = Effect.gen(function* () {
         const nats = yield* Effect.acquireRelease(
-          asked(() =>
+          attempt(() =>
             connect({
               servers: Redacted.value(options.url),
               timeout: TIMEOUT_MS,
@@ -92,11 +93,11 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
           ),
           (nats) => Effect.promise(() => nats.close().catch(() => {}))
         )
-        const manager = yield* asked(() => jetstreamManager(nats, { timeout: TIMEOUT_MS }))
-        const config = { name: STREAM, subjects: [SUBJECT], duplicate_window: DUPLICATES, ...KEPT }
-        yield* asked(() => manager.streams.add(config)).pipe(
-          // it is there, as another version of the gateway wanted it
-          Effect.catch(() => asked(() => manager.streams.info(STREAM)))
+        const manager = yield* attempt(() => jetstreamManager(nats, { timeout: TIMEOUT_MS }))
+        const config = { name: STREAM, subjects: [SUBJECT], duplicate_window: DUPLICATE_WINDOW, ...LIMITS }
+        yield* attempt(() => manager.streams.add(config)).pipe(
+          // exists already, possibly with the settings of another version
+          Effect.catch(() => attempt(() => manager.streams.info(STREAM)))
         )
         yield* Effect.acquireRelease(
           Effect.sync(() => {
@@ -107,19 +108,19 @@ export const layer = (options: { readonly url: Redacted.Redacted<string> }): Lay
               current = undefined
             })
         )
-        yield* Deferred.succeed(tried, undefined)
+        yield* Deferred.succeed(attempted, undefined)
         yield* Effect.logInfo("NATS connected")
-        const cause = yield* asked(() => nats.closed())
+        const cause = yield* attempt(() => nats.closed())
         return yield* Effect.logWarning("NATS lost", cause ?? "")
       })
       yield* Effect.scoped(session).pipe(
-        Effect.catch((error) => Effect.logDebug("NATS is away", error)),
-        Effect.andThen(Deferred.succeed(tried, undefined)),
+        Effect.catch((error) => Effect.logDebug("NATS is unavailable", error)),
+        Effect.andThen(Deferred.succeed(attempted, undefined)),
         Effect.andThen(Effect.sleep(RECONNECT)),
         Effect.forever,
         Effect.forkScoped
       )
-      yield* Deferred.await(tried)
+      yield* Deferred.await(attempted)
       return NatsStream.of({
         connected: Effect.suspend(() =>
           current === undefined ? Effect.fail(new NatsUnavailable({})) : Effect.succeed(current)

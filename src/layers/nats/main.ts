@@ -1,4 +1,4 @@
-/** `npm run relay`: fills the stream of a NATS from a sequencer that runs elsewhere, until it is stopped. */
+/** `npm run relay`: copies the events of an external sequencer to NATS until it receives a stop signal. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Layer, Logger } from "effect"
 import { endpointsOf } from "../Backends.ts"
@@ -10,7 +10,7 @@ const Main = Layer.unwrap(
   Effect.gen(function* () {
     const all = yield* settings
     if (all.natsUrl === undefined) {
-      return yield* new SettingUnusable({ message: "the relay needs NATS_URL, such as nats://127.0.0.1:4222" })
+      return yield* new SettingUnusable({ message: "the relay requires NATS_URL, such as nats://127.0.0.1:4222" })
     }
     const { sequencer } = yield* endpointsOf(all)
     return NatsRelay.layer(sequencer).pipe(Layer.provide(NatsStream.layer({ url: all.natsUrl })))
@@ -18,6 +18,6 @@ const Main = Layer.unwrap(
 ).pipe(Layer.provide(Logger.layer([Logger.consoleJson])))
 
 NodeRuntime.runMain(Layer.launch(Main), {
-  // a stop that was asked for is a success
+  // a stop by signal is a success
   teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
 })

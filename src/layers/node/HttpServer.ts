@@ -1,29 +1,29 @@
 /**
- * The HTTP server of the gateway. It may listen before what is behind it is built: connections wait meanwhile, unread, and
- * who comes too early is neither refused nor left without an answer.
+ * The HTTP server of the gateway. It can listen before the gateway is built: connections made during start-up are queued
+ * unread, then served.
  *
- * It stands on Node alone, so that a program can open its port before it loads anything else.
+ * It depends on Node alone, so that a program can open its port before it loads anything else.
  */
 import { Server, type ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { transportLimits } from "../../domain/TransportLimits.ts"
 
-/** What a connection may take, and how many there may be. */
+/** Limits of connections and their timeouts. */
 export interface ServerLimits {
-  /** Connections at once, sockets among them; what comes beyond is closed unanswered. */
+  /** Open connections, WebSockets included; further ones are closed without a response. */
   readonly connections: number
-  /** Time a client has to send the headers, in ms, from its connection on: slow senders are answered 408 and closed. */
+  /** Time a client has to send the headers, in ms, from the start of its connection; then it gets 408 and is closed. */
   readonly headers_ms: number
   /** Time a client has to send a whole request, in ms. */
   readonly request_ms: number
   /** Idle time after which a kept connection is closed, in ms. */
   readonly keep_alive_ms: number
-  /** How often connections are looked at, in ms: how late any of them may be closed. */
+  /** Interval at which timeouts are checked, in ms: how late a connection may be closed. */
   readonly check_ms: number
-  /** Connections that wait to be let in; what comes beyond is closed unanswered. */
+  /** Connections held during start-up; further ones are closed without a response. */
   readonly early: number
-  /** Time that a connection waits to be let in, in ms: then it is closed unanswered. */
+  /** Longest hold of a connection, in ms; then it is closed without a response. */
   readonly early_ms: number
 }
 
@@ -31,26 +31,26 @@ export const defaults: ServerLimits = {
   connections: transportLimits.connections.figure,
   headers_ms: transportLimits.headers_ms.figure,
   request_ms: transportLimits.request_ms.figure,
-  // above the 60 s of usual load balancers
+  // above the usual 60 s of load balancers
   keep_alive_ms: transportLimits.keep_alive_ms.figure,
   check_ms: 1_000,
   early: 4_096,
   early_ms: 10_000
 }
 
-/** The answer that a connection is waiting for; Node keeps it there, and reads it there itself. */
-export const answering = (socket: Duplex): ServerResponse | undefined =>
+/** The response in progress on a connection, from the field that Node's own server uses. */
+export const responseOf = (socket: Duplex): ServerResponse | undefined =>
   (socket as Duplex & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? undefined
 
-/** An error of one that waits is told by its close event. */
+/** The close event that follows an error removes the held socket. */
 const onError = (): void => {}
 
-/** The server: everybody comes in, but between `hold` and `admit`. */
+/** The server. Between `hold` and `admit` it holds new connections unread. */
 export class GatewayHttpServer extends Server {
   readonly #limits: ServerLimits
-  /** Connections that wait, with what is to do when they need no longer. */
+  /** Held connections, each with the function that removes its listeners. */
   readonly #waiting = new Map<Socket, () => void>()
-  #holds = false
+  #isHolding = false
 
   constructor(limits = defaults) {
     super({
@@ -59,7 +59,7 @@ export class GatewayHttpServer extends Server {
       headersTimeout: limits.headers_ms,
       connectionsCheckingInterval: limits.check_ms,
       maxHeaderSize: transportLimits.header_bytes.figure,
-      // Node would answer without a body; the routes refuse it in the form of all errors
+      // Node would respond without a body; the routes refuse the request with the usual error body
       requireHostHeader: false
     })
     this.maxHeadersCount = transportLimits.headers.figure
@@ -67,14 +67,14 @@ export class GatewayHttpServer extends Server {
     this.#limits = limits
   }
 
-  /** From now on connections wait. */
+  /** Holds new connections from now on. */
   hold(): void {
-    this.#holds = true
+    this.#isHolding = true
   }
 
-  /** Lets in those that wait, in the order in which they came, and all that come from now on. */
+  /** Serves held connections in the order of their arrival, and new ones at once. */
   admit(): void {
-    this.#holds = false
+    this.#isHolding = false
     for (const [socket, release] of this.#waiting) {
       release()
       this.emit("connection", socket)
@@ -89,29 +89,29 @@ export class GatewayHttpServer extends Server {
       socket.off("error", onError).off("timeout", drop).off("end", drop).off("close", release).setTimeout(0)
     }
     this.#waiting.set(socket, release)
-    // one that ends before it sent anything would tell nobody any more
+    // a held connection is unread: after its end it would stay half open
     socket.on("error", onError).on("timeout", drop).on("end", drop).on("close", release)
     socket.setTimeout(this.#limits.early_ms)
   }
 
   override emit(event: string | symbol, ...args: Array<unknown>): boolean {
-    if (event === "connection" && this.#holds) {
+    if (event === "connection" && this.#isHolding) {
       this.#wait(args[0] as Socket)
       return true
     }
-    // the answer that is due would go into what the upgrade made of the connection
+    // the pending response would go into the upgraded connection
     const socket = event === "upgrade" ? (args[1] as Duplex) : undefined
-    if (socket !== undefined && answering(socket) !== undefined) {
-      return super.emit("clientError", new Error("an upgrade behind a request that is not answered"), socket)
+    if (socket !== undefined && responseOf(socket) !== undefined) {
+      return super.emit("clientError", new Error("an upgrade while a response is pending"), socket)
     }
     return super.emit(event as string, ...args)
   }
 
-  /** As of any server; one that listens already keeps its port, whatever it is told. */
+  /** As `Server.listen`; a server that listens already keeps its port and ignores the arguments. */
   override listen(...args: Array<unknown>): this {
-    const told = args.at(-1)
+    const callback = args.at(-1)
     if (!this.listening) return super.listen(...(args as []))
-    if (typeof told === "function") process.nextTick(told as () => void)
+    if (typeof callback === "function") process.nextTick(callback as () => void)
     return this
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Measures what a server does, beside the way that requests take: at their head, and when all is over. Where spans are
- * wanted it makes one of each request, which those who answer it find by Node's object of the request.
+ * Measures requests by the server's events, outside of their path: at the headers and at the close. With a tracer it begins
+ * a span for each request, which handlers find by Node's request object.
  */
 import type { Clock, Tracer } from "effect"
 import type * as Http from "node:http"
@@ -9,18 +9,18 @@ import type { Duplex } from "node:stream"
 import type { Metrics } from "../../services/operations/Metrics.ts"
 import * as Tracing from "../../services/operations/Tracing.ts"
 
-/** What an answer counts as that its caller did not wait for. */
-const LEFT = 499
+/** The status that counts a response whose client disconnected first. */
+const CLIENT_CLOSED = 499
 
-/** Makes spans by a clock. */
+/** The tracer of requests and its clock. */
 export interface Spans {
   readonly tracer: Tracer.Tracer
   readonly clock: Clock.Clock
 }
 
-const FAULTS_FROM = 500
+const SERVER_ERRORS_FROM = 500
 
-/** Begins the span of a request; the returned function ends it with the status of the answer. */
+/** Begins the span of a request; the returned function ends it with the status of the response. */
 const traced = ({ clock, tracer }: Spans, request: Http.IncomingMessage, route: string): ((status: number) => void) => {
   const method = request.method!
   const { traceparent } = request.headers
@@ -31,13 +31,13 @@ const traced = ({ clock, tracer }: Spans, request: Http.IncomingMessage, route: 
   Tracing.beginRequest(request, span)
   return (status) => {
     span.attribute("http.response.status_code", status)
-    Tracing.end(span, clock.currentTimeNanosUnsafe(), status >= FAULTS_FROM ? String(status) : undefined)
+    Tracing.end(span, clock.currentTimeNanosUnsafe(), status >= SERVER_ERRORS_FROM ? String(status) : undefined)
   }
 }
 
 /**
- * Tells every request and socket of a server; the returned function ends it. `routeOf` names the endpoint of a path, so
- * that paths do not make metrics without end. Without `spans` there are none.
+ * Records every request and socket of a server; the returned function stops it. `routeOf` maps a path to its endpoint, which
+ * bounds the number of metrics. Without `spans` no spans are made.
  */
 export const measure = (
   server: Http.Server,
@@ -51,7 +51,7 @@ export const measure = (
     const pathOf = () => routeOf(url!.split("?", 1)[0]!)
     const ended = spans === undefined ? undefined : traced(spans, request, pathOf())
     response.once("close", () => {
-      const status = response.writableFinished ? response.statusCode : LEFT
+      const status = response.writableFinished ? response.statusCode : CLIENT_CLOSED
       metrics.served({ method: method!, route: pathOf(), status, seconds: (performance.now() - began) / 1_000 })
       ended?.(status)
     })

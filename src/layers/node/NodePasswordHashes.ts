@@ -1,4 +1,4 @@
-/** scrypt of Node, in a thread of libuv's pool. */
+/** scrypt of Node, on a thread of libuv's pool. */
 import { randomBytes, scrypt, type ScryptOptions, timingSafeEqual } from "node:crypto"
 import { Effect, Layer } from "effect"
 import type { PasswordHash } from "../../domain/Administrator.ts"
@@ -9,7 +9,7 @@ const SALT_BYTES = 16
 /** About 0.1 s and 32 MiB on one core. Source: OWASP Password Storage Cheat Sheet, scrypt. */
 const PARAMETERS = { N: 32_768, r: 8, p: 3 }
 
-/** A failure of scrypt (no memory) is a defect: no verdict on the password. */
+/** A failure of scrypt (out of memory) is a defect, not a verdict on the password. */
 const derive = (password: string, { N, p, r, salt }: Omit<PasswordHash, "hash">): Effect.Effect<Uint8Array> =>
   Effect.callback((resume) => {
     const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }

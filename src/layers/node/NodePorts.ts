@@ -1,4 +1,4 @@
-/** The ports that a process keeps by itself: signatures, its own keys, randomness; and what it costs. */
+/** The ports that a process implements alone: signatures, signing keys, randomness and process metrics. */
 import { Layer } from "effect"
 import type { Settings } from "../Settings.ts"
 import * as NodeIds from "./NodeIds.ts"

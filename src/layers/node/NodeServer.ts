@@ -1,4 +1,4 @@
-/** The one `node:http` server that REST and WebSocket share. */
+/** The `node:http` server that REST, RPC and WebSocket share. */
 import { Context, Effect, Layer } from "effect"
 import * as Http from "node:http"
 import type { Duplex } from "node:stream"
@@ -8,11 +8,11 @@ import * as HttpServer from "./HttpServer.ts"
 import * as SlowClientGuard from "./SlowClientGuard.ts"
 import * as ConnectionRateLimiter from "./ConnectionRateLimiter.ts"
 
-/** Every bound of a connection, in one place. */
-export interface Bounds
+/** Every limit of a connection, in one place. */
+export interface ConnectionLimits
   extends HttpServer.ServerLimits, SlowClientGuard.SlowClientLimits, ConnectionRateLimiter.ConnectionRateLimits {}
 
-export const defaults: Bounds = {
+export const defaults: ConnectionLimits = {
   ...HttpServer.defaults,
   reading_ms: transportLimits.reading_ms.figure,
   unread_bytes: transportLimits.unread_bytes.figure,
@@ -22,12 +22,12 @@ export const defaults: Bounds = {
   arrivals_waiting: 10_000
 }
 
-/** The bounds in force; provide others to configure them. */
-export const Limits = Context.Reference<Bounds>("gateway/layers/node/NodeServer/Limits", {
+/** The limits in force; provide others to configure them. */
+export const Limits = Context.Reference<ConnectionLimits>("gateway/layers/node/NodeServer/Limits", {
   defaultValue: () => defaults
 })
 
-/** What Node's parser refuses never reaches the router: it is answered here, in the form of all errors. */
+/** Errors of Node's HTTP parser never reach the router; this server responds with the usual error body. */
 const refusals: Record<string, Reason> = {
   HPE_HEADER_OVERFLOW: "HeadersTooLarge",
   ERR_HTTP_REQUEST_TIMEOUT: "RequestTimeout"
@@ -35,13 +35,13 @@ const refusals: Record<string, Reason> = {
 const bodyOf = (reason: Reason): string =>
   JSON.stringify({ code: codeOf(reason), message: textOf(reason), details: { reason } })
 
-const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy()
-  const due = HttpServer.answering(socket)
-  if (due?.req.complete === true) {
-    // what is wrong stands behind a whole request, whose answer comes first: this one would be taken for it
+  const pending = HttpServer.responseOf(socket)
+  if (pending?.req.complete === true) {
+    // the error follows a complete request whose response is pending: an immediate response would be taken for that one
     socket.pause()
-    due.once("close", () => setImmediate(answerRefused, error, socket))
+    pending.once("close", () => setImmediate(refuse, error, socket))
     return
   }
   const reason = refusals[error.code ?? ""] ?? "MalformedRequest"
@@ -49,39 +49,39 @@ const answerRefused = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   const body = bodyOf(reason)
   socket.end(
     `HTTP/1.1 ${status} ${Http.STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
-    // a peer that goes on is not waited for
+    // does not wait for a peer that keeps sending
     () => socket.destroy()
   )
 }
 
-/** Connections that are told in one turn of the event loop that their time is over: those that began together end together. */
-const LATE_PER_TURN = 8
+/** Timed-out connections refused per turn of the event loop: connections that begin together time out together. */
+const TIMEOUTS_PER_TURN = 8
 
-/** Refuses at once, or in turn where many may be refused together. */
-const refusing = (): typeof answerRefused => {
-  const late: Array<Parameters<typeof answerRefused>> = []
+/** Refuses at once; timeouts, which come in masses, a few per turn. */
+const clientErrorHandler = (): typeof refuse => {
+  const timedOut: Array<Parameters<typeof refuse>> = []
   const turn = (): void => {
-    for (const each of late.splice(0, LATE_PER_TURN)) answerRefused(...each)
-    if (late.length > 0) setImmediate(turn)
+    for (const each of timedOut.splice(0, TIMEOUTS_PER_TURN)) refuse(...each)
+    if (timedOut.length > 0) setImmediate(turn)
   }
   return (error, socket) => {
-    if (error.code !== "ERR_HTTP_REQUEST_TIMEOUT") return answerRefused(error, socket)
-    if (late.push([error, socket]) === 1) setImmediate(turn)
+    if (error.code !== "ERR_HTTP_REQUEST_TIMEOUT") return refuse(error, socket)
+    if (timedOut.push([error, socket]) === 1) setImmediate(turn)
   }
 }
 
 /** An `Expect` other than 100-continue. */
-const answerExpectation = (_: Http.IncomingMessage, response: Http.ServerResponse): void => {
+const refuseExpectation = (_: Http.IncomingMessage, response: Http.ServerResponse): void => {
   response.writeHead(417, { "content-type": "application/json", connection: "close" })
   response.end(bodyOf("ExpectationFailed"))
 }
 
-/** How often connections that became idle are closed once nobody is accepted any more, in ms. */
+/** Interval at which idle connections are closed once the server no longer listens, in ms. */
 const IDLE_STEP_MS = 50
 
 /**
- * From now on answers end their connections, so that clients go elsewhere; once the server stops to listen, connections
- * that become idle are closed, which it would do only once.
+ * From now on every response closes its connection, so that clients reconnect elsewhere. Once the server no longer listens,
+ * connections that become idle are closed; `Server.close` closes only those idle at its call.
  */
 export const drain = (server: Http.Server): void => {
   server.prependListener("request", (_, response) => {
@@ -93,24 +93,24 @@ export const drain = (server: Http.Server): void => {
   server.once("close", () => clearInterval(timer))
 }
 
-/** Answers a request, or leaves it, untouched, to the listeners behind it. */
-export type Front = (request: Http.IncomingMessage, response: Http.ServerResponse) => boolean
+/** Responds to a request, or returns false and leaves it untouched to the listeners after it. */
+export type Interceptor = (request: Http.IncomingMessage, response: Http.ServerResponse) => boolean
 
-/** Puts a front before the listeners that the server has; the returned function takes it away again. */
-export const putBefore = (server: Http.Server, front: Front): (() => void) => {
-  const behind = server.listeners("request") as Array<Http.RequestListener>
+/** Puts an interceptor before the server's present listeners; the returned function removes it. */
+export const putBefore = (server: Http.Server, intercept: Interceptor): (() => void) => {
+  const listeners = server.listeners("request") as Array<Http.RequestListener>
   const listener: Http.RequestListener = (request, response) => {
-    if (!front(request, response)) for (const each of behind) each(request, response)
+    if (!intercept(request, response)) for (const each of listeners) each(request, response)
   }
-  for (const each of behind) server.off("request", each)
+  for (const each of listeners) server.off("request", each)
   server.on("request", listener)
   return () => {
     server.off("request", listener)
-    for (const each of behind) server.on("request", each)
+    for (const each of listeners) server.on("request", each)
   }
 }
 
-/** The door that the program opened before it loaded this, with the default bounds; undefined: there is none yet. */
+/** The server that main.ts opened before it loaded the gateway, with the default limits; undefined: none. */
 export const Early = Context.Reference<HttpServer.GatewayHttpServer | undefined>(
   "gateway/layers/node/NodeServer/Early",
   {
@@ -126,8 +126,8 @@ export class NodeServer extends Context.Service<NodeServer, HttpServer.GatewayHt
     Effect.gen(function* () {
       const limits = yield* Limits
       const server = (yield* Early) ?? new HttpServer.GatewayHttpServer(limits)
-      server.on("clientError", refusing())
-      server.on("checkExpectation", answerExpectation)
+      server.on("clientError", clientErrorHandler())
+      server.on("checkExpectation", refuseExpectation)
       SlowClientGuard.watch(server, limits)
       ConnectionRateLimiter.install(server, limits)
       return server

@@ -1,8 +1,8 @@
 /**
- * Ed25519 by `node:crypto`, behind the strict filter of `domain/Ed25519.ts`.
+ * Ed25519 by `node:crypto`, behind the strict checks of `domain/Ed25519.ts`.
  *
- * A verification takes about 0.1 ms, of which a tenth is left on this thread when it runs in the thread pool; a lone one
- * is answered sooner here. So the first ones of an event-loop turn run at once and the others in the pool.
+ * A verification takes about 0.1 ms; in the thread pool a tenth of it remains on this thread. A single one completes sooner
+ * on this thread. So the first ones of an event-loop turn run here and the others in the pool.
  */
 import { Effect, Layer } from "effect"
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
@@ -13,7 +13,7 @@ import { Signatures } from "../../services/identity/Signatures.ts"
 
 /** DER of a SubjectPublicKeyInfo for Ed25519, up to the 32 bytes of the key. */
 const SPKI = Buffer.from("302a300506032b6570032100", "hex")
-/** Verifications in flight up to which the calling thread does them. */
+/** Concurrent verifications up to which the calling thread runs them. */
 const SYNC_MAX = 2
 
 export interface Options {
@@ -21,7 +21,7 @@ export interface Options {
   readonly keys_max?: number
 }
 
-/** The platform's form of a public key. */
+/** Node's representation of a public key. */
 export const keyObjectOf = (publicKey: Uint8Array): KeyObject =>
   createPublicKey({ key: Buffer.concat([SPKI, publicKey]), format: "der", type: "spki" })
 
@@ -53,7 +53,7 @@ export const layer = (options: Options = {}): Layer.Layer<Signatures> =>
         }
       }
 
-      // those done here count until the turn ends, so that a burst does not hold the loop
+      // verifications on this thread count until the turn ends, so that a burst does not block the event loop
       let inFlight = 0
       let doneHere = 0
       const nextTurn = () => {

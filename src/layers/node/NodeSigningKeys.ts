@@ -1,8 +1,8 @@
 /**
- * The gateway's own keys: from the settings, or made once and kept in a file that only its owner can read.
+ * The gateway's signing keys: from the settings, or generated once and kept in a file that only its owner can read.
  *
- * The file `jwt-key.json` in the data directory holds the seed. Where the settings name another key, the one of the file
- * still verifies, so that tokens outlive the change.
+ * The file `jwt-key.json` in the data directory holds the seed. When the settings name another key, the file's key still
+ * verifies, so that issued tokens outlive the change.
  */
 import { Effect, Layer, Redacted, Schema } from "effect"
 import { createHash, createPrivateKey, createPublicKey, hkdfSync, type KeyObject, randomBytes, sign } from "node:crypto"
@@ -20,11 +20,11 @@ export class SigningKeyInvalid extends Schema.TaggedError<SigningKeyInvalid>()("
 }) {}
 
 export interface Options {
-  /** JWT_SIGNING_KEY: seed of 32 bytes, hex. `undefined`: the one of the file. */
+  /** JWT_SIGNING_KEY: a seed of 32 bytes, hex. Undefined: the seed of the file. */
   readonly seed: Redacted.Redacted<string> | undefined
   /** JWT_VERIFY_KEYS: older public keys, in any form of docs/contract/authentication.md#signatures. */
   readonly verifyKeys: ReadonlyArray<string>
-  /** Where the file is; made if missing. */
+  /** Folder of the file; created if missing. */
   readonly dataDir: string
 }
 
@@ -56,13 +56,13 @@ const readSeed = (path: string): string | undefined => {
     if (hasCode(error, "ENOENT")) return undefined
     throw error
   }
-  // not JSON.parse: its error quotes what it could not read
+  // not JSON.parse: its error message quotes the input
   const seed = /^\{"seed":"([0-9a-f]{64})"\}\s*$/u.exec(text)?.[1]
-  if (seed === undefined) throw new Error(`no seed in ${path}`)
+  if (seed === undefined) throw new Error(`${path} contains no seed`)
   return seed
 }
 
-/** Makes a seed and keeps it; whoever was first wins, so that two processes at one start end with one key. */
+/** Generates and stores a seed. The first writer wins, so that two processes that start together use one key. */
 const makeSeed = (directory: string, path: string): string => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const draft = `${path}.${randomBytes(8).toString("hex")}`

@@ -1,4 +1,4 @@
-/** What the process costs, told by the names that Prometheus' own clients use. */
+/** Metrics of the process, under the names of Prometheus' client libraries. */
 import { Effect, Layer } from "effect"
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { monitorEventLoopDelay } from "node:perf_hooks"
@@ -10,17 +10,17 @@ const RESOLUTION_MS = 20
 const QUANTILES = [0.5, 0.99, 1]
 const FDS = "/proc/self/fd"
 
-/** Open files; 0 where the system does not tell. */
+/** Open file descriptors; 0 where the system does not report them. */
 const openFiles = (): number => {
   try {
-    // newer kernels tell the number; a list of a hundred thousand would take its time
+    // newer kernels report the count as the size; listing a hundred thousand entries takes long
     return statSync(FDS).size || readdirSync(FDS).length
   } catch {
     return 0
   }
 }
 
-/** How many there may be. */
+/** The limit of open file descriptors. */
 const openFilesMax = (): number => {
   try {
     return Number(/^Max open files\s+(\d+)/mu.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 0)
@@ -43,7 +43,7 @@ export const layer: Layer.Layer<never> = Layer.effectDiscard(
     meter.gauge("process_max_fds", {}, () => filesMax)
     meter.gauge("process_start_time_seconds", {}, () => performance.timeOrigin / 1_000)
 
-    // the newest whole window
+    // the last complete window
     let delays = QUANTILES.map(() => 0)
     QUANTILES.forEach((quantile, i) => {
       meter.gauge("nodejs_eventloop_delay_seconds", { quantile: String(quantile) }, () => delays[i]!)
@@ -53,7 +53,7 @@ export const layer: Layer.Layer<never> = Layer.effectDiscard(
         const monitor = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
         monitor.enable()
         const timer = setInterval(() => {
-          // the monitor tells the time between two of its ticks
+          // the monitor measures the interval between its ticks, not the delay alone
           delays = QUANTILES.map(
             (quantile) => Math.max(0, monitor.percentile(quantile * 100) / 1e6 - RESOLUTION_MS) / 1e3
           )

@@ -1,6 +1,6 @@
 /**
- * Traces and logs for a collector, where a setting names one: spans for {@link CurrentTracer}, and every log line besides
- * the console. Without the setting there is nothing of it.
+ * Exports traces and logs to an OTLP collector: spans for {@link CurrentTracer}, and every log line in addition to the
+ * console. Without the setting nothing is exported.
  */
 import { Effect, Layer, Logger, Redacted } from "effect"
 import { OtlpResource } from "effect/observability"
@@ -12,7 +12,7 @@ import * as OtlpTracer from "./OtlpTracer.ts"
 
 const SCOPE = { name: "trading-gateway" }
 
-/** A value as it is meant; one that is not percent-encoded stands for itself. */
+/** A percent-decoded value; text with invalid encoding remains as it is. */
 const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text)

@@ -1,42 +1,42 @@
 /**
- * Brings records to a collector over OTLP/HTTP: a bounded list of them, and one fiber that posts it piece by piece. Nobody
- * waits for it: what comes while the list is full is dropped and counted. A piece that the collector did not take is posted
- * again, after a pause that grows; one that it refuses for good is dropped. At the end what waits is posted once more,
- * within a bound. (Effect's own exporter has no bound while a collector takes posts and does not answer.)
+ * Sends records to a collector over OTLP/HTTP: a list with a limit, and one fiber that posts it in batches. No caller waits
+ * for it: records beyond the limit are dropped and counted. A batch that fails is posted again after a growing pause; a
+ * batch that the collector rejects for good is dropped. At shutdown the rest is posted within a time limit. Why this is not
+ * Effect's exporter: docs/decisions/0015-otlp.md.
  */
 import { Deferred, Duration, Effect, Fiber, type Scope } from "effect"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
 
-/** Records that wait; later ones are dropped. */
+/** Records in the list; further ones are dropped. */
 export const RECORDS_MAX = 8_192
-/** Records of one post. */
+/** Records per post. */
 export const POST_RECORDS_MAX = 512
-/** Time between two looks at the list. */
+/** Interval between posts. */
 const EVERY = Duration.seconds(1)
-/** Time that a post may take. */
-const POST_WAIT = Duration.seconds(5)
+/** Time limit of a post. */
+const POST_TIMEOUT = Duration.seconds(5)
 /** First and longest pause after a failure, in ms. */
 const PAUSE_MS_MIN = 1_000
 const PAUSE_MS_MAX = 30_000
-/** Time that the last posts of a signal may take when the gateway stops. */
-const LAST_WAIT = Duration.millis(1_500)
+/** Time limit for the last posts of a signal at shutdown. */
+const SHUTDOWN_TIMEOUT = Duration.millis(1_500)
 
 export interface Options {
   readonly url: string
   readonly signal: "traces" | "logs"
   readonly headers: Readonly<Record<string, string>>
-  /** The message of some records. */
+  /** The OTLP message of a batch. */
   readonly message: (records: ReadonlyArray<object>) => object
-  /** Default {@link EVERY}. */
+  /** Interval between posts. Default {@link EVERY}. */
   readonly every?: Duration.Input
 }
 
 export type Push = (record: object) => void
 
-/** A status that will not be another one when the same is sent again. */
+/** Whether a retry would fail with the same status. */
 const isFinal = (status: number): boolean => status >= 400 && status < 500 && status !== 408 && status !== 429
 
-/** Posts for as long as the scope lives; answers how to add a record. */
+/** Posts for the lifetime of the scope; returns the function that adds a record. */
 export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Return<Push, never, Scope.Scope> {
   const meter = yield* CurrentMetricsRegistry
   const { headers, message, signal, url } = options
@@ -52,19 +52,19 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
       await response.arrayBuffer()
       return response.status
     }).pipe(
-      Effect.timeout(POST_WAIT),
+      Effect.timeout(POST_TIMEOUT),
       Effect.orElseSucceed(() => 0)
     )
 
-  /** Posts what waits, up to the first failure; false: there was one. */
+  /** Posts all records up to the first failure; false: a post failed. */
   const postAll = Effect.gen(function* () {
     while (waiting.length > 0) {
       const records = waiting.slice(0, POST_RECORDS_MAX)
       const status = yield* post(records)
-      const taken = status >= 200 && status < 300
-      if (!taken && !isFinal(status)) return false
+      const accepted = status >= 200 && status < 300
+      if (!accepted && !isFinal(status)) return false
       waiting.splice(0, records.length)
-      const outcome = taken ? sent : dropped
+      const outcome = accepted ? sent : dropped
       outcome.add(records.length)
     }
     return true
@@ -78,16 +78,17 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
     while (!isEnding) {
       const wait = Math.min(PAUSE_MS_MAX, PAUSE_MS_MIN * 2 ** Math.min(failures, 16))
       isEnding = yield* pause(failures === 0 ? (options.every ?? EVERY) : wait / 2)
-      const well = yield* postAll
-      if (!well && failures === 0)
-        yield* Effect.logWarning("telemetry is not taken").pipe(Effect.annotateLogs({ signal }))
-      if (well && failures > 0) yield* Effect.logInfo("telemetry is taken again").pipe(Effect.annotateLogs({ signal }))
-      failures = well ? 0 : failures + 1
+      const succeeded = yield* postAll
+      if (!succeeded && failures === 0)
+        yield* Effect.logWarning("telemetry is not accepted").pipe(Effect.annotateLogs({ signal }))
+      if (succeeded && failures > 0)
+        yield* Effect.logInfo("telemetry is accepted again").pipe(Effect.annotateLogs({ signal }))
+      failures = succeeded ? 0 : failures + 1
     }
   }).pipe(Effect.forkScoped)
   yield* Effect.addFinalizer(() =>
     Deferred.succeed(ending, undefined).pipe(
-      Effect.andThen(Effect.timeoutOption(Fiber.await(posting), LAST_WAIT)),
+      Effect.andThen(Effect.timeoutOption(Fiber.await(posting), SHUTDOWN_TIMEOUT)),
       Effect.andThen(Effect.sync(() => dropped.add(waiting.length)))
     )
   )

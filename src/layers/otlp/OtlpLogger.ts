@@ -1,4 +1,4 @@
-/** Log lines in the form of OTLP, each with the span that it was written in: what the console prints, and no more. */
+/** Converts log lines to OTLP, each with the span that it was written in. */
 import { Cause, Logger, type LogLevel, References } from "effect"
 import { OtlpResource } from "effect/observability"
 import type { Push } from "./OtlpExporter.ts"

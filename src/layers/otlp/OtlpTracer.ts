@@ -1,4 +1,4 @@
-/** Spans in the form of OTLP: a tracer whose spans are told when they end, if their caller wants them. */
+/** A tracer that exports sampled spans as OTLP when they end. */
 import { Context, type Exit, Option, Tracer } from "effect"
 import { Hex } from "effect/encoding"
 import { OtlpResource } from "effect/observability"
@@ -54,7 +54,7 @@ class OtlpSpan implements Tracer.Span {
   attribute(key: string, value: unknown): void {
     this.attributes.set(key, value)
   }
-  /** Nothing tells events or links. */
+  /** Events and links are not exported: no caller uses them. */
   event(): void {}
   addLinks(): void {}
 }

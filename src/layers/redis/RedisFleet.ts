@@ -1,13 +1,13 @@
-/** What gateways of one fleet share through a Redis, or what a gateway that is alone has instead. */
+/** The state that gateways of a fleet share through Redis, or its local substitute in a gateway that runs alone. */
 import { Effect, Layer } from "effect"
 import { NonceStore } from "../../services/identity/NonceStore.ts"
 import { Presence } from "../../services/operations/Presence.ts"
 import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
 import type { Settings } from "../Settings.ts"
 
-const alone = Layer.merge(MemoryRateLimitStore.layer(), Presence.layer)
+const local = Layer.merge(MemoryRateLimitStore.layer(), Presence.layer)
 
-/** As REDIS_URL says. `nonces` are the stores that a gateway has without a Redis; those that last stay there. */
+/** Selects by REDIS_URL. `nonces`: the stores without Redis; permanent nonces stay there in either case. */
 export const orAlone = <E1, R1, E2, R2>(
   settings: Settings,
   nonces: {
@@ -16,8 +16,8 @@ export const orAlone = <E1, R1, E2, R2>(
   }
 ) => {
   const { redisUrl } = settings
-  if (redisUrl === undefined) return Layer.merge(alone, NonceStore.routed(nonces))
-  // a client that is not needed is not loaded: a start takes as long as what it loads
+  if (redisUrl === undefined) return Layer.merge(local, NonceStore.routed(nonces))
+  // loaded only when configured, since module loading is most of the start time
   return Layer.unwrap(
     Effect.map(
       Effect.promise(() => import("./RedisShared.ts")),

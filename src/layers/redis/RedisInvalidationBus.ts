@@ -1,6 +1,6 @@
 /**
- * Notices over a channel of Redis. A channel keeps nothing: whoever does not hear it misses what is said, and is told so.
- * A notice that cannot be said is tried again until it is, since others may hear the channel all the while.
+ * Invalidations over a Redis channel. A channel stores nothing: a gateway that is disconnected misses messages, and the bus
+ * then reports `missed`. A message that cannot be published is retried, since other gateways may be connected meanwhile.
  */
 import { Effect, FiberSet, Layer, Queue, Schedule, Schema } from "effect"
 import { Redis } from "effect/persistence"
@@ -14,17 +14,17 @@ import {
 import { RedisLink } from "./RedisLink.ts"
 
 const CHANNEL = "gateway:notices"
-/** Notices that wait for a listener; beyond that it is told that it missed some. */
+/** Messages queued per listener; beyond that it gets `missed`. */
 const WAITING_MAX = 1_000
-/** How often a listener is told that it misses something. */
+/** Interval of `missed` reports while the channel is disconnected. */
 const MISSED_EVERY = "1 second"
-/** Notices that wait to be said; later ones are left out, and a log line says so. */
-const UNSAID_MAX = 1_000
-const AGAIN = Schedule.spaced("200 millis")
+/** Messages waiting to be published; further ones are dropped with a log line. */
+const PUBLISHING_MAX = 1_000
+const RETRY = Schedule.spaced("200 millis")
 
-const Said = Schema.fromJsonString(
+const Message = Schema.fromJsonString(
   Schema.Struct({
-    /** The gateway that said it. */
+    /** The gateway that published it. */
     by: Schema.String,
     notice: Schema.Union([
       Schema.Struct({
@@ -38,8 +38,8 @@ const Said = Schema.fromJsonString(
     ])
   })
 )
-const decode = Schema.decodeUnknownOption(Said)
-const encode = Schema.encodeSync(Said)
+const decode = Schema.decodeUnknownOption(Message)
+const encode = Schema.encodeSync(Message)
 
 const missed: InvalidationsMissed = { type: "missed" }
 
@@ -49,36 +49,37 @@ export const layer: Layer.Layer<never, never, Ids | Redis.Redis | RedisLink> = L
     const redis = yield* Redis.Redis
     const link = yield* RedisLink
     const by = yield* (yield* Ids).uuid
-    const saying = yield* FiberSet.make<void>()
+    const publishing = yield* FiberSet.make<void>()
 
     const listeners = new Set<(notice: Invalidation | InvalidationsMissed) => void>()
-    const tell = (notice: Invalidation | InvalidationsMissed) => {
+    const broadcast = (notice: Invalidation | InvalidationsMissed) => {
       for (const listener of listeners) listener(notice)
     }
-    let isHeard = false
+    let isSubscribed = false
     yield* link.listen(CHANNEL, {
       message: (text) => {
-        const said = decode(text)
-        // a line of another version may be about anything
-        if (said._tag === "None") return tell(missed)
-        if (said.value.by !== by) tell(said.value.notice)
+        const received = decode(text)
+        // a message of another version may concern anything
+        if (received._tag === "None") return broadcast(missed)
+        if (received.value.by !== by) broadcast(received.value.notice)
       },
-      heard: (heard) => {
-        isHeard = heard
-        tell(missed)
+      subscribed: (subscribed) => {
+        isSubscribed = subscribed
+        broadcast(missed)
       }
     })
-    yield* Effect.sync(() => isHeard || tell(missed)).pipe(
+    yield* Effect.sync(() => isSubscribed || broadcast(missed)).pipe(
       Effect.andThen(Effect.sleep(MISSED_EVERY)),
       Effect.forever,
       Effect.forkScoped
     )
 
-    const board: InvalidationChannel = {
+    const bus: InvalidationChannel = {
       publish: Effect.fnUntraced(function* (notice) {
-        if ((yield* FiberSet.size(saying)) >= UNSAID_MAX) return yield* Effect.logWarning("other gateways not told")
-        const said = redis.send("PUBLISH", CHANNEL, encode({ by, notice }))
-        yield* FiberSet.run(saying, Effect.asVoid(Effect.orDie(Effect.retry(said, AGAIN))))
+        if ((yield* FiberSet.size(publishing)) >= PUBLISHING_MAX)
+          return yield* Effect.logWarning("too many invalidations are pending: one was not published")
+        const published = redis.send("PUBLISH", CHANNEL, encode({ by, notice }))
+        yield* FiberSet.run(publishing, Effect.asVoid(Effect.orDie(Effect.retry(published, RETRY))))
       }),
       listen: Effect.fnUntraced(function* (handle) {
         const waiting = yield* Queue.dropping<Invalidation | InvalidationsMissed>(WAITING_MAX)
@@ -86,7 +87,7 @@ export const layer: Layer.Layer<never, never, Ids | Redis.Redis | RedisLink> = L
         const listener = (notice: Invalidation | InvalidationsMissed) => {
           if (notice.type !== "missed" && Queue.offerUnsafe(waiting, notice)) return
           isMissing = true
-          // wakes who waits; who has a thousand waiting looks after each
+          // wakes an idle listener; one with a full queue checks `isMissing` after each message
           Queue.offerUnsafe(waiting, missed)
         }
         yield* Effect.acquireRelease(
@@ -107,6 +108,6 @@ export const layer: Layer.Layer<never, never, Ids | Redis.Redis | RedisLink> = L
         )
       })
     }
-    return board
+    return bus
   })
 )

@@ -1,73 +1,63 @@
 /**
- * The link to one Redis: `Redis` of effect over a connection that is made anew for ever.
+ * The connection to one Redis server: Effect's `Redis` over a connection that reconnects without end.
  *
- * Nothing waits for a Redis that is away: a command without a connection fails at once, one that is not answered within
- * the timeout fails, and after a few of these a circuit breaker fails the next ones at once. A connection that does not
- * answer its heartbeat is given up. The start does not wait for Redis either, beyond one attempt.
+ * Nothing waits for an unavailable Redis: a command without a connection fails at once, one without a reply fails after the
+ * timeout, and after several of these a circuit breaker makes the next ones fail at once. A connection that does not reply
+ * to its heartbeat is closed. The start waits for one attempt to connect, no longer.
  */
 import { CircuitBreaker, Redis } from "effect/persistence"
-import { Context, Deferred, Duration, Effect, Exit, Layer, Redacted, type Scope } from "effect"
-import { createClient, ErrorReply } from "redis"
+import { Context, Deferred, Duration, Effect, Exit, Layer, type Redacted, type Scope } from "effect"
+import { ErrorReply } from "redis"
 import * as Breaker from "../../services/operations/CircuitBreaker.ts"
 import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistry.ts"
-import { withTimeout } from "../../services/operations/Timeout.ts"
+import { attempt, type Client, connect, failed, runSessions, within } from "./RedisSession.ts"
 
-/** How long a command may take. */
+/** Time limit of a command. */
 const COMMAND_TIMEOUT = Duration.millis(500)
-/** Pause between two attempts to connect, and between two heartbeats. */
-const RECONNECT = Duration.millis(250)
-const BEAT_EVERY = Duration.millis(500)
-/** Unanswered commands in a row that open the circuit, and for how long: then one command tries. */
+/** Consecutive commands without a reply that open the circuit, and how long it stays open; then one command is tried. */
 const FAILURES_MAX = 3
 const OPEN_FOR = Duration.millis(500)
-/** Commands that wait for their turn or answer; later ones are refused. */
-const COMMANDS_MAX = 10_000
 
 export interface Options {
   /** `redis://user:password@host:port/database`, or `rediss://` for TLS. */
   readonly url: Redacted.Redacted<string>
-  /** How long a command may take; a connection and a heartbeat may take twice as long. Default 500 ms. */
+  /** Time limit of a command; connecting and a heartbeat may take twice as long. Default 500 ms. */
   readonly command_timeout?: Duration.Input
 }
 
-/** What a Redis says of itself when it is connected. */
+/** Facts about the connected Redis. */
 export interface Server {
-  /** Another one after every start. */
+  /** Changes at every start of the server. */
   readonly run_id: string
-  /** Writes what it acknowledges to an append-only file, so that a restart loses nothing. */
-  readonly keeps: boolean
+  /** Whether it has an append-only file, so that a restart loses no acknowledged write. */
+  readonly isDurable: boolean
 }
 
 export interface Listener {
   readonly message: (text: string) => void
-  /** The channel is heard from now on, or is not any more: what is told in between is missed. */
-  readonly heard: (isHeard: boolean) => void
+  /** The subscription began, or was lost: messages in between are missed. */
+  readonly subscribed: (isSubscribed: boolean) => void
 }
 
 export class RedisLink extends Context.Service<
   RedisLink,
   {
-    /** The connected server; `undefined`: there is none. */
+    /** The connected server; undefined while disconnected. */
     readonly server: () => Server | undefined
-    /** Listens to a channel for as long as the scope lives, over a connection of its own. */
+    /** Subscribes to a channel on a dedicated connection for the lifetime of the scope. */
     readonly listen: (channel: string, listener: Listener) => Effect.Effect<void, never, Scope.Scope>
   }
 >()("gateway/layers/redis/RedisLink") {}
 
-type Client = ReturnType<typeof createClient>
-type Session = Effect.Effect<never, Redis.RedisError, Scope.Scope>
-
-const failed = (cause: unknown) => new Redis.RedisError({ cause })
 const refused = (text: string) => Effect.suspend(() => Effect.fail(failed(new Error(text))))
-const asked = <A>(ask: () => Promise<A>) => Effect.tryPromise({ try: ask, catch: failed })
 
 const line = (info: string, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, "mu").exec(info)?.[1]
 const serverOf = (info: string): Server => ({
   run_id: line(info, "run_id") ?? "",
-  keeps: line(info, "aof_enabled") === "1"
+  isDurable: line(info, "aof_enabled") === "1"
 })
 
-/** An error that Redis answered with says that it is there. */
+/** An error reply counts as success: the server responds. */
 const classify = (exit: Exit.Exit<unknown, Redis.RedisError>): CircuitBreaker.Outcome => {
   if (Exit.isSuccess(exit)) return CircuitBreaker.success
   return exit.cause.reasons.some((reason) => reason._tag === "Fail" && reason.error.cause instanceof ErrorReply)
@@ -77,71 +67,19 @@ const classify = (exit: Exit.Exit<unknown, Redis.RedisError>): CircuitBreaker.Ou
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const timeout = Duration.fromInputUnsafe(options.command_timeout ?? COMMAND_TIMEOUT)
-  const inTime =
-    (limit: Duration.Duration) =>
-    <A>(effect: Effect.Effect<A, Redis.RedisError>) =>
-      withTimeout(Duration.toMillis(limit), effect, () => failed(new Error("Redis does not answer")))
   const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(FAILURES_MAX),
     openDuration: OPEN_FOR
   })
   breaker.watch("redis")
 
-  /** A connection, and the effect that fails when it is lost. */
-  const connect = Effect.gen(function* () {
-    const lost = yield* Deferred.make<never, Redis.RedisError>()
-    const client = yield* Effect.acquireRelease(
-      Effect.sync(() => {
-        const client = createClient({
-          url: Redacted.value(options.url),
-          disableOfflineQueue: true,
-          commandsQueueMaxLength: COMMANDS_MAX,
-          socket: { reconnectStrategy: false, connectTimeout: Duration.toMillis(timeout) * 2 }
-        })
-        const lose = (cause: unknown) => Deferred.doneUnsafe(lost, Effect.fail(failed(cause)))
-        client.on("error", lose)
-        client.on("end", () => lose(new Error("the connection ended")))
-        return client as Client
-      }),
-      (client) => Effect.sync(() => client.isOpen && client.destroy())
-    )
-    const beat = asked(() => client.ping()).pipe(inTime(Duration.times(timeout, 2)), Effect.delay(BEAT_EVERY))
-    const untilLost: Effect.Effect<never, Redis.RedisError> = Effect.raceFirst(
-      Deferred.await(lost),
-      Effect.forever(beat)
-    )
-    yield* asked(() => client.connect()).pipe(inTime(Duration.times(timeout, 2)))
-    return { client, untilLost }
-  })
-
-  /** One session after the other. One line an outage; the attempts within it are told to who asks for more. */
-  const keep = (name: string, session: (told: Effect.Effect<void>) => Session, onEnd: Effect.Effect<void>) =>
-    Effect.gen(function* () {
-      let isNew = true
-      const told = Effect.andThen(
-        Effect.sync(() => {
-          isNew = true
-        }),
-        Effect.logInfo("Redis connected").pipe(Effect.annotateLogs({ link: name }))
-      )
-      while (true) {
-        const error = yield* Effect.flip(Effect.scoped(session(told)))
-        yield* Effect.logWithLevel(isNew ? "Warn" : "Debug")("Redis is away").pipe(
-          Effect.annotateLogs({ link: name, cause: String(error.cause) })
-        )
-        isNew = false
-        yield* onEnd
-        yield* Effect.sleep(RECONNECT)
-      }
-    })
-
   let current: { readonly client: Client; readonly server: Server } | undefined
   const meter = yield* CurrentMetricsRegistry
   meter.gauge("gateway_dependency_up", { dependency: "redis" }, () => (current === undefined ? 0 : 1))
-  const tried = yield* Deferred.make<void>()
-  const session = Effect.fnUntraced(function* (told: Effect.Effect<void>) {
-    const { client, untilLost } = yield* connect
-    const info = yield* asked(() => client.sendCommand<string>(["INFO"])).pipe(inTime(timeout))
+  const attempted = yield* Deferred.make<void>()
+  const session = Effect.fnUntraced(function* (connected: Effect.Effect<void>) {
+    const { client, untilLost } = yield* connect(options.url, timeout)
+    const info = yield* attempt(() => client.sendCommand<string>(["INFO"])).pipe(within(timeout))
     yield* Effect.acquireRelease(
       Effect.sync(() => {
         current = { client, server: serverOf(info) }
@@ -151,46 +89,46 @@ const make = Effect.fnUntraced(function* (options: Options) {
           current = undefined
         })
     )
-    yield* told
-    yield* Deferred.succeed(tried, undefined)
+    yield* connected
+    yield* Deferred.succeed(attempted, undefined)
     return yield* untilLost
   })
-  yield* Effect.forkScoped(keep("commands", session, Effect.asVoid(Deferred.succeed(tried, undefined))))
-  yield* Deferred.await(tried)
+  yield* Effect.forkScoped(runSessions("commands", session, Effect.asVoid(Deferred.succeed(attempted, undefined))))
+  yield* Deferred.await(attempted)
 
   const send = <A = unknown>(command: string, ...args: ReadonlyArray<string>): Effect.Effect<A, Redis.RedisError> =>
     Effect.suspend(() => {
-      const there = current
-      if (there === undefined) return refused("Redis is away")
-      return asked<A>(() => there.client.sendCommand<A>([command, ...args])).pipe(
-        inTime(timeout),
+      const connection = current
+      if (connection === undefined) return refused("Redis is unavailable")
+      return attempt<A>(() => connection.client.sendCommand<A>([command, ...args])).pipe(
+        within(timeout),
         (sent) => breaker.execute(sent, { key: "redis", classify }),
         Effect.catchTag("CircuitBreakerError", (error) => Effect.fail(failed(error)))
       )
     })
 
   const listening = (channel: string, listener: Listener) =>
-    Effect.fnUntraced(function* (told: Effect.Effect<void>) {
-      const { client, untilLost } = yield* connect
-      yield* asked(() => client.subscribe(channel, listener.message)).pipe(inTime(timeout))
+    Effect.fnUntraced(function* (connected: Effect.Effect<void>) {
+      const { client, untilLost } = yield* connect(options.url, timeout)
+      yield* attempt(() => client.subscribe(channel, listener.message)).pipe(within(timeout))
       yield* Effect.acquireRelease(
-        Effect.sync(() => listener.heard(true)),
-        () => Effect.sync(() => listener.heard(false))
+        Effect.sync(() => listener.subscribed(true)),
+        () => Effect.sync(() => listener.subscribed(false))
       )
-      yield* told
+      yield* connected
       return yield* untilLost
     })
 
   const redis = yield* Redis.make({
     send,
-    // what waits or listens has a connection of its own through `listen`, which tells when it was lost
+    // blocking commands and subscriptions use a dedicated connection through `listen`, which reports its loss
     connect: refused("not offered: the gateway has no blocking commands"),
     subscribe: () => refused("not offered: use RedisLink.listen")
   })
   const link = RedisLink.of({
     server: () => current?.server,
     listen: (channel, listener) =>
-      Effect.asVoid(Effect.forkScoped(keep(channel, listening(channel, listener), Effect.void)))
+      Effect.asVoid(Effect.forkScoped(runSessions(channel, listening(channel, listener), Effect.void)))
   })
   return Context.add(Context.make(RedisLink, link), Redis.Redis, redis)
 })

@@ -1,15 +1,14 @@
 /**
- * Nonces of API keys in Redis, shared by all gateways. It keeps nothing for ever: logins and activations belong to the
- * database, through `NonceStore.routed`.
+ * Nonces of API keys in Redis, shared by all gateways. Permanent nonces, of logins and activations, belong to the database:
+ * see `NonceStore.routed`.
  *
- * The claims of a turn of the event loop are one script, so one round trip. The script finds a marker beside the nonces;
- * where the marker is gone, or Redis was started anew without a file that keeps what it acknowledged, nonces may be
- * forgotten that could still be used. Then every claim fails as unavailable until what was signed before is stale. So it is
- * while the clock of Redis stands before a time that it has shown already: what it has forgotten by then could be used again.
+ * The claims of one turn of the event loop share a script, and so a round trip. The script reads a marker key. If the marker
+ * is missing, or Redis restarted without an append-only file, nonces may be lost whose signatures are still valid. Then
+ * every claim fails as unavailable until older signatures have expired. The same holds while the clock of Redis is behind a
+ * time that it showed before: nonces that expired by that time are deleted, but would count again.
  *
- * Signatures are dated by the clock of a gateway and nonces forgotten by that of Redis. A claim of a gateway whose clock is
- * further from that of Redis than the retention allows for is unavailable too: whichever of them was set, a nonce might be
- * forgotten before its signature is stale.
+ * Signatures carry the time of a gateway's clock, and nonces expire by the clock of Redis. Claims fail as unavailable where
+ * the two differ by more than the retention allows: a nonce might expire before its signature.
  */
 import { Cause, Clock, Duration, Effect, Exit, Layer, Request, RequestResolver } from "effect"
 import { Hex } from "effect/encoding"
@@ -21,26 +20,26 @@ import { RedisLink, type Server } from "./RedisLink.ts"
 import { NOW } from "./Script.ts"
 
 export interface Options {
-  /** How long nonces are kept: twice the window of API keys, and twice `apart` where clocks may differ. Default 60 seconds. */
+  /** Retention: twice the window of API keys, plus twice `apart` where clocks may differ. Default 60 seconds. */
   readonly retention?: Duration.Input
-  /** How far the clock of a gateway may be from that of Redis. Default {@link APART_MS}. */
+  /** Largest difference between the clocks of a gateway and of Redis. Default {@link APART_MS}. */
   readonly apart?: Duration.Input
 }
 
-/** Gateways may be {@link CLOCKS_APART_MS} apart, half of it each way; and what a claim may take on its way. */
+/** Clocks of gateways may differ by {@link CLOCKS_APART_MS}, half of it each way; plus 5 s for the way of a claim. */
 export const APART_MS = CLOCKS_APART_MS / 2 + 5_000
 
-/** Claims that one script takes; more of a turn take several. */
+/** Claims per script. */
 const BATCH_MAX = 256
-/** How much longer than its window Redis holds a nonce, in ms: as far its clock may be set back without notice. */
+/** Time that Redis holds a nonce beyond its window, in ms: how far its clock may be set back unnoticed. */
 const SLACK_MS = 1_000
-/** How often the marker is looked for while nobody claims, so that a loss is found before a claim is. */
-const LOOK_EVERY = "1 second"
-// the braces keep all keys in one slot
+/** Interval of reading the marker without claims, so that a loss is detected early. */
+const MARKER_CHECK = "1 second"
+// the braces put all keys into one hash slot
 const MARKER = "{gateway:nonces}"
 
-/** What a gateway says with its claims. */
-interface Said {
+/** The input of the script. */
+interface ClaimInput {
   readonly retention_ms: number
   readonly apart_ms: number
   readonly server: Server
@@ -50,17 +49,17 @@ interface Said {
 }
 
 /**
- * Answers the milliseconds to wait until claims are taken again, then 1 for each that was won; of clocks that are too far apart
- * the difference, as a negative number. A nonce holds the last moment in which it is taken; Redis forgets it a little later, by
- * a clock that need not be as fine.
+ * Returns the milliseconds until claims are accepted, then 1 for each claim that won. Where the clocks differ too much: their
+ * difference, as a negative number. The value of a nonce is the last ms in which it counts; its key expires a little later,
+ * by a clock that may be coarser.
  */
 const claimScript = Redis.script(
-  ({ apart_ms, nonces, now_ms, retention_ms, server }: Said) => [
+  ({ apart_ms, nonces, now_ms, retention_ms, server }: ClaimInput) => [
     MARKER,
     ...nonces.map((nonce) => `${MARKER}:${nonce}`),
     retention_ms,
     server.run_id,
-    server.keeps ? 1 : 0,
+    server.isDurable ? 1 : 0,
     now_ms,
     apart_ms
   ],
@@ -107,18 +106,18 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore, never, Red
       const retention_ms = Duration.toMillis(options.retention ?? "60 seconds")
       const clock = yield* Clock.Clock
 
-      let told: "taken" | "lost" | "apart" = "taken"
-      const tell = (wait_ms: number) => {
-        const now = wait_ms === 0 ? "taken" : wait_ms > 0 ? "lost" : "apart"
-        if (now === told) return Effect.void
-        told = now
+      let state: "accepted" | "lost" | "apart" = "accepted"
+      const report = (wait_ms: number) => {
+        const now = wait_ms === 0 ? "accepted" : wait_ms > 0 ? "lost" : "apart"
+        if (now === state) return Effect.void
+        state = now
         switch (now) {
-          case "taken":
-            return Effect.logInfo("API keys are taken again")
+          case "accepted":
+            return Effect.logInfo("API keys are accepted again")
           case "lost":
-            return Effect.logWarning("nonces may be lost: API keys are refused until old signatures are stale").pipe(
-              Effect.annotateLogs({ wait_ms })
-            )
+            return Effect.logWarning(
+              "nonces may be lost: API keys are refused until older signatures have expired"
+            ).pipe(Effect.annotateLogs({ wait_ms }))
           case "apart":
             return Effect.logWarning(
               "the clocks of this gateway and of Redis are too far apart: API keys are refused"
@@ -130,13 +129,13 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore, never, Red
           const server = link.server()
           const now_ms = clock.currentTimeMillisUnsafe()
           return server === undefined ? Effect.undefined : run({ retention_ms, apart_ms, server, now_ms, nonces })
-        }).pipe(Effect.tap((answers) => (answers === undefined ? Effect.void : tell(answers[0]))))
+        }).pipe(Effect.tap((answers) => (answers === undefined ? Effect.void : report(answers[0]))))
 
       const unavailable = (cause?: unknown) =>
         Exit.fail(new NonceStoreUnavailable(cause === undefined ? {} : { cause }))
       const resolver = RequestResolver.make<Claim>((claims) =>
         Effect.matchCause(claimAll(claims.map(({ request }) => request.name)), {
-          // a defect too must not leave a caller waiting
+          // a defect must complete the claims too
           onFailure: (cause) => {
             for (const claim of claims) claim.completeUnsafe(unavailable(Cause.squash(cause)))
           },
@@ -153,14 +152,14 @@ export const layer = (options: Options = {}): Layer.Layer<NonceStore, never, Red
 
       yield* claimAll([]).pipe(
         Effect.catch(() => Effect.void),
-        Effect.andThen(Effect.sleep(LOOK_EVERY)),
+        Effect.andThen(Effect.sleep(MARKER_CHECK)),
         Effect.forever,
         Effect.forkScoped
       )
       return NonceStore.of({
         claim: (space, owner, nonce) =>
           space === "login" || space === "activation"
-            ? Effect.die(new Error(`nonces of the space ${space} are kept for ever, not in Redis`))
+            ? Effect.die(new Error(`nonces of the space ${space} are permanent and do not belong in Redis`))
             : Effect.request(new Claim({ name: `${space}:${Hex.encode(nonceDigest(owner, nonce))}` }), resolver)
       })
     })

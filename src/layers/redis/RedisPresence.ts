@@ -1,11 +1,10 @@
 /**
  * Presence over a fleet: each gateway keeps the set of its users in Redis, under a lease that it renews, and a copy of the
- * sets of the others. A gateway that was killed loses its users when its lease is over.
+ * other gateways' sets. The users of a gateway that was killed are gone when its lease expires.
  *
- * A round renews the lease, writes what changed here, and asks which other gateways live and whether
- * their sets have changed; only those are read again. What is decided from the copy is decided after a round that
- * succeeded. After an outage of Redis, or a loss of its data, every gateway writes its set anew, and has a lease's time
- * to do so: until then nobody is told to be gone.
+ * A round renews the lease, writes local changes, and reads which other gateways are alive and whether their sets changed;
+ * only changed sets are read again. Decisions from the copies are made after a successful round. After an outage of Redis,
+ * or a loss of its data, every gateway writes its whole set within one lease; until then no user is reported as gone.
  */
 import { Clock, Deferred, Duration, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
@@ -14,31 +13,31 @@ import { Presence, Tally, watchers } from "../../services/operations/Presence.ts
 import { NOW } from "./Script.ts"
 
 export interface Options {
-  /** How long a gateway that does not renew its lease counts as alive. Default 5 seconds. */
+  /** How long a gateway counts as alive without renewing its lease. Default 5 seconds. */
   readonly lease?: Duration.Input
-  /** Default 500 ms. */
+  /** Pause between rounds. Default 500 ms. */
   readonly round_every?: Duration.Input
 }
 
-// the braces keep all keys in one slot
+// the braces put all keys into one hash slot
 const GATEWAYS = "{gateway:presence}"
 const setOf = (gateway: string) => `${GATEWAYS}:${gateway}`
 
-/** What a gateway has to say in a round. */
-interface Said {
+/** The input of a round. */
+interface RoundInput {
   readonly gateway: string
   readonly lease_ms: number
-  /** Another one whenever the set changes. */
+  /** Changes with the set. */
   readonly version: number
-  /** `came` is the whole set. */
+  /** Whether `came` is the whole set. */
   readonly whole: boolean
   readonly came: ReadonlyArray<string>
   readonly went: ReadonlyArray<string>
 }
 
-/** Answers 0 where the whole set is wanted; else 1, and then id and version of each other gateway that lives. */
+/** Returns 0 where the whole set is needed; else 1, followed by id and version of each other gateway that is alive. */
 const roundScript = Redis.script(
-  ({ gateway, lease_ms, version, whole, came, went }: Said) => [
+  ({ gateway, lease_ms, version, whole, came, went }: RoundInput) => [
     GATEWAYS,
     `${GATEWAYS}:versions`,
     setOf(gateway),
@@ -87,7 +86,7 @@ return answer
 interface Copy {
   version: string
   users: ReadonlySet<string>
-  /** When it was last known to live, Unix ms. */
+  /** When the gateway was last known to be alive, Unix ms. */
   seen_ms: number
 }
 
@@ -102,11 +101,11 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
 
       const own = new Tally()
       const others = new Map<string, Copy>()
-      /** Users who came to this gateway or left it, to be written by the next round. */
+      /** Users who connected or disconnected here since the last round. */
       let changed = new Set<string>()
-      /** Users to be judged when the round succeeds. */
+      /** Users whose presence is decided when the round succeeds. */
       const touched = new Set<string>()
-      /** Users who were told to be here. */
+      /** Users last reported as present. */
       const here = new Set<string>()
       const { tell, watch } = watchers()
 
@@ -115,8 +114,8 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         for (const { users } of others.values()) if (users.has(user_id)) return true
         return false
       }
-      /** Whether the verdict stands; of who seems gone it may have to wait. */
-      const judge = (user_id: string, mayBeGone: boolean): boolean => {
+      /** Reports a change of a user's presence. False: the user seems gone, but that cannot be decided yet. */
+      const decide = (user_id: string, mayBeGone: boolean): boolean => {
         const is = isHere(user_id)
         if (is === here.has(user_id)) return true
         if (!is && !mayBeGone) return false
@@ -131,29 +130,29 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
 
       let version = 0
       let isWritten = false
-      let isHeard = true
-      /** When every gateway that lives has had the time to write its set, Unix ms; a start waits for nobody. */
+      let isConnected = true
+      /** When every gateway that is alive has had time to write its set, Unix ms; 0 at start, which needs no wait. */
       let complete_ms = 0
       let after = Deferred.makeUnsafe<void>()
 
-      const write = Effect.fnUntraced(function* (some: ReadonlyArray<string>) {
+      const write = Effect.fnUntraced(function* (changes: ReadonlyArray<string>) {
         const whole = !isWritten
-        if (whole || some.length > 0) version++
+        if (whole || changes.length > 0) version++
         const answer = yield* round({
           gateway,
           lease_ms,
           version,
           whole,
-          came: whole ? [...own.users] : some.filter((user_id) => own.has(user_id)),
-          went: whole ? [] : some.filter((user_id) => !own.has(user_id))
+          came: whole ? [...own.users] : changes.filter((user_id) => own.has(user_id)),
+          went: whole ? [] : changes.filter((user_id) => !own.has(user_id))
         })
         isWritten = answer[0] === 1
         return answer
       })
       const read = Effect.fnUntraced(function* (living: ReadonlyArray<string>) {
         const now = yield* Clock.currentTimeMillis
-        // who could not write either had no chance to be seen
-        if (!isHeard) for (const copy of others.values()) copy.seen_ms = now
+        // while this gateway could not write, others may not have been able to renew either
+        if (!isConnected) for (const copy of others.values()) copy.seen_ms = now
         for (let i = 0; i < living.length; i += 2) {
           const [id, version] = [living[i]!, living[i + 1]!]
           const copy = others.get(id)
@@ -173,17 +172,17 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         }
       })
       const oneRound = Effect.gen(function* () {
-        const some = [...changed]
+        const changes = [...changed]
         changed = new Set()
-        touch(some)
-        let answer = yield* write(some)
-        if (!isWritten) answer = yield* write(some)
+        touch(changes)
+        let answer = yield* write(changes)
+        if (!isWritten) answer = yield* write(changes)
         yield* read(answer.slice(1).map(String))
         const now = yield* Clock.currentTimeMillis
-        if (!isHeard) complete_ms = now + lease_ms
-        isHeard = true
+        if (!isConnected) complete_ms = now + lease_ms
+        isConnected = true
         const isComplete = now >= complete_ms
-        for (const user_id of touched) if (judge(user_id, isComplete)) touched.delete(user_id)
+        for (const user_id of touched) if (decide(user_id, isComplete)) touched.delete(user_id)
         if (!isComplete) return
         const done = after
         after = Deferred.makeUnsafe()
@@ -191,11 +190,14 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
       }).pipe(
         Effect.catch((error) =>
           Effect.suspend(() => {
-            const isNew = isHeard
+            const isNew = isConnected
             isWritten = false
-            isHeard = false
+            isConnected = false
             return isNew
-              ? Effect.logWarning("other gateways' users are not known; nobody is taken for gone", error)
+              ? Effect.logWarning(
+                  "the presence of other gateways' users is unknown; no user is reported as gone",
+                  error
+                )
               : Effect.void
           })
         )
@@ -208,14 +210,14 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         came: (user_id) => {
           if (!own.came(user_id)) return
           changed.add(user_id)
-          judge(user_id, false)
+          decide(user_id, false)
         },
         went: (user_id) => {
           if (own.went(user_id)) changed.add(user_id)
         },
         isHere: (user_id) => here.has(user_id),
         watch,
-        // the round that is under way may have asked already
+        // the current round may have read the sets already, so wait for the one after it
         settled: Effect.andThen(next, next)
       })
     })

@@ -1,8 +1,8 @@
 /**
- * Sliding logs in Redis, by its clock, shared by all gateways: one round trip a take.
+ * Sliding logs in Redis, by its clock, shared by all gateways: one round trip per request.
  *
- * While Redis does not answer, limits are counted in this process, as they are without Redis; a log line says so once,
- * and once more when they are shared again. A caller may then pass as often as the limit with each gateway.
+ * While Redis does not respond, this process counts alone, as without Redis; one log line reports the outage and one its
+ * end. During an outage a caller has the whole limit at each gateway.
  */
 import { Context, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
@@ -16,10 +16,10 @@ import * as MemoryRateLimitStore from "../memory/MemoryRateLimitStore.ts"
 import { NOW } from "./Script.ts"
 
 /**
- * A log is a list of the times of its passes, oldest first. `count` passes are taken in each of the logs or in none; 0: none
- * is taken, and one is asked about.
+ * A log is a list of the times of its passes, oldest first. Adds `count` passes to each of the logs, or to none where one of
+ * them is full. With 0 it adds none and checks for one.
  */
-const askScript = Redis.script(
+const script = Redis.script(
   (logs: ReadonlyArray<Log>, count: number) => [
     ...logs.map(({ bucket, key }) => `gateway:limit:${bucket}:${key}`),
     count,
@@ -35,7 +35,7 @@ for n, key in ipairs(KEYS) do
   local limit, window = tonumber(ARGV[2 * n]), tonumber(ARGV[2 * n + 1])
   local newest = tonumber(redis.call("LINDEX", key, -1))
   if newest and newest > now then
-    -- the clock was set back: nobody waits longer than a window for it, and nobody passes more often
+    -- the clock was set back: no caller waits longer than a window, and none passes more often
     local length = redis.call("LLEN", key)
     redis.call("DEL", key)
     for i = 1, length do redis.call("RPUSH", key, now) end
@@ -62,7 +62,7 @@ for n, key in ipairs(KEYS) do
   local next = log.passed and 1 or wanted
   local wait = 0
   if log.used + next > log.limit then
-    -- so many of the oldest passes have to leave the window
+    -- number of oldest passes that must leave the window
     local leaving = math.min(log.used, log.used + next - log.limit)
     wait = log.window
     if leaving > 0 then wait = tonumber(redis.call("LINDEX", key, leaving - 1)) + log.window - now end
@@ -77,43 +77,43 @@ return answer
 export const layer: Layer.Layer<RateLimitStore, never, Redis.Redis> = Layer.effect(
   RateLimitStore,
   Effect.gen(function* () {
-    const run = (yield* Redis.Redis).eval(askScript)
-    const own = Context.get(yield* Layer.build(MemoryRateLimitStore.layer()), RateLimitStore)
+    const run = (yield* Redis.Redis).eval(script)
+    const localStore = Context.get(yield* Layer.build(MemoryRateLimitStore.layer()), RateLimitStore)
 
     let isShared = true
-    const tell = (now: boolean) =>
+    const report = (now: boolean) =>
       Effect.suspend(() => {
         if (now === isShared) return Effect.void
         isShared = now
         return now
           ? Effect.logInfo("rate limits are shared again")
-          : Effect.logWarning("Redis does not answer: rate limits are counted by this process alone")
+          : Effect.logWarning("Redis does not respond: this process counts rate limits alone")
       })
-    const ask = (
+    const request = (
       logs: ReadonlyArray<Log>,
       count: number,
-      alone: Effect.Effect<ReadonlyArray<BucketState>, RateLimitStoreUnavailable>
+      local: Effect.Effect<ReadonlyArray<BucketState>, RateLimitStoreUnavailable>
     ) =>
       Effect.matchEffect(run(logs, count), {
-        onFailure: () => Effect.andThen(tell(false), alone),
+        onFailure: () => Effect.andThen(report(false), local),
         onSuccess: (all) =>
           Effect.as(
-            tell(true),
+            report(true),
             all.map(([passed, used, wait_ms]): BucketState => ({ passed: passed === 1, used, wait_ms }))
           )
       })
-    const takeAll = (logs: ReadonlyArray<Log>, count = 1) => ask(logs, count, own.takeAll(logs, count))
+    const takeAll = (logs: ReadonlyArray<Log>, count = 1) => request(logs, count, localStore.takeAll(logs, count))
     return RateLimitStore.of({
       takeAll,
-      take: (log) => Effect.map(takeAll([log]), ([standing]) => standing!),
+      take: (log) => Effect.map(takeAll([log]), ([state]) => state!),
       peek: (log) =>
         Effect.map(
-          ask(
+          request(
             [log],
             0,
-            Effect.map(own.peek(log), (standing) => [standing])
+            Effect.map(localStore.peek(log), (state) => [state])
           ),
-          ([standing]) => standing!
+          ([state]) => state!
         )
     })
   })

@@ -1,4 +1,4 @@
-/** What gateways of one fleet share through a Redis: nonces of API keys, rate limits, notices of what was revoked, who is present. */
+/** The state that gateways of a fleet share through Redis: API-key nonces, rate limits, invalidations and presence. */
 import { Duration, Layer } from "effect"
 import { NonceStore } from "../../services/identity/NonceStore.ts"
 import * as NodeIds from "../node/NodeIds.ts"
@@ -9,14 +9,14 @@ import * as RedisInvalidationBus from "./RedisInvalidationBus.ts"
 import * as RedisPresence from "./RedisPresence.ts"
 import * as RedisRateLimitStore from "./RedisRateLimitStore.ts"
 
-/** All of it over one link; nonces that last stay where they are. */
+/** All ports over one connection; permanent nonces stay in their own store. */
 export const layer = <E, R>(
   url: NonNullable<Settings["redisUrl"]>,
   { apiKeyWindowMs }: Settings,
   forever: Layer.Layer<NonceStore, E, R>
 ) => {
   const link = RedisLink.layer({ url })
-  // one gateway may take a signature that early, and another one that late
+  // one gateway's clock may be early by this much and another one's late
   const retention = Duration.millis(2 * (apiKeyWindowMs + RedisNonceStore.APART_MS))
   const windowed = RedisNonceStore.layer({ retention }).pipe(Layer.provide(link))
   return Layer.mergeAll(RedisRateLimitStore.layer, RedisInvalidationBus.layer, RedisPresence.layer()).pipe(

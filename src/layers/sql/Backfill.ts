@@ -1,6 +1,6 @@
 /**
- * What an older read model knows without having written it: closed PnL, funding payments and activity follow from the
- * executions that it kept. Transactions do not; they begin with the upgrade.
+ * Derives data that an older read model did not write: closed PnL, funding payments and statistics follow from its
+ * executions. Transactions cannot be derived; they begin with the upgrade.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,9 +11,9 @@ import type { Closing, Execution } from "../../domain/Execution.ts"
 import { Ledger } from "../../domain/Ledger.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 
-/** Executions that are read at once. */
+/** Executions per read. */
 const PAGE = 10_000
-/** Orders that one statement names. */
+/** Orders per statement. */
 const NAMES = 500
 
 interface Row {
@@ -24,10 +24,10 @@ interface Row {
   readonly closing: string | null
 }
 
-/** Closed PnL and statistics of before `liquidation_fee`: what liquidations paid follows from the transactions. */
+/** Fills `liquidation_fee` in closed PnL and statistics of older versions, from the transactions. */
 export const liquidationFees = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // what an even older read model was filled in with has it
+  // rows that `backfill` has written contain the field already
   yield* sql`UPDATE closed_pnls SET record = REPLACE(record, ${'"fill_count":'}, ${'"liquidation_fee":"0","fill_count":'})
     WHERE record NOT LIKE ${'%"liquidation_fee"%'}`
   const rows = yield* sql<{ readonly record: string }>`
@@ -36,7 +36,7 @@ export const liquidationFees = Effect.gen(function* () {
     const { amount, sub_account_address, symbol, timestamp } = JSON.parse(record) as Transaction
     if (symbol === undefined) continue
     const paid = -Decimal.parse(amount)
-    // the order that the fee was of is the last that closed anything there at that time
+    // the fee belongs to the last order that closed a position there at that time
     const closed = yield* sql<{ readonly order_id: string; readonly record: string }>`
       SELECT order_id, record FROM closed_pnls WHERE sub_account_address = ${sub_account_address}
       AND symbol = ${symbol} AND created_time = ${timestamp} ORDER BY id`
@@ -62,7 +62,7 @@ export const liquidationFees = Effect.gen(function* () {
 export const backfill = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const last = new Map<string, MarketRow>()
-  /** What the orders of a page had closed before it. */
+  /** Closed PnL of earlier pages, for the orders of this page. */
   const closingsOf = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
     const ids = [...new Set(rows.filter(({ closing }) => closing !== null).map(({ order_id }) => order_id))]
     const closings: Array<{ readonly user_id: string; readonly closed: ClosedPnl }> = []

@@ -1,30 +1,30 @@
-/** The few words in which SQLite and PostgreSQL differ; everything else here is SQL that both take. */
+/** The differences between SQLite and PostgreSQL; all other SQL of this folder runs on both. */
 import { Context, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-/** Whether the statements of an effect may take as long as they need: those of migrations over a large database. */
-export const TakesLong = Context.Reference<boolean>("gateway/layers/sql/Dialect/TakesLong", {
+/** Turns the client's time limit off for an effect: migrations of a large database may take long. */
+export const NoTimeLimit = Context.Reference<boolean>("gateway/layers/sql/Dialect/NoTimeLimit", {
   defaultValue: () => false
 })
 
 export interface Dialect {
   /** Type of a column of bytes. */
   readonly bytes: string
-  /** Closes a table that is kept in the order of its primary key, which saves SQLite a second tree. */
+  /** Table option that stores rows in the order of their primary key: SQLite then needs no second tree. */
   readonly clustered: string
-  /** Makes and changes tables. Texts are in the order of their bytes, whatever language the database speaks. */
+  /** Creates and alters tables. Text sorts by its bytes, whatever the locale of the database. */
   readonly define: (statements: ReadonlyArray<string>) => Effect.Effect<void, SqlError.SqlError>
-  /** Binds a table in FROM to an index. PostgreSQL chooses by its statistics; SQLite has none. */
+  /** Forces an index for a table in FROM. SQLite has no statistics to choose by; PostgreSQL has them and needs no hint. */
   readonly indexed: (index: string) => string
   /** A member of an object that a column holds as JSON text, as text. */
   readonly member: (column: string, name: string) => string
-  /** Runs statements of a transaction without a limit of time. */
+  /** Runs the statements of a transaction without a time limit. */
   readonly unlimited: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
-  /** A statement that is written with `?` for its parameters. */
+  /** Translates a statement with `?` placeholders. */
   readonly statement: (text: string) => string
-  /** Lets one transaction at a time pass for this subject, over all gateways, until it ends. SQLite has one writer anyway. */
+  /** Serializes the transactions of one subject over all gateways, until they end. SQLite has a single writer anyway. */
   readonly alone: (subject: string) => Effect.Effect<void, SqlError.SqlError>
-  /** Runs reads that are all of one moment, whatever is committed meanwhile. */
+  /** Runs reads on one snapshot of the database. */
   readonly moment: <A, E, R>(reads: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
 }
 
@@ -40,12 +40,12 @@ export const dialect: Effect.Effect<Dialect, never, SqlClient.SqlClient> = Effec
       indexed: () => "",
       member: (column, name) => `${column}::json ->> '${name}'`,
       unlimited: (work) =>
-        Effect.andThen(sql`SET LOCAL statement_timeout = 0`, work).pipe(Effect.provideService(TakesLong, true)),
+        Effect.andThen(sql`SET LOCAL statement_timeout = 0`, work).pipe(Effect.provideService(NoTimeLimit, true)),
       statement: (text) => {
         let n = 0
         return text.replaceAll("?", () => `$${++n}`)
       },
-      // schemas of one database are databases to us
+      // gateways can share a database in separate schemas, so the lock includes the schema
       alone: (subject) =>
         Effect.asVoid(
           sql`SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ${subject}, 0))`

@@ -1,11 +1,10 @@
 /**
- * `SqlClient` over PostgreSQL, in which nothing waits for ever: a pool of few connections, and a bound on every wait for
- * one, for an answer, and for the server's work.
+ * `SqlClient` over PostgreSQL with a time limit on every wait: for a connection of the pool, for a result, and for the work
+ * of the server.
  *
- * The server gives a statement up after {@link STATEMENT_MS}. Where it does not even say that, the statement fails after
- * {@link ANSWER_MS}, and its connection is not used again; where it answers nobody (it is frozen, or the way to it is), as soon as
- * {@link PostgresLivenessProbe} has found that out. A lost server costs every caller an error and no more: the next statement after
- * its return opens a new connection.
+ * The server aborts a statement after {@link STATEMENT_MS}. Without any response the statement fails after
+ * {@link RESULT_MS}, and its connection is not used again. When the server is frozen or unreachable, statements fail as soon
+ * as {@link PostgresLivenessProbe} detects it. After an outage the next statement opens a new connection.
  */
 import * as PgClient from "@effect/sql-pg/PgClient"
 import type { Config } from "@effect/sql-pg/PgConnection"
@@ -13,30 +12,30 @@ import * as PgTypes from "@effect/sql-pg/PgTypes"
 import { Effect, Layer, type Redacted, Result } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
-import { TakesLong } from "./Dialect.ts"
+import { NoTimeLimit } from "./Dialect.ts"
 import { type SilenceSignal, withTimeout } from "../../services/operations/Timeout.ts"
 import * as PostgresLivenessProbe from "./PostgresLivenessProbe.ts"
-import { lost, unanswered } from "./DatabaseTimeout.ts"
+import { lost, timedOut } from "./DatabaseTimeout.ts"
 
-/** Connections of one gateway. */
+/** Connections per gateway. */
 const CONNECTIONS_MAX = 10
-/** Prepared statements kept by each. */
+/** Prepared statements per connection. */
 const STATEMENTS_MAX = 256
-/** Longest wait for a free connection, and for a new one. */
+/** Longest wait for a free connection, and for a new one, in ms. */
 const CONNECTION_MS = 5_000
-/** Longest work of the server on one statement, locks included. */
+/** Longest work of the server on one statement, locks included, in ms. */
 const STATEMENT_MS = 4_000
-/** Longest wait for the answer to one. */
-const ANSWER_MS = 5_000
+/** Longest wait for the result of a statement, in ms. */
+const RESULT_MS = 5_000
 
 export interface Options {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: Redacted.Redacted<string>
-  /** Silence after which the server counts as gone, in ms. Default 750. */
+  /** Time without a response after which the server counts as silent, in ms. Default 750. */
   readonly silence_ms?: number
 }
 
-/** Whole numbers come as those of JavaScript; one that it cannot hold is an error, never another number. */
+/** BIGINT decodes to a JavaScript number; a value beyond the safe integers is an error, never a rounded number. */
 const types = PgTypes.makeRegistry()
 types.register<number | bigint>(PgTypes.OID.int8, {
   encode: (value) => PgTypes.encode(BigInt(value), PgTypes.OID.int8),
@@ -44,11 +43,11 @@ types.register<number | bigint>(PgTypes.OID.int8, {
     const value = Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigInt64(0))
     return Number.isSafeInteger(value)
       ? Result.succeed(value)
-      : Result.fail(new PgTypes.CodecError({ message: "a number beyond 2^53" }))
+      : Result.fail(new PgTypes.CodecError({ message: "the integer exceeds 2^53" }))
   }
 })
 
-/** How a connection is made, for the pool and for who needs one of its own. */
+/** Connection settings, for the pool and for components with their own connection. */
 export const configOf = ({ url }: Options, application: string): Config & { readonly applicationName: string } => ({
   url,
   types,
@@ -56,16 +55,16 @@ export const configOf = ({ url }: Options, application: string): Config & { read
   applicationName: application,
   startupParameters: {
     statement_timeout: String(STATEMENT_MS),
-    // a gateway that died in a transaction holds up nobody
-    idle_in_transaction_session_timeout: String(ANSWER_MS),
+    // bounds the locks of a gateway that died in a transaction
+    idle_in_transaction_session_timeout: String(RESULT_MS),
     tcp_keepalives_idle: "5",
     tcp_keepalives_interval: "2",
     tcp_keepalives_count: "3"
   }
 })
 
-/** A connection that answers in time or is lost. */
-class Bounded implements SqlConnection.Connection {
+/** A connection with a time limit for each statement; after the first timeout it is not used again. */
+class BoundedConnection implements SqlConnection.Connection {
   private readonly inner: SqlConnection.Connection
   private readonly silence: SilenceSignal
   private isLost = false
@@ -73,31 +72,33 @@ class Bounded implements SqlConnection.Connection {
     this.inner = inner
     this.silence = silence
   }
-  private ask<A>(effect: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
-    const late = () => {
+  private bounded<A>(effect: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
+    const onTimeout = () => {
       this.isLost = true
-      return unanswered()
+      return timedOut()
     }
-    return Effect.flatMap(TakesLong, (takesLong) =>
-      this.isLost ? Effect.fail(late()) : withTimeout(takesLong ? Infinity : ANSWER_MS, effect, late, this.silence)
+    return Effect.flatMap(NoTimeLimit, (noTimeLimit) =>
+      this.isLost
+        ? Effect.fail(onTimeout())
+        : withTimeout(noTimeLimit ? Infinity : RESULT_MS, effect, onTimeout, this.silence)
     )
   }
   readonly execute: SqlConnection.Connection["execute"] = (sql, params, transform) =>
-    this.ask(this.inner.execute(sql, params, transform))
+    this.bounded(this.inner.execute(sql, params, transform))
   readonly executeUnprepared: SqlConnection.Connection["executeUnprepared"] = (sql, params, transform) =>
-    this.ask(this.inner.executeUnprepared(sql, params, transform))
+    this.bounded(this.inner.executeUnprepared(sql, params, transform))
   readonly executeRaw: SqlConnection.Connection["executeRaw"] = (sql, params) =>
-    this.ask(this.inner.executeRaw(sql, params))
+    this.bounded(this.inner.executeRaw(sql, params))
   readonly executeValues: SqlConnection.Connection["executeValues"] = (sql, params) =>
-    this.ask(this.inner.executeValues(sql, params))
+    this.bounded(this.inner.executeValues(sql, params))
   readonly executeValuesUnprepared: SqlConnection.Connection["executeValuesUnprepared"] = (sql, params) =>
-    this.ask(this.inner.executeValuesUnprepared(sql, params))
-  /** Rows as they come: whoever streams bounds the wait for the next one. */
+    this.bounded(this.inner.executeValuesUnprepared(sql, params))
+  /** Streams have no time limit here: the reader bounds the wait for the next row. */
   readonly executeStream: SqlConnection.Connection["executeStream"] = (sql, params, transform) =>
     this.inner.executeStream(sql, params, transform)
 }
 
-/** PostgreSQL answers the COMMIT of a transaction in which something failed with ROLLBACK. */
+/** PostgreSQL replies ROLLBACK to the COMMIT of a transaction in which a statement failed. */
 const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlError.SqlError> =>
   Effect.flatMap(connection.executeRaw("COMMIT", []), (result) =>
     (result as { readonly command: string }).command === "COMMIT"
@@ -111,12 +112,12 @@ const make = Effect.fnUntraced(function* (options: Options) {
     maxConnections: CONNECTIONS_MAX,
     preparedStatementCacheSize: STATEMENTS_MAX
   })
-  const pulse = configOf(options, "trading-gateway pulse")
-  const silence = yield* PostgresLivenessProbe.make(pulse, options.silence_ms)
-  const none = () => lost("PostgreSQL has no free connection", "connect")
+  const probe = configOf(options, "trading-gateway liveness")
+  const silence = yield* PostgresLivenessProbe.make(probe, options.silence_ms)
+  const noConnection = () => lost("PostgreSQL has no free connection", "connect")
   const acquirer = Effect.map(
-    withTimeout(CONNECTION_MS, client.reserve, none, silence),
-    (connection) => new Bounded(connection, silence)
+    withTimeout(CONNECTION_MS, client.reserve, noConnection, silence),
+    (connection) => new BoundedConnection(connection, silence)
   )
   return yield* SqlClient.make({
     driver: client.driver,
@@ -130,6 +131,6 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
 })
 
-/** Connects when first asked: a server that is not there fails who asks, not who builds. */
+/** Connects on the first statement: an unreachable server fails that statement, not the construction of the layer. */
 export const layer = (options: Options): Layer.Layer<SqlClient.SqlClient, SqlError.SqlError> =>
   Layer.effect(SqlClient.SqlClient, make(options)).pipe(Layer.provide(Reactivity.layer))

@@ -1,9 +1,9 @@
 /**
- * `SqlClient` over `node:sqlite`: one connection, WAL, prepared statements kept.
+ * `SqlClient` over `node:sqlite`: one connection in WAL mode, with a cache of prepared statements.
  *
  * The driver is synchronous, so statements must be short. `synchronous` "FULL" makes every commit durable before it
- * answers; "NORMAL" may lose the last commits on power loss (never on a crash of the process), which suits data that can
- * be read again.
+ * returns. "NORMAL" may lose the last commits on power loss, but not on a crash of the process: for data that can be
+ * read again.
  */
 import { Effect, Layer, Scope, Semaphore, Stream } from "effect"
 import { Reactivity } from "effect/reactivity"
@@ -11,9 +11,9 @@ import { SqlClient, type SqlConnection, SqlError, Statement } from "effect/sql"
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 
-/** Prepared statements kept by a connection; the oldest makes room. */
+/** Prepared statements per connection; a new one evicts the oldest. */
 const STATEMENTS_MAX = 256
-/** How long a statement waits for a lock of another process, in ms. */
+/** Longest wait for a lock of another process, in ms. */
 const BUSY_TIMEOUT_MS = 5_000
 
 export interface Options {
@@ -23,7 +23,7 @@ export interface Options {
 }
 
 const failure = (cause: unknown, operation: string) => {
-  // node:sqlite names the extended code `errcode`; a primary key is as unique as any other constraint
+  // node:sqlite reports the extended code as `errcode`; 1555 is a violation of the primary key
   const errcode = (cause as { readonly errcode?: number }).errcode
   const props = { cause, message: cause instanceof Error ? cause.message : "sqlite failed", operation }
   return new SqlError.SqlError({

@@ -1,9 +1,9 @@
 /**
- * Leadership by an advisory lock of PostgreSQL: whoever holds it leads, in its database and schema.
+ * Leader election by an advisory lock of PostgreSQL: its holder is the leader of its database and schema.
  *
- * The lock belongs to a session of its own. A gateway that ends lets go of it at once. One that is suspended, or cut off, says
- * nothing for {@link SILENCE_MS}: then the server ends the session, and the next one that tries gets the lock. It needs
- * sessions of its own, so a pooler in between must not share them (pgbouncer: `pool_mode = session`).
+ * The lock belongs to a dedicated session. A gateway that stops releases it at once. If a leader is suspended or
+ * disconnected, the server ends its session after {@link SILENCE_MS}, and the next gateway that tries gets the lock. A
+ * connection pooler in between must not share sessions (pgbouncer: `pool_mode = session`).
  */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect, Layer } from "effect"
@@ -11,11 +11,11 @@ import type { SqlError } from "effect/sql"
 import { Leadership } from "../../services/operations/Leadership.ts"
 import { withTimeout } from "../../services/operations/Timeout.ts"
 import * as NodePostgres from "./NodePostgres.ts"
-import { unanswered } from "./DatabaseTimeout.ts"
+import { timedOut } from "./DatabaseTimeout.ts"
 
-/** How often who does not lead tries, and who leads shows that it is there. */
+/** Interval at which followers try to take the lock and the leader renews its session. */
 const EVERY = "250 millis"
-/** Silence after which the server lets go of the lock, and wait after which a leader without an answer takes it for lost. */
+/** Silence after which the server releases the lock, and after which a leader without a response resigns, in ms. */
 const SILENCE_MS = 2_000
 
 const TRY = `SELECT pg_try_advisory_lock(hashtextextended(current_schema() || ' leadership', 0)) AS mine`
@@ -32,12 +32,12 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
       const session = Effect.scoped(
         Effect.gen(function* () {
           const connection = yield* PgConnection.make({ ...config, startupParameters })
-          const ask = (sql: string) => withTimeout(SILENCE_MS, connection.query(sql), unanswered)
+          const run = (sql: string) => withTimeout(SILENCE_MS, connection.query(sql), timedOut)
           while (true) {
-            if (term !== undefined) yield* ask("SELECT 1")
-            else if ((yield* ask(TRY)).rows[0]!["mine"] === true) {
+            if (term !== undefined) yield* run("SELECT 1")
+            else if ((yield* run(TRY)).rows[0]!["mine"] === true) {
               term = ++terms
-              yield* Effect.logInfo("this gateway writes the read model from here on")
+              yield* Effect.logInfo("this gateway is now the leader and writes the read model")
             }
             yield* Effect.sleep(EVERY)
           }
@@ -46,7 +46,7 @@ export const layer = (options: NodePostgres.Options): Layer.Layer<never> =>
 
       yield* session.pipe(
         Effect.catch((error: SqlError.SqlError) =>
-          Effect.logWarning("no session to lead by: another gateway may write the read model", error)
+          Effect.logWarning("leader election failed: another gateway may write the read model", error)
         ),
         Effect.andThen(Effect.sleep(EVERY)),
         Effect.forever,

@@ -1,14 +1,14 @@
-/** Liveness of a PostgreSQL, probed in a session of its own, so that long statements of others do not count. */
+/** Liveness of a PostgreSQL server, probed in a dedicated session that long statements do not occupy. */
 import * as PgConnection from "@effect/sql-pg/PgConnection"
 import { Effect } from "effect"
 import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
-import { unanswered } from "./DatabaseTimeout.ts"
+import { timedOut } from "./DatabaseTimeout.ts"
 
-/** Probes for as long as the scope is open; silent after `silence_ms` without an answer. */
+/** Probes as long as the scope is open; the server counts as silent after `silence_ms` without a response. */
 export const make = (config: PgConnection.Config, silence_ms?: number) =>
   LivenessProbe.make({
     server: "PostgreSQL",
     begin: Effect.map(PgConnection.make(config), (session) => session.query("SELECT 1")),
-    late: unanswered,
+    late: timedOut,
     silence_ms
   })

@@ -1,6 +1,6 @@
 /**
- * Access codes in a database; SQLite and PostgreSQL alike. Build it over the client that {@link Accounts} stands on: then
- * one transaction covers the code and the wallet.
+ * Access codes in SQLite or PostgreSQL. Provide the database client that {@link Accounts} uses: one transaction then covers
+ * the code and the wallet.
  */
 import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
@@ -9,20 +9,20 @@ import { AccessCodes, CodeExists, CodeUnusable, faultOf, WalletActivated } from 
 import { Accounts, AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { migrateAccessCodes } from "./migrations/access.ts"
 
-// PostgreSQL gives BIGINT as text, SQLite gives BOOLEAN as 0 and 1
-const Whole = Schema.Union([Schema.Number, Schema.NumberFromString])
-const Truth = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+// PostgreSQL returns BIGINT as text, SQLite returns BOOLEAN as 0 and 1
+const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
+const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 const CodeRow = Schema.Struct({
   code_id: Schema.String,
   code_hash: Schema.String,
   label: Schema.String,
-  max_uses: Whole,
-  uses: Whole,
-  badge: Truth,
+  max_uses: SqlInteger,
+  uses: SqlInteger,
+  badge: SqlBoolean,
   multiplier_bps: Schema.Number,
-  expires_time: Schema.NullOr(Whole),
-  revoked: Truth,
-  created_time: Whole
+  expires_time: Schema.NullOr(SqlInteger),
+  revoked: SqlBoolean,
+  created_time: SqlInteger
 })
 const readCodes = Schema.decodeUnknownEffect(Schema.Array(CodeRow))
 const codeOf = ({ expires_time, ...row }: typeof CodeRow.Type): AccessCode => ({
@@ -60,18 +60,18 @@ export const layer: Layer.Layer<
               Arr.map(codes, (code) => ({ ...code, expires_time: code.expires_time ?? null }))
             )} ON CONFLICT DO NOTHING RETURNING code_hash`
           if (added.length === codes.length) return
-          // of two alike in the batch the later one is told
+          // of two equal codes in the batch the error names the later one
           const fresh = new Set(added.map(({ code_hash }) => code_hash))
           return yield* new CodeExists({ index: codes.findIndex(({ code_hash }) => !fresh.delete(code_hash)) })
         }).pipe(sql.withTransaction, Effect.catchTag("SqlError", unavailable)),
 
       list: ({ after, label, limit }) => {
-        const wanted = [
+        const conditions = [
           ...(label === undefined ? [] : [sql`label = ${label}`]),
           ...(after === undefined ? [] : [sql`(created_time, code_id) < (${after.created_time}, ${after.code_id})`])
         ]
         return sql`
-          SELECT * FROM access_codes WHERE ${wanted.length === 0 ? sql`1 = 1` : sql.and(wanted)}
+          SELECT * FROM access_codes WHERE ${conditions.length === 0 ? sql`1 = 1` : sql.and(conditions)}
           ORDER BY created_time DESC, code_id DESC LIMIT ${limit}`.pipe(
           Effect.flatMap(readCodes),
           Effect.map((rows) => rows.map(codeOf)),
@@ -89,14 +89,14 @@ export const layer: Layer.Layer<
         Effect.gen(function* () {
           const code = yield* codeWith(code_hash)
           const { badge, multiplier_bps } = code ?? { badge: false, multiplier_bps: 0 }
-          // whatever fails below undoes this
+          // a failure below rolls this back
           if (!(yield* accounts.activate(root_address, { badge, multiplier_bps }))) return yield* new WalletActivated()
           const used = yield* sql`
             UPDATE access_codes SET uses = uses + 1
             WHERE code_hash = ${code_hash} AND uses < max_uses AND revoked = ${false}
               AND (expires_time IS NULL OR expires_time > ${now_ms})
             RETURNING code_id`
-          // a use that another gateway took, or a revocation, since the code was read, is seen now
+          // detects a use or a revocation by another gateway since the code was read
           if (used.length === 0)
             return yield* new CodeUnusable({ why: faultOf(yield* codeWith(code_hash), now_ms) ?? "used" })
           return { badge, multiplier_bps }

@@ -1,4 +1,4 @@
-/** Users, keys and revocations in a database; SQLite and PostgreSQL alike. */
+/** Users, keys and revocations in SQLite or PostgreSQL. */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, SqlError } from "effect/sql"
 import { MULTIPLIER_BPS_DEFAULT } from "../../domain/AccessCode.ts"
@@ -14,16 +14,16 @@ import {
   TooManyKeys,
   type User
 } from "../../services/identity/Accounts.ts"
-import { dialect } from "./Dialect.ts"
+import { type Dialect, dialect } from "./Dialect.ts"
 import { migrateActivations } from "./migrations/access.ts"
 import { migrateAccounts } from "./migrations/accounts.ts"
 
-/** Referral codes tried before the creation of a user fails: among a million users about one meets a code taken. */
+/** Referral codes to try before the creation of a user fails: among a million users about one meets a taken code. */
 const CODE_ATTEMPTS = 8
 
-// PostgreSQL gives BIGINT as text, SQLite gives BOOLEAN as 0 and 1
-const Whole = Schema.Union([Schema.Number, Schema.NumberFromString])
-const Truth = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+// PostgreSQL returns BIGINT as text, SQLite returns BOOLEAN as 0 and 1
+const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
+const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
 
 const UserRow = Schema.Struct({
@@ -32,9 +32,9 @@ const UserRow = Schema.Struct({
   rail: Rail,
   party_id: Schema.NullOr(Schema.String),
   referral_code: Schema.String,
-  badge: Schema.NullOr(Truth),
+  badge: Schema.NullOr(SqlBoolean),
   multiplier_bps: Schema.NullOr(Schema.Number),
-  created_time: Whole
+  created_time: SqlInteger
 })
 const ApiKeyRow = Schema.Struct({
   api_key_id: Schema.String,
@@ -44,17 +44,17 @@ const ApiKeyRow = Schema.Struct({
   scopes: Schema.fromJsonString(Schema.Array(Scope)),
   sub_account_addresses: Schema.NullOr(Texts),
   ip_allowlist: Texts,
-  expires_time: Schema.NullOr(Whole),
-  require_body_hash: Truth,
-  created_time: Whole,
-  last_used_time: Schema.NullOr(Whole),
-  revoked: Truth
+  expires_time: Schema.NullOr(SqlInteger),
+  require_body_hash: SqlBoolean,
+  created_time: SqlInteger,
+  last_used_time: Schema.NullOr(SqlInteger),
+  revoked: SqlBoolean
 })
 const readUser = Schema.decodeUnknownEffect(UserRow)
-const readActivation = Schema.decodeUnknownEffect(Schema.Struct({ badge: Truth, multiplier_bps: Schema.Number }))
+const readActivation = Schema.decodeUnknownEffect(Schema.Struct({ badge: SqlBoolean, multiplier_bps: Schema.Number }))
 const readApiKeys = Schema.decodeUnknownEffect(Schema.Array(ApiKeyRow))
 const readRevoked = Schema.decodeUnknownEffect(
-  Schema.Array(Schema.Struct({ jti: Schema.String, expires_at_ms: Whole }))
+  Schema.Array(Schema.Struct({ jti: Schema.String, expires_at_ms: SqlInteger }))
 )
 
 const userOf = (row: typeof UserRow.Type): User => ({
@@ -84,7 +84,7 @@ const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
 })
 const listOf = (some: ReadonlyArray<string> | undefined) => (some === undefined ? null : JSON.stringify(some))
 
-/** The columns of a patch: those that it names. */
+/** The columns that a patch sets. */
 const columnsOf = ({ ip_allowlist, scopes, sub_account_addresses, ...plain }: ApiKeyPatch) => ({
   ...plain,
   ...(scopes === undefined ? {} : { scopes: listOf(scopes) }),
@@ -96,206 +96,227 @@ const isUnique = (error: SqlError.SqlError) => error.reason._tag === "UniqueViol
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError | Schema.SchemaError>) =>
   Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
+type Part<K extends keyof Accounts["Service"]> = Pick<Accounts["Service"], K>
+
+const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
+
+/** Users, by id and by referral code. */
+const users = (sql: SqlClient.SqlClient): Part<"ensureUser" | "user" | "userOfCode" | "markReady" | "isReady"> => {
+  const userWhere = (column: "user_id" | "referral_code", value: string) =>
+    Effect.flatMap(
+      sql`SELECT user_id, users.root_address, rail, party_id, referral_code, created_time, badge, multiplier_bps
+          FROM users LEFT JOIN activations ON activations.root_address = users.root_address
+          WHERE ${sql(column)} = ${value}`,
+      ([row]) => (row === undefined ? Effect.undefined : Effect.map(readUser(row), userOf))
+    )
+  const user = (user_id: string) => userWhere("user_id", user_id)
+
+  return {
+    ensureUser: ({ user_id, root_address, rail, party_id }) =>
+      orUnavailable(
+        Effect.gen(function* () {
+          const known = yield* user(user_id)
+          if (known !== undefined) return { user: known, created: false }
+          const created_time = yield* Clock.currentTimeMillis
+          for (let attempt = 0; attempt < CODE_ATTEMPTS; attempt++) {
+            const inserted = yield* sql`
+              INSERT INTO users ${sql.insert({
+                user_id,
+                root_address,
+                rail,
+                party_id: party_id ?? null,
+                referral_code: referralCodeOf(user_id, attempt),
+                ready: false,
+                created_time
+              })} ON CONFLICT DO NOTHING RETURNING user_id`
+            const stored = yield* user(user_id)
+            // undefined: another user has the code
+            if (stored !== undefined) return { user: stored, created: exists(inserted) }
+          }
+          return yield* Effect.die(new Error("no unused referral code found"))
+        })
+      ),
+    user: (user_id) => orUnavailable(user(user_id)),
+    userOfCode: (referral_code) => orUnavailable(userWhere("referral_code", referral_code)),
+    markReady: (user_id) =>
+      orUnavailable(Effect.asVoid(sql`UPDATE users SET ready = ${true} WHERE user_id = ${user_id}`)),
+    isReady: (user_id) =>
+      orUnavailable(Effect.map(sql`SELECT 1 FROM users WHERE user_id = ${user_id} AND ready = ${true}`, exists))
+  }
+}
+
+/** Keys of parties, the whitelist, and activations. */
+const admission = (
+  sql: SqlClient.SqlClient
+): Part<"partyKey" | "bindPartyKey" | "isWhitelisted" | "setWhitelisted" | "activate" | "activation"> => ({
+  partyKey: (party_id) =>
+    orUnavailable(
+      Effect.map(
+        sql<{ readonly public_key: string }>`SELECT public_key FROM party_keys WHERE party_id = ${party_id}`,
+        ([row]) => row?.public_key
+      )
+    ),
+  bindPartyKey: (party_id, public_key) =>
+    orUnavailable(
+      Effect.asVoid(sql`INSERT INTO party_keys ${sql.insert({ party_id, public_key })} ON CONFLICT DO NOTHING`)
+    ),
+  isWhitelisted: (root_address) =>
+    orUnavailable(
+      Effect.map(sql`SELECT 1 FROM whitelist WHERE root_address = ${root_address} AND whitelisted = ${true}`, exists)
+    ),
+  setWhitelisted: (root_address, whitelisted) =>
+    orUnavailable(
+      Effect.asVoid(sql`
+          INSERT INTO whitelist ${sql.insert({ root_address, whitelisted })}
+          ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted`)
+    ),
+  activate: (root_address, { badge, multiplier_bps }) =>
+    Effect.gen(function* () {
+      // each statement waits for concurrent writers of this wallet and then sees their rows
+      const admitted = yield* sql`
+          INSERT INTO whitelist ${sql.insert({ root_address, whitelisted: true })}
+          ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted
+          WHERE whitelist.whitelisted = ${false} RETURNING root_address`
+      if (!exists(admitted)) return false
+      const activated = yield* sql`
+          INSERT INTO activations ${sql.insert({ root_address, badge, multiplier_bps })}
+          ON CONFLICT DO NOTHING RETURNING root_address`
+      // activated earlier and since removed from the whitelist: unchanged
+      if (!exists(activated)) return yield* Effect.fail("activated" as const)
+      return true
+    }).pipe(
+      sql.withTransaction,
+      Effect.catch((error) =>
+        error === "activated" ? Effect.succeed(false) : Effect.fail(new AccountsUnavailable({ cause: error }))
+      )
+    ),
+  activation: (root_address) =>
+    orUnavailable(
+      Effect.flatMap(
+        sql`SELECT badge, multiplier_bps FROM activations WHERE root_address = ${root_address}`,
+        ([row]) => (row === undefined ? Effect.undefined : Effect.map(readActivation(row), activationOf))
+      )
+    )
+})
+
+/** API keys. */
+const apiKeys = (
+  sql: SqlClient.SqlClient,
+  { alone }: Dialect
+): Part<"apiKeys" | "apiKeyOf" | "createApiKey" | "changeApiKey" | "changedApiKeys" | "touchApiKey"> => ({
+  apiKeys: (user_id) =>
+    orUnavailable(
+      sql`SELECT * FROM api_keys WHERE user_id = ${user_id} AND revoked = ${false}`.pipe(
+        Effect.flatMap(readApiKeys),
+        Effect.map((rows) => rows.map(apiKeyOf))
+      )
+    ),
+  apiKeyOf: (public_key) =>
+    orUnavailable(
+      sql`SELECT * FROM api_keys WHERE public_key = ${public_key}`.pipe(
+        Effect.flatMap(readApiKeys),
+        Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
+      )
+    ),
+  createApiKey: (key, max) =>
+    Effect.gen(function* () {
+      // serializes gateways that add the last allowed key at the same time
+      yield* alone(`api_keys of ${key.user_id}`)
+      if (exists(yield* sql`SELECT 1 FROM api_keys WHERE public_key = ${key.public_key}`)) {
+        return yield* new KeyRegistered()
+      }
+      const held = yield* sql`
+          SELECT 1 FROM api_keys WHERE user_id = ${key.user_id} AND revoked = ${false} LIMIT ${max}`
+      if (held.length >= max) return yield* new TooManyKeys({ max })
+      yield* sql`INSERT INTO api_keys ${sql.insert({
+        ...key,
+        scopes: listOf(key.scopes),
+        sub_account_addresses: listOf(key.sub_account_addresses),
+        ip_allowlist: listOf(key.ip_allowlist),
+        expires_time: key.expires_time ?? null,
+        last_used_time: key.last_used_time ?? null
+      })}`
+    }).pipe(
+      sql.withTransaction,
+      Effect.catchTag("SqlError", (cause) =>
+        Effect.fail(isUnique(cause) ? new KeyRegistered() : new AccountsUnavailable({ cause }))
+      )
+    ),
+  changeApiKey: (api_key_id, patch) =>
+    orUnavailable(
+      Clock.currentTimeMillis.pipe(
+        Effect.flatMap(
+          (now) => sql`
+              UPDATE api_keys SET ${sql.update({ ...columnsOf(patch), changed_time: now })}
+              WHERE api_key_id = ${api_key_id} AND revoked = ${false} RETURNING *`
+        ),
+        Effect.flatMap(readApiKeys),
+        Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
+      )
+    ),
+  changedApiKeys: (since) =>
+    orUnavailable(
+      sql`SELECT * FROM api_keys WHERE changed_time >= ${since}`.pipe(
+        Effect.flatMap(readApiKeys),
+        Effect.map((rows) => rows.map(apiKeyOf))
+      )
+    ),
+  touchApiKey: (api_key_id, at_ms) =>
+    orUnavailable(
+      Effect.asVoid(sql`
+          UPDATE api_keys SET last_used_time = ${at_ms}
+          WHERE api_key_id = ${api_key_id} AND COALESCE(last_used_time, 0) < ${at_ms}`)
+    )
+})
+
+/** Labels of sub-accounts, and revoked tokens. */
+const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" | "revokeToken" | "revokedTokens"> => ({
+  labels: (user_id) =>
+    orUnavailable(
+      Effect.map(
+        sql<{ readonly sub_account_address: string; readonly label: string }>`
+            SELECT sub_account_address, label FROM labels WHERE user_id = ${user_id}`,
+        (rows) => new Map(rows.map((row) => [row.sub_account_address, row.label]))
+      )
+    ),
+  setLabel: (user_id, sub_account_address, label) =>
+    orUnavailable(
+      Effect.asVoid(sql`
+          INSERT INTO labels ${sql.insert({ user_id, sub_account_address, label })}
+          ON CONFLICT (user_id, sub_account_address) DO UPDATE SET label = excluded.label`)
+    ),
+  revokeToken: (jti, expires_at_ms) =>
+    orUnavailable(
+      Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
+        yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
+      })
+    ),
+  revokedTokens: (since) =>
+    orUnavailable(
+      Effect.flatMap(Clock.currentTimeMillis, (now) =>
+        Effect.flatMap(
+          sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}`,
+          readRevoked
+        )
+      )
+    )
+})
+
 export const layer: Layer.Layer<Accounts, Migrator.MigrationError | SqlError.SqlError, SqlClient.SqlClient> =
   Layer.effect(
     Accounts,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { alone } = yield* dialect
+      const sqlDialect = yield* dialect
       yield* migrateAccounts
       yield* migrateActivations
-
-      const userWhere = (column: "user_id" | "referral_code", value: string) =>
-        Effect.flatMap(
-          sql`SELECT user_id, users.root_address, rail, party_id, referral_code, created_time, badge, multiplier_bps
-              FROM users LEFT JOIN activations ON activations.root_address = users.root_address
-              WHERE ${sql(column)} = ${value}`,
-          ([row]) => (row === undefined ? Effect.undefined : Effect.map(readUser(row), userOf))
-        )
-      const user = (user_id: string) => userWhere("user_id", user_id)
-      const exists = (rows: ReadonlyArray<unknown>) => rows.length > 0
-
       return Accounts.of({
-        ensureUser: ({ user_id, root_address, rail, party_id }) =>
-          orUnavailable(
-            Effect.gen(function* () {
-              const known = yield* user(user_id)
-              if (known !== undefined) return { user: known, created: false }
-              const created_time = yield* Clock.currentTimeMillis
-              for (let attempt = 0; attempt < CODE_ATTEMPTS; attempt++) {
-                const inserted = yield* sql`
-                  INSERT INTO users ${sql.insert({
-                    user_id,
-                    root_address,
-                    rail,
-                    party_id: party_id ?? null,
-                    referral_code: referralCodeOf(user_id, attempt),
-                    ready: false,
-                    created_time
-                  })} ON CONFLICT DO NOTHING RETURNING user_id`
-                const stored = yield* user(user_id)
-                // none: another user holds the code
-                if (stored !== undefined) return { user: stored, created: exists(inserted) }
-              }
-              return yield* Effect.die(new Error("no free referral code"))
-            })
-          ),
-        user: (user_id) => orUnavailable(user(user_id)),
-        userOfCode: (referral_code) => orUnavailable(userWhere("referral_code", referral_code)),
-        markReady: (user_id) =>
-          orUnavailable(Effect.asVoid(sql`UPDATE users SET ready = ${true} WHERE user_id = ${user_id}`)),
-        isReady: (user_id) =>
-          orUnavailable(Effect.map(sql`SELECT 1 FROM users WHERE user_id = ${user_id} AND ready = ${true}`, exists)),
-
-        partyKey: (party_id) =>
-          orUnavailable(
-            Effect.map(
-              sql<{ readonly public_key: string }>`SELECT public_key FROM party_keys WHERE party_id = ${party_id}`,
-              ([row]) => row?.public_key
-            )
-          ),
-        bindPartyKey: (party_id, public_key) =>
-          orUnavailable(
-            Effect.asVoid(sql`INSERT INTO party_keys ${sql.insert({ party_id, public_key })} ON CONFLICT DO NOTHING`)
-          ),
-
-        isWhitelisted: (root_address) =>
-          orUnavailable(
-            Effect.map(
-              sql`SELECT 1 FROM whitelist WHERE root_address = ${root_address} AND whitelisted = ${true}`,
-              exists
-            )
-          ),
-        setWhitelisted: (root_address, whitelisted) =>
-          orUnavailable(
-            Effect.asVoid(sql`
-              INSERT INTO whitelist ${sql.insert({ root_address, whitelisted })}
-              ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted`)
-          ),
-        activate: (root_address, { badge, multiplier_bps }) =>
-          Effect.gen(function* () {
-            // each statement waits for whoever writes the same wallet, and then finds what was written
-            const admitted = yield* sql`
-              INSERT INTO whitelist ${sql.insert({ root_address, whitelisted: true })}
-              ON CONFLICT (root_address) DO UPDATE SET whitelisted = excluded.whitelisted
-              WHERE whitelist.whitelisted = ${false} RETURNING root_address`
-            if (!exists(admitted)) return false
-            const activated = yield* sql`
-              INSERT INTO activations ${sql.insert({ root_address, badge, multiplier_bps })}
-              ON CONFLICT DO NOTHING RETURNING root_address`
-            // activated, and taken off the whitelist since: stays as it is
-            if (!exists(activated)) return yield* Effect.fail("activated" as const)
-            return true
-          }).pipe(
-            sql.withTransaction,
-            Effect.catch((error) =>
-              error === "activated" ? Effect.succeed(false) : Effect.fail(new AccountsUnavailable({ cause: error }))
-            )
-          ),
-        activation: (root_address) =>
-          orUnavailable(
-            Effect.flatMap(
-              sql`SELECT badge, multiplier_bps FROM activations WHERE root_address = ${root_address}`,
-              ([row]) => (row === undefined ? Effect.undefined : Effect.map(readActivation(row), activationOf))
-            )
-          ),
-
-        apiKeys: (user_id) =>
-          orUnavailable(
-            sql`SELECT * FROM api_keys WHERE user_id = ${user_id} AND revoked = ${false}`.pipe(
-              Effect.flatMap(readApiKeys),
-              Effect.map((rows) => rows.map(apiKeyOf))
-            )
-          ),
-        apiKeyOf: (public_key) =>
-          orUnavailable(
-            sql`SELECT * FROM api_keys WHERE public_key = ${public_key}`.pipe(
-              Effect.flatMap(readApiKeys),
-              Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
-            )
-          ),
-        createApiKey: (key, max) =>
-          Effect.gen(function* () {
-            // two gateways that add the last key at once wait for one another here
-            yield* alone(`api_keys of ${key.user_id}`)
-            if (exists(yield* sql`SELECT 1 FROM api_keys WHERE public_key = ${key.public_key}`)) {
-              return yield* new KeyRegistered()
-            }
-            const held = yield* sql`
-              SELECT 1 FROM api_keys WHERE user_id = ${key.user_id} AND revoked = ${false} LIMIT ${max}`
-            if (held.length >= max) return yield* new TooManyKeys({ max })
-            yield* sql`INSERT INTO api_keys ${sql.insert({
-              ...key,
-              scopes: listOf(key.scopes),
-              sub_account_addresses: listOf(key.sub_account_addresses),
-              ip_allowlist: listOf(key.ip_allowlist),
-              expires_time: key.expires_time ?? null,
-              last_used_time: key.last_used_time ?? null
-            })}`
-          }).pipe(
-            sql.withTransaction,
-            Effect.catchTag("SqlError", (cause) =>
-              Effect.fail(isUnique(cause) ? new KeyRegistered() : new AccountsUnavailable({ cause }))
-            )
-          ),
-        changeApiKey: (api_key_id, patch) =>
-          orUnavailable(
-            Clock.currentTimeMillis.pipe(
-              Effect.flatMap(
-                (now) => sql`
-                  UPDATE api_keys SET ${sql.update({ ...columnsOf(patch), changed_time: now })}
-                  WHERE api_key_id = ${api_key_id} AND revoked = ${false} RETURNING *`
-              ),
-              Effect.flatMap(readApiKeys),
-              Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
-            )
-          ),
-        changedApiKeys: (since) =>
-          orUnavailable(
-            sql`SELECT * FROM api_keys WHERE changed_time >= ${since}`.pipe(
-              Effect.flatMap(readApiKeys),
-              Effect.map((rows) => rows.map(apiKeyOf))
-            )
-          ),
-        touchApiKey: (api_key_id, at_ms) =>
-          orUnavailable(
-            Effect.asVoid(sql`
-              UPDATE api_keys SET last_used_time = ${at_ms}
-              WHERE api_key_id = ${api_key_id} AND COALESCE(last_used_time, 0) < ${at_ms}`)
-          ),
-
-        labels: (user_id) =>
-          orUnavailable(
-            Effect.map(
-              sql<{ readonly sub_account_address: string; readonly label: string }>`
-                SELECT sub_account_address, label FROM labels WHERE user_id = ${user_id}`,
-              (rows) => new Map(rows.map((row) => [row.sub_account_address, row.label]))
-            )
-          ),
-        setLabel: (user_id, sub_account_address, label) =>
-          orUnavailable(
-            Effect.asVoid(sql`
-              INSERT INTO labels ${sql.insert({ user_id, sub_account_address, label })}
-              ON CONFLICT (user_id, sub_account_address) DO UPDATE SET label = excluded.label`)
-          ),
-
-        revokeToken: (jti, expires_at_ms) =>
-          orUnavailable(
-            Effect.gen(function* () {
-              const now = yield* Clock.currentTimeMillis
-              yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
-              yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
-            })
-          ),
-        revokedTokens: (since) =>
-          orUnavailable(
-            Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              Effect.flatMap(
-                sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}`,
-                readRevoked
-              )
-            )
-          )
+        ...users(sql),
+        ...admission(sql),
+        ...apiKeys(sql, sqlDialect),
+        ...labelsAndTokens(sql)
       })
     })
   )

@@ -1,4 +1,4 @@
-/** The audit trail in a database; SQLite and PostgreSQL alike. Rows are added, never changed or removed. */
+/** The audit trail in SQLite or PostgreSQL. Rows are only added. */
 import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AuditEntry, partOf } from "../../domain/Audit.ts"
@@ -33,7 +33,7 @@ export const layer: Layer.Layer<AuditStore, Migrator.MigrationError | SqlError.S
             )
           ),
         list: ({ action, actor, after, end_time, limit, start_time }) => {
-          const wanted = [
+          const conditions = [
             sql`1 = 1`,
             ...(actor === undefined ? [] : [sql`actor = ${actor}`]),
             ...(action === undefined ? [] : [sql`action = ${action}`]),
@@ -44,7 +44,7 @@ export const layer: Layer.Layer<AuditStore, Migrator.MigrationError | SqlError.S
               : [sql`(time, audit_id, part) < (${after.time}, ${after.audit_id}, ${after.part})`])
           ]
           return orUnavailable(
-            sql`SELECT record FROM audit_trail WHERE ${sql.and(wanted)}
+            sql`SELECT record FROM audit_trail WHERE ${sql.and(conditions)}
                 ORDER BY time DESC, audit_id DESC, part DESC LIMIT ${limit}`.pipe(
               Effect.flatMap(readRecords),
               Effect.map((rows) => rows.map(({ record }) => record))

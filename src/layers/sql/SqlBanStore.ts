@@ -1,4 +1,4 @@
-/** Bans in a database; SQLite and PostgreSQL alike. */
+/** Bans in SQLite or PostgreSQL. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
@@ -8,7 +8,7 @@ import { migrateBans } from "./migrations/users.ts"
 interface Row {
   readonly root_address: string
   readonly user_id: string
-  /** SQLite gives 0 and 1. */
+  /** SQLite returns 0 and 1. */
   readonly banned: boolean | number
   readonly reason: string
   readonly changed_time: number | string

@@ -1,4 +1,4 @@
-/** Competitions and their entries in a database; SQLite and PostgreSQL alike. */
+/** Competitions and their entries in SQLite or PostgreSQL. */
 import { Array as Arr, Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { CompetitionState } from "../../domain/Competition.ts"
@@ -16,7 +16,7 @@ import {
 import { Outpaced } from "../../services/rewards/RewardStore.ts"
 import { migrateCompetitions } from "./migrations/users.ts"
 
-/** Entries written or asked for by one statement. */
+/** Entries per statement, reads and writes. */
 const BATCH_MAX = 64
 
 interface Row {
@@ -93,7 +93,7 @@ export const layer: Layer.Layer<CompetitionStore, Migrator.MigrationError | SqlE
       const entries = (rows: Effect.Effect<ReadonlyArray<EntryRow>, SqlError.SqlError>) =>
         Effect.mapBoth(rows, { onSuccess: (all) => all.map(entryOf), onFailure: unavailable })
 
-      /** What a status means in columns and time. */
+      /** The condition of a status, in columns and time. */
       const isStatus = (status: CompetitionStatus, now: number) => {
         const open = sql`state = 'published' AND finalized_time IS NULL`
         switch (status) {

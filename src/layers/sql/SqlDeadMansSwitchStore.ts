@@ -1,4 +1,4 @@
-/** Settings of the dead-man's switch in a database; SQLite and PostgreSQL alike. */
+/** Settings of the dead-man's switch in SQLite or PostgreSQL. */
 import { Effect, Layer, Schema } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
@@ -7,7 +7,7 @@ import { migrateSwitches } from "./migrations/accounts.ts"
 
 const Row = Schema.Struct({
   sub_account_address: Schema.String,
-  // SQLite gives BOOLEAN as 0 and 1
+  // SQLite returns BOOLEAN as 0 and 1
   enabled: Schema.Union([Schema.Boolean, Schema.Literals([0, 1])]),
   time_window: Schema.Int
 })

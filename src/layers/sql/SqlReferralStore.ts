@@ -1,4 +1,4 @@
-/** Who referred whom, in a database; SQLite and PostgreSQL alike. */
+/** Referrals in SQLite or PostgreSQL. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
@@ -45,11 +45,11 @@ export const layer: Layer.Layer<ReferralStore, Migrator.MigrationError | SqlErro
         refer: (user_id, { referrer_id, since }) =>
           orUnavailable(
             Effect.gen(function* () {
-              // one change of the chains at a time, on all gateways
+              // one change of the referral chains at a time, over all gateways
               yield* alone("referrals")
               const known = yield* referrer(user_id)
               if (known !== undefined) return yield* new ReferrerSet({ referrer_id: known.referrer_id })
-              // up from the referrer: a chain that holds the user would be closed by it
+              // walks up from the referrer: a chain that contains the user would become a loop
               const loop = yield* sql`
                 WITH RECURSIVE chain (id) AS (
                   SELECT referrer_id FROM referrals WHERE user_id = ${referrer_id}

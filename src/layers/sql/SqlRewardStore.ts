@@ -1,4 +1,4 @@
-/** Rewards in a database; SQLite and PostgreSQL alike. */
+/** Rewards in SQLite or PostgreSQL. */
 import { Array as Arr, Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import * as Decimal from "../../domain/Decimal.ts"
@@ -7,7 +7,7 @@ import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type NewReward, Outpaced, type RewardRecord, RewardStore } from "../../services/rewards/RewardStore.ts"
 import { migrateRewards } from "./migrations/users.ts"
 
-/** Rewards written by one statement. */
+/** Rewards per statement. */
 const BATCH_MAX = 50
 
 interface Row {

@@ -1,4 +1,4 @@
-/** What the gateway keeps in databases, nonces aside. */
+/** The gateway's stores in a database, except nonces. */
 import { Layer } from "effect"
 import { UserEventsKept } from "../../services/History.ts"
 import type { Settings } from "../Settings.ts"
@@ -13,7 +13,7 @@ import * as SqlRewardStore from "./SqlRewardStore.ts"
 import * as SqlDeadMansSwitchStore from "./SqlDeadMansSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "./SqlWithdrawalAddressStore.ts"
 
-/** The gateway's own data. One client, so that one transaction uses a code and admits a wallet. */
+/** The gateway's own data. All share one client, so that one transaction can use a code and admit a wallet. */
 export const layer = Layer.mergeAll(
   SqlAccessCodes.layer,
   SqlAuditStore.layer,

@@ -1,4 +1,4 @@
-/** Withdrawal addresses in a database; SQLite and PostgreSQL alike. */
+/** Withdrawal addresses in SQLite or PostgreSQL. */
 import { Effect, Layer } from "effect"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 import type { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
@@ -7,7 +7,7 @@ import { TooManyAddresses, WithdrawalAddressStore } from "../../services/trading
 import { dialect } from "./Dialect.ts"
 import { migrateWithdrawalAddresses } from "./migrations/withdrawals.ts"
 
-/** PostgreSQL gives BIGINT as text. */
+/** PostgreSQL returns BIGINT as text. */
 interface AddressRow {
   readonly destination: string
   readonly label: string
@@ -15,7 +15,7 @@ interface AddressRow {
   readonly effective_time: number | string
 }
 interface RulesRow {
-  /** SQLite gives 0 and 1. */
+  /** SQLite returns 0 and 1. */
   readonly only_listed: boolean | number
   readonly loosens_time: number | string | null
 }
@@ -66,7 +66,7 @@ export const layer: Layer.Layer<
         ),
       add: (user_id, address, max) =>
         Effect.gen(function* () {
-          // two gateways that add the last one at once wait for one another here
+          // serializes gateways that add the last allowed address at the same time
           yield* alone(`withdrawal_addresses of ${user_id}`)
           const list = yield* listOf(user_id)
           const listed = list.find(({ destination }) => destination === address.destination)

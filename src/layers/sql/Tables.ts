@@ -1,24 +1,24 @@
-/** What the parts of the read model write and read tables with: many-row statements whose texts are made once, and lists. */
+/** Shared tools of the read model: many-row statements with prepared texts, and paged lists. */
 import { Effect } from "effect"
 import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
 import { type RowKey, type Rows, TextRows } from "../../domain/Page.ts"
 import { HistoryUnavailable, type ListQuery, SCAN_MAX } from "../../services/History.ts"
 import { dialect } from "./Dialect.ts"
 
-/** Rows of one statement: few shapes, so that their texts stay prepared. */
+/** Rows per statement: few sizes, so that their texts stay prepared. */
 const CHUNKS = [64, 8, 1] as const
-/** Index entries that the steps of a filtered page read: most pages are full after the first. */
+/** Index entries that the steps of a filtered page read: most pages are full after the first step. */
 const SCAN_STEPS = [1_000, SCAN_MAX - 1_000] as const
-/** The same where each entry costs a row of the table too. */
+/** The same where each entry also reads a row of the table. */
 const SCAN_STEPS_OF_ROWS = [1_000] as const
 export type Value = string | number | null
 export type Row = ReadonlyArray<Value>
 export type Write = Effect.Effect<void, SqlError.SqlError>
 
-/** Writes rows of one table, many a statement. */
+/** Writes rows of one table, many per statement. */
 export type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
 
-/** Conditions of a list, gathered with their values. */
+/** A conjunction of SQL conditions with their values. */
 export class Where {
   private readonly terms: Array<string> = []
   readonly values: Array<Value> = []
@@ -27,7 +27,7 @@ export class Where {
     this.values.push(...values)
     return this
   }
-  /** Asks for nothing where there is no value. */
+  /** Adds the condition unless the value is undefined. */
   when(value: Value | undefined, term: string): this {
     return value === undefined ? this : this.and(term, value)
   }
@@ -40,7 +40,7 @@ export class Where {
   get isEmpty(): boolean {
     return this.terms.length === 0
   }
-  /** These conditions and others. */
+  /** A new conjunction of both. */
   with(other: Where): Where {
     const all = new Where()
     all.terms.push(...this.terms, ...other.terms)
@@ -52,7 +52,7 @@ export class Where {
   }
 }
 
-/** A row that is kept as the JSON text of its record. */
+/** A row whose record is stored as JSON text. */
 export interface RecordRow {
   readonly record: string
 }
@@ -63,41 +63,42 @@ interface ListRow extends RecordRow {
 const keyOf = (row: Omit<ListRow, "record">): RowKey => ({ time: Number(row.time), id: Number(row.id) })
 
 /**
- * A list as one range of one index. Columns after `id` in the index serve the filter; `covers` says whether the index has
- * every column that the filter reads.
+ * A list as one range of one index. The columns after `id` in the index serve the filter; `covers` says whether the index
+ * contains every column that the filter reads.
  */
 export interface Ranged {
   readonly table: string
   readonly time: string
-  /** Without one the range names few rows, which the planner finds by an index of their own. */
+  /** Undefined: the range contains few rows, and the planner finds an index for them. */
   readonly index?: string
   /** Equalities on the columns before `time`. */
   readonly range: Where
-  /** Conditions that each row of the range is checked for. */
+  /** Conditions that each row of the range is checked against. */
   readonly filter?: Where
   readonly covers?: boolean
 }
 type Span = Pick<ListQuery, "after" | "limit"> & Partial<Pick<ListQuery, "start_time" | "end_time">>
 
-/** Every statement here is a `?` statement, translated to the database's dialect. */
+/** Statements are written with `?` placeholders and translated to the dialect of the database. */
 export interface Tables {
-  /** Rows of a statement; fails where the database does. */
+  /** Rows of a statement. */
   readonly query: <A extends object>(
     text: string,
     values?: ReadonlyArray<Value>
   ) => Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>
-  /** Inserts rows; `conflict` says what becomes of those whose key is there. */
+  /** Inserts rows; `conflict` is the ON CONFLICT clause. */
   readonly writer: (table: string, columns: ReadonlyArray<string>, conflict: string) => Writer
-  /** The conflict clause by which the new row takes the place of the old. */
+  /** The conflict clause with which a new row replaces the old one. */
   readonly replace: (key: string, columns: ReadonlyArray<string>) => string
   /**
-   * One page of a list, newest first, looked ahead by one row. With a filter it reads at most {@link SCAN_MAX} entries of the
-   * index: the page then may hold fewer rows than its limit, and `next` is the last entry that was read.
+   * One page of a list, newest first. Reads one row more than the page to find out whether another follows. With a filter it
+   * reads at most {@link SCAN_MAX} index entries: the page may then hold fewer rows than its limit, and `next` is the last
+   * entry that was read.
    */
   readonly list: <A>(of: Ranged, span: Span) => Effect.Effect<Rows<A>, HistoryUnavailable>
-  /** The same over several ranges, newest first over all of them. */
+  /** The same over several ranges, merged newest first. */
   readonly merged: <A>(of: ReadonlyArray<Ranged>, span: Span) => Effect.Effect<Rows<A>, HistoryUnavailable>
-  /** The key of the newest but `reach` - 1 entry of a range; `undefined`: it is the last one, or there is none. */
+  /** The key of the `reach`-th newest entry of a range; undefined where no entry follows it. */
   readonly keyAt: (of: Ranged, reach: number) => Effect.Effect<RowKey | undefined, HistoryUnavailable>
 }
 
@@ -130,7 +131,7 @@ export const make = Effect.gen(function* () {
 
   const within = ({ time }: Ranged, { after, start_time, end_time }: Omit<Span, "limit">, edge?: RowKey): Where => {
     const where = new Where()
-    // one bound on either side: of two, SQLite would take either, and the other would not end its scan
+    // one bound per side: of two, SQLite uses either one, and the other does not end the scan
     if (after !== undefined) where.and(`(${time}, id) < (?, ?)`, after.time, after.id)
     else where.when(end_time, `${time} < ?`)
     if (edge !== undefined) where.and(`(${time}, id) >= (?, ?)`, edge.time, edge.id)
@@ -144,7 +145,7 @@ export const make = Effect.gen(function* () {
     const where = of.range.with(within(of, span, edge)).with(of.filter ?? new Where())
     return query<ListRow>(`${ordered(of, `${of.time} AS time, id, record`, where)} LIMIT ?`, [...where.values, count])
   }
-  /** The key of the row that is `reach` rows after the beginning; `undefined`: no row follows it. */
+  /** The key of the row that is `reach` rows after the start; undefined where no row follows it. */
   const edgeOf = (of: Ranged, span: Omit<Span, "limit">, reach: number) => {
     const where = of.range.with(within(of, span))
     return Effect.map(

@@ -41,7 +41,7 @@ afterEach(async () => {
   place.remove()
 })
 
-/** Gathers outcomes by command_id; a second one under the same id is caught. */
+/** Collects outcomes by command_id; a second outcome of one id fails the test. */
 class Outcomes {
   readonly all = new Map<string, Outcome>()
   private wake: (() => void) | undefined
@@ -67,7 +67,7 @@ const submitAll = (outcomes: Outcomes, count: number, name: string) => {
   for (let i = 0; i < count; i++) stream.submit(deposit(1, `${name}-${i}`), outcomes.take(`${name}-${i}`))
 }
 
-/** The command_ids that the journal holds. */
+/** The command_ids in the journal. */
 const journalled = (): ReadonlySet<string> => {
   const journal = Journal.read(journalPath(place.directory))
   const found = new Set<string>()
@@ -88,7 +88,7 @@ const journalled = (): ReadonlySet<string> => {
 describe("CommandStream", () => {
   beforeEach(() => connect())
 
-  it("gives 10,000 commands one outcome each when the stream is cut, and sequences none twice", async () => {
+  it("gives 10,000 commands one outcome each while the stream is cut, and sequences none twice", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "first")
     await outcomes.reach(1)
@@ -111,7 +111,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(after.count(), { ack: 10 })
   })
 
-  it("calls a command unknown when it was written and no answer comes in time", async () => {
+  it("reports a written command without a result in time as unknown", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
@@ -121,11 +121,11 @@ describe("CommandStream", () => {
     await outcomes.reach(4)
     const took = performance.now() - began
     assert.deepStrictEqual(outcomes.count(), { ack: 1, unknown: 3 })
-    // timers may be a little early
+    // timers may fire slightly early
     assert.isAtLeast(took, 0.9 * DEADLINE_MS)
   })
 
-  it("Amendment 30: reads the answers that arrived during a stall of this process before a command expires", async () => {
+  it("Amendment 30: reads results that arrived during a stall of this process before a command expires", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "first")
     await outcomes.reach(1)
@@ -137,7 +137,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(outcomes.count(), { ack: 11 })
   })
 
-  it("calls a command surely not sequenced when there is no backend, and works again when it is back", async () => {
+  it("reports commands as not sequenced while there is no backend, and recovers with it", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
@@ -153,7 +153,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(after.count(), { ack: 1 })
   })
 
-  it("makes nobody wait for one that answers nothing, but tries one at a time, and cancels always", async () => {
+  it("fails fast while the sequencer returns no results, except for one probe at a time and cancels", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
@@ -164,7 +164,7 @@ describe("CommandStream", () => {
     submitAll(outcomes, 5, "more")
     const cancel = { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) }
     stream.submit({ ...deposit(1, "cancel"), command: cancel }, outcomes.take("cancel"))
-    // one is tried
+    // the probe
     assert.strictEqual(outcomes.count()["unavailable"], 4)
     assert.isFalse(outcomes.all.has("more-0"))
     assert.isFalse(outcomes.all.has("cancel"))
@@ -176,7 +176,7 @@ describe("CommandStream", () => {
     }
   })
 
-  it("sends a command that waited through a short absence, within its time", async () => {
+  it("sends a command that was queued during a short outage, within its deadline", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "warm")
     await outcomes.reach(1)
@@ -187,7 +187,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(outcomes.count(), { ack: 6 })
   })
 
-  it("gives two commands in flight under one command_id their own answers, in order", async () => {
+  it("gives two concurrent commands of one command_id their own results, in order", async () => {
     const answers: Array<Outcome> = []
     await new Promise<void>((resolve) => {
       const done = (outcome: Outcome) => {
@@ -200,7 +200,7 @@ describe("CommandStream", () => {
     assert.deepStrictEqual(duplicates, [false, true])
   })
 
-  it("refuses what exceeds its limit at once, and what is withdrawn before it was written", async () => {
+  it("refuses commands beyond its limit at once, and withdraws unwritten commands", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, PENDING_COMMANDS_MAX + 2, "many")
     assert.deepStrictEqual(outcomes.count(), { unavailable: 2 })
@@ -213,7 +213,7 @@ describe("CommandStream", () => {
     assert.isFalse(journalled().has("regret"))
   })
 
-  it("Amendment 18: writes no command of a credential that ended while the command waited", async () => {
+  it("Amendment 18: does not write a command whose credential ended while it was queued", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "first")
     await outcomes.reach(1)
@@ -229,7 +229,7 @@ describe("CommandStream", () => {
     assert.isFalse(stays.isHeld || ends.isHeld)
   })
 
-  it("Amendment 18: holds a credential from the writing of its command until the answer, or the loss of the stream", async () => {
+  it("Amendment 18: holds a credential from the write of its command until the result or the loss of the stream", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "first")
     await outcomes.reach(1)
@@ -238,7 +238,7 @@ describe("CommandStream", () => {
     stream.submit(deposit(1, "written"), outcomes.take("written"), grant)
     assert.isFalse(grant.isHeld)
     while (!grant.isHeld) await new Promise((resolve) => setImmediate(resolve))
-    // what its caller is answered comes first: the command may still be sequenced
+    // the caller gets its outcome first: the command may still be sequenced
     await outcomes.reach(2)
     assert.strictEqual(outcomes.all.get("written")!.$case, "unknown")
     assert.isTrue(grant.isHeld)
@@ -249,7 +249,7 @@ describe("CommandStream", () => {
     assert.isFalse(grant.isHeld)
   })
 
-  it("leaves nobody without an outcome when it is closed", async () => {
+  it("gives every command an outcome when it is closed", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 100, "closing")
     stream.close()
@@ -260,7 +260,7 @@ describe("CommandStream", () => {
 describe("CommandStream without the secret", () => {
   beforeEach(() => connect({ secret: "sesame" }))
 
-  it("calls its commands a fault, not an absence", async () => {
+  it("reports a fault, not an unavailable backend", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 1, "stranger")
     await outcomes.reach(1)

@@ -7,7 +7,7 @@ import { start, temporary } from "../../doubles/FakeBackend.ts"
 import { fakeMachine } from "../../doubles/FakeMachine.ts"
 import * as MemoryBackend from "../../doubles/MemoryBackend.ts"
 
-/** A backend program of its own for each suite. */
+/** A separate backend program for each suite. */
 const grpc = Layer.unwrap(
   Effect.gen(function* () {
     const { directory, remove } = temporary()

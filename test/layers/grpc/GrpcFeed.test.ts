@@ -18,7 +18,7 @@ const seqs = (frames: ReturnType<GrpcFeed.Reader["read"]>) =>
   frames.flatMap((frame) => (frame.type === "events" ? frame.events.map((event) => event.seq) : []))
 
 describe("Reader", () => {
-  it("drops what it has, and asks for a frame again whose events leave a gap", () => {
+  it("drops repeated events, and requests a frame with a gap again", () => {
     const reader = new GrpcFeed.Reader({ epoch: "e", seq: 4 })
     assert.deepStrictEqual(reader.request, { epoch: "e", from_seq: 5 })
     assert.deepStrictEqual(seqs(reader.read(frame("e", 3, 4, 5, 6))), [5, 6])
@@ -27,7 +27,7 @@ describe("Reader", () => {
     assert.deepStrictEqual(seqs(reader.read(frame("e", 7, 8, 9))), [7, 8, 9])
   })
 
-  it("takes the running epoch when it has none, and gives up when it changes", () => {
+  it("takes the running epoch if it has none, and ends when the epoch changes", () => {
     const reader = new GrpcFeed.Reader(undefined)
     assert.deepStrictEqual(reader.request, { epoch: "", from_seq: 1 })
     reader.read(frame("e", 1))
@@ -38,7 +38,7 @@ describe("Reader", () => {
 })
 
 describe("GrpcFeed", () => {
-  it("resumes without a gap or a repetition over many cuts, and tells each loss", async () => {
+  it("resumes without a gap or a repetition over many cuts, and reports each loss", async () => {
     const { directory, remove } = temporary()
     const backend = await start(directory)
     const proxy = await FaultProxy.start(backend.port)

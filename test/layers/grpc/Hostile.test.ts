@@ -1,5 +1,5 @@
 /**
- * What a backend may do to the gateway: nothing that is without a bound, and nothing that ends it.
+ * A hostile backend cannot make the gateway crash, hang or grow without limit.
  * Source: docs/contract/boundary.md.
  */
 import { status, type UntypedServiceImplementation } from "@grpc/grpc-js"
@@ -17,7 +17,7 @@ import { deposit } from "../../doubles/FakeMachine.ts"
 import { type Commands, type Events, type Hostile, hostile, type Unary } from "../../doubles/HostileBackend.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 
-/** An answer that no decoder reads: a field of a length that the message does not have. */
+/** A response that no decoder accepts: a field longer than the message. */
 const GARBAGE = Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x07, 0x01])
 const HOUR_MS = 3_600_000
 const HEAD = { epoch: "e", head_seq: 7, server_ts_ms: 0 }
@@ -30,7 +30,7 @@ const against = async (
   await test(backend).finally(backend.close)
 }
 
-/** The head as the port tells it, or the tag of the error. A defect fails the test. */
+/** The head from the port, or the tag of the error. A defect fails the test. */
 const head = async ({ channel }: Hostile): Promise<number | string> => {
   const exit = await Effect.runPromiseExit(
     Effect.scoped(Effect.flatMap(GrpcSequencer.make(channel), (sequencer) => sequencer.head))
@@ -42,7 +42,7 @@ const head = async ({ channel }: Hostile): Promise<number | string> => {
 }
 
 describe.concurrent("a read", { timeout: 60_000 }, () => {
-  it("is not answered: it ends at its deadline; after many of them the next is refused at once, until one is answered", () => {
+  it("without a response ends at its deadline; after many of them reads fail at once until one succeeds", () => {
     const clock = stillClock(1_000_000)
     let answers = false
     let waited = 0
@@ -60,7 +60,7 @@ describe.concurrent("a read", { timeout: 60_000 }, () => {
         return result._tag === "Success" ? status.OK : result.failure.code
       }
       for (let i = 0; i < READS_LOST_MAX; i++) assert.strictEqual(await codeOf(20), status.DEADLINE_EXCEEDED)
-      // were it sent, it would wait for an hour
+      // a read that is sent would wait for an hour
       assert.strictEqual(await codeOf(HOUR_MS), status.UNAVAILABLE)
       answers = true
       assert.strictEqual(await codeOf(HOUR_MS), status.UNAVAILABLE)
@@ -71,7 +71,7 @@ describe.concurrent("a read", { timeout: 60_000 }, () => {
     })
   })
 
-  it("is told a status: absence, or a fault of the backend's, and the next one is as good as new", () => {
+  it("with an error status fails as unavailable or as a fault of the backend, and the next one is unaffected", () => {
     let code: status = status.OK
     const getHead: Unary = (_, answer) => (code === status.OK ? answer(null, HEAD) : answer({ code, details: "no" }))
     return against({ sequencer: { getHead } }, async (backend) => {
@@ -86,7 +86,7 @@ describe.concurrent("a read", { timeout: 60_000 }, () => {
     })
   })
 
-  it("is answered with garbage, or with more than a message may hold", () => {
+  it("with an unreadable or oversized response fails", () => {
     let bytes: Buffer | undefined = GARBAGE
     const getHead: Unary = (_, answer) => answer(null, bytes ?? HEAD)
     return against({ sequencer: { getHead } }, async (backend) => {
@@ -98,7 +98,7 @@ describe.concurrent("a read", { timeout: 60_000 }, () => {
     })
   })
 
-  it("of a list whose pages never end is given up", () => {
+  it("of a list with endless pages is aborted", () => {
     let pages = 0
     const endless: Unary = (_, answer) => answer(null, { orders: [], as_of_seq: 1, next_page_token: String(++pages) })
     const positions: Unary = (_, answer) => answer(null, { positions: [], as_of_seq: 1, next_page_token: "more" })
@@ -127,14 +127,14 @@ describe.concurrent("the event stream", { timeout: 60_000 }, () => {
     events: seqs.map((seq) => event(seq, { $case: "liquidation_started", value: liquidation })),
     heartbeat: undefined
   })
-  /** A body of the kind that it names, without what that must hold. */
+  /** A body of the named kind, without its required fields. */
   const hollow = (seq: number) => ({
     epoch: "e",
     events: [event(seq, { $case: "adl_changed", value: {} })],
     heartbeat: undefined
   })
 
-  /** Follows through the connections that the backend serves in turn, the last again and again, until `seq` is seen. */
+  /** Follows the stream over the connections that the backend serves in turn, repeating the last one, until `seq` arrives. */
   const followed = (connections: ReadonlyArray<Events>, seq: number) => {
     let next = 0
     const asked: Array<number> = []
@@ -168,7 +168,7 @@ describe.concurrent("the event stream", { timeout: 60_000 }, () => {
     )
   }
 
-  it("goes on behind garbage, gaps, records that cannot be read, bad statuses and sudden ends, without a hole", async () => {
+  it("continues without a gap after garbage, gaps, unreadable records, error statuses and sudden ends", async () => {
     const result = await followed(
       [
         (call) => (call.write(events(1)), call.write(GARBAGE)),
@@ -186,7 +186,7 @@ describe.concurrent("the event stream", { timeout: 60_000 }, () => {
     for (const [i, from] of result.asked.entries()) assert.isAtLeast(from, result.asked[i - 1] ?? 1)
   })
 
-  it("that says nothing, not even that it lives, is given up", async () => {
+  it("is reopened if it brings nothing, not even a heartbeat", async () => {
     const result = await followed([() => {}, (call) => call.write(events(1))], 1)
     assert.deepStrictEqual(result.seen, [1])
     assert.isAtLeast(result.losses, 1)
@@ -204,14 +204,14 @@ describe.concurrent("the stream of commands", { timeout: 60_000 }, () => {
     against({ sequencer: { submitStream } }, async ({ channel }) => {
       const stream = new CommandStream(channel)
       const submit = async (id: string) => {
-        // a stream may take its time to come; that is not what is tested
+        // the stream may take some time to open, which is not under test
         while (!stream.connected) await new Promise((resolve) => setTimeout(resolve, 5))
         return new Promise<Outcome>((resolve) => void stream.submit(deposit(1, id), resolve))
       }
       await test(submit).finally(() => stream.close())
     })
 
-  it("answers for others, twice and without a word: each command has the first answer that is its own", () =>
+  it("with foreign, repeated and empty results: each command gets the first result of its own id", () =>
     submitting(
       (call) => {
         call.on("error", () => {})
@@ -226,7 +226,7 @@ describe.concurrent("the stream of commands", { timeout: 60_000 }, () => {
       }
     ))
 
-  it("answers all but what it was asked: the outcome is unknown, and the stream is left for another", () => {
+  it("with results for other commands only: the outcome is unknown, and the stream is reopened", () => {
     let streams = 0
     return submitting(
       (call) => {
@@ -246,7 +246,7 @@ describe.concurrent("the stream of commands", { timeout: 60_000 }, () => {
     )
   })
 
-  it("ends with any status: what was written is unknown, unless this gateway is not let in at all", async () => {
+  it("that ends with any status: written commands are unknown, or a fault if this gateway is refused altogether", async () => {
     const barred: ReadonlyArray<status> = [status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED]
     for (const code of [status.INTERNAL, status.UNKNOWN, status.RESOURCE_EXHAUSTED, status.OUT_OF_RANGE, ...barred]) {
       await submitting(

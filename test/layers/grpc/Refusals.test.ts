@@ -1,4 +1,4 @@
-/** What a backend refuses and what the gateway answers, reason by reason. Source: docs/contract/boundary.md#errors. */
+/** The gateway's error for each reason that a backend refuses with. Source: docs/contract/boundary.md#errors. */
 import { status } from "@grpc/grpc-js"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { codeOf, isReason, type Reason, statusOf } from "../../../src/domain/Rea
 import { errorOf } from "../../../src/layers/grpc/GrpcSequencer.ts"
 import { CommandRefused } from "../../../src/services/Sequencer.ts"
 
-/** Every `Code.X, "Reason"` that the embedded backend writes, wherever the line breaks lie. */
+/** Every `Code.X, "Reason"` in the source of the embedded backend, across line breaks. */
 const written = readdirSync("src/backend", { recursive: true, encoding: "utf8" })
   .filter((path) => path.endsWith(".ts"))
   .flatMap((path) => {
@@ -31,7 +31,7 @@ const classes: Record<string, ReadonlyArray<number>> = {
   NOT_FOUND: [404],
   ALREADY_EXISTS: [409],
   ABORTED: [409],
-  // 409, or the status that the catalogue gives the reason
+  // 409, or the status of the reason in the catalogue
   FAILED_PRECONDITION: [409, 400, 403]
 }
 const refusal = (code: number, reason: string, metadata: Record<string, string> = {}) =>
@@ -47,7 +47,7 @@ describe("the reasons of the embedded backend", () => {
     )
   })
 
-  it("all stand in the catalogue, under a status that fits", () => {
+  it("are all in the catalogue, with a matching status", () => {
     for (const { code, reason, path } of [...written, ...helpers, ...rules]) {
       if (code === "UNIMPLEMENTED") continue
       const where = `${path}: ${code} ${reason}`
@@ -66,7 +66,7 @@ describe("the reasons of the embedded backend", () => {
 })
 
 describe("a refusal", () => {
-  it("tells counts as numbers and money as text", () => {
+  it("has counts as numbers and amounts as text", () => {
     const facts = (reason: string, metadata: Record<string, string>) => {
       const error = refusal(status.FAILED_PRECONDITION, reason, metadata)
       assert.instanceOf(error, CommandRefused)
@@ -77,7 +77,7 @@ describe("a refusal", () => {
     assert.deepStrictEqual(facts("InsufficientBalance", { max: "20" }), { max: "20" })
   })
 
-  it("of a bad argument without a known reason is InvalidField; any other one is the backend's fault", () => {
+  it("is InvalidField for a bad argument without a known reason; any other unknown reason is a fault of the backend", () => {
     assert.deepInclude(refusal(status.INVALID_ARGUMENT, "Odd"), { reason: "InvalidField" })
     assert.strictEqual(refusal(status.FAILED_PRECONDITION, "Odd")._tag, "SequencerFault")
     for (const code of [
@@ -91,7 +91,7 @@ describe("a refusal", () => {
       assert.strictEqual(refusal(code, "")._tag, "SequencerFault")
   })
 
-  it("tells whether anything may have been sequenced", () => {
+  it("states whether a command may have been sequenced", () => {
     for (const code of [status.UNAVAILABLE, status.RESOURCE_EXHAUSTED])
       assert.strictEqual(refusal(code, "")._tag, "SequencerUnavailable")
     for (const code of [status.DEADLINE_EXCEEDED, status.CANCELLED])

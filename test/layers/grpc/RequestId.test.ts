@@ -7,7 +7,7 @@ import { Referee } from "../../../src/services/Referee.ts"
 import { CurrentTracer } from "../../../src/services/operations/Tracing.ts"
 import { type Gateway, gateway } from "../../http/Fixture.ts"
 
-/** A referee that writes down under which id it is asked; its first answer of each request is that it is not there. */
+/** A referee that records the request ids of its calls; its first response to each id is UNAVAILABLE. */
 const server = new Server()
 const ids: Array<string> = []
 const callers: Array<string | undefined> = []
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => close())
 
 describe("a read of the backend", () => {
-  it("carries the id of the request that it is made for, when it is repeated too", async () => {
+  it("carries the id of its request, also in a retry", async () => {
     const answer = await door.fetch("GET", "/api/v1/account/fee-rate", { headers: { "x-request-id": "my-own_id-1" } })
     assert.strictEqual(answer.headers.get("x-request-id"), "my-own_id-1")
     assert.deepStrictEqual(ids, ["my-own_id-1", "my-own_id-1"])
@@ -56,7 +56,7 @@ describe("a read of the backend", () => {
     assert.match(given, /^[0-9a-f-]{36}$/u)
     assert.deepStrictEqual(ids, [given, given])
   })
-  it("has an id of its own where no request asks", async () => {
+  it("has its own id outside of a request", async () => {
     ids.length = 0
     const lonely = ManagedRuntime.make(
       GrpcReferee.layer({ address: `127.0.0.1:${port}`, secret: undefined, tls: undefined })
@@ -67,7 +67,7 @@ describe("a read of the backend", () => {
     for (const id of ids) assert.match(id, /^[0-9a-f-]{36}$/u)
     assert.isTrue(callers.every((caller) => caller === undefined))
   })
-  it("carries its span where spans are wanted: one for each try, under that of the caller", async () => {
+  it("has one span per attempt under the caller's span, if tracing is on", async () => {
     ids.length = callers.length = 0
     const spans: Array<Tracer.NativeSpan> = []
     const tracer = Tracer.make({

@@ -1,4 +1,4 @@
-/** A backend that is connected and answers nothing, and one that is only slow. */
+/** A backend that is connected but does not respond, and one that is only slow. */
 import { Effect, Exit, Scope } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as Channel from "../../../src/layers/grpc/Channel.ts"
@@ -25,7 +25,7 @@ beforeEach(() => {
 })
 afterEach(() => Effect.runPromise(Scope.close(scope, Exit.void)))
 
-describe("a sequencer that falls silent", () => {
+describe("a sequencer that stops responding", () => {
   let place: ReturnType<typeof temporary>
   let backend: Running
   let proxy: FaultProxy
@@ -49,7 +49,7 @@ describe("a sequencer that falls silent", () => {
   const cancel = { command: { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) } }
   const head = () => Effect.runPromise(Effect.result(channel.read(SequencerService.getHead, {}, 60_000)))
 
-  it("leaves nobody waiting, refuses all but cancels at once, and serves when it is back", async () => {
+  it("gets its pending calls failed, all commands but cancels refused at once, and is used again after it recovers", async () => {
     assert.strictEqual((await submit("warm"))?.$case, "ack")
     assert.strictEqual((await head())._tag, "Success")
     proxy.swallow()
@@ -59,7 +59,7 @@ describe("a sequencer that falls silent", () => {
     assert.strictEqual(order?.$case, "unknown")
     assert.strictEqual(canceling?.$case, "unknown")
     assert.strictEqual(read._tag, "Failure")
-    if (read._tag === "Failure") assert.strictEqual(read.failure.details, "the backend does not answer")
+    if (read._tag === "Failure") assert.strictEqual(read.failure.details, "the backend does not respond")
 
     let refused: Outcome
     stream.submit(deposit(1, "next"), (outcome) => (refused = outcome))
@@ -77,13 +77,13 @@ describe("a sequencer that falls silent", () => {
   })
 })
 
-describe("a backend that lets a read wait", () => {
-  it("is not called silent while it answers anything, though it knows no health", async () => {
+describe("a backend with a slow read", () => {
+  it("does not count as silent while it responds to anything, even without a health service", async () => {
     const slow = await hostile({ sequencer: { getHead: () => {} } })
     try {
       const channel = await open(Number(slow.endpoint.address.split(":")[1]), scope)
       const read = await Effect.runPromise(Effect.flip(channel.read(SequencerService.getHead, {}, 1_500)))
-      assert.notStrictEqual(read.details, "the backend does not answer")
+      assert.notStrictEqual(read.details, "the backend does not respond")
       assert.isFalse(channel.silence.isSilent())
     } finally {
       await slow.close()

@@ -1,4 +1,4 @@
-/** What the links to a backend count: commands by outcome, streams that were lost, and reads that are not even tried. */
+/** Metrics and spans of the backend channels: commands by outcome, lost streams, and reads that an open circuit refuses. */
 import { status, type UntypedServiceImplementation } from "@grpc/grpc-js"
 import { Context, Effect, Exit, Layer, Logger, Scope, Stream, Tracer } from "effect"
 import { assert, it } from "vitest"
@@ -19,7 +19,7 @@ const told = (meter: MetricsRegistry): string => Effect.runSync(meter.text)
 const valuesOf = (text: string): ReadonlyMap<string, number> =>
   new Map([...text.matchAll(/^([a-z].*) (\S+)$/gmu)].map((match) => [match[1]!, Number(match[2])]))
 
-/** Runs a test against a backend, all that it counts in a registry of its own. */
+/** Runs a test against a backend, with a separate metrics registry. */
 const against = async (
   sequencer: UntypedServiceImplementation,
   test: (meter: MetricsRegistry, endpoint: Channel.Endpoint, scope: Scope.Scope) => Promise<void>
@@ -76,7 +76,7 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
     )
     const sequencer = Context.get(built, Sequencer)
     const submitted = (id: string) => Effect.runPromise(Effect.exit(sequencer.submit(command(id))))
-    // a stream may take its time to come; that is not what is tested
+    // the stream may take some time to open, which is not under test
     while (!Exit.isSuccess(await submitted("good")));
     const before = valuesOf(told(meter))
     const traced = spans.length
@@ -126,7 +126,7 @@ it("streams that were lost are counted", { timeout: 60_000 }, () => {
   })
 })
 
-it("a breaker is told by the call that it refuses, open and closed", { timeout: 60_000 }, () => {
+it("an open and a closed circuit are reported by the read that it guards", { timeout: 60_000 }, () => {
   const clock = stillClock(1_000_000)
   let answers = true
   const getHead: Unary = (_, answer) =>
@@ -137,7 +137,7 @@ it("a breaker is told by the call that it refuses, open and closed", { timeout: 
     const channel = await Effect.runPromise(
       Channel.make(endpoint).pipe(Scope.provide(scope), Effect.provideService(CurrentMetricsRegistry, meter))
     )
-    // a deadline that leaves no time for a second try
+    // a deadline without time for a retry
     const read = () =>
       Effect.runPromise(Effect.exit(channel.read(SequencerService.getHead, {}, 90)).pipe(Effect.provide(clock.layer)))
     const isOpen = (open: 0 | 1) =>
@@ -152,7 +152,7 @@ it("a breaker is told by the call that it refuses, open and closed", { timeout: 
     for (let i = 0; i < Channel.READS_LOST_MAX; i++) await read()
     await isOpen(1)
     answers = true
-    // until one is answered within its time
+    // until a read succeeds within its deadline
     for (let rest = 1, exit = await read(); !Exit.isSuccess(exit); rest++) {
       await Effect.runPromise(clock.set(1_000_000 + rest * 60_000))
       exit = await read()

@@ -9,7 +9,7 @@ import * as Types from "../../../src/proto/gateway/v1/types.ts"
 import type { Command as Domain } from "../../../src/services/Sequencer.ts"
 
 describe("the tables of enumerations", () => {
-  it("pair every value of proto but UNSPECIFIED with one value of the domain", () => {
+  it("pair every protobuf value but UNSPECIFIED with one domain value", () => {
     const enums = {
       side: Types.Side,
       orderType: Types.OrderType,
@@ -41,7 +41,7 @@ describe("the tables of enumerations", () => {
     }
   })
 
-  it("read as the contract spells them", () => {
+  it("decode to the names of the contract", () => {
     const { rejectReason, cancelType, timeInForce, balanceReason } = enumTables
     assert.strictEqual(rejectReason.text[Types.RejectReason.REJECT_REASON_EC_NO_ERROR], "EcNoError")
     assert.strictEqual(cancelType.text[Types.CancelType.CANCEL_TYPE_CANCEL_BY_TP_SL_TS_CLEAR], "CancelByTpSlTsClear")
@@ -49,8 +49,8 @@ describe("the tables of enumerations", () => {
     assert.strictEqual(balanceReason.number.transfer_in, Types.BalanceReason.BALANCE_REASON_TRANSFER_IN)
   })
 
-  it("stop the program where a name finds no partner", () => {
-    assert.throws(() => enumTable("side", Types.Side, ["Buy", "Hold"]), /proto has no Hold/)
+  it("throw at start if a name has no counterpart", () => {
+    assert.throws(() => enumTable("side", Types.Side, ["Buy", "Hold"]), /the protobuf enum has no Hold/)
   })
 })
 
@@ -89,7 +89,7 @@ const order: Types.Order = {
 }
 
 describe("records", () => {
-  it("leave out what an order does not have, and write its times as digits", () => {
+  it("omit absent fields of an order, and encode its times as digits", () => {
     const plain = toOrder(order)
     assert.strictEqual(plain.created_time, "1767225600000")
     assert.notProperty(plain, "order_link_id")
@@ -111,7 +111,7 @@ describe("records", () => {
     })
   })
 
-  it("refuse a value that this version does not know, rather than guess", () => {
+  it("reject a value that this version does not know", () => {
     assert.throws(() => toOrder({ ...order, order_status: 99 as never }), /order_status: 99/)
     assert.throws(() => toOrder({ ...order, side: 0 }), /side: 0/)
     assert.throws(
@@ -126,13 +126,13 @@ describe("records", () => {
     )
   })
 
-  it("keep an event of no use yet as other, so that the numbering stays whole", () => {
+  it("convert an event without a use to 'other', so that the numbering has no gap", () => {
     const event = toEvent({ seq: 7, ts_ms: 1, step: 1, event: undefined })
     assert.deepStrictEqual(event.body, { type: "other", name: "unknown" })
     assert.strictEqual(event.seq, 7)
   })
 
-  it("give a trade its aggregated id", () => {
+  it("compute the aggregate id of a trade", () => {
     const trade = {
       trade_id: "t",
       symbol: "BTC-USDC",
@@ -167,14 +167,14 @@ describe("records", () => {
 })
 
 type SequencerCommand = Command["command"]
-/** What of a command arrives on the other side of the wire. */
+/** The command as the backend decodes it. */
 const across = (body: Domain["body"]): SequencerCommand => {
   const command = fromCommand({ command_id: "c", user_id: "u", sub_account_address: "0xa", body }, 5)
   return Command.decode(Command.encode(command).finish()).command
 }
 
 describe("commands", () => {
-  it("survive the wire whole", () => {
+  it("keep every field over the wire", () => {
     const command = fromCommand(
       {
         command_id: "c",
@@ -221,7 +221,7 @@ describe("commands", () => {
     )
   })
 
-  it("carry triggers and exits of orders, and of amends what changes", () => {
+  it("contain triggers, take profit and stop loss of orders, and the changes of amends", () => {
     const place = across({
       type: "place",
       order: {
@@ -278,7 +278,7 @@ describe("commands", () => {
     })
   })
 
-  it("carry positions, margin and money", () => {
+  it("contain positions, margin and funds", () => {
     const symbol = "BTC-USDC"
     const stop = { trigger_price: "59000", trigger_by: "MarkPrice" } as const
     const bodies: ReadonlyArray<readonly [Domain["body"], SequencerCommand]> = [
@@ -332,7 +332,7 @@ describe("commands", () => {
     for (const [body, expected] of bodies) assert.deepStrictEqual(across(body), expected)
   })
 
-  it("name an order by either id, and leave the absent one empty", () => {
+  it("name an order by either id, and leave the other one empty", () => {
     const cancel = fromCommand(
       {
         command_id: "c",

@@ -25,7 +25,7 @@ const nats = Effect.acquireRelease(
 )
 const options = { silence_ms: 3_000, look_every_ms: 50 }
 
-/** A backend, a NATS, a relay between them, and the feed over both. */
+/** A backend, a NATS server, a relay between them, and the feed over both. */
 const over = (
   port: number,
   server: NatsServer,
@@ -67,7 +67,7 @@ const seqsOf = (frames: ReadonlyArray<FeedFrame> | undefined) =>
   frames?.flatMap((frame) => (frame.type === "events" ? frame.events.map(({ seq }) => seq) : []))
 
 describe("Progress", () => {
-  it("takes what follows, drops what it has, and stops at a gap or another epoch", () => {
+  it("accepts frames that follow, drops repetitions, and stops at a gap or another epoch", () => {
     const progress = new NatsFeed.Progress({ epoch: "e", seq: 4 })
     assert.deepStrictEqual(seqsOf(progress.take(events("e", 3, 4))), [])
     assert.deepStrictEqual(seqsOf(progress.take(events("e", 4, 5, 6))), [5, 6])
@@ -91,7 +91,7 @@ describe("Progress", () => {
 describe.skipIf(!isNatsInstalled)("NATS", () => {
   FeedContract.suite("NATS", whole)
 
-  it("reads the copy, and leaves the sequencer alone, while the copy holds what comes next", async () => {
+  it("reads the copy, and not the sequencer, while the copy holds what follows", async () => {
     let [open, opened] = [0, 0]
     const counted = (sequencer: typeof Feed.Service) =>
       Feed.of({
@@ -124,7 +124,7 @@ describe.skipIf(!isNatsInstalled)("NATS", () => {
               const wanted = found.length + 100
               yield* Effect.promise(() => submitAll(client, [Array.from({ length: 100 }, () => deposit(1))]))
               yield* eventually(() => found.length >= wanted)
-              // a loaded machine may have sent it back to the sequencer
+              // on a busy machine the feed may have switched to the sequencer
             } while (opened !== before)
           })
           yield* Effect.provide(reading, over(port, server, counted))
@@ -137,7 +137,7 @@ describe.skipIf(!isNatsInstalled)("NATS", () => {
     )
   })
 
-  it("brings every event once while NATS is lost, comes back empty, and is lost again", async () => {
+  it("delivers every event once while NATS is lost, returns empty, and is lost again", async () => {
     const found: Array<number> = []
     await Effect.runPromise(
       Effect.scoped(
@@ -149,7 +149,7 @@ describe.skipIf(!isNatsInstalled)("NATS", () => {
           const reading = Effect.gen(function* () {
             const feed = yield* Feed
             const stream = yield* NatsStream.NatsStream
-            /** Whether the copy has come as far as the reader. */
+            /** Whether the copy has reached the reader's position. */
             const isCopied = Effect.gen(function* () {
               const { ends, placeOf } = yield* stream.connected
               const kept = yield* ends

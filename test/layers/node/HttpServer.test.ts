@@ -1,11 +1,11 @@
-/** Connections that come before what is behind the door is built, on real sockets. */
+/** Connections made before the gateway is built, over real sockets. */
 import { type AddressInfo, connect } from "node:net"
 import { afterEach, assert, describe, it } from "vitest"
 import { defaults, GatewayHttpServer } from "../../../src/layers/node/HttpServer.ts"
 import * as EarlyListen from "../../../src/layers/node/EarlyListen.ts"
 
 let door: GatewayHttpServer
-/** Paths of the requests that were taken. */
+/** Paths of the accepted requests. */
 let paths: Array<string>
 afterEach(() => {
   door.close()
@@ -22,7 +22,7 @@ const open = async (limits: Partial<typeof defaults> = {}): Promise<number> => {
 const connections = (): Promise<number> =>
   new Promise((resolve, reject) => door.getConnections((error, count) => (error ? reject(error) : resolve(count))))
 
-/** Resolves once as many are connected. */
+/** Resolves as soon as this many are connected. */
 const until = async (count: number): Promise<void> => {
   for (let i = 0; (await connections()) !== count; i++) {
     if (i > 1_000) throw new Error(`${await connections()} are connected, not ${count}`)
@@ -30,7 +30,7 @@ const until = async (count: number): Promise<void> => {
   }
 }
 
-/** Answers all that it was sent until its connection ended. */
+/** Everything that was received until the connection ended. */
 const ask = (port: number, path: string): Promise<string> =>
   new Promise((resolve) => {
     let text = ""
@@ -41,8 +41,8 @@ const ask = (port: number, path: string): Promise<string> =>
     socket.once("close", () => resolve(text))
   })
 
-describe("a door that holds", () => {
-  it("lets in who waits, in turn, and later ones at once", async () => {
+describe("a server that holds connections", () => {
+  it("serves held connections in order, and later ones at once", async () => {
     const port = await open()
     const first = ask(port, "/first")
     await until(1)
@@ -59,7 +59,7 @@ describe("a door that holds", () => {
     assert.deepStrictEqual(paths, ["/first", "/second", "/later"])
   })
 
-  it("lets go who leaves", async () => {
+  it("drops held connections that the client ends", async () => {
     const port = await open()
     const socket = connect(port, "127.0.0.1")
     await until(1)
@@ -67,13 +67,13 @@ describe("a door that holds", () => {
     await until(0)
   })
 
-  it("keeps its port when it is told to listen again", async () => {
+  it("keeps its port when listen is called again", async () => {
     const port = await open()
     await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve))
     assert.strictEqual((door.address() as AddressInfo).port, port)
   })
 
-  it("holds no more than it may, and nobody for ever", async () => {
+  it("holds a limited number of connections for a limited time", async () => {
     const port = await open({ early: 2, early_ms: 300 })
     const waiting = [ask(port, "/1")]
     await until(1)
@@ -89,7 +89,7 @@ describe("a door that holds", () => {
   })
 })
 
-describe("an early door", () => {
+describe("EarlyListen", () => {
   it("Amendment 23: listens on 127.0.0.1 where HOST is unset or empty, and serves after admit()", async () => {
     const early = await EarlyListen.listen({ HOST: "", PORT: "0" })
     assert.isDefined(early)
@@ -99,14 +99,14 @@ describe("an early door", () => {
     assert.strictEqual(address, "127.0.0.1")
     const asked = ask(port, "/")
     await until(1)
-    // a request that was taken would be answered by now
+    // an accepted request would have a response by now
     await new Promise((resolve) => setTimeout(resolve, 50))
     assert.strictEqual(await Promise.race([asked, Promise.resolve("waiting")]), "waiting")
     door.admit()
     assert.include(await asked, "served")
   })
 
-  it("leaves what cannot be to the settings", async () => {
+  it("ignores invalid settings, which the gateway reports", async () => {
     const port = await open()
     for (const text of ["many", "-1", "65536", " ", "1e3", String(port)])
       assert.isUndefined(await EarlyListen.listen({ HOST: "127.0.0.1", PORT: text }), text)

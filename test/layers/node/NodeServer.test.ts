@@ -1,22 +1,22 @@
-/** Clients that are slow on purpose, at the door on real sockets: each is closed, and nobody else waits. */
+/** Deliberately slow clients over real sockets: each is closed, and no other client waits. */
 import { Layer, ManagedRuntime } from "effect"
 import type { Server } from "node:http"
 import { connect, type AddressInfo, type Socket } from "node:net"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { defaults, Limits, NodeServer, putBefore } from "../../../src/layers/node/NodeServer.ts"
-import { crowds } from "../../../src/layers/node/SlowClientGuard.ts"
+import { pipelineLimit } from "../../../src/layers/node/SlowClientGuard.ts"
 
 /** Attackers of each kind. */
 const COUNT = Number(process.env["ATTACKERS"] ?? 40)
-/** Longest wait for anything, in ms. */
+/** Longest wait, in ms. */
 const WAIT_MS = 25_000
-/** More than the buffers of both systems hold. */
+/** More than the socket buffers of both sides hold. */
 const LARGE = Buffer.alloc(16 * 1024 * 1024, "x")
 
 let server: Server
 let port: number
 let runtime: ManagedRuntime.ManagedRuntime<NodeServer, never>
-/** Bodies that reached the handler whole. */
+/** Bodies that reached the handler completely. */
 let taken: Array<string>
 
 const open = async (limits: Partial<typeof defaults>) => {
@@ -78,7 +78,7 @@ const connections = () =>
   new Promise<number>((resolve, reject) =>
     server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
   )
-/** A good client is served; where this process itself stood still for longer than its limits, at its next try. */
+/** A well-behaved client is served; if this process stalled for longer than its limits, at the next attempt. */
 const serves = () =>
   eventually("a good client is served", async () => {
     const headers = { connection: "close" }
@@ -98,7 +98,7 @@ describe("a client that sends slowly", () => {
       "1\r\nx\r\n"
     ]
   ] as const) {
-    it(`${what}: is told 408 and closed, and others are served meanwhile`, async () => {
+    it(`${what}: gets 408 and is closed, while others are served`, async () => {
       await open({ headers_ms: 250, request_ms: 400 })
       const attackers = many(bytes)
       const dripping = setInterval(() => {
@@ -108,7 +108,7 @@ describe("a client that sends slowly", () => {
       await serves()
       await Promise.all(attackers.map(({ over }) => over))
       clearInterval(dripping)
-      // who went on writing may have lost the answer to a reset
+      // a client that keeps writing may lose the response to a reset
       for (const { text } of attackers) if (text !== "" || drip === "") assert.match(text, /^HTTP\/1\.1 408 /u)
       await forgotten()
       await serves()
@@ -127,23 +127,23 @@ describe("a client that does not read", () => {
     await forgotten()
     for (const { socket } of attackers) socket.destroy()
   })
-  it("loses its connection at once where its address leaves too much", async () => {
+  it("loses its connection at once if its address leaves too much unread", async () => {
     await open({ unread_bytes: 1024 * 1024 })
     const attackers = Array.from({ length: 3 }, () => attack(ask, { reads: false }))
     await forgotten()
     await serves()
     for (const { socket } of attackers) socket.destroy()
   })
-  it("and goes on asking is closed, and what is too much is not done", async () => {
+  it("and keeps sending requests is closed, and the requests beyond the limit are not executed", async () => {
     await open({})
-    putBefore(server, crowds())
+    putBefore(server, pipelineLimit())
     const peer = attack("GET /never HTTP/1.1\r\nHost: g\r\n\r\n".repeat(500))
     await peer.over
     assert.lengthOf(taken, 64)
     await forgotten()
     await serves()
   })
-  it("in time is told from one that does", async () => {
+  it("is told apart from one that reads in time", async () => {
     await open({})
     const reader = attack(ask)
     await reader.over
@@ -152,7 +152,7 @@ describe("a client that does not read", () => {
 })
 
 describe("connections", () => {
-  it("that are reset, or half closed amid a request, are forgotten", async () => {
+  it("that are reset or half closed during a request are forgotten", async () => {
     await open({})
     const half = "POST /half HTTP/1.1\r\nHost: g\r\nContent-Length: 10\r\n\r\n12345"
     const attackers = [...many(""), ...many("GET / HTT"), ...many(half)]
@@ -163,7 +163,7 @@ describe("connections", () => {
     assert.deepStrictEqual(taken, ["/good 1"])
   })
 
-  it("beyond their number are closed, and there is room again when others end", async () => {
+  it("beyond the limit are closed, and accepted again after others end", async () => {
     await open({ connections: 3 })
     const first = Array.from({ length: 3 }, () => attack("GET / HTTP/1.1\r\n"))
     await eventually("the room is full", async () => (await connections()) === 3)
@@ -176,14 +176,14 @@ describe("connections", () => {
   })
 })
 
-/** Other addresses than the first are there without asking on Linux only. */
+/** Other loopback addresses are available without configuration on Linux only. */
 describe.skipIf(process.platform !== "linux")("connections of one address", () => {
   const ask = "GET /good HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"
-  // after the first of an address the next may come in a thousand seconds
+  // after the first connection of an address the next one is accepted a thousand seconds later
   const slow = { arrivals_per_s: 0.001, arrivals_at_once: 1 }
   const elsewhere = "127.0.0.2"
 
-  it("that come too fast wait, while those of another are served", async () => {
+  it("are queued if they arrive too fast, while another address is served", async () => {
     await open(slow)
     const [first, second] = [attack(ask), attack(ask)]
     await Promise.race([first.over, second.over])
@@ -193,13 +193,13 @@ describe.skipIf(process.platform !== "linux")("connections of one address", () =
     assert.deepStrictEqual([first.text === "", second.text === ""].filter(Boolean), [true])
     await eventually("the other waits", async () => (await connections()) === 1)
   })
-  it("are let in when it is their turn", async () => {
+  it("are accepted in their turn", async () => {
     await open({ arrivals_per_s: 50, arrivals_at_once: 10 })
     const all = Array.from({ length: 50 }, () => attack(ask))
     await Promise.all(all.map(({ over }) => over))
     for (const { text } of all) assert.match(text, /good$/u)
   })
-  it("closes what an address opens beyond its connections, and serves another", async () => {
+  it("are closed beyond the address's limit, while another address is served", async () => {
     await open({ connections_per_address: 3, arrivals_per_s: 0 })
     const first = Array.from({ length: 3 }, () => attack(""))
     await eventually("the room of the address is full", async () => (await connections()) === 3)
@@ -217,7 +217,7 @@ describe.skipIf(process.platform !== "linux")("connections of one address", () =
     for (const { socket } of first) socket.destroy()
     await forgotten()
   })
-  it("that leave while they wait are forgotten, and those beyond the bound are closed", async () => {
+  it("that end while queued are forgotten, and those beyond the queue's limit are closed", async () => {
     await open({ ...slow, arrivals_waiting: 2 })
     const first = attack(ask)
     await first.over
@@ -235,8 +235,8 @@ describe.skipIf(process.platform !== "linux")("connections of one address", () =
   })
 })
 
-describe("what is malformed behind a whole request", () => {
-  it("is refused after that one is answered", async () => {
+describe("malformed data after a complete request", () => {
+  it("is refused after the response to that request", async () => {
     await open({})
     const whole = (path: string) => `POST ${path} HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\n1`
     const peer = attack(`${whole("/a")}${whole("/b")}\0\0\0\r\n\r\n`)

@@ -106,9 +106,9 @@ const tables: ReadonlyArray<readonly [name: string, count: number, cases: () => 
   ]
 ]
 
-describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () => {
+describe.skipIf(wycheproof === undefined)("the published test cases", () => {
   for (const [name, count, casesOf] of tables) {
-    it.effect(`${name}: at once`, () =>
+    it.effect(`${name}: one at a time`, () =>
       Effect.gen(function* () {
         const { verifySync } = yield* Signatures
         const cases = casesOf()
@@ -120,7 +120,7 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
         )
       }).pipe(Effect.provide(NodeSignatures.layer()))
     )
-    it.effect(`${name}: many in flight, and few keys kept`, () =>
+    it.effect(`${name}: many concurrently, with a small key cache`, () =>
       Effect.gen(function* () {
         const { verify } = yield* Signatures
         const cases = casesOf()
@@ -135,7 +135,7 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
     )
   }
 
-  it("the filter alone refuses what is encoded badly or of small order, and nothing else", () => {
+  it("the strict checks alone refuse bad encodings and small order, and nothing else", () => {
     const refused = ["low_order_A", "low_order_R", "non_canonical_A", "non_canonical_R"]
     let count = 0
     for (const { number, key, sig, flags } of cctv) {
@@ -147,7 +147,7 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
     assert.isBelow(count, cctv.length)
   })
 
-  it("the filter alone refuses S + L, and takes S = L - 1", () => {
+  it("the strict checks alone refuse S + L, and accept S = L - 1", () => {
     const order = 2n ** 252n + 27742317777372353535851937790883648493n
     const { public_key, signature } = rfc.cases[0]!
     const scalar = (s: bigint) => Buffer.from(s.toString(16).padStart(64, "0"), "hex").reverse().toString("hex")
@@ -157,7 +157,7 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
     for (const s of [own + order, order, order + 1n, 2n ** 253n, 2n ** 256n - 1n]) assert.isFalse(withS(s))
   })
 
-  it("every key behind an accepted signature is a public key, and noble signs what RFC 8032 says", () => {
+  it("every key of an accepted signature is a valid public key, and noble's signatures match RFC 8032", () => {
     for (const [, , casesOf] of tables) {
       for (const one of casesOf()) if (one.accepted) assert.isTrue(isPublicKey(one.key), one.name)
     }
@@ -167,7 +167,7 @@ describe.skipIf(wycheproof === undefined)("verdicts on the published cases", () 
   })
 })
 
-describe("what is no public key", () => {
+describe("isPublicKey", () => {
   const keys: Record<string, string> = {
     "0": "00".repeat(32),
     "0 with the sign bit": `${"00".repeat(31)}80`,
@@ -192,7 +192,7 @@ describe("what is no public key", () => {
   const Byte = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 255 }))
   const Bytes = Schema.Array(Byte).check(Schema.isMinLength(32), Schema.isMaxLength(32))
   it.prop(
-    "any 32 bytes are one exactly where noble finds a point that is not of small order",
+    "accepts 32 bytes exactly where noble finds a point that is not of small order",
     { bytes: Bytes },
     ({ bytes }) => {
       const key = Uint8Array.from(bytes)
@@ -205,11 +205,11 @@ describe("what is no public key", () => {
       assert.strictEqual(isPublicKey(key), found)
     }
   )
-  it("3 is one: it is on the curve", () => assert.isTrue(isPublicKey(hex(`03${"00".repeat(31)}`))))
+  it("accepts 3, which is on the curve", () => assert.isTrue(isPublicKey(hex(`03${"00".repeat(31)}`))))
 })
 
 describe("verify", () => {
-  it.live("takes a burst off the thread and answers each caller with its own verdict", () =>
+  it.live("runs a burst in the thread pool and gives each caller its own verdict", () =>
     Effect.gen(function* () {
       const { verify } = yield* Signatures
       const seed = new Uint8Array(32).fill(9)

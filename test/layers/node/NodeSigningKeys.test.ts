@@ -25,7 +25,7 @@ const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
 const publicKey = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
 
 describe("NodeSigningKeys", () => {
-  it.effect("makes a key once, in a file of its owner, and finds it again", () =>
+  it.effect("generates a key once, in a private file, and reads it again", () =>
     inDirectory((root) =>
       Effect.gen(function* () {
         const directory = join(root, "data")
@@ -39,7 +39,7 @@ describe("NodeSigningKeys", () => {
     )
   )
 
-  it.effect("takes the key of the settings; its kid is the RFC 7638 thumbprint of RFC 8037, A.3", () =>
+  it.effect("uses the key of the settings; its kid is the RFC 7638 thumbprint of RFC 8037, A.3", () =>
     inDirectory((directory) =>
       Effect.gen(function* () {
         const { current, ring, sign } = yield* keys(directory, seed)
@@ -53,7 +53,7 @@ describe("NodeSigningKeys", () => {
     )
   )
 
-  it.effect("verifies with the key of the file and with older ones when the settings name a new key", () =>
+  it.effect("verifies with the file's key and older keys when the settings name a new key", () =>
     inDirectory((directory) =>
       Effect.gen(function* () {
         const old = yield* keys(directory)
@@ -83,7 +83,7 @@ describe("NodeSigningKeys", () => {
     )
   }
 
-  it.effect("does not replace a file it cannot read, and does not quote it", () =>
+  it.effect("neither replaces nor quotes an unreadable file", () =>
     inDirectory((directory) =>
       Effect.gen(function* () {
         const path = join(directory, "jwt-key.json")
@@ -96,7 +96,7 @@ describe("NodeSigningKeys", () => {
     )
   )
 
-  it.effect("shows no secret", () =>
+  it.effect("prints no secret", () =>
     inDirectory((directory) =>
       Effect.gen(function* () {
         const all = yield* keys(directory, seed)

@@ -1,4 +1,4 @@
-/** The collector is a setting: without it there is nothing, not even a layer. */
+/** Export to a collector is optional: without the setting there is not even a layer. */
 import { ConfigProvider, Context, Effect, Layer } from "effect"
 import { assert, it } from "vitest"
 import * as Otlp from "../../../src/layers/otlp/Otlp.ts"
@@ -13,19 +13,19 @@ const layerOf = (environment: Record<string, string>) =>
     )
   )
 
-it("is nothing at all without an endpoint", async () => {
+it("is an empty layer without an endpoint", async () => {
   assert.strictEqual(await layerOf({}), Layer.empty)
   assert.strictEqual(await layerOf({ OTEL_SERVICE_NAME: "a" }), Layer.empty)
 })
 
-it("is a tracer with one, and tells log lines besides those who were told before", async () => {
+it("provides a tracer, and exports log lines in addition to the other loggers", async () => {
   const collector = await Collector.start()
   const layer = await layerOf({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_HEADERS: "a=b%20c,d" })
   const said = Effect.gen(function* () {
     assert.isDefined(Context.get(yield* Effect.context<never>(), CurrentTracer))
     yield* Effect.logWarning("something happened").pipe(Effect.annotateLogs({ seq: 7 }))
   })
-  // what was said is posted when it ends
+  // the rest is posted at the end
   await Effect.runPromise(Effect.provide(said, layer))
   assert.deepStrictEqual(
     collector.logs.map(({ attributes, body, severityText }) => [severityText, body, attributes]),
@@ -35,7 +35,7 @@ it("is a tracer with one, and tells log lines besides those who were told before
   await collector.close()
 })
 
-it("takes headers as they are usually written", () => {
+it("parses headers in the usual form", () => {
   assert.deepStrictEqual(Otlp.headersOf("authorization=Basic%20YTpi, x-tenant = one,odd,bad=100%"), {
     authorization: "Basic YTpi",
     "x-tenant": "one",

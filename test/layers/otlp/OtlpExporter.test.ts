@@ -1,4 +1,4 @@
-/** Records reach the collector in pieces; where it is away nobody waits, and no more is kept than the bound. */
+/** Records reach the collector in batches; while it is down no caller waits, and memory has a limit. */
 import { Effect, Exit, Logger, Scope } from "effect"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import * as OtlpExporter from "../../../src/layers/otlp/OtlpExporter.ts"
@@ -36,13 +36,13 @@ const make = (url: string) =>
   )
 const count = (outcome: "sent" | "dropped"): number =>
   meter.counter("gateway_otlp_records_total", { signal: "logs", outcome }).value
-/** Numbers of the posts, in the order in which they came. */
+/** The record numbers of each post, in order of arrival. */
 const posted = (): ReadonlyArray<ReadonlyArray<number>> =>
   collector.posts.map(({ text }) => (JSON.parse(text) as { records: Array<{ n: number }> }).records.map(({ n }) => n))
 const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
 
-describe("what is posted", () => {
-  it("is every record once, in order, in pieces of a bounded size", async () => {
+describe("a post", () => {
+  it("contains each record once, in order, in batches of limited size", async () => {
     const push = await make(collector.url)
     const all = numbers(0, OtlpExporter.POST_RECORDS_MAX + 10)
     for (const n of all) push({ n })
@@ -57,7 +57,7 @@ describe("what is posted", () => {
     assert.strictEqual(collector.posts[0]!.path, "/v1/logs")
   })
 
-  it("is posted again where the collector could not take it, and dropped where it never will", async () => {
+  it("is repeated after a temporary failure, and dropped after a permanent one", async () => {
     collector.status = 503
     const push = await make(collector.url)
     push({ n: 1 })
@@ -91,8 +91,8 @@ describe("what is posted", () => {
   })
 })
 
-describe("a collector that is away", () => {
-  it("costs no more than the bound, however much comes, and the rest is counted", async () => {
+describe("a collector that is down", () => {
+  it("costs no more memory than the limit; the rest is dropped and counted", async () => {
     const { url } = collector
     await collector.close()
     const push = await make(url)
@@ -104,7 +104,7 @@ describe("a collector that is away", () => {
     collector = await Collector.start()
   })
 
-  it("that takes a post and never answers does not hold up the end", async () => {
+  it("does not delay the shutdown if it accepts a post and never responds", async () => {
     collector.status = undefined
     const push = await make(collector.url)
     push({ n: 1 })
@@ -119,7 +119,7 @@ describe("a collector that is away", () => {
   })
 })
 
-it("posts what waits when it ends", async () => {
+it("posts the remaining records at shutdown", async () => {
   const push = await make(collector.url)
   push({ n: 1 })
   push({ n: 2 })

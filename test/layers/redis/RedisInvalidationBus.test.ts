@@ -1,8 +1,7 @@
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { Context, Effect, Layer, Logger } from "effect"
 import { assert, describe, it } from "vitest"
 import { userIdOf } from "../../../src/domain/Address.ts"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
@@ -18,7 +17,7 @@ import { isRedisInstalled, type RedisServer } from "../../../verification/harnes
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
 
-const database = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)
+const database = Layer.mergeAll(SqliteStores.accounts, SqliteStores.bans)
 const root_address = `0x${"12".repeat(32)}`
 const user = { user_id: userIdOf(root_address), root_address, rail: "address" as const, party_id: undefined }
 
@@ -58,9 +57,9 @@ const keyNo = (n: number) => ({
 describe.skipIf(!isRedisInstalled)("Redis", () => {
   suite("Redis", link, RedisInvalidationBus.layer.pipe(Layer.provide(NodeIds.layer)))
 
-  /** One gateway ends a token, a key and a user, which another one knows and uses. */
+  /** One gateway revokes a token, a key and a user that another one has cached and uses. */
   const spreads = (name: string, around: (server: RedisServer, end: Effect.Effect<void>) => Effect.Effect<void>) =>
-    it(`${name}: what one gateway revokes is refused, and its sockets end, at the other`, async () => {
+    it(`${name}: a revocation by one gateway is enforced at the other, and ends its sockets`, async () => {
       await Effect.runPromise(
         Effect.scoped(
           Effect.gen(function* () {

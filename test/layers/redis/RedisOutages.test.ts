@@ -10,12 +10,12 @@ import { RateLimitStore } from "../../../src/services/operations/RateLimitStore.
 import { isRedisInstalled, RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { running } from "../../doubles/RedisLinks.ts"
 
-/** Long enough for a loaded machine; only a Redis that hangs takes it. */
+/** Long enough for a busy machine; only a Redis that hangs takes it. */
 const PATIENCE = "2 seconds"
 
 type Ports = NonceStore | RateLimitStore | Redis.Redis
 
-/** Runs against a server of its own, by the real clock, and gives the lines that were logged. */
+/** Runs against a dedicated server, by the real clock, and returns the log lines. */
 const against = async (
   options: { readonly keeps?: boolean; readonly retention_ms: number },
   test: (server: RedisServer) => Effect.Effect<void, unknown, Ports>
@@ -43,7 +43,7 @@ const verdictOf = (nonce: string) =>
   Effect.map(Effect.result(Effect.flatMap(NonceStore, ({ claim }) => claim("rest", owner, nonce))), (result) =>
     result._tag === "Success" ? "claimed" : result.failure._tag
   )
-/** Claims new nonces until one is answered so; the test's own limit of time is the limit. */
+/** Claims new nonces until the result is the expected one; the test's timeout is the limit. */
 const until = (wanted: string) =>
   Effect.gen(function* () {
     while (true) {
@@ -59,16 +59,16 @@ const isRefused = (effect: Effect.Effect<unknown, unknown, Ports>) =>
   Effect.map(Effect.result(effect), (result) => result._tag === "Failure")
 
 const MARKER = "{gateway:nonces}"
-/** The window after the first start, in which nothing is claimed, is over. */
+/** Waits for the end of the window after the first start, in which claims are refused. */
 const windowOver = Effect.gen(function* () {
   const redis = yield* Redis.Redis
   while ((yield* redis.send("HGET", MARKER, "run")) === null) yield* Effect.sleep(20)
   yield* redis.send("HSET", MARKER, "since", "0")
 })
 
-describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
+describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
   const loss = (name: string, take: (server: RedisServer) => Effect.Effect<void>, give: typeof take) =>
-    it(`refuses claims and counts limits by itself while it ${name}, and shares both again afterwards`, async () => {
+    it(`refuses claims and counts limits locally while Redis ${name}, and shares both again afterwards`, async () => {
       const lines = await against({ keeps: true, retention_ms: 1 }, (server) =>
         Effect.gen(function* () {
           yield* until("claimed")
@@ -77,7 +77,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
           yield* until("NonceStoreUnavailable")
           const redis = yield* Redis.Redis
           while (!(yield* isRefused(redis.send("PING")))) yield* Effect.sleep(20)
-          // whoever was full begins anew with this process alone
+          // a key that was full has its whole limit in this process
           assert.deepStrictEqual([yield* passes, yield* passes, yield* passes], [true, true, false])
           yield* give(server)
           yield* until("claimed")
@@ -86,8 +86,8 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
         })
       )
       const told = (text: string) => lines.filter((line) => line.includes(text)).length
-      assert.isAtLeast(told("limits are counted by this process alone"), 1)
-      assert.strictEqual(told("limits are counted by this process alone"), told("limits are shared again"))
+      assert.isAtLeast(told("this process counts rate limits alone"), 1)
+      assert.strictEqual(told("this process counts rate limits alone"), told("limits are shared again"))
     })
 
   loss(
@@ -101,7 +101,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
     (server) => Effect.promise(() => server.begin())
   )
 
-  it("remembers the nonces that a Redis with an append-only file kept over kill -9", async () => {
+  it("keeps the nonces of a Redis with an append-only file over kill -9", async () => {
     await against({ keeps: true, retention_ms: 3_600_000 }, (server) =>
       Effect.gen(function* () {
         yield* windowOver
@@ -115,7 +115,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
     )
   })
 
-  it("refuses every claim for a window after Redis lost its data, though its connection stands", async () => {
+  it("refuses every claim for a window after Redis lost its data over a live connection", async () => {
     const lines = await against({ keeps: true, retention_ms: 3_600_000 }, () =>
       Effect.gen(function* () {
         const redis = yield* Redis.Redis
@@ -124,14 +124,14 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
         yield* redis.send("FLUSHALL")
         assert.strictEqual(yield* verdictOf(nonce), "NonceStoreUnavailable")
         assert.strictEqual(yield* verdictOf("nonce-after"), "NonceStoreUnavailable")
-        // the marker of the loss is not taken for one of before
+        // the new marker must not look like an old one
         assert.isAbove(Number(yield* redis.send("HGET", MARKER, "since")), 0)
       })
     )
     assert.include(lines.join("\n"), "API keys are refused")
   })
 
-  it("refuses every claim for a window after a Redis without an append-only file was started with an older picture", async () => {
+  it("refuses every claim for a window after Redis restarted from an older snapshot without an append-only file", async () => {
     await against({ keeps: false, retention_ms: 3_600_000 }, (server) =>
       Effect.gen(function* () {
         const redis = yield* Redis.Redis
@@ -148,7 +148,7 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
     )
   })
 
-  it("takes claims again when the window is over", async () => {
+  it("accepts claims again after the window", async () => {
     const lines = await against({ retention_ms: 1_000 }, (server) =>
       Effect.gen(function* () {
         yield* until("claimed")
@@ -156,14 +156,14 @@ describe.skipIf(!isRedisInstalled)("a Redis that goes away", () => {
         yield* until("NonceStoreUnavailable")
         const nonce = yield* until("claimed")
         yield* until("claimed")
-        // it is forgotten after its own window
+        // the nonce expires after its own window
         while ((yield* verdictOf(nonce)) !== "claimed") yield* Effect.sleep(20)
       })
     )
-    assert.include(lines.join("\n"), "API keys are taken again")
+    assert.include(lines.join("\n"), "API keys are accepted again")
   })
 
-  it("lets a gateway start while it is away", async () => {
+  it("does not block the start of a gateway", async () => {
     const lines: Array<boolean> = []
     const told: Array<string | undefined> = []
     const tell = Effect.gen(function* () {

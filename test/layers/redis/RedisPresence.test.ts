@@ -9,7 +9,7 @@ import * as PresenceContract from "../../contracts/PresenceContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
 
-/** Joins the fleet until it is killed: what it had written stays until its lease is over. */
+/** Joins the fleet until it is killed: its set stays until its lease expires. */
 const join = (server: RedisServer, lease: Duration.Input = "1 hour") =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
@@ -33,7 +33,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
-    "counts connections over the fleet, whichever gateway they are to",
+    "counts connections over the fleet, at any gateway",
     run((server) =>
       Effect.gen(function* () {
         const [a, b, c] = [yield* join(server), yield* join(server), yield* join(server)]
@@ -53,7 +53,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
-    "knows who is here when it joins",
+    "knows the present users when a gateway joins",
     run((server) =>
       Effect.gen(function* () {
         const a = yield* join(server)
@@ -67,7 +67,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
-    "gives the users of a gateway that was killed up when its lease is over",
+    "removes the users of a killed gateway when its lease expires",
     run((server) =>
       Effect.gen(function* () {
         const [a, b] = [yield* join(server, "2 seconds"), yield* join(server, "2 seconds")]
@@ -83,7 +83,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
   )
 
   it(
-    "takes nobody for gone while Redis is away or has just lost its data",
+    "reports no user as gone while Redis is down or has just lost its data",
     run((server) =>
       Effect.gen(function* () {
         const [a, b] = [yield* join(server, "3 seconds"), yield* join(server, "3 seconds")]
@@ -92,7 +92,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         yield* eventually(() => a.isHere("v") && b.isHere("u"))
         yield* Effect.promise(() => server.kill())
         a.went("u")
-        // it has come to another gateway, which cannot say so yet
+        // the user reconnected to another gateway, which cannot report it yet
         b.came("u")
         yield* Effect.promise(() => server.begin())
         yield* a.settled

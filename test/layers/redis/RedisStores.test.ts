@@ -1,7 +1,7 @@
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { describe } from "vitest"
-import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
@@ -10,7 +10,7 @@ import * as RateLimitStoreContract from "../../contracts/RateLimitStoreContract.
 import { isRedisInstalled } from "../../../verification/harness/RedisServer.ts"
 import { linkAtTestTime } from "../../doubles/RedisLinks.ts"
 
-/** The window after the first start, in which nothing is claimed, is over. */
+/** Waits for the end of the window after the first start, in which claims are refused. */
 const settled = Layer.effectDiscard(
   Effect.gen(function* () {
     const { claim } = yield* NonceStore
@@ -19,7 +19,7 @@ const settled = Layer.effectDiscard(
   })
 )
 const nonces = NonceStore.routed({
-  forever: MemoryNonceStore.layer(),
+  forever: SqliteStores.nonces,
   windowed: settled.pipe(Layer.provideMerge(RedisNonceStore.layer()), Layer.provide(linkAtTestTime))
 })
 

@@ -1,4 +1,4 @@
-/** Every list with every filter: which plan serves it, and that its pages lose and repeat nothing. */
+/** The query plan of every list with every filter, and walks that miss and repeat no row. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError, Statement } from "effect/sql"
@@ -11,12 +11,12 @@ import * as SqlStores from "../../../src/layers/sql/SqlStores.ts"
 import { SCAN_MAX } from "../../../src/services/History.ts"
 import * as Postgres from "../../doubles/Postgres.ts"
 
-/** Own rows are half of them: more than one scan. */
+/** Half of the rows belong to the user: more than one scan step. */
 const ROWS = 5 * SCAN_MAX
 const LIMIT = 200
 type Asking = readonly [text: string, values: ReadonlyArray<unknown>]
 
-/** Keeps the statements that read, whichever way they are written. */
+/** Records the reading statements, prepared or not. */
 const recording = (client: Layer.Layer<SqlClient.SqlClient, SqlError.SqlError>, read: Array<Asking>) =>
   Layer.effect(
     SqlClient.SqlClient,
@@ -41,7 +41,7 @@ const recording = (client: Layer.Layer<SqlClient.SqlClient, SqlError.SqlError>, 
     })
   ).pipe(Layer.provide(client))
 
-/** Reads cases one after the other and looks at the plan of every statement. */
+/** Runs queries one after the other and checks the plan of every statement. */
 const plansOf = Effect.fnUntraced(function* (
   read: Array<Asking>,
   explain: (text: string, values: ReadonlyArray<unknown>) => Effect.Effect<string, unknown, SqlClient.SqlClient>,
@@ -69,7 +69,7 @@ const walk = Effect.fnUntraced(function* ({ filter, endpoint, read }: Case) {
     walked.push(...page.numbers!)
     assert.isAtMost(page.rows, LIMIT)
     after = page.next?.id
-    // a page that is not full has read its share
+    // a page that is not full has reached the limit of scanned entries
     assert.isBelow(pages++, ROWS / LIMIT + ROWS / SCAN_MAX + 1, `${endpoint} by ${filter} ends`)
   } while (after !== undefined)
   return walked
@@ -90,7 +90,7 @@ const plans = (
   check: (plan: string, of: string) => void
 ) =>
   it.effect(
-    `${name}: every list reads one range of an index in its order, whatever the filter, and walks to its end`,
+    `${name}: every list with any filter reads one range of an index in its order, and reaches its end`,
     () => {
       const read: Array<Asking> = []
       return Effect.gen(function* () {
@@ -105,7 +105,7 @@ const plans = (
     120_000
   )
 
-describe("the plans of lists", () => {
+describe("the query plans of lists", () => {
   plans(
     "SQLite",
     NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" }),
@@ -116,7 +116,7 @@ describe("the plans of lists", () => {
         )
       ),
     (plan, of) => {
-      // without a condition a list is its index from end to end, and its limit ends it
+      // without conditions a list is a whole index, ended by its LIMIT
       assert.match(plan, /^(?:SEARCH|SCAN \w+ USING INDEX \w+_(?:all|by_time)$)/u, of)
       assert.notMatch(plan, /SCAN(?! \w+ USING INDEX \w+_(?:all|by_time)$)|TEMP B-TREE/u, of)
     }
@@ -131,14 +131,14 @@ describeIf.skipIf(!Postgres.isThere)("the plans of lists", () => {
     (text, values) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        // the planner may prefer to sort the few rows of a test: what counts is that it need not
+        // the planner may prefer to sort the few rows of a test; the index must make that unnecessary
         for (const way of ["seqscan", "sort", "bitmapscan"]) yield* sql.unsafe(`SET LOCAL enable_${way} = off`)
         const rows = yield* sql.unsafe<{ readonly "QUERY PLAN": string }>(`EXPLAIN ${text}`, values)
         return rows.map((row) => row["QUERY PLAN"]).join("; ")
       }).pipe((explained) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql.withTransaction(explained))),
     (plan, of) => {
       assert.match(plan, /Index (?:Only )?Scan/u, `${of}\n${plan}`)
-      // the rows of one time at most are sorted, where the key ends with the time
+      // where the index ends with the time, only rows of one time are sorted
       assert.notMatch(plan, /Seq Scan|(?<!Incremental )Sort (?!Key)/u, `${of}\n${plan}`)
     }
   )

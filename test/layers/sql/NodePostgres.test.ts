@@ -1,4 +1,4 @@
-/** What the client of PostgreSQL adds to its driver, and how a gateway comes to lead. */
+/** The project's additions to the PostgreSQL driver, and leader election. */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const server = Postgres.throwaway()
 
-/** Waits, in real time, until something holds. */
+/** Waits in real time until a condition holds. */
 const until = (what: string, condition: () => boolean) =>
   Effect.gen(function* () {
     for (let i = 0; i < 3_000; i++) {
@@ -21,7 +21,7 @@ const until = (what: string, condition: () => boolean) =>
   })
 
 describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
-  it.live("gives whole numbers as they are, or an error", () =>
+  it.live("returns integers exactly, or an error", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       for (const n of [0, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER]) {
@@ -30,14 +30,14 @@ describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
       const beyond = yield* Effect.flip(sql`SELECT 9007199254740992::BIGINT AS n`)
       assert.strictEqual(beyond._tag, "SqlError")
       assert.deepStrictEqual(yield* sql`SELECT 1 AS n`, [{ n: 1 }], "the connection serves on")
-      // decimals are text, and stay it
+      // decimals are text and remain text
       assert.deepStrictEqual(yield* sql`SELECT 12345678901234567890.123456789012345678::NUMERIC AS d`, [
         { d: "12345678901234567890.123456789012345678" }
       ])
     }).pipe(Effect.provide(server.fresh))
   )
 
-  it.live("does not call a transaction committed in which something failed", () =>
+  it.live("does not report a transaction with a failed statement as committed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`CREATE TABLE t (n INTEGER)`
@@ -48,7 +48,7 @@ describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
     }).pipe(Effect.provide(server.fresh))
   )
 
-  it.live("gives every session its limits, and asks for no more connections than it may have", () =>
+  it.live("sets limits for every session, and opens no more connections than allowed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const limits = sql`
@@ -93,8 +93,8 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
   )
 })
 
-describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and never answers them", () => {
-  it.live("is reported as silent although the liveness probe has no session yet", () =>
+describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and never responds", () => {
+  it.live("is reported as silent before the liveness probe has a session", () =>
     Effect.gen(function* () {
       const proxy = yield* Effect.acquireRelease(
         Effect.promise(() => FaultProxy.start(server.port())),
@@ -121,7 +121,7 @@ describe.skipIf(!Postgres.isThere)("a PostgreSQL that accepts connections and ne
   )
 })
 
-describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
+describe.skipIf(!Postgres.isThere)("leader election by a lock of PostgreSQL", () => {
   const candidate = (port: number) =>
     Effect.map(
       Layer.build(
@@ -132,7 +132,7 @@ describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
       Context.get(Leadership)
     )
 
-  it.live("is held by one, and goes over when its session ends, or it says nothing any more", () =>
+  it.live("has one leader, and elects another when the leader's session ends or falls silent", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const way = yield* Effect.acquireRelease(
@@ -148,7 +148,7 @@ describe.skipIf(!Postgres.isThere)("leadership by a lock of PostgreSQL", () => {
       yield* until("the session is lost, and so is the lead", () => a.term() !== 1)
       yield* until("one leads", () => a.term() !== undefined || b.term() !== undefined)
       assert.isTrue(a.term() === undefined || b.term() === undefined, "both hold one lock")
-      // b is ended until it is a's turn
+      // the session of b is ended until a is elected
       for (let i = 0; i < 100 && a.term() === undefined; i++) {
         yield* ended
         yield* Effect.sleep("400 millis")

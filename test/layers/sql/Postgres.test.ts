@@ -1,4 +1,4 @@
-/** Every adapter in SQL keeps its contract on PostgreSQL too. */
+/** Every SQL adapter passes its contract suite on PostgreSQL too. */
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -48,7 +48,7 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
   WithdrawalAddressStoreContract.suite("PostgreSQL", Layer.provide(SqlWithdrawalAddressStore.layer, postgres))
   NonceStoreContract.suite("PostgreSQL", Layer.provide(SqlNonceStore.layer(), postgres))
 
-  it.effect("orders texts by their bytes, in every table, whatever language the database speaks", () =>
+  it.effect("sorts text by its bytes in every table, whatever the locale of the database", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const columns = yield* sql<{ readonly name: string; readonly collation: string | null }>`
@@ -66,7 +66,7 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
     )
   )
 
-  it.effect("reads all of one moment, while another gateway commits", () =>
+  it.effect("reads one snapshot while another gateway commits", () =>
     Effect.gen(function* () {
       const historyOf = Effect.map(
         Layer.build(Layer.fresh(Layer.provide(SqlHistory.layer, client("moment")))),

@@ -19,7 +19,7 @@ const on = (filename: string) =>
 
 suite("SQLite", on(":memory:"))
 
-/** A page of each list, as its users ask for it. */
+/** A page of each list, with the queries of its callers. */
 const pages = Effect.gen(function* () {
   const history = yield* History
   const after = { time: START, id: 5 }
@@ -57,7 +57,7 @@ const pages = Effect.gen(function* () {
   yield* history.fills({ user_id: "u", start: START, end: START + 1 })
 })
 
-describe("SqlHistory on SQLite, however large it grows", () => {
+describe("SqlHistory on SQLite, at any size", () => {
   it.effect("reads every page as one range of an index, in its order", () =>
     Effect.gen(function* () {
       const asked: Array<readonly [string, ReadonlyArray<unknown>]> = []
@@ -101,7 +101,7 @@ describe("SqlHistory on SQLite, however large it grows", () => {
   )
 })
 
-/** Takes the third migration back, as far as the tables of the first go. */
+/** Reverts the third migration, for the tables that the first one creates. */
 const withoutLists = [
   "DROP INDEX orders_list",
   "DROP INDEX orders_open",
@@ -120,7 +120,7 @@ const withoutLists = [
 ]
 
 describe("SqlHistory on a database of an earlier version", () => {
-  it.effect("fills in what its executions tell, and goes on", () =>
+  it.effect("derives closed PnL, funding and statistics from the executions, and continues", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
@@ -168,7 +168,7 @@ describe("SqlHistory on a database of an earlier version", () => {
           return yield* known
         })
       const before = yield* run(write(events))
-      // as the earlier version left it: without the ledger's tables
+      // as the earlier version left it: without the tables of the ledger
       const database = new DatabaseSync(filename)
       const tables = database.prepare(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN (SELECT value FROM json_each(?))"
@@ -204,8 +204,8 @@ describe("SqlHistory on a database of an earlier version", () => {
   )
 })
 
-describe("SqlHistory of before liquidation_fee", () => {
-  it.effect("Amendment 14: takes what liquidations paid from the transactions", () =>
+describe("SqlHistory from before liquidation_fee", () => {
+  it.effect("Amendment 14: takes liquidation fees from the transactions", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
@@ -257,7 +257,7 @@ describe("SqlHistory of before liquidation_fee", () => {
 })
 
 describe("SqlHistory on a file", () => {
-  it.effect("goes on where it stood after the process ended", () =>
+  it.effect("continues at its position after a restart", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),

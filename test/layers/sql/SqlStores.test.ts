@@ -56,12 +56,12 @@ NonceStoreContract.suite(
   })
 )
 
-/** Entries of the leaderboard that is measured; `LEADERBOARD=100000` shows the times of a great one. */
+/** Entries of the measured leaderboard; `LEADERBOARD=100000` prints the times of a large one. */
 const ENTRIES = Number(process.env["LEADERBOARD"] ?? 2_000)
 
 describe("SqlCompetitionStore", () => {
   it.effect(
-    "finds a page and a rank by their index, however many take part",
+    "finds a page and a rank by index, independent of the number of participants",
     () =>
       Effect.gen(function* () {
         const store = yield* CompetitionStore
@@ -111,7 +111,7 @@ describe("SqlCompetitionStore", () => {
 const owner = new Uint8Array(32).fill(7)
 
 describe("SqlNonceStore", () => {
-  it.effect("deletes expired nonces of API keys by itself, in portions, and no others", () =>
+  it.effect("deletes expired API-key nonces in batches, and no other nonces", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore
       const sql = yield* SqlClient.SqlClient
@@ -126,7 +126,7 @@ describe("SqlNonceStore", () => {
       yield* TestClock.adjust("59 seconds")
       yield* store.claim("ws", owner, "nonce-late")
       assert.strictEqual(yield* count, 11_501)
-      // a minute longer than they count, and a mark for what is gone
+      // rows stay a minute longer than they count, and the watermark row remains
       yield* TestClock.adjust("31 seconds")
       assert.strictEqual(yield* count, 11_501)
       yield* TestClock.adjust("1 minute")
@@ -134,7 +134,7 @@ describe("SqlNonceStore", () => {
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 
-  it.effect("answers each of many claims of one turn for itself, and refuses those it cannot hold", () =>
+  it.effect("gives each of many concurrent claims its own result, and refuses claims beyond its limit", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore
       const sql = yield* SqlClient.SqlClient
@@ -167,7 +167,7 @@ describe("SqlNonceStore", () => {
     }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
   )
 
-  it.effect("of gateways whose clocks are 30 s off, each its way, admits no nonce twice", () =>
+  it.effect("admits no nonce twice at gateways whose clocks are 30 s ahead and behind", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const start = 1_767_225_600_000
@@ -185,15 +185,15 @@ describe("SqlNonceStore", () => {
       assert.strictEqual((yield* slow.claim)._tag, "Success")
       for (let passed = 0; passed < 60_000; passed += 15_000) {
         yield* slow.pass(15_000)
-        // one that starts deletes what it takes for expired
+        // a gateway that starts deletes rows that are expired by its clock
         yield* gateway(30_000 + passed + 15_000)
-        // by its own clock the signature may have been a window ahead, and is good for another one
+        // by its own clock the signature may be a window ahead, and stays valid for another window
         assert.strictEqual((yield* slow.claim)._tag, "Failure", `${passed}`)
       }
     }).pipe(Effect.provide(Layer.fresh(memory)))
   )
 
-  it.effect("names an outage", () =>
+  it.effect("fails as unavailable without its tables", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore
       const sql = yield* SqlClient.SqlClient
@@ -208,7 +208,7 @@ describe("SqlNonceStore", () => {
 })
 
 describe("SqlAccounts", () => {
-  it.effect("gives another code to a user whose referral code is taken", () =>
+  it.effect("gives a user another referral code if the first one is taken", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const sql = yield* SqlClient.SqlClient
@@ -223,7 +223,7 @@ describe("SqlAccounts", () => {
     }).pipe(Effect.provide(SqlAccounts.layer.pipe(Layer.provideMerge(memory))))
   )
 
-  it.effect("names an outage", () =>
+  it.effect("fails as unavailable without its tables", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       const sql = yield* SqlClient.SqlClient
@@ -235,7 +235,7 @@ describe("SqlAccounts", () => {
 
 describe("after kill -9", () => {
   for (const synchronous of ["FULL", "NORMAL"] as const) {
-    it.live(`what was claimed and registered is still there, with synchronous ${synchronous}`, () =>
+    it.live(`claims and revocations are kept, with synchronous ${synchronous}`, () =>
       Effect.gen(function* () {
         const directory = mkdtempSync(join(tmpdir(), "gateway-nonces-"))
         const filename = join(directory, "gateway.sqlite")
@@ -250,7 +250,7 @@ describe("after kill -9", () => {
         yield* Effect.callback<void>((resume) => {
           child.stdout.on("data", (chunk: string) => {
             text += chunk
-            // the child claims on while it is killed
+            // the child keeps claiming until it is killed
             if (text.split("\n").length > 20) resume(Effect.void)
           })
         })

@@ -3,16 +3,15 @@ import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { activationMessage, codeOfId, hashOfCode, normalizeCode } from "../../../src/domain/AccessCode.ts"
 import { fingerprintOfKey, rootOfKey, rootOfParty } from "../../../src/domain/Address.ts"
-import * as MemoryAccessCodes from "../../../src/layers/memory/MemoryAccessCodes.ts"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryNonceStore from "../../../src/layers/memory/MemoryNonceStore.ts"
 import * as MemoryRateLimitStore from "../../../src/layers/memory/MemoryRateLimitStore.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { AccessCodes } from "../../../src/services/identity/AccessCodes.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { Activation, type ActivationRequest } from "../../../src/services/identity/Activation.ts"
+import type { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import { RateLimiter } from "../../../src/services/operations/RateLimiter.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const NOW_S = 1_767_225_600
 const CODE = "ALPHA-7Q2M-X9KD"
@@ -20,14 +19,14 @@ const owner = Wallets.walletNo(1)
 const alice = Wallets.walletNo(2)
 const PARTY = `alice::${fingerprintOfKey(alice.publicKey)}`
 
-const layer = (nonces_max?: number) =>
+const layer = (nonces: Layer.Layer<NonceStore> = SqliteStores.nonces) =>
   Activation.layer().pipe(
-    Layer.provideMerge(MemoryAccessCodes.layer),
+    Layer.provideMerge(SqliteStores.accessCodes),
     Layer.provideMerge(
       Layer.mergeAll(
         RateLimiter.layer({ mode: "enforce" }).pipe(Layer.provide(MemoryRateLimitStore.layer())),
-        MemoryAccounts.layer,
-        MemoryNonceStore.layer(nonces_max === undefined ? {} : { nonces_max }),
+        SqliteStores.accounts,
+        nonces,
         NodeSignatures.layer()
       )
     )
@@ -83,11 +82,9 @@ const made = (text: string, max_uses = 1) =>
 const test = <E>(
   title: string,
   effect: Effect.Effect<void, E, Layer.Success<ReturnType<typeof layer>>>,
-  nonces_max?: number
+  nonces?: Layer.Layer<NonceStore>
 ) =>
-  it.effect(title, () =>
-    Effect.andThen(TestClock.setTime(NOW_S * 1000 + 250), Effect.provide(effect, layer(nonces_max)))
-  )
+  it.effect(title, () => Effect.andThen(TestClock.setTime(NOW_S * 1000 + 250), Effect.provide(effect, layer(nonces))))
 
 describe("Activation", () => {
   test(
@@ -188,7 +185,7 @@ describe("Activation", () => {
         assert.isFalse(yield* (yield* Accounts).isWhitelisted(rootOfParty(PARTY)))
         assert.strictEqual(yield* outcome(ask({ nonce: "!" })), "true 12500")
       }),
-      0
+      SqliteStores.noNonces
     )
   })
 })

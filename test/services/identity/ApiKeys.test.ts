@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
 import type { Details, Reason } from "../../../src/domain/Reason.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys, type ApiKeyChange, type NewApiKey } from "../../../src/services/identity/ApiKeys.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 
 const NOW = 1_767_225_600_250
@@ -259,16 +260,18 @@ describe("the time of last use", () => {
 
   it.effect("is written when the gateway stops", () =>
     Effect.gen(function* () {
-      const accounts = yield* Effect.scoped(
+      // the memo map keeps the database open after the gateway's scope has closed
+      const memoMap = yield* Layer.makeMemoMap
+      const stores = yield* Layer.buildWithMemoMap(SqliteStores.accounts, memoMap, yield* Effect.scope)
+      const accounts = Context.get(stores, Accounts)
+      yield* Effect.scoped(
         Effect.gen(function* () {
-          const context = yield* Layer.build(Wallets.layer())
-          return yield* Effect.gen(function* () {
-            const accounts = yield* Accounts
+          const context = yield* Layer.buildWithMemoMap(Wallets.layer(), memoMap, yield* Effect.scope)
+          yield* Effect.gen(function* () {
             yield* accounts.ensureUser({ user_id: USER, root_address: "0x1", rail: "address", party_id: undefined })
             const keys = yield* ApiKeys
             const { api_key_id } = yield* keys.create(USER, keyNo(50))
             keys.touch(api_key_id, 77)
-            return accounts
           }).pipe(Effect.provide(context))
         })
       )

@@ -2,8 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import type { Caller } from "../../../src/domain/User.ts"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
@@ -12,6 +10,7 @@ import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
 const root_address = Wallets.rootOfUser(USER)
@@ -112,7 +111,7 @@ const gateway = (accounts: Accounts["Service"], bans: BanStore["Service"]) =>
       grants: Context.get(context, Grants)
     })
   )
-const stores = Layer.mergeAll(MemoryAccounts.layer, MemoryBanStore.layer)
+const stores = Layer.mergeAll(SqliteStores.accounts, SqliteStores.bans)
 const enlisted = Effect.gen(function* () {
   const accounts = yield* Accounts
   yield* accounts.ensureUser({ user_id: USER, root_address, rail: "address", party_id: undefined })

@@ -1,11 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { LaunchAccess, type AccessMode } from "../../../src/services/identity/LaunchAccess.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
-const layer = (mode: AccessMode) => LaunchAccess.layer({ mode }).pipe(Layer.provideMerge(MemoryAccounts.layer))
+const layer = (mode: AccessMode) => LaunchAccess.layer({ mode }).pipe(Layer.provideMerge(SqliteStores.accounts))
 const passes = (root: string) =>
   Effect.gen(function* () {
     const { gate } = yield* LaunchAccess

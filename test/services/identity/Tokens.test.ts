@@ -2,7 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
@@ -12,6 +11,7 @@ import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { vectors } from "../../vectors.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const own = walletNo(1)
 const older = walletNo(2)
@@ -23,7 +23,7 @@ const noBans = Layer.mock(BanList)({ isBanned: () => false, of: () => undefined,
 const stores = Layer.mergeAll(
   Ids.layer,
   noBans,
-  MemoryAccounts.layer,
+  SqliteStores.accounts,
   NodeSignatures.layer(),
   signingKeys(1, [{ kid: "key-2", publicKey: older.publicKey }])
 )
@@ -238,7 +238,7 @@ describe("a token", () => {
         )
       ).pipe(Layer.provide(NodeSignatures.layer()))
       const layer = Tokens.layer({ environment: "testnet", known_max: 2 }).pipe(
-        Layer.provide(Layer.mergeAll(Ids.layer, Grants.layer, MemoryAccounts.layer, noBans, signingKeys(1), counting))
+        Layer.provide(Layer.mergeAll(Ids.layer, Grants.layer, SqliteStores.accounts, noBans, signingKeys(1), counting))
       )
       yield* Effect.gen(function* () {
         const service = yield* Tokens

@@ -1,8 +1,8 @@
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
 import { History } from "../../../src/services/History.ts"
 import { type KlineQuery, Klines } from "../../../src/services/markets/Klines.ts"
 import { MarketState } from "../../../src/services/markets/MarketState.ts"
@@ -27,7 +27,7 @@ const stage = Klines.layer.pipe(
       Effect.map(Clock.Clock, (clock) => ({ ...new MarketState(clock).view, now: () => at(8) + 1_000 }))
     )
   ),
-  Layer.provideMerge(Layer.fresh(MemoryHistory.layer))
+  Layer.provideMerge(Layer.fresh(SqliteStores.history))
 )
 const seeded = <A, E>(run: (list: Klines["Service"]["list"]) => Effect.Effect<A, E>) =>
   Effect.gen(function* () {

@@ -4,7 +4,6 @@ import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { Event } from "../../../src/domain/Event.ts"
 import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
@@ -14,6 +13,7 @@ import { body, event, userOf } from "../../../verification/harness/Records.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1).user_id
 
@@ -58,7 +58,7 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
 type Gateway = Effect.Success<ReturnType<typeof gateway>>
 
 const two = Effect.gen(function* () {
-  const history = Context.get(yield* Layer.build(Layer.fresh(MemoryHistory.layer)), History)
+  const history = Context.get(yield* Layer.build(Layer.fresh(SqliteStores.history)), History)
   const [a, b] = [yield* gateway(history), yield* gateway(history)]
   a.state.term = 1
   const tell = (events: ReadonlyArray<Event>, ...to: ReadonlyArray<Gateway>) => {

@@ -3,7 +3,6 @@ import { Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
 import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable } from "../../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../../src/services/markets/MarketView.ts"
@@ -23,6 +22,7 @@ import {
 import { eventually } from "../../doubles/Eventually.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1).user_id
 
@@ -37,7 +37,7 @@ const faulty = (state: { failing: boolean }) =>
           Effect.suspend(() => (state.failing ? Effect.fail(new HistoryUnavailable({})) : history.commit(projection)))
       })
     )
-  ).pipe(Layer.provide(Layer.fresh(MemoryHistory.layer)))
+  ).pipe(Layer.provide(Layer.fresh(SqliteStores.history)))
 
 const setting = (
   options: { readonly houseUsers?: ReadonlySet<string>; readonly history?: Layer.Layer<History> } = {}
@@ -268,7 +268,7 @@ describe("Projector", () => {
   })
 
   it.effect("starts where the last process stood, with tickers and trades as they were", () => {
-    const history = MemoryHistory.layer
+    const history = SqliteStores.history
     const first = setting()
     first.backend.book = () => emptyBook
     return Effect.gen(function* () {

@@ -7,7 +7,6 @@ import * as Grid from "../../../src/domain/Grid.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { toEvent } from "../../../src/layers/grpc/WireEvents.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
 import { History } from "../../../src/services/History.ts"
 import { TradingStatistics } from "../../../src/services/read-model/TradingStatistics.ts"
 import { shippedMarkets } from "../../../src/backend/markets/ShippedMarkets.ts"
@@ -16,6 +15,7 @@ import { MarginMode } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BTC, BUY, SELL, START, type Trader, trader } from "../../backend/Bench.ts"
 import { pick, random } from "../../backend/Invariants.ts"
 import { policies, tokenCaller } from "../../http/Fixture.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const { format, parse } = Decimal
 
@@ -50,7 +50,7 @@ const over = <A, E>(bench: Bench, body: Effect.Effect<A, E, History | TradingSta
     const history = yield* History
     yield* told(bench)
     return yield* Effect.provide(body, Layer.fresh(policies({ history })))
-  }).pipe(Effect.provide(Layer.fresh(MemoryHistory.layer)))
+  }).pipe(Effect.provide(Layer.fresh(SqliteStores.history)))
 
 const isolate = (bench: Bench, who: Trader, symbol = BTC) =>
   bench.send(who, {

@@ -1,8 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
 import { userIdOf } from "../../../src/domain/Address.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
@@ -12,6 +10,7 @@ import { Bans, LAST_ORDER_AFTER } from "../../../src/services/rewards/Bans.ts"
 import { CompetitionScoring } from "../../../src/services/rewards/CompetitionScoring.ts"
 import { type Command, Sequencer } from "../../../src/services/Sequencer.ts"
 import * as Ids from "../../doubles/Ids.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const root = `0x${"12".repeat(32)}`
 const user_id = userIdOf(root)
@@ -33,8 +32,8 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
     Layer.provideMerge(Grants.layer),
     Layer.provideMerge(
       Layer.mergeAll(
-        MemoryAccounts.layer,
-        MemoryBanStore.layer,
+        SqliteStores.accounts,
+        SqliteStores.bans,
         Ids.layer,
         Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined }),
         Layer.mock(CompetitionScoring)({ judge: () => Effect.void }),

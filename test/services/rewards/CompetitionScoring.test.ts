@@ -7,11 +7,6 @@ import type { Execution } from "../../../src/domain/Execution.ts"
 import type { Scoring } from "../../../src/domain/Scoring.ts"
 import { DAY_MS, HOUR_MS } from "../../../src/domain/Time.ts"
 import { allScopes, type Caller } from "../../../src/domain/User.ts"
-import * as MemoryAccounts from "../../../src/layers/memory/MemoryAccounts.ts"
-import * as MemoryBanStore from "../../../src/layers/memory/MemoryBanStore.ts"
-import * as MemoryCompetitionStore from "../../../src/layers/memory/MemoryCompetitionStore.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
-import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
@@ -28,6 +23,7 @@ import { body, event, instrument, START, symbol, userOf, uuid } from "../../../v
 import * as Ids from "../../doubles/Ids.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { signingKeys } from "../../doubles/Wallets.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1)
 const bob = userOf(2)
@@ -98,11 +94,11 @@ const stream = () => {
 }
 
 const stores = Layer.mergeAll(
-  MemoryAccounts.layer,
-  MemoryCompetitionStore.layer,
-  MemoryHistory.layer,
-  MemoryRewardStore.layer,
-  BanList.layer.pipe(Layer.provide([MemoryBanStore.layer, Grants.layer])),
+  SqliteStores.accounts,
+  SqliteStores.competitions,
+  SqliteStores.history,
+  SqliteStores.rewards,
+  BanList.layer.pipe(Layer.provide([SqliteStores.bans, Grants.layer])),
   Ids.layer,
   signingKeys(1),
   Layer.mock(BackendAvailability)({}),

@@ -6,9 +6,6 @@ import type { Execution } from "../../../src/domain/Execution.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import { allScopes, type Caller } from "../../../src/domain/User.ts"
-import * as MemoryHistory from "../../../src/layers/memory/MemoryHistory.ts"
-import * as MemoryReferralStore from "../../../src/layers/memory/MemoryReferralStore.ts"
-import * as MemoryRewardStore from "../../../src/layers/memory/MemoryRewardStore.ts"
 import { Cursors } from "../../../src/services/operations/Cursors.ts"
 import { BackendAvailability } from "../../../src/services/operations/BackendAvailability.ts"
 import { History } from "../../../src/services/History.ts"
@@ -28,6 +25,7 @@ import { SubAccounts } from "../../../src/services/identity/SubAccounts.ts"
 import { body, event, START, userOf, uuid } from "../../../verification/harness/Records.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import { signingKeys } from "../../doubles/Wallets.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1)
 const bob = userOf(2)
@@ -67,9 +65,9 @@ const layer = Layer.mergeAll(Rewards.layer, ReferralFees.layer).pipe(
   Layer.provideMerge(Cursors.layer),
   Layer.provideMerge(
     Layer.mergeAll(
-      MemoryHistory.layer,
-      MemoryReferralStore.layer,
-      MemoryRewardStore.layer,
+      SqliteStores.history,
+      SqliteStores.referrals,
+      SqliteStores.rewards,
       sequencer,
       signingKeys(1),
       Layer.mock(BackendAvailability)({ sequencer: Effect.void }),

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import * as MemoryDeadMansSwitchStore from "../../../src/layers/memory/MemoryDeadMansSwitchStore.ts"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
 import { Lifecycle } from "../../../src/services/operations/Lifecycle.ts"
@@ -9,6 +8,7 @@ import { Presence } from "../../../src/services/operations/Presence.ts"
 import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
 import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
 import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 type Submit = NonNullable<NonNullable<Doubles["sequencer"]>["submit"]>
 const ack = Effect.succeed({
@@ -28,7 +28,7 @@ const world = (answer: Submit = () => ack) => {
       commands.push(command)
       return answer(command)
     })
-  const store = MemoryDeadMansSwitchStore.layer
+  const store = SqliteStores.deadMansSwitches
   const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
     Layer.provideMerge(store),
     Layer.provideMerge(policies({ sequencer: { submit } }))
@@ -121,7 +121,7 @@ describe("the dead-man's switch", () => {
       )
     )
     const restarted = Layer.fresh(DeadMansSwitch.layer).pipe(
-      Layer.provide(before.pipe(Layer.provideMerge(MemoryDeadMansSwitchStore.layer))),
+      Layer.provide(before.pipe(Layer.provideMerge(SqliteStores.deadMansSwitches))),
       Layer.provideMerge(policies({ sequencer: { submit } }))
     )
     return Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** The committed document, and whether a value is what a schema of it says: the part of JSON Schema that it uses. */
+/** The committed document, and a validator for the part of JSON Schema that it uses. */
 import { readFileSync } from "node:fs"
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -6,7 +6,7 @@ export type Json = any
 
 export const document: Json = JSON.parse(readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"))
 
-/** What a reference leads to, with the words beside it. */
+/** The target of a reference, merged with the keywords beside it. */
 export const resolved = (value: Json): Json => {
   if (value?.$ref === undefined) return value ?? {}
   const { $ref, ...rest } = value
@@ -20,7 +20,7 @@ export const resolved = (value: Json): Json => {
 const typeOf = (value: unknown): string =>
   value === null ? "null" : Array.isArray(value) ? "array" : Number.isInteger(value) ? "integer" : typeof value
 
-/** What is wrong with a value; empty where it is as told. */
+/** The violations of a value; empty where it is valid. */
 export const faults = (schema: Json, value: Json, path = "$"): ReadonlyArray<string> => {
   const at = resolved(schema)
   if (at.anyOf !== undefined) {
@@ -59,7 +59,7 @@ export const faults = (schema: Json, value: Json, path = "$"): ReadonlyArray<str
 }
 
 export interface Operation {
-  /** Method and path below /api/v1, or the whole path outside it. */
+  /** Method and path below /api/v1, or the whole path outside of it. */
   readonly key: string
   readonly method: string
   readonly path: string

@@ -1,7 +1,7 @@
 /**
- * Tables of admission by access codes, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ * Tables of access codes and activations, in SQL for SQLite and PostgreSQL. Times are Unix ms.
  *
- * A migration that was released is never edited: a change is a new one.
+ * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
@@ -9,7 +9,7 @@ import { dialect } from "../Dialect.ts"
 
 const each = (statements: ReadonlyArray<string>) => Effect.flatMap(dialect, ({ define }) => define(statements))
 
-// a wallet may activate before its first login: what a code gave belongs to the wallet, not to the user
+// a wallet can activate before its first login, so the benefits of a code belong to the wallet, not the user
 const activations = each([
   `CREATE TABLE activations (
     root_address TEXT NOT NULL PRIMARY KEY,
@@ -38,13 +38,13 @@ const accessCodes = each([
   `CREATE INDEX access_codes_by_label ON access_codes (label, created_time, code_id)`
 ])
 
-/** Adds what wallets were given by codes; needs the tables of accounts. */
+/** Migrates the benefits of activated wallets; needs the tables of accounts. */
 export const migrateActivations = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_activations": activations }),
   table: "migrations_activations"
 })
 
-/** Brings the table of access codes up to date. */
+/** Migrates the table of access codes. */
 export const migrateAccessCodes = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_access_codes": accessCodes }),
   table: "migrations_access_codes"

@@ -1,7 +1,7 @@
 /**
- * Tables of accounts and nonces, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ * Tables of accounts and nonces, in SQL for SQLite and PostgreSQL. Times are Unix ms.
  *
- * A migration that was released is never edited: a change is a new one.
+ * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
@@ -25,7 +25,7 @@ const accounts = each(() => [
   )`,
   `CREATE TABLE party_keys (party_id TEXT NOT NULL PRIMARY KEY, public_key TEXT NOT NULL)`,
   `CREATE TABLE whitelist (root_address TEXT NOT NULL PRIMARY KEY, whitelisted BOOLEAN NOT NULL)`,
-  // rows of revoked keys stay: a public key is registered once, for ever
+  // rows of revoked keys stay: a public key can be registered only once
   `CREATE TABLE api_keys (
     api_key_id TEXT NOT NULL PRIMARY KEY,
     user_id TEXT NOT NULL,
@@ -51,20 +51,20 @@ const accounts = each(() => [
   `CREATE INDEX revoked_tokens_by_expiry ON revoked_tokens (expires_at_ms)`
 ])
 
-// other gateways ask for what was revoked lately
+// for other gateways, which read recent revocations
 const revocations = each(() => [
   `ALTER TABLE revoked_tokens ADD COLUMN revoked_time BIGINT NOT NULL DEFAULT 0`,
   `CREATE INDEX revoked_tokens_by_time ON revoked_tokens (revoked_time)`
 ])
 
-// the same of keys that were changed
+// for other gateways, which read recent changes of keys
 const keyChanges = each(() => [
   `ALTER TABLE api_keys ADD COLUMN changed_time BIGINT NOT NULL DEFAULT 0`,
   `CREATE INDEX api_keys_by_change ON api_keys (changed_time)`
 ])
 
 const nonces = each(({ bytes, clustered }) => [
-  // 32 bytes a row, kept for ever: docs/contract/authentication.md#login
+  // 32 bytes per row, permanent: docs/contract/authentication.md#login
   `CREATE TABLE login_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
   `CREATE TABLE activation_nonces (digest ${bytes} NOT NULL PRIMARY KEY) ${clustered}`,
   `CREATE TABLE windowed_nonces (
@@ -86,19 +86,19 @@ const switches = each(() => [
   )`
 ])
 
-/** Brings the tables of accounts up to date; both adapters below run it while they are built. */
+/** Migrates the tables of accounts. */
 export const migrateAccounts = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_accounts": accounts, "2_revocations": revocations, "3_key_changes": keyChanges }),
   table: "migrations_accounts"
 })
 
-/** Brings the tables of nonces up to date. */
+/** Migrates the tables of nonces. */
 export const migrateNonces = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_nonces": nonces }),
   table: "migrations_nonces"
 })
 
-/** Brings the table of the dead-man's switch up to date. */
+/** Migrates the table of the dead-man's switch. */
 export const migrateSwitches = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_switches": switches }),
   table: "migrations_switches"

@@ -1,7 +1,7 @@
 /**
- * Table of the audit trail, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ * Table of the audit trail, in SQL for SQLite and PostgreSQL. Times are Unix ms.
  *
- * A migration that was released is never edited: a change is a new one.
+ * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
@@ -18,7 +18,7 @@ const auditTrail = Effect.flatMap(dialect, ({ define }) =>
   ])
 )
 
-/** Brings the table of the audit trail up to date. */
+/** Migrates the table of the audit trail. */
 export const migrateAudit = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_audit_trail": auditTrail }),
   table: "migrations_audit"

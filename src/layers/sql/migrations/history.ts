@@ -1,8 +1,8 @@
 /**
- * Tables of the read model, in SQL that SQLite and PostgreSQL both take.
+ * Tables of the read model, in SQL for SQLite and PostgreSQL.
  *
- * A row keeps the JSON text of its record; the columns beside it are what lists are filtered and ordered by. The id of a
- * row grows with the stream and, with the row's time, is its place in a list.
+ * A row keeps the JSON text of its record; the other columns are what lists filter and order by. The id of a row grows with
+ * the stream; the row's time and id together are its place in a list.
  */
 import { Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
@@ -35,7 +35,7 @@ const tables = [
   `CREATE TABLE candles (
     kind TEXT NOT NULL, symbol TEXT NOT NULL, span TEXT NOT NULL, start_time BIGINT NOT NULL, record TEXT NOT NULL,
     PRIMARY KEY (kind, symbol, span, start_time))`,
-  // the last candle of every interval in one row: a trade moves them all
+  // the last candle of every interval in one row: each trade changes them all
   `CREATE TABLE last_candles (kind TEXT NOT NULL, symbol TEXT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (kind, symbol))`,
 
   `CREATE TABLE movements (
@@ -48,25 +48,25 @@ const tables = [
   `CREATE INDEX known_sub_accounts_user ON known_sub_accounts (user_id)`,
   `CREATE TABLE instruments (symbol TEXT PRIMARY KEY, place INTEGER NOT NULL, record TEXT NOT NULL)`,
 
-  // what a batch told one user, an event a line; seq and mts are those of the last
+  // the events of one user in a batch, one per line; seq and mts are those of the last event
   `CREATE TABLE user_events (
     user_id TEXT NOT NULL, seq BIGINT NOT NULL, mts BIGINT NOT NULL, events TEXT NOT NULL, PRIMARY KEY (user_id, seq))`,
   `CREATE TABLE stream_heads (
     user_id TEXT PRIMARY KEY, seq BIGINT NOT NULL, order_seq BIGINT NOT NULL, execution_seq BIGINT NOT NULL,
     position_seq BIGINT NOT NULL, balance_seq BIGINT NOT NULL)`,
-  // of each position and balance the last event's seq
+  // the seq of the last event of each position and balance
   `CREATE TABLE last_seqs (
     user_id TEXT NOT NULL, topic TEXT NOT NULL, sub_account_address TEXT NOT NULL, subject TEXT NOT NULL,
     seq BIGINT NOT NULL, PRIMARY KEY (user_id, topic, sub_account_address, subject))`
 ]
 
-/** Money and results, and what markets tell now and then. */
+/** Balances and results, and market statistics. */
 const ledger = [
   `CREATE TABLE closed_pnls (
     order_id TEXT PRIMARY KEY, id BIGINT NOT NULL, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL,
     symbol TEXT NOT NULL, created_time BIGINT NOT NULL, record TEXT NOT NULL)`,
   `CREATE INDEX closed_pnls_list ON closed_pnls (user_id, created_time, id)`,
-  // two of one event have neighbouring ids
+  // two transactions of one event have neighbouring ids
   `CREATE TABLE transactions (
     id BIGINT PRIMARY KEY, user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, type TEXT NOT NULL,
     time BIGINT NOT NULL, record TEXT NOT NULL)`,
@@ -91,7 +91,7 @@ const ledger = [
     symbol TEXT NOT NULL, time BIGINT NOT NULL, id BIGINT NOT NULL, record TEXT NOT NULL, PRIMARY KEY (symbol, time, id))`,
   `CREATE INDEX adl_alerts_all ON adl_alerts (time, id)`,
 
-  // hours that are over; the running one of each stands in the last_ table, one row for each that ever moved
+  // completed hours; the running hour is in the last_ table, which keeps one row per account or market that ever traded
   `CREATE TABLE market_hours (
     user_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, symbol TEXT NOT NULL, hour BIGINT NOT NULL,
     record TEXT NOT NULL, PRIMARY KEY (sub_account_address, symbol, hour))`,
@@ -113,12 +113,12 @@ const ledger = [
   `CREATE INDEX last_account_hours_all ON last_account_hours (hour)`
 ]
 
-/** The record of the event beside its seq: what REST lists, equal to what the sockets showed. */
+/** The record of the event beside its seq: REST lists it, equal to what the sockets sent. */
 const lastRecords = [`ALTER TABLE last_seqs ADD COLUMN record TEXT`]
 
 /**
- * Filters of lists. Each list is one index, in its order, and the columns behind the order serve the filters: so a filter
- * costs no index of its own, which every row would have to be written to. An order enters `orders_final` once.
+ * Filters of lists. Each list is one index in its order, and the columns after the order serve the filters: a filter then
+ * needs no index of its own, which every insert would have to maintain. An order enters `orders_final` once.
  */
 const lists = [
   `DROP INDEX orders_list`,
@@ -142,7 +142,7 @@ const lists = [
   `DROP INDEX movements_kind`,
   `CREATE INDEX movements_kind ON movements (user_id, kind, created_time, id, from_address, to_address)`
 ]
-/** Columns that filters read, taken from the records of the rows that are there. */
+/** Columns that filters read, filled from the records of existing rows. */
 const filtered = [
   ["orders", "side"],
   ["executions", "side"],

@@ -1,7 +1,7 @@
 /**
- * Tables of referrals, rewards, competitions and bans, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ * Tables of referrals, rewards, competitions and bans, in SQL for SQLite and PostgreSQL. Times are Unix ms.
  *
- * A migration that was released is never edited: a change is a new one.
+ * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
@@ -37,7 +37,7 @@ export const migrateRewards = migrate("migrations_rewards", {
       due_time BIGINT NOT NULL, claimed_time BIGINT, paid_to TEXT)`,
     `CREATE INDEX rewards_list ON rewards (user_id, created_time, reward_id)`,
     `CREATE INDEX rewards_due ON rewards (due_time) WHERE status = 'pending'`,
-    // up to where the history is counted for rewards that grow
+    // how far the history is counted for rewards that accrue
     `CREATE TABLE reward_sources (source TEXT NOT NULL PRIMARY KEY, counted_to BIGINT NOT NULL, through BIGINT NOT NULL)`
   ),
   "2_status": each(`CREATE INDEX rewards_status ON rewards (user_id, status, created_time, reward_id)`)
@@ -51,7 +51,7 @@ export const migrateCompetitions = migrate("migrations_competitions", {
       scoring TEXT NOT NULL, state TEXT NOT NULL, created_time BIGINT NOT NULL, finalized_time BIGINT,
       revision BIGINT NOT NULL, counted_to BIGINT NOT NULL, eligible_total TEXT NOT NULL)`,
     `CREATE INDEX competitions_list ON competitions (start_time_ms, id)`,
-    // place orders the eligible by rank: it begins with what a score lacks to the greatest one
+    // orders eligible entries by rank: it begins with the difference to the greatest score
     `CREATE TABLE competition_entries (
       competition_id TEXT NOT NULL, sub_account_address TEXT NOT NULL, user_id TEXT NOT NULL, days TEXT NOT NULL,
       last_time BIGINT NOT NULL, active_days INTEGER NOT NULL, metric_value TEXT NOT NULL, score TEXT NOT NULL,
@@ -60,6 +60,6 @@ export const migrateCompetitions = migrate("migrations_competitions", {
     `CREATE INDEX competition_entries_of ON competition_entries (competition_id, user_id)`,
     `CREATE INDEX competition_places ON competition_entries (competition_id, place) WHERE place IS NOT NULL`
   ),
-  // from when on its prize is granted, and it is not canceled any more
+  // set when the prize is about to be granted; the competition can no longer be cancelled
   "2_settling": each("ALTER TABLE competitions ADD COLUMN settling BOOLEAN NOT NULL DEFAULT FALSE")
 })

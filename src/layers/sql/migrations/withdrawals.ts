@@ -1,7 +1,7 @@
 /**
- * Tables of withdrawal addresses, in SQL that SQLite and PostgreSQL share. Times are Unix ms.
+ * Tables of withdrawal addresses, in SQL for SQLite and PostgreSQL. Times are Unix ms.
  *
- * A migration that was released is never edited: a change is a new one.
+ * A released migration is never edited: a change is a new migration.
  */
 import { Effect } from "effect"
 import { Migrator } from "effect/sql"
@@ -14,13 +14,13 @@ const withdrawalAddresses = Effect.flatMap(dialect, ({ define }) =>
       effective_time BIGINT NOT NULL, PRIMARY KEY (user_id, destination))`,
     `CREATE TABLE withdrawal_rules (
       user_id TEXT NOT NULL PRIMARY KEY, only_listed BOOLEAN NOT NULL, loosens_time BIGINT)`,
-    // one row for each withdrawal that is being submitted; left behind only by a gateway that died
+    // one row for each withdrawal that is being submitted; only a gateway that died leaves one behind
     `CREATE TABLE withdrawal_attempts (
       user_id TEXT NOT NULL, attempt TEXT NOT NULL, until_ms BIGINT NOT NULL, PRIMARY KEY (user_id, attempt))`
   ])
 )
 
-/** Brings the tables of withdrawal addresses up to date. */
+/** Migrates the tables of withdrawal addresses. */
 export const migrateWithdrawalAddresses = Migrator.make({})({
   loader: Migrator.fromRecord({ "1_withdrawal_addresses": withdrawalAddresses }),
   table: "migrations_withdrawals"

@@ -1,4 +1,4 @@
-/** A backend that lies: it stands in front of an honest one, passes every call on, and changes what its lie says. */
+/** A backend that violates the contract: a proxy in front of a conforming single that changes messages. */
 import {
   Client,
   type ClientReadableStream,
@@ -22,7 +22,7 @@ import {
   SubmitStreamResponse
 } from "../../src/proto/gateway/v1/sequencer.ts"
 
-/** What of the truth is changed; a frame or an answer may become none, or more than one. */
+/** The changes of messages; a frame or result may be dropped or repeated. */
 export interface Lie {
   readonly frame?: (frame: StreamEventsResponse) => ReadonlyArray<StreamEventsResponse>
   readonly answer?: (answer: SubmitStreamResponse) => ReadonlyArray<SubmitStreamResponse>
@@ -36,17 +36,17 @@ interface Message<A> {
 }
 type Change = (bytes: Buffer) => ReadonlyArray<Buffer>
 
-const honest: Change = (bytes) => [bytes]
+const unchanged: Change = (bytes) => [bytes]
 const changing = <A>(message: Message<A>, change: ((value: A) => ReadonlyArray<A>) | undefined): Change =>
   change === undefined
-    ? honest
+    ? unchanged
     : (bytes) => change(message.decode(bytes)).map((value) => Buffer.from(message.encode(value).finish()))
-const one = <A>(change: ((value: A) => A) | undefined) =>
+const single = <A>(change: ((value: A) => A) | undefined) =>
   change === undefined ? undefined : (value: A) => [change(value)]
 
 const same = (bytes: Buffer): Buffer => bytes
 
-/** The definition with every message left as bytes. */
+/** The service definition with every message as raw bytes. */
 const raw = (service: ServiceDefinition): ServiceDefinition =>
   Object.fromEntries(
     Object.entries(service).map(([name, rpc]) => [
@@ -55,8 +55,8 @@ const raw = (service: ServiceDefinition): ServiceDefinition =>
     ])
   )
 
-/** Sends what comes from one stream into another, and its error. */
-const pass = (
+/** Forwards single stream, and its error, into another. */
+const forward = (
   from: ClientReadableStream<Buffer>,
   to: ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>,
   change: Change
@@ -73,40 +73,44 @@ const pass = (
   })
 }
 
-export interface Liar {
+export interface LyingBackend {
   /** `host:port`. */
   readonly address: string
   readonly stop: () => void
 }
 
-/** Starts a liar in front of the backend at an address. */
-export const start = async (address: string, lie: Lie): Promise<Liar> => {
+/** Starts the proxy in front of the backend at an address. */
+export const start = async (address: string, lie: Lie): Promise<LyingBackend> => {
   const client = new Client(address, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 })
   const requests: Record<string, Change> = {
-    [SequencerService.streamEvents.path]: changing(StreamEventsRequest, one(lie.subscription))
+    [SequencerService.streamEvents.path]: changing(StreamEventsRequest, single(lie.subscription))
   }
   const responses: Record<string, Change> = {
     [SequencerService.streamEvents.path]: changing(StreamEventsResponse, lie.frame),
     [SequencerService.submitStream.path]: changing(SubmitStreamResponse, lie.answer),
-    [SequencerService.getOrderBook.path]: changing(GetOrderBookResponse, one(lie.book))
+    [SequencerService.getOrderBook.path]: changing(GetOrderBookResponse, single(lie.book))
   }
   const server = new Server()
   for (const definition of [raw(SequencerService), raw(RefereeService)]) {
     const handlers = Object.entries(definition).map(([name, { path, requestStream, responseStream }]) => {
-      const asked = requests[path] ?? honest
-      const answered = responses[path] ?? honest
+      const request = requests[path] ?? unchanged
+      const response = responses[path] ?? unchanged
       const unary = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) =>
         client.makeUnaryRequest(path, same, same, call.request, new Metadata(), {}, (error, bytes) => {
-          if (error === null) callback(null, answered(bytes!)[0]!)
+          if (error === null) callback(null, response(bytes!)[0]!)
           else callback({ code: error.code, details: error.details, metadata: error.metadata })
         })
       const reading = (call: ServerWritableStream<Buffer, Buffer>) =>
-        pass(client.makeServerStreamRequest(path, same, same, asked(call.request)[0]!, new Metadata()), call, answered)
+        forward(
+          client.makeServerStreamRequest(path, same, same, request(call.request)[0]!, new Metadata()),
+          call,
+          response
+        )
       const both = (call: ServerDuplexStream<Buffer, Buffer>) => {
         const other = client.makeBidiStreamRequest(path, same, same, new Metadata())
         call.on("data", (bytes: Buffer) => other.write(bytes))
         call.on("end", () => other.end())
-        pass(other, call, answered)
+        forward(other, call, response)
       }
       return [name, requestStream ? both : responseStream ? reading : unary]
     })

@@ -1,0 +1,129 @@
+/** Writes the ledger's rows of projections: balances, results and market statistics, in the transaction of a commit. */
+import { Effect } from "effect"
+import type { SqlConnection, SqlError } from "effect/sql"
+import { type AccountRow, type MarketRow, print } from "../../domain/HourlyStats.ts"
+import type { Projection } from "../../domain/Projection.ts"
+import type { Tables } from "./Tables.ts"
+
+const ofMarket = ({ user_id, sub_account_address, symbol, hour, figures }: MarketRow) => [
+  user_id,
+  sub_account_address,
+  symbol,
+  hour,
+  print(figures)
+]
+const ofAccount = ({ user_id, sub_account_address, hour, figures }: AccountRow) => [
+  user_id,
+  sub_account_address,
+  hour,
+  print(figures)
+]
+
+export const make = ({ replace, writer }: Tables) => {
+  const writeClosedPnls = writer(
+    "closed_pnls",
+    ["order_id", "id", "user_id", "sub_account_address", "symbol", "created_time", "record"],
+    replace("order_id", ["record"])
+  )
+  const writeTransactions = writer(
+    "transactions",
+    ["id", "user_id", "sub_account_address", "type", "time", "record", "symbol"],
+    ""
+  )
+  const writeFundingPayments = writer(
+    "funding_payments",
+    ["id", "user_id", "sub_account_address", "symbol", "funding_time", "record"],
+    ""
+  )
+  const writeFundingRates = writer("funding_rates", ["symbol", "funding_time", "id", "record"], "")
+  const writeOpenInterest = writer(
+    "open_interest",
+    ["symbol", "span", "time", "id", "record"],
+    // a new epoch may repeat an interval
+    "ON CONFLICT (symbol, span, time) DO NOTHING"
+  )
+  const writePools = writer("insurance_pools", ["symbol", "time", "id", "record"], "")
+  const writeAlerts = writer("adl_alerts", ["symbol", "time", "id", "record"], "")
+  const marketColumns = ["user_id", "sub_account_address", "symbol", "hour", "record"]
+  const accountColumns = ["user_id", "sub_account_address", "hour", "record"]
+  const writeMarketHours = writer(
+    "market_hours",
+    marketColumns,
+    replace("sub_account_address, symbol, hour", ["record"])
+  )
+  const writeLastMarketHours = writer(
+    "last_market_hours",
+    marketColumns,
+    replace("sub_account_address, symbol", ["hour", "record"])
+  )
+  const writeAccountHours = writer("account_hours", accountColumns, replace("sub_account_address, hour", ["record"]))
+  const writeLastAccountHours = writer(
+    "last_account_hours",
+    accountColumns,
+    replace("sub_account_address", ["hour", "record"])
+  )
+
+  /** Writes the ledger's rows of a projection. */
+  return Effect.fnUntraced(function* (
+    connection: SqlConnection.Connection,
+    projection: Projection,
+    base: number
+  ): Effect.fn.Return<void, SqlError.SqlError> {
+    const { activity, alerts, closedPnls, fundingPayments, fundings, openInterest, pools, transactions } = projection
+    yield* writeClosedPnls(
+      connection,
+      closedPnls.map(({ user_id, seq, closed }) => [
+        closed.order_id,
+        base + seq,
+        user_id,
+        closed.sub_account_address,
+        closed.symbol,
+        closed.created_time,
+        JSON.stringify(closed)
+      ])
+    )
+    yield* writeTransactions(
+      connection,
+      transactions.map(({ user_id, seq, n, transaction }) => [
+        2 * (base + seq) + n,
+        user_id,
+        transaction.sub_account_address,
+        transaction.type,
+        transaction.timestamp,
+        JSON.stringify(transaction),
+        transaction.symbol ?? null
+      ])
+    )
+    yield* writeFundingPayments(
+      connection,
+      fundingPayments.map(({ user_id, seq, payment }) => [
+        base + seq,
+        user_id,
+        payment.sub_account_address,
+        payment.symbol,
+        payment.funding_time_ms,
+        JSON.stringify(payment)
+      ])
+    )
+    yield* writeFundingRates(
+      connection,
+      fundings.map(({ seq, funding }) => [funding.symbol, funding.funding_time_ms, base + seq, JSON.stringify(funding)])
+    )
+    yield* writeOpenInterest(
+      connection,
+      openInterest.map(({ interval, record }) => [record.symbol, interval, record.timestamp, 0, JSON.stringify(record)])
+    )
+    yield* writePools(
+      connection,
+      pools.map(({ seq, symbol, pool }) => [symbol, pool.updated_time, base + seq, JSON.stringify(pool)])
+    )
+    yield* writeAlerts(
+      connection,
+      alerts.map(({ seq, alert }) => [alert.symbol, alert.updated_time, base + seq, JSON.stringify(alert)])
+    )
+    yield* writeMarketHours(connection, activity.closedMarkets.map(ofMarket))
+    yield* writeLastMarketHours(connection, activity.markets.map(ofMarket))
+    yield* writeAccountHours(connection, activity.closedAccounts.map(ofAccount))
+    yield* writeLastAccountHours(connection, activity.accounts.map(ofAccount))
+  })
+}
