@@ -55,9 +55,10 @@ export const connect = (socket: WebSocketLike, topics: Topics, options: ConnectO
     const asked = [...topics.wanted]
     topics.subscribe(asked, (result) => {
       if (result === undefined) return
+      // read first: a caller subscribes itself what it adds to a feed that is live
+      const more = [...topics.wanted].filter((topic) => !asked.includes(topic))
       wasLive = true
       options.live(result.resume)
-      const more = [...topics.wanted].filter((topic) => !asked.includes(topic))
       if (more.length > 0) topics.subscribe(more, () => {})
     })
   }

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { createHash, createPublicKey, verify } from "node:crypto"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
@@ -173,6 +173,32 @@ describe("Client", () => {
       assert.closeTo(yield* client.syncTime, ahead, 1_000)
       yield* client.login(wallet)
       assert.closeTo(JSON.parse(asked[1]!.body).timestamp_ms, Date.now() + ahead, 2_000)
+    })
+  )
+
+  it.live("takes half of the round trip for the way of the server's clock", () =>
+    Effect.gen(function* () {
+      // the request and its answer take 4 s together, by a clock that only they move
+      let now = 1_767_225_600_000
+      const clock: Clock.Clock = Object.assign(Object.create(Clock.Clock.defaultValue()), {
+        currentTimeMillisUnsafe: () => now,
+        currentTimeMillis: Effect.sync(() => now)
+      })
+      const { url } = yield* serve({
+        "/api/v1/market/time": () => {
+          const server_ts_ms = now + 2_000 + 60_000
+          now += 4_000
+          return [
+            200,
+            { server_ts_ms, time_second: Math.floor(server_ts_ms / 1000), time_nano: `${server_ts_ms}000000` }
+          ]
+        }
+      })
+      const ahead = yield* Effect.gen(function* () {
+        const client = yield* Client.make({ baseUrl: url })
+        return yield* client.syncTime
+      }).pipe(Effect.provideService(Clock.Clock, clock))
+      assert.strictEqual(ahead, 60_000)
     })
   )
 })

@@ -228,6 +228,20 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     )
 
     test(
+      "refuses a writer whose position is behind, though its events are new to it",
+      Effect.gen(function* () {
+        const history = yield* History
+        yield* commit([event(1, body.balance())])
+        const behind = yield* projecting
+        yield* commit([event(2, body.balance()), event(3, body.balance())])
+        const before = yield* everything
+        const refused = yield* Effect.flip(history.commit(behind.next(EPOCH, [event(2, body.balance())])))
+        assert.strictEqual(refused._tag === "ProjectionRefused" && refused.position?.seq, 3)
+        assert.deepStrictEqual(yield* everything, before)
+      })
+    )
+
+    test(
       "walks a list by key without a repeated or lost row while rows arrive, at equal times too",
       Effect.gen(function* () {
         const history = yield* History

@@ -234,3 +234,35 @@ describe("grid", () => {
     assert.strictEqual(Grid.read(Grid.fromText("0.25"), "4800.3"), undefined)
   })
 })
+
+describe("the bounds of margin", () => {
+  const { limits, tiers } = markets.get("BTC-USDC")!
+
+  it("a value at the limit of a tier lies in it, and the next one above it", () => {
+    for (const [i, tier] of tiers.slice(0, -1).entries()) {
+      assert.deepStrictEqual([Margin.tierAt(tiers, tier.limit), Margin.tierAt(tiers, tier.limit + 1n)], [i, i + 1])
+    }
+  })
+
+  it("the share of an opening fee that a reduction takes out is rounded up", () => {
+    const entry = { position: 3n, entryValue: 30n, openFee: 10n, isolatedMargin: 0n }
+    const { closedOpenFee, entry: rest } = Margin.settle(entry, { size: -1n, value: 10n, fee: 0n, lock: undefined })
+    assert.deepStrictEqual([closedOpenFee, rest.openFee], [4n, 6n])
+  })
+
+  it("a liquidation price at either limit of the market is shown, and none beyond it", () => {
+    const ONE = Decimal.ONE
+    const short = (value: bigint) => Margin.liquidationPrice(tiers, limits, -ONE, value, 0n)
+    // a long whose entry value is all but covered falls at the first tick, which is the lowest price
+    assert.strictEqual(Margin.liquidationPrice(tiers, limits, ONE, 2n, 1n), limits.min)
+    assert.isUndefined(Margin.liquidationPrice(tiers, limits, ONE, 1n, 1n))
+    // of the last tier: (entry value + deduction) over (1 + its rate)
+    const last = tiers.at(-1)!
+    const atMax = Decimal.divide(limits.max * (ONE + last.maintenanceRate), ONE, "up") - last.deduction
+    const oneTier = [{ ...last, deduction: 0n }]
+    const max = atMax + last.deduction
+    assert.strictEqual(Margin.liquidationPrice(oneTier, limits, -ONE, max, 0n), limits.max)
+    assert.isUndefined(Margin.liquidationPrice(oneTier, limits, -ONE, max + 2n * limits.tick, 0n))
+    assert.isDefined(short(limits.min * 100n))
+  })
+})

@@ -171,3 +171,29 @@ describe("Record", () => {
     assert.deepStrictEqual(JSON.parse(RecordJson.order(conditional)), conditional)
   })
 })
+
+describe("rows of a projection", () => {
+  it("samples the open interest once an interval", () => {
+    const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+    const start = START - (START % 3_600_000)
+    const rowsAt = (seq: number, ts_ms: number) =>
+      projecting
+        .next("e1", [event(seq, body.prices({ ts_ms, open_interest: String(seq) }), { ts_ms })])
+        .openInterest.map(({ interval, record }) => [interval, record.timestamp])
+    assert.isAbove(rowsAt(1, start).length, 1)
+    assert.deepStrictEqual(rowsAt(2, start + 60_000), [])
+    assert.deepStrictEqual(rowsAt(3, start + 299_999), [])
+    assert.deepStrictEqual(rowsAt(4, start + 300_000), [["5", start + 300_000]])
+  })
+
+  it("gives a result the seq of the first fill of its batch", () => {
+    const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+    const order_id = uuid(9)
+    const closed = (seq: number) => event(seq, body.closing({ exec_id: uuid(seq), order_id }))
+    const { closedPnls } = projecting.next("e1", [closed(1), closed(2), event(3, body.balance()), closed(4)])
+    assert.deepStrictEqual(
+      closedPnls.map(({ seq }) => seq),
+      [1]
+    )
+  })
+})

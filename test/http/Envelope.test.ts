@@ -133,6 +133,12 @@ describe("headers", () => {
 
 describe("the order of the checks", () => {
   const bad = { ...order, qty: 1 }
+  it("refuses a body in a content coding, which is not JSON as it is sent", async () => {
+    for (const coding of ["gzip", "br", "identity"]) {
+      const coded = { body: order, headers: { "content-encoding": coding } }
+      assert.deepStrictEqual((await reasonOf("POST", CREATE, coded)).slice(0, 2), [415, "WrongMediaType"])
+    }
+  })
   it("is type and size, credentials, shape", async () => {
     const text = { raw: "{", headers: { "content-type": "text/plain" } }
     assert.deepStrictEqual((await reasonOf("POST", CREATE, { ...text, authorization: null }))[0], 415)

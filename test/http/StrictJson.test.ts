@@ -1,4 +1,5 @@
 import { assert, describe, it } from "vitest"
+import { transportLimits } from "../../src/domain/TransportLimits.ts"
 import { BadJson, parse } from "../../src/http/StrictJson.ts"
 import { vectors } from "../vectors.ts"
 
@@ -66,9 +67,24 @@ describe("a body", () => {
     assert.isUndefined(value["price"])
     assert.strictEqual(Object.getPrototypeOf(value), Object.prototype)
   })
+  it("keeps no prototype of its own where it leaves out another field too", () => {
+    for (const text of [
+      '{"b":null,"__proto__":{"price":"1"},"a":1}',
+      '{"__proto__":{"price":"1"},"b":"","a":1}',
+      '{"a":1,"b":null,"__proto__":{"price":"1"}}'
+    ]) {
+      const value = read(text) as Record<string, unknown>
+      assert.deepStrictEqual(value, { a: 1 })
+      assert.isUndefined(value["price"])
+      assert.strictEqual(Object.getPrototypeOf(value), Object.prototype)
+    }
+  })
   it("is not nested without end", () => {
     const deep = (n: number) => `{"a":${"[".repeat(n)}${"]".repeat(n)}}`
     assert.notInstanceOf(read(deep(10)), BadJson)
+    // the object around them is one level
+    assert.notInstanceOf(read(deep(transportLimits.json_depth.figure - 1)), BadJson)
+    assert.strictEqual(reasonOf(read(deep(transportLimits.json_depth.figure))), "MalformedJson")
     assert.strictEqual(reasonOf(read(deep(100_000))), "MalformedJson")
   })
 })

@@ -275,6 +275,18 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [30_000, 30_000])
   })
 
+  it("do not count as tries of the call", async () => {
+    const world = fast()
+    const full = { ...refusal(429, "RateLimitExceeded", {}), headers: { "retry-after": "1" } }
+    world.answers.set("/order/history", (_, times) => {
+      if (times <= 5) return full
+      return times === 6 ? undefined : { body: { list: [], next_page_cursor: "" } }
+    })
+    const exchange = await world.connect({ key: seed, limits: { tries_max: 2 } })
+    assert.deepStrictEqual((await exchange.order.history()).list, [])
+    assert.lengthOf(world.asked, 7)
+  })
+
   it("of somebody in between who says no more than 429 are waited out later and later, and not for ever", async () => {
     const world = fast()
     world.answers.set("/order/history", () => ({ status: 429, body: "slow down" }))
@@ -294,6 +306,17 @@ describe("a call that is not answered", () => {
     assert.deepStrictEqual([error.status, error.code, error.outcome], [0, "UNANSWERED", "unknown"])
     assert.lengthOf(world.asked, 4)
     assert.deepStrictEqual(world.slept, [150, 300, 600])
+  })
+
+  it("is surely refused where it only reads: an earlier try changed nothing", async () => {
+    const world = fast()
+    world.answers.set("/order/history", (_, times) =>
+      times === 1 ? undefined : refusal(400, "BAD_REQUEST", { reason: "InvalidCursor" })
+    )
+    const exchange = await world.connect({ key: seed })
+    const error = await failureOf(exchange.order.history({ cursor: "x" }))
+    assert.deepStrictEqual([error.reason, error.outcome], ["InvalidCursor", "refused"])
+    assert.lengthOf(world.asked, 2)
   })
 
   it("is not asked again where it would be doubled", async () => {

@@ -131,6 +131,68 @@ describe("BookTopic", () => {
   })
 })
 
+describe("BookTopic, of a book that is read", () => {
+  const started = () => {
+    const market = new FakeMarket()
+    const topic = new BookTopic(`orderbook.50.${SYMBOL}`, SYMBOL, 50, market.service)
+    const sent: Array<{ readonly type: string; readonly stream_id?: string }> = []
+    const sink: Sink = {
+      deflated: false,
+      pending: () => 0,
+      write: (bytes) => sent.push(...textsOf(bytes).map((text) => JSON.parse(text).data)),
+      whenTaken: () => {}
+    }
+    const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
+    const outbox = new Outbox(sink, new Flusher(() => 0, assert.isUndefined), limits, { end: assert.fail })
+    topic.members.add(outbox)
+    const run = () => {
+      topic.run(0)
+      outbox.flush()
+      return sent.splice(0)
+    }
+    return { market, run, topic }
+  }
+
+  it("shows no book whose best bid and best ask touch", () => {
+    const { market, run, topic } = started()
+    market.move([["10", "1"]], [["10", "1"]])
+    assert.isUndefined(topic.snapshot(0))
+    assert.deepStrictEqual(run(), [])
+    market.move(
+      [
+        ["10", "0"],
+        ["9.9", "1"]
+      ],
+      []
+    )
+    assert.deepStrictEqual(
+      run().map(({ type }) => type),
+      ["snapshot"]
+    )
+  })
+
+  it("sends no delta over a change of the stream: its numbers do not follow one another", () => {
+    const { market, run } = started()
+    market.move([["10", "1"]], [["11", "1"]])
+    assert.deepStrictEqual(
+      run().map(({ type }) => type),
+      ["snapshot"]
+    )
+    market.move([["10", "2"]], [])
+    assert.deepStrictEqual(
+      run().map(({ type }) => type),
+      ["delta"]
+    )
+    // the book is numbered anew, and the notice of it has not come yet
+    market.stream_id = "b2"
+    market.move([["10", "3"]], [])
+    assert.deepStrictEqual(
+      run().map(({ stream_id, type }) => [type, stream_id]),
+      [["snapshot", "b2"]]
+    )
+  })
+})
+
 describe("changedLevels", () => {
   it("turns one view into the other, and names only what differs", () => {
     fc.assert(

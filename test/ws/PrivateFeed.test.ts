@@ -6,7 +6,7 @@ import type { UserEvent } from "../../src/services/History.ts"
 import { frameOf } from "../../src/ws/Frame.ts"
 import type { FrameRun } from "../../src/ws/Batch.ts"
 import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
-import { PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
+import { ASIDE_MAX, PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
 
 const topics = ["order", "execution", "position"] as const satisfies ReadonlyArray<PrivateTopic>
 const topic = fc.constantFrom(...topics)
@@ -146,5 +146,22 @@ const play = (steps: ReadonlyArray<Step>): void => {
 describe("PrivateFeed", () => {
   it("tells every event after a snapshot or a position, in order, once", () => {
     fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
+  })
+
+  it(`keeps ${ASIDE_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
+    let overflows = 0
+    const feed = new PrivateFeed("u", new Told(), () => overflows++)
+    const message = new UserMessage(
+      { seq: 1, topic: "order", prev_seq: 0, sub_account_address: "", mts: 0, record: "{}" },
+      "s",
+      0
+    )
+    const many = (count: number) => Array.from({ length: count }, () => message)
+    feed.join()
+    feed.take(many(ASIDE_MAX - 1), 0)
+    feed.take([message], 0)
+    assert.strictEqual(overflows, 0)
+    feed.take([message], 0)
+    assert.strictEqual(overflows, 1)
   })
 })

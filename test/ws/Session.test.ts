@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Schema, Scope } from "effect"
+import { Clock, Deferred, Effect, Exit, Fiber, Schema, Scope } from "effect"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
@@ -471,6 +471,20 @@ describe("authentication", () => {
     })
   )
 
+  it.live("counts failed tries from the last success on", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { auth_tries: 3 })
+      const peer = yield* connect(world, "/ws/private")
+      for (let round = 0; round < 3; round++) {
+        for (let i = 0; i < 2; i++) assert.isFalse((yield* peer.ask({ op: "auth", bearer: "BAD" })).success)
+        assert.isTrue((yield* peer.ask({ op: "auth", bearer: "TK" })).success)
+      }
+      for (let i = 0; i < 3; i++) peer.send({ op: "auth", bearer: "BAD" })
+      assert.strictEqual((yield* peer.ended).code, 4003)
+    })
+  )
+
   it.live("names what is missing of a credential", () =>
     Effect.gen(function* () {
       const world = new World()
@@ -530,6 +544,27 @@ describe("authentication", () => {
       yield* brief.ask({ op: "auth", bearer: "SHORT" })
       assert.strictEqual((yield* idle.ended).code, 4001)
       assert.strictEqual((yield* brief.ended).code, 4010)
+    })
+  )
+
+  it.live("closes 4010 at the millisecond in which the token expires", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const now = Date.now()
+      // this clock stands still
+      const clock: Clock.Clock = Object.assign(Object.create(Clock.Clock.defaultValue()), {
+        currentTimeMillisUnsafe: () => now,
+        currentTimeMillis: Effect.succeed(now)
+      })
+      world.callers.set("DUE", { ...world.callers.get("TK")!, expires_at_ms: now })
+      world.callers.set("LATER", { ...world.callers.get("TK")!, expires_at_ms: now + 1 })
+      yield* start(world, {}, clock)
+      const later = yield* connect(world, "/ws/private")
+      yield* later.ask({ op: "auth", bearer: "LATER" })
+      const due = yield* connect(world, "/ws/private")
+      yield* due.ask({ op: "auth", bearer: "DUE" })
+      assert.strictEqual((yield* due.ended).code, 4010)
+      assert.strictEqual((yield* later.ask({ op: "ping" })).op, "pong")
     })
   )
 
@@ -724,6 +759,50 @@ describe("private topics", () => {
       idle.send({ op: "subscribe", args: ["order"] })
       const [, snapshot] = yield* idle.take(2)
       assert.strictEqual(snapshot.data.seq, 4)
+    })
+  )
+
+  it.live("resumes after an interruption though its queue of messages is full", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world, { message_burst: 3, messages_per_s: 1_000 })
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["execution"] })
+      yield* peer.take(2)
+      const gate = Deferred.makeUnsafe<void>()
+      const reading = Deferred.makeUnsafe<void>()
+      world.users.reading = Effect.andThen(Deferred.succeed(reading, undefined), Deferred.await(gate))
+      peer.send({ op: "subscribe", args: ["order"] })
+      yield* Deferred.await(reading)
+      // the rate admits one message a millisecond, so one is sent in each
+      let sentAt = 0
+      while (!peer.messages.some(({ message }) => message === "too many messages wait")) {
+        assert.isUndefined(peer.close)
+        if (Date.now() !== sentAt) peer.send({ op: "unsubscribe", args: ["position"] })
+        sentAt = Date.now()
+        yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
+      }
+      world.users.restart("s1")
+      yield* Deferred.succeed(gate, undefined)
+      world.users.emit("execution", {})
+      const told = yield* peer.until(() =>
+        peer.messages.find(({ data, topic }) => topic === "execution" && data.type === "update")
+      )
+      assert.strictEqual(told.data.seq, 1)
+    })
+  )
+
+  it.live("answers a resume with the position of the client as the head, where this gateway is behind it", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      yield* start(world)
+      for (let i = 0; i < 5; i++) world.users.emit("order", {})
+      // all are committed, and this gateway has read two of them
+      world.users.behind = 3
+      const peer = yield* authenticated(world)
+      peer.send({ op: "subscribe", args: ["order"], since: { stream_id: "s1", seq: 4 } })
+      const { resume } = yield* peer.next
+      assert.deepStrictEqual(resume, { recovered: true, stream_id: "s1", head_seq: 4 })
     })
   )
 

@@ -143,6 +143,10 @@ export class FakeUsers {
   balances: Array<BalanceState> = []
   /** Runs once in the middle of the next read of open orders. */
   meanwhile: (() => void) | undefined
+  /** Holds the next read of open orders until it succeeds. */
+  reading: Effect.Effect<void> = Effect.void
+  /** How many events this gateway is behind the history. */
+  behind = 0
   /** Seq up to which events are kept no more. */
   forgotten = 0
   as_of_seq = 1
@@ -151,7 +155,7 @@ export class FakeUsers {
 
   readonly streams: typeof UserStreams.Service = {
     streamId: () => this.stream_id,
-    head: (user_id) => this.events.filter((event) => event.user_id === user_id).length,
+    head: (user_id) => this.events.filter((event) => event.user_id === user_id).length - this.behind,
     follow: (user_id, listener) => {
       const all = this.listeners.get(user_id) ?? new Set()
       this.listeners.set(user_id, all.add(listener))
@@ -278,11 +282,11 @@ const servicesOf = (world: World) =>
     Layer.mock(History)({
       position: Effect.succeed({ epoch: "e", seq: 1, began: 0, ts_ms: 0 }),
       orders: () =>
-        Effect.sync(() => {
+        Effect.suspend(() => {
           const rows = [...world.users.orders]
           world.users.meanwhile?.()
           world.users.meanwhile = undefined
-          return { rows, next: undefined }
+          return Effect.as(world.users.reading, { rows, next: undefined })
         }),
       subAccounts: () => Effect.succeed([{ sub_account_address: VAULT, deleted: false } as never]),
       lastRecords: (user_id, topic) =>

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Reads from "../../../src/backend/engine/Reads.ts"
+import * as Accounts from "../../../src/backend/engine/accounts/Accounts.ts"
 import * as Funding from "../../../src/backend/engine/referee/Funding.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
@@ -55,6 +56,16 @@ describe.skipIf(math === undefined)("funding, to the digit of the vectors", () =
       },
       output
     )
+  })
+})
+
+describe("the impact price of a premium", () => {
+  const premium = (...bids: Levels) => format(Funding.premiumOf(depth(bids), [], parse("100")))
+
+  it("takes a side that holds exactly 10000, on its last level too", () => {
+    assert.strictEqual(premium(["200", "50"]), "1")
+    assert.strictEqual(premium(["200", "25"], ["125", "40"]), "0.538461538461538461")
+    assert.strictEqual(premium(["200", "49.99"]), "0")
   })
 })
 
@@ -191,5 +202,45 @@ describe("funding in the engine", () => {
     )
     assert.deepStrictEqual(all({ start_ms: START + 9 * HOURS, end_ms: START + 33 * HOURS }), [START + 32 * HOURS])
     assert.strictEqual(Reads.fundingRates(bench.state, { symbol: "X-USDC", start_ms: 0, end_ms: 0 }), undefined)
+  })
+
+  it("liquidates in the step of a settlement who cannot bear the payment, though no mark moves", () => {
+    const { bench, alice } = opened()
+    const holding = bench.state.accountOf.get(alice.address)!.holdings[0]!
+    bench.now = START + 8 * HOURS - 1_000
+    bench.tick(0)
+    const { maintenanceMargin } = Accounts.figuresOf(holding)
+    // an Isolated position with 2 more than it must have, which pays 3
+    holding.isolated = true
+    holding.isolatedMargin = maintenanceMargin + 2n * Decimal.ONE
+    bench.state.wallets += holding.isolatedMargin
+    bench.state.deposits += holding.isolatedMargin
+    Accounts.invalidateThresholds(bench.state, holding.account)
+    const before = bench.tick(999)
+    assert.notInclude(kinds(before), "liquidation_started")
+    const mark = holding.market.markText
+    const step = bench.tick(1)
+    assert.strictEqual(holding.market.markText, mark)
+    assert.include(kinds(step), "funding_settled")
+    assert.include(kinds(step), "liquidation_started")
+    assert.strictEqual(holding.lots, 0)
+  })
+
+  it("pays positions in the order of their addresses, not in that of their opening", () => {
+    const bench = new Bench()
+    const maker = trader("maker")
+    bench.tick()
+    bench.open(maker, "1000000")
+    const takers = Array.from({ length: 6 }, (_, i) => trader(`taker-${i}`))
+    const opened = takers.toSorted((a, b) => (a.address < b.address ? 1 : -1))
+    for (const who of opened) {
+      bench.open(who, "10000")
+      bench.place(maker, { side: SELL, qty: "0.1", price: "60000" })
+      bench.place(who, { side: BUY, qty: "0.1", price: "60000" })
+    }
+    bench.now = START + 8 * HOURS
+    const paid = executions(bench.tick(0)).map(({ sub_account_address }) => sub_account_address)
+    assert.lengthOf(paid, 7)
+    assert.deepStrictEqual(paid, paid.toSorted())
   })
 })

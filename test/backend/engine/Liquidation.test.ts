@@ -499,3 +499,81 @@ describe("docs/contract/stories.md#liquidation-pool-adl at the engine", () => {
     assert.strictEqual(Engine.hash(again), Engine.hash(state))
   })
 })
+
+describe("the bounds of deleveraging and of pools", () => {
+  const ONE = Decimal.ONE
+
+  it("takes an Isolated position whole or not at all, and a Cross position as far as its equity bears", () => {
+    // a short of 10 lots, at a price that is 5 ticks worse than the mark; a lot and a tick are worth 1
+    const limit = (isolated: boolean, equity: bigint) =>
+      Adl.limitLots({
+        lots: -10,
+        equity: { dividend: equity, divisor: 1n },
+        isolated,
+        ticks: 105,
+        markTicks: 100,
+        unit: 1n
+      })
+    assert.deepStrictEqual([limit(true, 49n), limit(true, 50n)], [0, 10])
+    assert.deepStrictEqual([limit(false, 49n), limit(false, 50n)], [9, 10])
+  })
+
+  it("keeps a maximum for 480 minutes, the last one included", () => {
+    const peaks = [{ minute: 100, value: 9n }]
+    Pools.recordPeak(peaks, 580, 1n)
+    assert.strictEqual(Pools.currentPeak(peaks), 9n)
+    Pools.recordPeak(peaks, 581, 1n)
+    assert.strictEqual(Pools.currentPeak(peaks), 1n)
+  })
+
+  it("ends a drawdown only above the ratio -0.25", () => {
+    const alert = (ratio: bigint, wasDrawdown: boolean) =>
+      Pools.alertOf({
+        equity: 100n * ONE,
+        base: 100n * ONE,
+        obligation: 0n,
+        redistributed: 0n,
+        ratio,
+        maxGroup: 20_000n * ONE,
+        hasInventory: true,
+        wasDrawdown
+      }).mode
+    const end = n("-0.25")
+    assert.strictEqual(alert(end, true), AdlMode.ADL_MODE_ACTIVE)
+    assert.notStrictEqual(alert(end + 1n, true), AdlMode.ADL_MODE_ACTIVE)
+    assert.notStrictEqual(alert(end, false), AdlMode.ADL_MODE_ACTIVE)
+  })
+})
+
+describe("a Cross account with two positions", () => {
+  it("is not paid by the pool for a wallet below 0 while the other position's profit covers it", () => {
+    const bench = new Bench()
+    const [alice, bob] = [trader("alice"), trader("bob")]
+    bench.tick()
+    bench.index(BTC, "60000")
+    bench.index(ETH, "3000")
+    bench.open(alice, "13000")
+    bench.open(bob, "10000000")
+    bench.place(bob, { side: SELL, qty: "1", price: "60000" })
+    bench.place(alice, { side: BUY, qty: "1" })
+    bench.place(bob, { symbol: ETH, side: SELL, qty: "5", price: "3000" })
+    bench.place(alice, { symbol: ETH, side: BUY, qty: "5" })
+    // 5000 of profit that is not realised
+    bench.index(ETH, "4000")
+    bench.tick()
+    bench.place(bob, { side: BUY, qty: "1", price: "42500" })
+    const step = bench.index(BTC, "42600")
+    assert.deepStrictEqual(
+      executions(step, alice).map(({ exec_price, symbol }) => [symbol, exec_price]),
+      [[BTC, "42500"]]
+    )
+    const { holdings, wallet } = bench.state.accountOf.get(alice.address)!
+    assert.deepStrictEqual(
+      holdings.map((holding) => holding!.lots),
+      [0, 500]
+    )
+    // 13000 less the fees 33 and 8.25, the loss of 17500 and the fee of the liquidation, 0.5 % of 42500
+    assert.strictEqual(format(wallet), "-4753.75")
+    for (const { paid } of bench.state.pools) assert.strictEqual(paid, 0n)
+  })
+})

@@ -476,6 +476,24 @@ describe("the fill check", () => {
     }
   })
 
+  it("judges a FOK over two orders of one maker by the position that the first fill leaves", () => {
+    const bench = opened()
+    bench.place(bob, { side: BUY, qty: "0.1", price: "60000" })
+    bench.place(carol, { side: SELL, qty: "0.1", price: "60000" })
+    // bob is long 0.1: the first fill closes it, and the reduce-only order has nothing to reduce after that
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60001" })
+    bench.place(bob, { side: SELL, qty: "0.1", price: "60002", reduce_only: true })
+    const step = bench.place(alice, { side: BUY, qty: "0.2", price: "60002", tif: FOK })
+    assert.deepStrictEqual(executions(step), [])
+    assert.deepStrictEqual(brief(last(step, alice)), [
+      CANCELED,
+      CancelType.CANCEL_TYPE_CANCEL_BY_TIME_IN_FORCE,
+      RejectReason.REJECT_REASON_EC_NO_ENOUGH_QTY_TO_FILL
+    ])
+    const whole = bench.place(alice, { side: BUY, qty: "0.1", price: "60002", tif: FOK })
+    assert.deepStrictEqual(brief(last(whole, alice)).slice(0, 1), [FILLED])
+  })
+
   it("checks FOK as a whole before its first fill", () => {
     const bench = stretched()
     bench.place(bob, { side: BUY, qty: "0.05", price: "53600" })

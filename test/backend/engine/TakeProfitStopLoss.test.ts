@@ -235,6 +235,22 @@ describe("exits of a whole position", () => {
   })
 })
 
+describe("an exit that is amended", () => {
+  it("is announced with its position in the same step, as the position's exits name its price", () => {
+    const { bench, v, exits, open, check } = setup()
+    open(BUY, "0.1")
+    ackOf(bench.stop(v, { tp: "62000", sl: "59000", by: INDEX }))
+    assert.deepStrictEqual(
+      exits().map(({ trigger }) => trigger!.trigger_price),
+      ["62000", "59000"]
+    )
+    const step = bench.amend(v, { id: exits()[0]!.order_id }, { trigger: "63000" })
+    const [position] = positions(step, v)
+    assert.deepStrictEqual([position?.take_profit, position?.stop_loss], ["63000", "59000"])
+    check()
+  })
+})
+
 describe("exits of a position", () => {
   const MAX = 20
   const full = { reason: "LimitReached", metadata: { field: "tpsl", max: String(MAX) } }

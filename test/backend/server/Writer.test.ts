@@ -211,6 +211,19 @@ describe("Writer", () => {
     assert.deepStrictEqual(duplicates, [false, true, false])
   })
 
+  it("reveals nothing of a command to another user who sends its command_id", async () => {
+    const [owner, stranger] = [caller(), caller()]
+    submit(owner, deposit(1, "shared"))
+    await turn()
+    // the same content, and other content
+    submit(stranger, { ...deposit(1, "shared"), user_id: "stranger" })
+    submit(stranger, { ...deposit(5, "shared"), user_id: "another" })
+    await turn()
+    const acks = stranger.decoded.map(({ outcome }) => outcome?.$case === "ack" && outcome.value.duplicate)
+    assert.deepStrictEqual(acks, [false, false])
+    assert.strictEqual(state.balance, 7)
+  })
+
   it("never decreases engine time when the clock is set back, across a restart too", async () => {
     const times: Array<number> = []
     const one = caller()

@@ -46,6 +46,8 @@ const start = () => ({
   seq: 7,
   link: well,
   allowed: undefined as boolean | undefined,
+  /** Runs once, while an answer with tickers is made. */
+  meanwhile: undefined as (() => void) | undefined,
   instruments: [btc, eth] as ReadonlyArray<Instrument>
 })
 let world = start()
@@ -80,7 +82,13 @@ const doubles = (): Doubles => ({
     now: () => now,
     instruments: () => world.instruments,
     instrument: (symbol) => world.instruments.find((each) => each.symbol === symbol),
-    ticker: (symbol) => ({ ...tickerOf(symbol), open_interest: String(world.seq) }),
+    ticker: (symbol) => {
+      const ticker = { ...tickerOf(symbol), open_interest: String(world.seq) }
+      const { meanwhile } = world
+      world.meanwhile = undefined
+      meanwhile?.()
+      return ticker
+    },
     recentTrades: (_, limit) => Array.from({ length: Math.min(limit, 30) }, (_, i) => trade(world.seq + i)),
     book: (symbol, depth) => ({
       symbol,
@@ -203,6 +211,18 @@ describe("the short way of market reads", () => {
       const second = await get(target)
       assert.notStrictEqual(second.body, first.body)
     }
+  })
+  it("keeps no answer that a change made old while it was made", async () => {
+    const target = bytesOf("GET", `${m}/tickers?symbol=BTC-USDC`, {})
+    world.revision = 50
+    world.meanwhile = () => {
+      world.seq++
+      world.revision++
+    }
+    const [old] = await pair.ask(target)
+    assert.include(old.body, '"open_interest":"7"')
+    const [next] = await pair.ask(target)
+    assert.include(next.body, '"open_interest":"8"')
   })
   it("tells age and refusal while the backend is ill, whatever is kept", async () => {
     const target = `${m}/orderbook?symbol=BTC-USDC&depth=2`

@@ -324,6 +324,23 @@ describe("the short way of orders, while the gateway admits no more commands", (
     }
   })
 
+  it("interrupts a command whose caller leaves before the answer", async () => {
+    const begun = Promise.withResolvers<void>()
+    const interrupted = Promise.withResolvers<void>()
+    const submit = () =>
+      Effect.callback<never>(() => {
+        begun.resolve()
+        return Effect.sync(() => interrupted.resolve())
+      })
+    const pair = new Pair(() => ({ authenticator, sequencer: { submit } }))
+    try {
+      await pair.leave(bytesOf("POST", create, bearer, JSON.stringify(good)), begun.promise)
+      await interrupted.promise
+    } finally {
+      await pair.dispose()
+    }
+  })
+
   it("Amendment 30: takes cancels", async () => {
     const asked: Array<string | undefined> = []
     const pair = new Pair(() => ({ authenticator }), undefined, {

@@ -125,6 +125,14 @@ export class Pair {
     return answers as unknown as readonly [Answer, Answer]
   }
 
+  /** Sends a request to the gateway with the front, and leaves when something holds, without an answer. */
+  async leave(bytes: string | Buffer, when: Promise<void>): Promise<void> {
+    const socket = connect(await this.port(this.runtimes[0]!), "127.0.0.1")
+    socket.write(bytes)
+    await when
+    socket.destroy()
+  }
+
   readonly dispose = async (): Promise<void> => {
     for (const runtime of this.runtimes) await runtime.dispose()
   }

@@ -1,4 +1,5 @@
 import { Context, type Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Redis } from "effect/persistence"
 import { assert, describe, it } from "vitest"
 import * as NodeIds from "../../../src/layers/node/NodeIds.ts"
 import * as RedisLink from "../../../src/layers/redis/RedisLink.ts"
@@ -9,12 +10,44 @@ import * as PresenceContract from "../../contracts/PresenceContract.ts"
 import { isRedisInstalled, type RedisServer } from "../../../verification/harness/RedisServer.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
 
-/** Joins the fleet until it is killed: its set stays until its lease expires. */
-const join = (server: RedisServer, lease: Duration.Input = "1 hour") =>
+/** A link that the test cuts: every round then fails, and Redis keeps what it has. */
+class Cut {
+  isCut = false
+  private onFailed: (() => void) | undefined
+  /** Waits until a round has failed that began after this. */
+  readonly failed = Effect.callback<void>((resume) => {
+    let rounds = 0
+    // the one under way may have begun before
+    this.onFailed = () => {
+      if (++rounds === 2) resume(Effect.void)
+    }
+  })
+  readonly layer = Layer.effect(
+    Redis.Redis,
+    Effect.map(Redis.Redis, (redis) =>
+      Redis.Redis.of({
+        ...redis,
+        eval: (script) => {
+          const run = redis.eval(script)
+          return (...params) =>
+            Effect.suspend(() => {
+              if (!this.isCut) return run(...params)
+              this.onFailed?.()
+              return Effect.fail(new Redis.RedisError({ cause: "cut" }))
+            })
+        }
+      })
+    )
+  )
+}
+
+/** Joins the fleet until it is killed: what it had written stays until its lease is over. */
+const join = (server: RedisServer, lease: Duration.Input = "1 hour", cut = new Cut()) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
     const layer = RedisPresence.layer({ lease, round_every: "50 millis" }).pipe(
+      Layer.provide(cut.layer),
       Layer.provide(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
       Layer.provide(NodeIds.layer)
     )
@@ -101,6 +134,28 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         b.went("u")
         yield* eventually(() => !a.isHere("u") && !b.isHere("u"))
         assert.isTrue(a.isHere("v") && b.isHere("v"))
+      })
+    )
+  )
+
+  it(
+    "publishes arrivals and departures from an outage of Redis that lost no data",
+    run((server) =>
+      Effect.gen(function* () {
+        const cut = new Cut()
+        const [a, b] = [yield* join(server, "1 hour", cut), yield* join(server)]
+        a.came("stays")
+        a.came("goes")
+        yield* eventually(() => b.isHere("stays") && b.isHere("goes"))
+        cut.isCut = true
+        a.went("goes")
+        a.came("arrives")
+        yield* cut.failed
+        cut.isCut = false
+        yield* eventually(() => b.isHere("arrives"))
+        // the lease of the first gateway delays its own verdicts, not what the others read
+        yield* eventually(() => !b.isHere("goes"))
+        assert.isTrue(b.isHere("stays"))
       })
     )
   )

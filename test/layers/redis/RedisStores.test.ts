@@ -1,7 +1,7 @@
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
-import { Effect, Layer } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import { describe } from "vitest"
 import * as RedisNonceStore from "../../../src/layers/redis/RedisNonceStore.ts"
 import * as RedisRateLimitStore from "../../../src/layers/redis/RedisRateLimitStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
@@ -25,5 +25,23 @@ const nonces = NonceStore.routed({
 
 describe.skipIf(!isRedisInstalled)("Redis", () => {
   NonceStoreContract.suite("Redis", nonces)
+  it.effect("refuses every claim, not only the first one, after the clock of Redis went back", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const owner = new Uint8Array(32).fill(9)
+      yield* store.claim("rest", owner, "nonce-0001")
+      const before = yield* Clock.currentTimeMillis
+      // a nonce whose row Redis has dropped, and whose signature is good again by the clock of now
+      yield* TestClock.adjust("10 minutes")
+      yield* store.claim("rest", owner, "nonce-0002")
+      yield* TestClock.setTime(before)
+      for (let i = 0; i < 3; i++) {
+        const refused = yield* Effect.flip(store.claim("rest", owner, `nonce-1${i}`))
+        assert.strictEqual(refused._tag, "NonceStoreUnavailable")
+      }
+      yield* TestClock.setTime(before + 600_000)
+      yield* store.claim("rest", owner, "nonce-0003")
+    }).pipe(Effect.provide(nonces))
+  )
   RateLimitStoreContract.suite("Redis", RedisRateLimitStore.layer.pipe(Layer.provide(linkAtTestTime)))
 })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,7 +10,7 @@ import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
-import { History } from "../../../src/services/History.ts"
+import { History, TRADES_KEPT } from "../../../src/services/History.ts"
 import { suite } from "../../contracts/HistoryContract.ts"
 import { body, event, START, userOf, uuid } from "../../../verification/harness/Records.ts"
 
@@ -256,7 +256,58 @@ describe("SqlHistory from before liquidation_fee", () => {
   )
 })
 
+describe("SqlHistory on SQLite, when it prunes", () => {
+  it.effect("leaves exactly the trades that it keeps", () =>
+    Effect.gen(function* () {
+      const history = yield* History
+      const sql = yield* SqlClient.SqlClient
+      // so many that the last one makes it prune
+      const events = Array.from({ length: 1_024 }, (_, i) => event(i + 1, body.trades({ trade_id: String(i + 1) })))
+      yield* history.commit(new Projecting({ position: undefined, heads: [], candles: [] }).next("e1", events))
+      const [row] = yield* sql<{ readonly n: number; readonly first: number }>`
+        SELECT COUNT(*) AS n, MIN(id) AS first FROM trades`
+      assert.deepStrictEqual({ ...row! }, { n: TRADES_KEPT, first: 1_024 - TRADES_KEPT + 1 })
+    }).pipe(
+      Effect.provide(
+        SqlHistory.layer.pipe(Layer.provideMerge(NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })))
+      )
+    )
+  )
+})
+
 describe("SqlHistory on a file", () => {
+  it.effect("lists an hour that ends between the two reads of a list of hours", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+      )
+      const filename = join(folder, "history.sqlite")
+      const sqlite = yield* Layer.build(Layer.fresh(NodeSqlite.layer({ filename, synchronous: "NORMAL" })))
+      const sql = Context.get(sqlite, SqlClient.SqlClient)
+      const over = (layer: Layer.Layer<SqlClient.SqlClient>) =>
+        Effect.map(Layer.build(Layer.fresh(SqlHistory.layer).pipe(Layer.provide(layer))), Context.get(History))
+      const writer = yield* over(Layer.succeedContext(sqlite))
+      const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+      yield* writer.commit(projecting.next("e1", [event(1, body.execution(), { ts_ms: START + 1 })]))
+      // the reader stops after its first statement, and the hour ends
+      let reads = 0
+      const nextHour = writer.commit(projecting.next("e1", [event(2, body.execution(), { ts_ms: START + 3_600_001 })]))
+      const stopping = new Proxy(sql, {
+        get: (target, name) =>
+          name !== "unsafe"
+            ? Reflect.get(target, name)
+            : (...args: Parameters<typeof sql.unsafe>) =>
+                Effect.tap(sql.unsafe(...args), () => (reads++ === 0 ? nextHour : Effect.void))
+      })
+      const reader = yield* over(Layer.succeed(SqlClient.SqlClient, stopping))
+      reads = 0
+      const hours = yield* reader.marketHours({ user_id: userOf(1).user_id, start: START, end: START + 3_600_000 })
+      assert.isAtLeast(reads, 2)
+      assert.lengthOf(hours, 1)
+    })
+  )
+
   it.effect("continues at its position after a restart", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(

@@ -193,6 +193,56 @@ describe("SqlNonceStore", () => {
     }).pipe(Effect.provide(Layer.fresh(memory)))
   )
 
+  it.effect("takes claims again after thousands of them failed in an outage", () =>
+    Effect.gen(function* () {
+      const store = yield* NonceStore
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`ALTER TABLE windowed_nonces RENAME TO away`
+      for (let round = 0; round < 3; round++) {
+        const failed = yield* Effect.forEach(
+          Array.from({ length: 2_000 }, (_, i) => i),
+          (i) => Effect.result(store.claim("rest", owner, `nonce-${i}`)),
+          { concurrency: "unbounded" }
+        )
+        assert.isTrue(failed.every((result) => result._tag === "Failure"))
+      }
+      yield* sql`ALTER TABLE away RENAME TO windowed_nonces`
+      yield* store.claim("rest", owner, "nonce-0")
+    }).pipe(Effect.provide(SqlNonceStore.layer().pipe(Layer.provideMerge(memory))))
+  )
+
+  it.effect("keeps the mark of a gateway that deleted more, when another one deletes less after it", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const start = 1_767_225_600_000
+      const clock = stillClock(start)
+      // makes the tables
+      yield* Layer.build(Layer.fresh(SqlNonceStore.layer()))
+      const row = (space: string, digest: number, expires_at_ms: number) =>
+        sql`INSERT INTO windowed_nonces ${sql.insert({ space, digest: new Uint8Array(digest), expires_at_ms })}`
+      // a gateway whose clock is an hour ahead has deleted nonces; an older one of this gateway has expired
+      yield* row("forgotten", 0, start + 3_600_000)
+      yield* row("rest", 32, start - 3_600_000)
+      const built = Layer.build(Layer.fresh(SqlNonceStore.layer())).pipe(Effect.provide(clock.layer))
+      const store = Context.get(yield* built, NonceStore)
+      const claim = (nonce: string) => Effect.flip(store.claim("rest", owner, nonce)).pipe(Effect.provide(clock.layer))
+      const expired = Effect.map(
+        sql`SELECT 1 FROM windowed_nonces WHERE expires_at_ms < ${start}`,
+        (rows) => rows.length
+      )
+      for (let i = 0; (yield* expired) > 0; i++) {
+        assert.isBelow(i, 1_000, "the expired nonce was not deleted")
+        yield* Effect.yieldNow
+      }
+      // what was deleted may have been any of these
+      for (const nonce of ["nonce-0001", "nonce-0002"]) {
+        assert.strictEqual((yield* claim(nonce))._tag, "NonceStoreUnavailable")
+      }
+      yield* clock.pass(3_600_001)
+      yield* store.claim("rest", owner, "nonce-0003").pipe(Effect.provide(clock.layer))
+    }).pipe(Effect.provide(Layer.fresh(memory)))
+  )
+
   it.effect("fails as unavailable without its tables", () =>
     Effect.gen(function* () {
       const store = yield* NonceStore

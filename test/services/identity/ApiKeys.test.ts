@@ -1,11 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { subAccountAddress } from "../../../src/domain/Address.ts"
 import type { Details, Reason } from "../../../src/domain/Reason.ts"
-import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { Accounts, AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys, type ApiKeyChange, type NewApiKey } from "../../../src/services/identity/ApiKeys.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { Grants } from "../../../src/services/identity/Grants.ts"
+import {
+  type Invalidation,
+  InvalidationBus,
+  type InvalidationsMissed
+} from "../../../src/services/operations/InvalidationBus.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 
 const NOW = 1_767_225_600_250
@@ -241,6 +247,93 @@ describe("a change", () => {
       yield* TestClock.adjust(1)
       assert.isUndefined(yield* keys.find(hex))
     }))
+})
+
+describe("a change at another gateway", () => {
+  /** Two gateways over one store. The second one loses its reads of changes, or waits with a record at the gate. */
+  const fleet = Effect.gen(function* () {
+    const listeners: Array<(notice: Invalidation | InvalidationsMissed) => Effect.Effect<void>> = []
+    const bus = Layer.succeed(InvalidationBus, {
+      publish: (notice) => Effect.forEach(listeners, (handle) => handle(notice), { discard: true }),
+      listen: (handle) => Effect.sync(() => void listeners.push(handle))
+    })
+    const stores = yield* Effect.context<Layer.Success<ReturnType<typeof Wallets.layer>>>()
+    const accounts = yield* Accounts
+    const state = {
+      isLost: false,
+      readings: 0,
+      reading: Deferred.makeUnsafe<void>(),
+      gate: Deferred.makeUnsafe<void>()
+    }
+    yield* Deferred.succeed(state.gate, undefined)
+    const lossy = Accounts.of({
+      ...accounts,
+      changedApiKeys: (since) =>
+        Effect.suspend(() => (state.isLost ? new AccountsUnavailable({}) : accounts.changedApiKeys(since))),
+      apiKeyOf: (public_key) =>
+        Effect.flatMap(accounts.apiKeyOf(public_key), (record) =>
+          Effect.suspend(() => {
+            state.readings++
+            Deferred.doneUnsafe(state.reading, Effect.void)
+            return Effect.as(Deferred.await(state.gate), record)
+          })
+        )
+    })
+    const gateway = (store: Accounts["Service"]) =>
+      Effect.map(
+        Layer.build(
+          Layer.fresh(ApiKeys.layer()).pipe(
+            Layer.provideMerge(Layer.fresh(Grants.layer)),
+            Layer.provide([bus, Layer.succeed(Accounts, store)]),
+            Layer.provide(Layer.succeedContext(stores))
+          )
+        ),
+        Context.get(ApiKeys)
+      )
+    return { first: yield* gateway(accounts), second: yield* gateway(lossy), state }
+  })
+  const { hex } = Wallets.walletNo(50)
+
+  test("that narrows a key ends the grant here, though the database does not answer", () =>
+    Effect.gen(function* () {
+      const { first, second, state } = yield* fleet
+      const { api_key_id } = yield* first.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+      const { grant } = (yield* second.find(hex))!.caller
+      state.isLost = true
+      yield* first.update(USER, api_key_id, { ...nothing, label: "desk" })
+      assert.isUndefined(grant.ended)
+      yield* first.update(USER, api_key_id, { ...nothing, scopes: ["read"] })
+      assert.strictEqual(grant.ended, "changed")
+    }).pipe(Effect.scoped))
+
+  test("that comes while the key is read here makes the gateway read it again", () =>
+    Effect.gen(function* () {
+      const { first, second, state } = yield* fleet
+      const { api_key_id } = yield* first.create(USER, keyNo(50, { scopes: ["read", "trade"] }))
+      state.gate = Deferred.makeUnsafe()
+      const reading = yield* Effect.forkChild(second.find(hex))
+      yield* Deferred.await(state.reading)
+      // the record is read, the answer is on its way
+      yield* first.update(USER, api_key_id, { ...nothing, scopes: ["read"] })
+      yield* Deferred.succeed(state.gate, undefined)
+      const key = yield* Fiber.join(reading)
+      assert.deepStrictEqual(key!.caller.scopes, new Set(["read"] as const))
+      assert.strictEqual(yield* second.find(hex), key)
+      assert.strictEqual(state.readings, 2)
+    }).pipe(Effect.scoped))
+
+  test("that revokes a key while it is read here leaves no key in memory", () =>
+    Effect.gen(function* () {
+      const { first, second, state } = yield* fleet
+      const { api_key_id } = yield* first.create(USER, keyNo(50))
+      state.gate = Deferred.makeUnsafe()
+      const reading = yield* Effect.forkChild(second.find(hex))
+      yield* Deferred.await(state.reading)
+      yield* first.revoke(USER, api_key_id)
+      yield* Deferred.succeed(state.gate, undefined)
+      assert.isUndefined(yield* Fiber.join(reading))
+      assert.isUndefined(yield* second.find(hex))
+    }).pipe(Effect.scoped))
 })
 
 describe("the time of last use", () => {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { createHmac } from "node:crypto"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
@@ -221,6 +221,40 @@ describe("a token", () => {
       const restarted = yield* another(accounts)
       assert.strictEqual(yield* restarted.verify(token), "RevokedToken")
       assert.isObject(yield* restarted.verify(other))
+    }).pipe(Effect.provide(tokens()))
+  )
+
+  it.effect("stays refused, until it expires, after thousands of other tokens were revoked", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const service = yield* Tokens
+      const { expires_at_ms, token } = yield* service.issue(user)
+      const caller = yield* service.verify(token)
+      if (typeof caller === "string") return assert.fail(caller)
+      const revoke = (jti: string) => service.revoke({ jti, user_id: user.user_id, expires_at_ms })
+      yield* revoke(caller.credential)
+      for (let i = 0; i < 3_000; i++) yield* revoke(`other-${i}`)
+      assert.strictEqual(yield* service.verify(token), "RevokedToken")
+    }).pipe(Effect.provide(tokens()))
+  )
+
+  it.effect("is refused after another gateway revoked it, though the clock of that gateway is 30 s behind", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const accounts = yield* Accounts
+      const service = yield* another(accounts)
+      const { expires_at_ms, token } = yield* service.issue(user)
+      const caller = yield* service.verify(token)
+      if (typeof caller === "string") return assert.fail(caller)
+      // several reads find nothing
+      yield* TestClock.adjust("10 seconds")
+      const behind = {
+        ...(yield* Clock.Clock),
+        currentTimeMillis: Effect.succeed(NOW + 10_000 - 30_000)
+      }
+      yield* Effect.provideService(accounts.revokeToken(caller.credential, expires_at_ms), Clock.Clock, behind)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* service.verify(token), "RevokedToken")
     }).pipe(Effect.provide(tokens()))
   )
 

@@ -3,17 +3,18 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import type { Event } from "../../../src/domain/Event.ts"
-import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
+import { Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
-import { History, HistoryUnavailable } from "../../../src/services/History.ts"
+import { History, HistoryUnavailable, ProjectionRefused } from "../../../src/services/History.ts"
 import { Leadership } from "../../../src/services/operations/Leadership.ts"
+import * as CommitCoordinator from "../../../src/services/read-model/CommitCoordinator.ts"
 import { Projector } from "../../../src/services/read-model/Projector.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 import { body, event, userOf } from "../../../verification/harness/Records.ts"
 import { eventually } from "../../doubles/Eventually.ts"
 import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
 import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
-import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1).user_id
 
@@ -180,6 +181,49 @@ describe("gateways that share a read model", () => {
       assert.deepStrictEqual([a.streams.streamId(), b.streams.streamId()], ["e2-40", "e2-40"])
       assert.deepStrictEqual([a.streams.head(alice), b.streams.head(alice)], [1, 1])
       assert.strictEqual(b.state.commits, 0)
+    })
+  )
+})
+
+describe("a coordinator", () => {
+  const at = (seq: number, began = 0) => ({ epoch: "e1", seq, began, ts_ms: 0 })
+  const make = (history: Partial<History["Service"]>, leadership: { readonly term: () => number | undefined }) =>
+    CommitCoordinator.make.pipe(
+      Effect.provide(Layer.mock(History)(history)),
+      Effect.provideService(Leadership, leadership),
+      Effect.provide(Logger.layer([]))
+    )
+
+  it.effect("confirms again where the read model is, when it leads again after another gateway led", () =>
+    Effect.gen(function* () {
+      let standing = at(4)
+      let term: number | undefined = 1
+      const commits = yield* make({ position: Effect.sync(() => standing) }, { term: () => term })
+      assert.isUndefined(yield* commits.turn(at(4), "e1"))
+      // it stops between two reads of its term, and another gateway commits five events meanwhile
+      term = 3
+      standing = at(9)
+      assert.strictEqual(yield* commits.turn(at(4), "e1"), 9)
+      assert.isUndefined(yield* commits.turn(at(9), "e1"))
+    })
+  )
+
+  it.effect("takes no refused commit for written after a rebuild within the same epoch", () =>
+    Effect.gen(function* () {
+      const projection = new Projecting({
+        position: at(4),
+        heads: [],
+        candles: []
+      }).next("e1", balances(5, 5))
+      let position = at(5)
+      const history = { commit: () => Effect.fail(new ProjectionRefused({ position })) }
+      const commits = yield* make(history, { term: () => 1 })
+      // an earlier try of the same commit came through
+      yield* commits.commit(projection)
+      // the model holds a higher seq, numbered from another beginning
+      position = at(9, 8)
+      const refused = yield* Effect.flip(commits.commit(projection))
+      assert.deepStrictEqual(refused.position, position)
     })
   )
 })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Cursor from "../../../src/domain/Cursor.ts"
 import type { Execution } from "../../../src/domain/Execution.ts"
@@ -14,6 +14,7 @@ import {
   type SpanRequest,
   spanOf
 } from "../../../src/services/read-model/HistoryQueries.ts"
+import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 import { DomainError } from "../../../src/services/DomainError.ts"
 import type { SubAccountFailure } from "../../../src/services/identity/SubAccounts.ts"
 import { foreign, policies, tokenCaller, v0, v1 } from "../../http/Fixture.ts"
@@ -54,6 +55,16 @@ describe("a cursor", () => {
     assert.isUndefined(Cursor.parse(key, "execution/list", ["u", undefined, 5], text))
     for (const filters of [["v", undefined, 5], ["u", undefined, 6], ["u", 5, undefined], ["u", undefined, "5"], []]) {
       assert.isUndefined(Cursor.parse(key, "order/history", filters, text))
+    }
+  })
+  it("has one text, whatever its length", () => {
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    for (const place of ["1", "12", "123"]) {
+      const own = Cursor.print(key, "order/history", [], place)
+      for (const last of alphabet) {
+        const parsed = Cursor.parse(key, "order/history", [], own.slice(0, -1) + last)
+        assert.strictEqual(parsed, last === own.at(-1) ? place : undefined)
+      }
     }
   })
   it("is refused with any one character altered, added or taken", () => {
@@ -121,6 +132,31 @@ describe("the lists", () => {
       assert.deepInclude(page, { stream_id: "s1", seq: 7 })
       assert.deepStrictEqual(asked[0]?.statuses, ["New", "PartiallyFilled", "Untriggered", "CancelRequested"])
       assert.deepInclude(asked[0]!, { start_time: undefined, end_time: undefined, limit: 50 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("name the position from before the read, where an event is committed during the read", () => {
+    let head = 7
+    const streams = Layer.mock(UserStreams)({
+      streamId: () => "s1",
+      head: () => head,
+      follow: () => () => {},
+      onRestart: () => () => {}
+    })
+    const doubles = {
+      history: {
+        orders: () =>
+          Effect.sync(() => {
+            head = 8
+            return { rows: [order("1")], next: undefined }
+          })
+      }
+    }
+    const layer = HistoryQueries.layer.pipe(Layer.fresh, Layer.provide(streams), Layer.provide(policies(doubles)))
+    return Effect.gen(function* () {
+      const lists = yield* HistoryQueries
+      assert.deepInclude(yield* lists.openOrders(tokenCaller, {}), { stream_id: "s1", seq: 7 })
+      assert.strictEqual(head, 8)
     }).pipe(Effect.provide(layer))
   })
 

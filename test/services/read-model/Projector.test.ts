@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Clock, Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
 import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
@@ -364,5 +364,74 @@ describe("Projector", () => {
       assert.strictEqual((yield* history.userEvents(userOf(2).user_id, 0, 10)).length, 1)
       assert.strictEqual((yield* history.trades(symbol, 10)).length, 1)
     }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("resumes at once what waits for exactly the position that a batch reaches", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const projector = yield* Projector
+      yield* eventually("followed", () => feed.isFollowed)
+      const waiting = yield* Effect.forkChild(Effect.timed(projector.reached(2)))
+      yield* Effect.yieldNow
+      feed.tell(event(1, body.order()), event(2, body.balance()))
+      yield* reached(2)
+      yield* eventually("resumed", () => waiting.pollUnsafe() !== undefined)
+      const [took] = yield* Fiber.join(waiting)
+      assert.isBelow(Duration.toMillis(took), 1_000)
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("begins anew in one epoch, though the epoch changes while the sequencer is read", () => {
+    const { feed, backend, layer } = setting()
+    let reads = 0
+    // the sequencer of e2 answers the first read, the one of e3 every later one
+    Object.defineProperty(backend, "head", {
+      get: () => ({ epoch: reads++ === 0 ? "e2" : "e3", head_seq: 40 })
+    })
+    Object.defineProperty(backend, "as_of_seq", { get: () => (reads === 1 ? 40 : 7) })
+    return Effect.gen(function* () {
+      const history = yield* History
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.tell(event(1, body.order()))
+      yield* reached(1)
+      feed.epoch = "e3"
+      feed.log.length = 0
+      feed.log.push(event(8, body.balance()))
+      feed.forget()
+      yield* reached(8)
+      assert.deepInclude(yield* history.position, { epoch: "e3", began: 7, seq: 8 })
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("measures the clock of the engine anew after a loss of the stream", () => {
+    const feed = new ScriptedFeed()
+    const ages: Array<number | undefined> = []
+    const health = Layer.effect(
+      BackendHealth,
+      Effect.map(BackendHealth, (health) =>
+        BackendHealth.of({ ...health, sawSequencer: ({ oldest_unapplied_ms }) => void ages.push(oldest_unapplied_ms) })
+      )
+    ).pipe(Layer.provide(BackendHealth.layer))
+    const layer = Projector.layer().pipe(
+      Layer.provideMerge(Layer.fresh(SqliteStores.history)),
+      Layer.provide([health, feed.layer, new ScriptedBackend().layer, Logger.layer([])])
+    )
+    const story = Effect.gen(function* () {
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.heartbeat(0, START)
+      yield* eventually("seen", () => ages.length > 0)
+      feed.interrupt()
+      // the engine that answers now has a clock that is a minute behind ours
+      const now = yield* Clock.currentTimeMillis
+      feed.heartbeat(0, now - 60_000)
+      ages.length = 0
+      feed.tell({ ...event(1, body.order()), ts_ms: now - 60_000 })
+      yield* reached(1)
+      const age = ages.find((age) => age !== undefined)
+      assert.isAtLeast(age!, now)
+      assert.isBelow(age!, now + 5_000)
+    }).pipe(Effect.provide(layer))
+    // the clock first: fibers of the layers count from when they are built
+    return Effect.andThen(TestClock.setTime(START), story)
   })
 })

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Deferred, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
 import { Lifecycle } from "../../../src/services/operations/Lifecycle.ts"
-import { Presence } from "../../../src/services/operations/Presence.ts"
+import { Presence, watchers } from "../../../src/services/operations/Presence.ts"
 import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } from "../../../src/services/Sequencer.ts"
 import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
 import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
@@ -35,6 +35,33 @@ const world = (answer: Submit = () => ack) => {
   )
   const canceled = () => commands.map(({ sub_account_address }) => sub_account_address)
   return { commands, canceled, layer, submit }
+}
+/** A switch over a fleet whose first complete answer comes when the test says so. */
+const slowFleet = () => {
+  const { canceled, submit } = world()
+  const { tell, watch } = watchers()
+  const here = new Set<string>()
+  const answered = Deferred.makeUnsafe<void>()
+  const presence = {
+    tell: (user_id: string, is: boolean) => {
+      if (is) here.add(user_id)
+      else here.delete(user_id)
+      tell(user_id, is)
+    },
+    answer: Deferred.succeed(answered, undefined)
+  }
+  const port = Layer.mock(Presence)({
+    came: () => {},
+    went: () => {},
+    isHere: (user_id) => here.has(user_id),
+    watch,
+    settled: Deferred.await(answered)
+  })
+  const layer = Layer.fresh(DeadMansSwitch.layer).pipe(
+    Layer.provide([port, SqliteStores.deadMansSwitches]),
+    Layer.provideMerge(policies({ sequencer: { submit } }))
+  )
+  return { canceled, layer, presence }
 }
 /** Sets a switch while the user is connected, so that nothing begins. */
 const enable = (address: string, time_window: number) =>
@@ -142,6 +169,39 @@ describe("the dead-man's switch", () => {
       yield* enable(v1, 3)
       yield* TestClock.adjust("1 hour")
       assert.deepStrictEqual(canceled(), [v0, v1])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("set again by an absent user after a cancel, begins a new window and cancels again", () => {
+    const { canceled, layer } = world()
+    return Effect.gen(function* () {
+      yield* enable(v0, 10)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(canceled(), [v0])
+      yield* enable(v0, 10)
+      yield* TestClock.adjust("9999 millis")
+      assert.deepStrictEqual(canceled(), [v0])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(canceled(), [v0, v0])
+    }).pipe(Effect.provide(layer))
+  })
+
+  it.effect("cancels nothing of a user whom another gateway reports before the fleet's answer is complete", () => {
+    const { canceled, layer, presence } = slowFleet()
+    return Effect.gen(function* () {
+      presence.tell(userId, true)
+      yield* enable(v1, 3)
+      presence.tell(userId, false)
+      yield* TestClock.adjust("3 seconds")
+      // the window is over, and the other gateways have not answered
+      assert.deepStrictEqual(canceled(), [])
+      presence.tell(userId, true)
+      yield* presence.answer
+      yield* TestClock.adjust("1 hour")
+      assert.deepStrictEqual(canceled(), [])
+      presence.tell(userId, false)
+      yield* TestClock.adjust("3 seconds")
+      assert.deepStrictEqual(canceled(), [v1])
     }).pipe(Effect.provide(layer))
   })
 

@@ -1,0 +1,35 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
+import * as Directory from "../../../src/backend/journal/Directory.ts"
+import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
+
+vi.mock(import("../../../src/backend/journal/Directory.ts"), { spy: true })
+
+const snapshotAt = (position: number): Snapshots.Snapshot => ({
+  head: { epoch: "e", rules: "r", position, at_ms: 0, chain: 0, state_hash: "" },
+  events: { head_seq: 0, blocks: [], bytes: new Uint8Array() },
+  state: Buffer.from("state")
+})
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "snapshots-"))
+})
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true })
+})
+
+describe("a snapshot", () => {
+  it("has a durable name before an older one is removed", () => {
+    const seen: Array<ReadonlyArray<number>> = []
+    vi.mocked(Directory.sync).mockImplementation((synced) => {
+      if (synced === directory) seen.push(Snapshots.list(directory))
+    })
+    for (const position of [1, 2, 3]) Snapshots.write(directory, snapshotAt(position))
+    assert.deepStrictEqual(seen, [[1], [2, 1], [3, 2, 1]])
+    assert.deepStrictEqual(Snapshots.list(directory), [3, 2])
+    assert.isTrue(existsSync(join(directory, Snapshots.nameOf(3))))
+  })
+})

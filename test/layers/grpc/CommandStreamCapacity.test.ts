@@ -1,0 +1,112 @@
+/** What a command stream counts while answers are late or lost, over a call whose answers and end the test decides. */
+import { EventEmitter } from "node:events"
+import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
+import type { Channel } from "../../../src/layers/grpc/Channel.ts"
+import {
+  CommandStream,
+  DEADLINE_MS,
+  type Outcome,
+  PENDING_COMMANDS_MAX
+} from "../../../src/layers/grpc/CommandStream.ts"
+import type { SubmitStreamRequest } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { deposit } from "../../doubles/FakeMachine.ts"
+
+/** One call: keeps the command_ids that were written, and answers them on demand. */
+class Call extends EventEmitter {
+  readonly written: Array<string> = []
+  write({ commands }: SubmitStreamRequest): boolean {
+    for (const { command_id } of commands) this.written.push(command_id)
+    return true
+  }
+  cancel(): void {}
+  /** Acknowledges everything that was written and has no answer, with the numbers from `from` on. */
+  answer(from = 1): void {
+    const results = this.written.splice(0).map((command_id, i) => ({
+      outcome: { $case: "ack", value: { command_id, seq: from + i } }
+    }))
+    this.emit("data", { results })
+  }
+}
+
+let calls: Array<Call>
+let stream: CommandStream
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "setImmediate", "performance"]
+  })
+  calls = []
+  const client = {
+    waitForReady: (_deadline: number, ready: () => void) => ready(),
+    makeBidiStreamRequest: () => {
+      calls.push(new Call())
+      return calls.at(-1)
+    }
+  }
+  const silence = { await: () => () => {}, isSilent: () => false }
+  stream = new CommandStream({ client, silence, metadata: () => undefined } as unknown as Channel)
+})
+afterEach(() => {
+  stream.close()
+  vi.useRealTimers()
+})
+
+/** Submits commands, each under an id of its own, and gathers their outcomes. */
+let ids = 0
+const submit = (count: number): Array<Outcome> => {
+  const outcomes: Array<Outcome> = []
+  for (let i = 0; i < count; i++) stream.submit(deposit(1, `c-${++ids}`), (outcome) => outcomes.push(outcome))
+  vi.advanceTimersByTime(1)
+  return outcomes
+}
+/** Fills the stream with commands whose time runs out before an answer comes. */
+const overdue = (): void => {
+  const outcomes = submit(PENDING_COMMANDS_MAX)
+  vi.advanceTimersByTime(DEADLINE_MS + 200)
+  assert.lengthOf(outcomes, PENDING_COMMANDS_MAX)
+  assert.isTrue(outcomes.every((outcome) => outcome!.$case === "unknown"))
+  assert.strictEqual(stream.size, 0)
+  // each of them still counts
+  assert.deepStrictEqual(submit(1), [{ $case: "unavailable", cause: "too many commands wait for the sequencer" }])
+}
+const isWhole = (): void => {
+  const outcomes = submit(PENDING_COMMANDS_MAX)
+  assert.lengthOf(outcomes, 0, "some were refused")
+  calls.at(-1)!.answer()
+  assert.lengthOf(outcomes, PENDING_COMMANDS_MAX)
+  assert.isTrue(outcomes.every((outcome) => outcome!.$case === "ack"))
+}
+
+describe("the capacity of a command stream", () => {
+  it("is whole again after every answer came late", () => {
+    overdue()
+    calls[0]!.answer()
+    isWhole()
+  })
+
+  it("is whole again after the stream was lost with every answer on it", () => {
+    overdue()
+    calls[0]!.emit("end")
+    // the next stream
+    vi.advanceTimersByTime(1_000)
+    assert.lengthOf(calls, 2)
+    // one command is tried, until something is answered
+    const trial = submit(1)
+    assert.lengthOf(trial, 0)
+    calls[1]!.answer()
+    assert.strictEqual(trial[0]!.$case, "ack")
+    isWhole()
+  })
+
+  it("counts each of three commands under one command_id, and gives each its own answer", () => {
+    const seqs: Array<unknown> = []
+    for (let i = 0; i < 3; i++) {
+      stream.submit(deposit(1, "triple"), (outcome) => seqs.push(outcome!.$case === "ack" && outcome!.value.seq))
+    }
+    vi.advanceTimersByTime(1)
+    assert.strictEqual(stream.size, 3)
+    calls[0]!.answer(7)
+    assert.deepStrictEqual(seqs, [7, 8, 9])
+    assert.strictEqual(stream.size, 0)
+  })
+})

@@ -1,0 +1,414 @@
+/** Faults that the tests once did not find: lines of the source, what stands in their place, and the tests that find them now. */
+import type { Mutant } from "../simulation/Mutant.ts"
+
+export interface Survivor extends Mutant {
+  readonly name: string
+  /** files of tests */
+  readonly tests: ReadonlyArray<string>
+}
+
+export const SURVIVORS: ReadonlyArray<Survivor> = [
+  {
+    name: "the sweep of revoked tokens deletes those that are still good",
+    module: "/identity/Tokens.ts",
+    right: "if (expires_at_ms <= now_ms) revoked.delete(jti)",
+    wrong: "revoked.delete(jti)",
+    tests: ["test/services/identity/Tokens.test.ts"]
+  },
+  {
+    name: "the read of revoked tokens allows for no difference of clocks",
+    module: "/identity/Tokens.ts",
+    right: "read_ms = now_ms - CLOCKS_APART_MS",
+    wrong: "read_ms = now_ms",
+    tests: ["test/services/identity/Tokens.test.ts"]
+  },
+  {
+    name: "a repeated command_id is answered to another user",
+    module: "/server/Writer.ts",
+    right: "if (original.user_id === command.user_id) return",
+    wrong: "return",
+    tests: ["test/backend/server/Writer.test.ts"]
+  },
+  {
+    name: "the dead-man's switch does not wait for the other gateways",
+    module: "/trading/DeadMansSwitch.ts",
+    right: "yield* presence.settled",
+    wrong: "",
+    tests: ["test/services/trading/DeadMansSwitch.test.ts"]
+  },
+  {
+    name: "a switch that is set again while the user is absent stays done",
+    module: "/trading/DeadMansSwitch.ts",
+    right: "absence.done.delete(sub_account_address)",
+    wrong: "",
+    tests: ["test/services/trading/DeadMansSwitch.test.ts"]
+  },
+  {
+    name: "the notice of a narrowed key does not end its grant",
+    module: "/identity/ApiKeys.ts",
+    right: "public_key, ended: hasEnded(before, after) })",
+    wrong: "public_key, ended: after.revoked })",
+    tests: ["test/services/identity/ApiKeys.test.ts"]
+  },
+  {
+    name: "a key that changes while it is read is kept as it was",
+    module: "/identity/ApiKeys.ts",
+    right: "if (reading.isStale) continue",
+    wrong: "",
+    tests: ["test/services/identity/ApiKeys.test.ts"]
+  },
+  {
+    name: "after an outage of Redis a gateway does not write its whole set",
+    module: "/redis/RedisPresence.ts",
+    right: "            isWritten = false\n            isHeard = false",
+    wrong: "            isHeard = false",
+    tests: ["test/layers/redis/RedisPresence.test.ts"]
+  },
+  {
+    name: "Redis forgets how late its clock was",
+    module: "/redis/RedisNonceStore.ts",
+    right: 'if now >= seen then redis.call("HSET", KEYS[1], "seen", now) end',
+    wrong: 'redis.call("HSET", KEYS[1], "seen", now)',
+    tests: ["test/layers/redis/RedisStores.test.ts"]
+  },
+  {
+    name: "a late answer does not give its place back",
+    module: "/grpc/CommandStream.ts",
+    right: 'if (pending.state === "done") this.overdue--',
+    wrong: 'if (pending.state === "done") return',
+    tests: ["test/layers/grpc/CommandStreamCapacity.test.ts"]
+  },
+  {
+    name: "the loss of a stream does not give the places of late answers back",
+    module: "/grpc/CommandStream.ts",
+    right: "    this.written.clear()\n    this.overdue = 0",
+    wrong: "    this.written.clear()",
+    tests: ["test/layers/grpc/CommandStreamCapacity.test.ts"]
+  },
+  {
+    name: "the third command under one command_id is lost",
+    module: "/grpc/CommandStream.ts",
+    right: "while (last.twin !== undefined) last = last.twin",
+    wrong: "",
+    tests: ["test/layers/grpc/CommandStreamCapacity.test.ts"]
+  },
+  {
+    name: "failed claims of nonces go on counting",
+    module: "/sql/SqlNonceStore.ts",
+    right: "const cause = Cause.squash(failed)\n                count -= some.length",
+    wrong: "const cause = Cause.squash(failed)",
+    tests: ["test/layers/sql/SqlStores.test.ts"]
+  },
+  {
+    name: "the mark of forgotten nonces moves back",
+    module: "/sql/SqlNonceStore.ts",
+    right: "\n          WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`",
+    wrong: "`",
+    tests: ["test/layers/sql/SqlStores.test.ts"]
+  },
+  {
+    name: "a writer that is behind moves the position back",
+    module: "/sql/SqlHistory.ts",
+    right:
+      "const advance = statement(\n    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq = ? RETURNING",
+    wrong:
+      "const advance = statement(\n    `UPDATE history_position SET epoch = ?, seq = ?, began = ?, ts_ms = ? WHERE one = 1 AND epoch = ? AND seq >= ? RETURNING",
+    tests: ["test/layers/sql/SqlHistory.test.ts"]
+  },
+  {
+    name: "a refused commit counts as written over a new beginning",
+    module: "/read-model/CommitCoordinator.ts",
+    right: "standing.began === position.began && standing.seq",
+    wrong: "standing.seq",
+    tests: ["test/services/read-model/CommitCoordinator.test.ts"]
+  },
+  {
+    name: "a new term of leadership is not confirmed",
+    module: "/read-model/CommitCoordinator.ts",
+    right: "term !== undefined && term === confirmed",
+    wrong: "term !== undefined && confirmed !== undefined",
+    tests: ["test/services/read-model/CommitCoordinator.test.ts"]
+  },
+  {
+    name: "a rebuild joins reads of two epochs",
+    module: "/read-model/Projector.ts",
+    right: "if (before.epoch !== after.epoch) return",
+    wrong: "if (before.head_seq < 0) return",
+    tests: ["test/services/read-model/Projector.test.ts"]
+  },
+  {
+    name: "a restart of the user stream is refused by a full inbox",
+    module: "/ws/Session.ts",
+    right: 'if (frame !== "restart" && inbox.length >=',
+    wrong: "if (inbox.length >=",
+    tests: ["test/ws/Session.test.ts"]
+  },
+  {
+    name: "a fill-or-kill order ignores that its maker only reduces",
+    module: "/sequencer/Matching.ts",
+    right:
+      "    if (maker.reduceOnly) lots = Math.min(lots, Accounts.closable(standOf(maker).lots, maker.side))\n    if (lots === 0) continue\n    if (taker.reduceOnly &&",
+    wrong: "    if (lots === 0) continue\n    if (taker.reduceOnly &&",
+    tests: ["test/backend/Orders.test.ts"]
+  },
+  {
+    name: "a fill-or-kill order judges each order of one maker apart",
+    module: "/sequencer/Matching.ts",
+    right: "    stands.set(maker.account, made)\n",
+    wrong: "",
+    tests: ["test/backend/Orders.test.ts"]
+  },
+  {
+    name: "the pool pays while positions remain",
+    module: "/referee/Liquidation.ts",
+    right: "if (positions.length === 1) coverRest",
+    wrong: "coverRest",
+    tests: ["test/backend/Liquidation.test.ts"]
+  },
+  {
+    name: "deleveraging takes a part of an Isolated position",
+    module: "/referee/Adl.ts",
+    right: "return isolated ? 0 : Number(",
+    wrong: "return Number(",
+    tests: ["test/backend/Liquidation.test.ts"]
+  },
+  {
+    name: "a payment of funding does not make its payers judged",
+    module: "/referee/Funding.ts",
+    right: "  turn.moved.add(market)\n  for",
+    wrong: "  for",
+    tests: ["test/backend/Funding.test.ts"]
+  },
+  {
+    name: "funding is paid in the order of opening",
+    module: "/referee/Funding.ts",
+    right: "[...market.holders].sort(Accounts.byAddress)",
+    wrong: "market.holders",
+    tests: ["test/backend/Funding.test.ts"]
+  },
+  {
+    name: "a body keeps __proto__ beside another removed field",
+    module: "/http/StrictJson.ts",
+    right: '|| name === "__proto__"',
+    wrong: '|| (name === "__proto__" && kept === undefined)',
+    tests: ["test/http/StrictJson.test.ts"]
+  },
+  {
+    name: "a list of open orders names the position after its read",
+    module: "/read-model/HistoryQueries.ts",
+    right: "return Object.assign(keptPageOf(list, rows), mark)",
+    wrong:
+      "return Object.assign(keptPageOf(list, rows), { stream_id: mark.stream_id, seq: streams.head(caller.user_id) })",
+    tests: ["test/services/read-model/HistoryQueries.test.ts"]
+  },
+  {
+    name: "a waiter is not woken at exactly its position",
+    module: "/read-model/Projector.ts",
+    right: "if (waiter.seq > position!.seq) continue",
+    wrong: "if (waiter.seq >= position!.seq) continue",
+    tests: ["test/services/read-model/Projector.test.ts"]
+  },
+  {
+    name: "the measured clock of the engine survives a loss",
+    module: "/read-model/Projector.ts",
+    right: "    connected = false\n    ahead = undefined",
+    wrong: "    connected = false",
+    tests: ["test/services/read-model/Projector.test.ts"]
+  },
+  {
+    name: "a kept answer has the revision from after it was made",
+    module: "/fast/FastReads.ts",
+    right: "kept.set(url, { revision, parts",
+    wrong: "kept.set(url, { revision: view.revision(), parts",
+    tests: ["test/http/fast/FastReads.test.ts"]
+  },
+  {
+    name: "a request of the fast path goes on after its caller left",
+    module: "/fast/FastPath.ts",
+    right: "if (!response.writableEnded) Effect.runFork(Fiber.interrupt(fiber))",
+    wrong: "",
+    tests: ["test/http/fast/Orders.test.ts"]
+  },
+  {
+    name: "a body in a content coding is read",
+    module: "/security/RequestBody.ts",
+    right: 'headers["content-encoding"] !== undefined',
+    wrong: 'headers["content-encoding"] === ""',
+    tests: ["test/http/Envelope.test.ts"]
+  },
+  {
+    name: "a bad key in a registration is a bad credential",
+    module: "/http/ErrorMapping.ts",
+    right: 'failure.reason === "InvalidPublicKey" ? "BAD_REQUEST" : undefined',
+    wrong: "undefined",
+    tests: ["test/http/Envelope.test.ts", "test/spec/Endpoints.test.ts"]
+  },
+  {
+    name: "failed tries of a socket are not forgotten after a success",
+    module: "/ws/Session.ts",
+    right: "    this.caller = caller\n    this.failedAuths = 0",
+    wrong: "    this.caller = caller",
+    tests: ["test/ws/Session.test.ts"]
+  },
+  {
+    name: "a resume answers a head behind the position of the client",
+    module: "/ws/Session.ts",
+    right: "Math.max(streams.head(feed.user_id), recovered ? from.seq : 0)",
+    wrong: "streams.head(feed.user_id)",
+    tests: ["test/ws/Session.test.ts"]
+  },
+  {
+    name: "a delta of a book goes over a change of the stream",
+    module: "/ws/BookTopic.ts",
+    right: "if (before === undefined || before.stream_id !== after.stream_id)",
+    wrong: "if (before === undefined)",
+    tests: ["test/ws/BookTopic.test.ts"]
+  },
+  {
+    name: "hours that are over are read before the running ones",
+    module: "/sql/SqlLedger.ts",
+    right: "Effect.all([read(`last_${table}`), read(table)]), ([last, over])",
+    wrong: "Effect.all([read(table), read(`last_${table}`)]), ([over, last])",
+    tests: ["test/layers/sql/SqlHistory.test.ts"]
+  },
+  {
+    name: "the amendment of an exit is not announced with its position",
+    module: "/sequencer/Amend.ts",
+    right: "if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) turn.exits.add(order.holding)",
+    wrong: "",
+    tests: ["test/backend/Exits.test.ts"]
+  },
+  {
+    name: "a result has the seq of its last fill in a batch",
+    module: "/domain/Ledger.ts",
+    right: "seq: this.closedPnls.get(order_id)?.seq ?? seq, closed })",
+    wrong: "seq, closed })",
+    tests: ["test/domain/Projection.test.ts"]
+  },
+  {
+    name: "the open interest is sampled again in an interval",
+    module: "/domain/Projection.ts",
+    right: "timestamp <= (this.sampled",
+    wrong: "timestamp < (this.sampled",
+    tests: ["test/domain/Projection.test.ts"]
+  },
+  {
+    name: "a round trip is not halved",
+    module: "/client/Client.ts",
+    right: "Math.round((sent + clock.currentTimeMillisUnsafe()) / 2)",
+    wrong: "clock.currentTimeMillisUnsafe()",
+    tests: ["test/client/Client.test.ts"]
+  },
+  {
+    name: "topics that are followed are subscribed again",
+    module: "/client/Feed.ts",
+    right: "topics.subscribe(more!, (result)",
+    wrong: "topics.subscribe(named, (result)",
+    tests: ["test/client/Feed.test.ts"]
+  },
+  {
+    name: "a repeated read may have changed something",
+    module: "/sdk/Rest.ts",
+    right: 'if (!isUnknown || call.method === "GET") continue',
+    wrong: "if (!isUnknown) continue",
+    tests: ["test/sdk/Rest.test.ts"]
+  },
+  {
+    name: "a 429 counts as a try",
+    module: "/sdk/Rest.ts",
+    right: "const count = isFull ? refusals++ : tries++",
+    wrong: "const count = isFull ? (tries++, refusals++) : tries++",
+    tests: ["test/sdk/Rest.test.ts"]
+  },
+  {
+    name: "a credential is good at the millisecond of its end",
+    module: "/ws/Session.ts",
+    right: "expires <= now",
+    wrong: "expires < now",
+    tests: ["test/ws/Session.test.ts"]
+  },
+  {
+    name: "a book whose sides touch is shown",
+    module: "/ws/BookTopic.ts",
+    right: ">= Decimal.parse(asks[0]![0])",
+    wrong: "> Decimal.parse(asks[0]![0])",
+    tests: ["test/ws/BookTopic.test.ts"]
+  },
+  {
+    name: "one event less is kept aside",
+    module: "/ws/PrivateFeed.ts",
+    right: "messages.length > ASIDE_MAX",
+    wrong: "messages.length >= ASIDE_MAX",
+    tests: ["test/ws/PrivateFeed.test.ts"]
+  },
+  {
+    name: "a body is nested one level deeper",
+    module: "/http/StrictJson.ts",
+    right: "depth > DEPTH_MAX",
+    wrong: "depth > DEPTH_MAX + 1",
+    tests: ["test/http/StrictJson.test.ts"]
+  },
+  {
+    name: "one trade too many is kept",
+    module: "/sql/SqlHistory.ts",
+    right: "OFFSET ${TRADES_KEPT - 1}",
+    wrong: "OFFSET ${TRADES_KEPT}",
+    tests: ["test/layers/sql/SqlHistory.test.ts"]
+  },
+  {
+    name: "a maximum of a pool is dropped a minute early",
+    module: "/referee/Pools.ts",
+    right: "peaks[0]!.minute < minute",
+    wrong: "peaks[0]!.minute <= minute",
+    tests: ["test/backend/Liquidation.test.ts"]
+  },
+  {
+    name: "a drawdown ends at its ending ratio",
+    module: "/referee/Pools.ts",
+    right: "pool.ratio <= ENDING_RATIO",
+    wrong: "pool.ratio < ENDING_RATIO",
+    tests: ["test/backend/Liquidation.test.ts"]
+  },
+  {
+    name: "a side that holds exactly the impact value is too thin",
+    module: "/referee/Funding.ts",
+    right: "if (value >= left)",
+    wrong: "if (value > left)",
+    tests: ["test/backend/Funding.test.ts"]
+  },
+  {
+    name: "the limit of a tier lies in the next one",
+    module: "/domain/Margin.ts",
+    right: "value <= tiers[i]!.limit",
+    wrong: "value < tiers[i]!.limit",
+    tests: ["test/domain/Margin.test.ts"]
+  },
+  {
+    name: "the share of an opening fee is rounded down",
+    module: "/domain/Margin.ts",
+    right: 'divide(entry.openFee * closedSize, held, "up")',
+    wrong: 'divide(entry.openFee * closedSize, held, "down")',
+    tests: ["test/domain/Margin.test.ts"]
+  },
+  {
+    name: "a liquidation price at the lowest price is not shown",
+    module: "/domain/Margin.ts",
+    right: "price < limits.min ||",
+    wrong: "price <= limits.min ||",
+    tests: ["test/domain/Margin.test.ts"]
+  },
+  {
+    name: "a cursor has several texts",
+    module: "/domain/Cursor.ts",
+    right: "return toBase64Url(bytes) === text ? bytes : undefined",
+    wrong: "return bytes",
+    tests: ["test/services/read-model/HistoryQueries.test.ts"]
+  },
+  {
+    name: "the name of a snapshot is not synced",
+    module: "/journal/Snapshots.ts",
+    right: "  Directory.sync(directory)\n",
+    wrong: "",
+    tests: ["test/backend/journal/Snapshots.test.ts"]
+  }
+]
