@@ -173,6 +173,25 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("lets each room of services import only itself, rooms to its left and the ports", () => {
+    const chain = ["operations", "identity", "markets", "read-model", "trading", "rewards"]
+    // these compose several rooms, so they are above all of them
+    const composed = ["src/services/Readiness.ts", "src/services/Metrics.ts"]
+    const level = (path: string) =>
+      composed.includes(path) ? chain.length : chain.indexOf(relative("src/services", dirname(path)))
+    const services = sources.filter((path) => path.startsWith("src/services/"))
+    const wrong = services.flatMap((path) =>
+      importsOf(path)
+        .filter((target) => target.startsWith("."))
+        .map((target) => relative(root, resolve(root, dirname(path), target)))
+        .filter((target) => target.startsWith("src/services/") && level(target) > level(path))
+        .map((target) => `${path} imports ${target}`)
+    )
+    assert.deepStrictEqual(wrong, [])
+    const folders = new Set(services.map((path) => relative("src/services", dirname(path))))
+    assert.deepStrictEqual([...folders].toSorted(), ["", ...chain].toSorted())
+  })
+
   it("lets the conformance suite know nothing but the boundary", () => {
     const wrong = tracked
       .filter((path) => path.startsWith("conformance/"))

@@ -1,8 +1,8 @@
 /**
- * Access codes of a closed launch: how a code is read, hashed, printed and signed for.
+ * Access codes of a closed launch: normalization, hashing, printing and the message that a wallet signs.
  *
- * Only the hash of a code is ever kept. Source: specification, /access/activate;
- * docs/contract/rest-access.md#access-codes, docs/contract/authentication.md#activation.
+ * The gateway stores only the hash of a code.
+ * Source: docs/contract/rest-access.md#access-codes, docs/contract/authentication.md#activation.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
@@ -12,13 +12,13 @@ import { crockford } from "./Crockford.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
-/** Share of rewards that an activation gives, in basis points; of a wallet without one. */
+/** Reward multiplier of an activation, in basis points; also the multiplier of a wallet without an activation. */
 export const MULTIPLIER_BPS_DEFAULT = 10_000
 export const MULTIPLIER_BPS_MAX = 100_000
 
 const AROUND = /^[\s\p{White_Space}]+|[\s\p{White_Space}]+$/gu
 
-/** A code as it counts: white space around it is dropped, ASCII letters are upper case. */
+/** Normal form of a code: surrounding white space removed, ASCII letters in upper case. */
 export const normalizeCode = (code: string): string =>
   code.replace(AROUND, "").replace(/[a-z]+/gu, (letters) => letters.toUpperCase())
 
@@ -32,8 +32,8 @@ export const codeOfId = (randomId: string): string => {
 }
 
 /**
- * What a wallet signs to activate a code. `signed_at` is Unix seconds; the nonce belongs to the party rail only.
- * Source: specification, /access/activate; docs/contract/authentication.md#activation.
+ * The message that a wallet signs to activate a code. `signed_at` is Unix seconds. Only the party rail has a nonce.
+ * Source: docs/contract/authentication.md#activation.
  */
 export const activationMessage = (of: {
   readonly code_hash: string
@@ -64,9 +64,9 @@ const fields = {
 export const AccessCode = Schema.Struct(fields).annotate({ identifier: "AccessCode" })
 export type AccessCode = typeof AccessCode.Type
 
-/** The only place where a code is told in plain text. */
+/** An access code together with its plain text. Only the response that creates the code contains the text. */
 export const IssuedAccessCode = Schema.Struct({
   ...fields,
-  code: Schema.String.annotate({ description: "The code itself: told here and never again" })
+  code: Schema.String.annotate({ description: "The code itself: this response is the only one that contains it" })
 }).annotate({ identifier: "IssuedAccessCode" })
 export type IssuedAccessCode = typeof IssuedAccessCode.Type

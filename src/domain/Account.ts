@@ -31,11 +31,11 @@ const state = {
   updated_time: Millis
 }
 
-/** A balance as the backend tells it. */
+/** A balance as the backend reports it. */
 export const BalanceState = Schema.Struct(state)
 export type BalanceState = typeof BalanceState.Type
 
-/** A balance as the API tells it: `seq` is the user-stream position of its last event. */
+/** A balance as the API reports it: `seq` is the user-stream position of its last event. */
 export const Balance = Schema.Struct({
   ...state,
   seq: Schema.Int.annotate({ description: "User-stream position of the last event of this balance" })
@@ -78,7 +78,7 @@ export const Transfer = Schema.Struct({
 }).annotate({ identifier: "Transfer" })
 export type Transfer = typeof Transfer.Type
 
-/** Any movement of money as the backend tells it: a deposit has no source, a withdrawal no target. */
+/** A movement of money as the backend reports it. A deposit has no source, a withdrawal no target. */
 export interface Movement {
   readonly transfer_id: string
   readonly user_id: string

@@ -1,8 +1,8 @@
 /**
- * Addresses and ids that are derived, so that every gateway and every restore finds the same ones.
+ * Derived addresses and ids. Every gateway computes the same values, also after a restore.
  *
- * All are SHA3-256 over the parts named in docs/contract/conventions.md#derivations; a trailing scheme byte keeps the
- * kinds apart. The hashes come from `@noble/hashes`, which runs in a browser too and answers at once.
+ * All are SHA3-256 over the parts named in docs/contract/conventions.md#derivations. A trailing scheme byte separates
+ * the kinds. The hashes come from `@noble/hashes`, which also runs in a browser and is synchronous.
  */
 import { sha1 } from "@noble/hashes/legacy.js"
 import { sha256 } from "@noble/hashes/sha2.js"
@@ -25,8 +25,8 @@ export type Address = string
 const SHORT = /^(?:0x)?[0-9a-fA-F]{1,64}$/u
 
 /**
- * Reads a canonical or short address; `undefined` for anything else. Source: docs/contract/conventions.md#addresses
- * (AIP-40 relaxed parsing).
+ * Reads a canonical or short address; `undefined` for anything else.
+ * Source: docs/contract/conventions.md#addresses (AIP-40 relaxed parsing).
  */
 export const parseAddress = (text: string): Address | undefined => {
   if (CANONICAL.test(text)) return text
@@ -36,12 +36,13 @@ export const parseAddress = (text: string): Address | undefined => {
 }
 
 const FULL = /^(?:0x)?[0-9a-fA-F]{64}$/u
-/** What {@link parseFullAddress} accepts, as error texts say it. */
+/** The accepted form of {@link parseFullAddress}, for error texts. */
 export const FULL_ADDRESS = "64 hex digits, with or without 0x"
 
 /**
- * Reads an address written in full; `undefined` for anything else, short forms included. For addresses that need not
- * belong to the caller: there a typing error is another address. Source: docs/contract/conventions.md#addresses.
+ * Reads an address written in full; `undefined` for anything else, short forms included. Used for addresses that the
+ * caller need not own, where a typing error in a short form would name another address.
+ * Source: docs/contract/conventions.md#addresses.
  */
 export const parseFullAddress = (text: string): Address | undefined =>
   FULL.test(text) ? parseAddress(text) : undefined
@@ -63,7 +64,7 @@ const ONE = `0x${"1".padStart(64, "0")}`
 /** Root address of a wallet on the address rail. */
 export const rootOfKey = (publicKey: Uint8Array): Address => address(publicKey, scheme(SINGLE_KEY))
 
-/** Root address of a party: over the whole id, since two hints of one key are two parties. */
+/** Root address of a party. It covers the whole id, because two hints with one key are two parties. */
 export const rootOfParty = (partyId: string): Address =>
   address(utf8ToBytes(`service-party-root|${partyId}`), scheme(PARTY))
 
@@ -83,11 +84,11 @@ export const marketAddress = (symbol: string): Address =>
 export const assetAddress = (asset: string): Address =>
   address(bytesOf(ONE), utf8ToBytes(`asset:${asset}`), scheme(OBJECT))
 
-/** Root address of a participant that the service itself runs, such as the simulated maker. */
+/** Root address of a participant that the service itself runs, such as the simulated market maker. */
 export const rootOfService = (name: string): Address => address(utf8ToBytes(name), scheme(OBJECT))
 
 /**
- * Root address of the simulated maker: no key leads to it, so nobody can log in as its user.
+ * Root address of the simulated market maker. No key maps to it, so no one can log in as its user.
  * Source: docs/contract/exchange.md#simulated-maker.
  */
 export const SIM_MAKER_ROOT = rootOfService("service-sim-maker")
@@ -103,18 +104,19 @@ export const uuidV5 = (namespace: string, name: string): string => {
   return uuidText(bytesToHex(bytes))
 }
 
-/** The namespace that docs/contract/conventions.md#identifiers names for user ids (that of ISO OIDs). */
+/** The namespace of user ids (that of ISO OIDs), from docs/contract/conventions.md#identifiers. */
 export const NAMESPACE = "6ba7b812-9dad-11d1-80b4-00c04fd430c8"
 
-/** User id of a wallet: the same wallet has the same id, after any restore. */
+/** User id of a wallet. It depends on the wallet alone, so it survives any restore. */
 export const userIdOf = (root: Address): string => uuidV5(NAMESPACE, `user:${root}`)
 
 /** Prints 16 bytes as a UUID. */
 export const uuidOfBytes = (bytes: Uint8Array): string => uuidText(bytesToHex(bytes))
 
 /**
- * Stable id of an aggregated trade: first 16 bytes of SHA-256 over market address, price, side, seq and timestamp.
- * Source: specification, Events, Topics; docs/contract/websocket.md#aggregated-trades.
+ * Stable id of an aggregated trade: the first 16 bytes of SHA-256 over market address, price, side, seq and
+ * timestamp.
+ * Source: docs/contract/websocket.md#aggregated-trades.
  */
 export const aggregatedTradeId = (trade: {
   readonly market_addr: Address

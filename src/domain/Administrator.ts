@@ -1,23 +1,23 @@
-/** Administrators: their roles, and the lines of the file that names them. */
+/** Administrators: their roles, and the format of the file that lists them. */
 import { Schema } from "effect"
 
-/** What an administrator may do, from least to most; each role holds those before it. */
+/** Roles in ascending order; each role includes the permissions of those before it. */
 export const roles = ["reader", "operator", "admin"] as const
 export const Role = Schema.Literals(roles).annotate({
   identifier: "Role",
-  description: "What an administrator may do; each role holds those before it"
+  description: "What an administrator may do; each role includes those before it"
 })
 export type Role = typeof Role.Type
 
 export const holds = (role: Role, required: Role): boolean => roles.indexOf(role) >= roles.indexOf(required)
 
-/** Who called an admin endpoint. */
+/** The authenticated caller of an admin endpoint. */
 export interface Administrator {
   readonly username: string
   readonly role: Role
 }
 
-/** Bounds of scrypt in the file: the memory of one check is 128 × N × r bytes, 128 MiB at most. */
+/** Limits of the scrypt parameters in the file. One check uses 128 × N × r bytes of memory, 128 MiB at most. */
 const SCRYPT_N_MAX = 131_072
 const SCRYPT_R_MAX = 8
 const SCRYPT_P_MAX = 4
@@ -32,7 +32,7 @@ export interface PasswordHash {
 }
 
 const HASH = /^scrypt\$N=(\d{4,6}),r=(\d),p=(\d)\$([A-Za-z0-9_-]{22,86})\$([A-Za-z0-9_-]{43})$/u
-/** What {@link parsePasswordHash} accepts, as error texts say it. */
+/** The accepted form of {@link parsePasswordHash}, for error texts. */
 const PASSWORD_HASH = "scrypt$N=…,r=…,p=…$<salt>$<hash>, as `gateway admin hash` prints it"
 
 const bytesOf = (text: string): Uint8Array =>
@@ -43,7 +43,7 @@ const textOf = (bytes: Uint8Array): string =>
     .replaceAll("/", "_")
     .replace(/=+$/u, "")
 
-/** Reads a hash; `undefined` where its form or a parameter is outside the bounds. */
+/** Reads a hash; `undefined` if its form or a parameter is not accepted. */
 export const parsePasswordHash = (text: string): PasswordHash | undefined => {
   const found = HASH.exec(text)
   if (found === null) return undefined
@@ -70,7 +70,10 @@ export interface AdminUser {
 const USERNAME = /^[A-Za-z0-9._@-]{1,64}$/u
 const fields: ReadonlySet<string> = new Set(["username", "role", "password_hash"])
 
-/** Reads a line, or says which field is wrong and what is accepted. What was given is shown of no password. */
+/**
+ * Parses a line. On failure returns a text with the wrong field and the accepted values. The text never repeats a
+ * password hash.
+ */
 export const parseAdminUser = (line: string): AdminUser | string => {
   let given: unknown
   try {
@@ -91,7 +94,7 @@ export const parseAdminUser = (line: string): AdminUser | string => {
   return { username, role: known, password_hash }
 }
 
-/** The administrators of a file, or what is wrong with it, line by line. Blank lines and lines that begin with # are skipped. */
+/** Parses the file. `wrong` lists the invalid lines. Blank lines and lines that begin with # are skipped. */
 export const parseAdminUsers = (
   text: string
 ): { readonly users: ReadonlyArray<AdminUser>; readonly wrong: ReadonlyArray<string> } => {
@@ -102,7 +105,7 @@ export const parseAdminUsers = (
     const read = parseAdminUser(line)
     if (typeof read === "string") wrong.push(`line ${index + 1}: ${read}`)
     else if (users.some(({ username }) => username === read.username))
-      wrong.push(`line ${index + 1}: username ${read.username} is there already`)
+      wrong.push(`line ${index + 1}: duplicate username ${read.username}`)
     else users.push(read)
   }
   return { users, wrong }

@@ -1,8 +1,8 @@
 /**
- * What a failed request is answered with: one class per wire code.
+ * Error responses: one class per wire code.
  *
- * The body is `{ code, message }` of the specification plus optional `details` (a stable `reason` and facts) and
- * `request_id`. Source: specification, Errors; docs/contract/conventions.md#reasons.
+ * The body is `{ code, message }` plus optional `details` (a stable `reason` and facts) and `request_id`.
+ * Source: docs/contract/conventions.md#reasons.
  */
 import { ErrorReporter, Schema } from "effect"
 import { type Code, codeOf, type Details, type Reason, textOf } from "./Reason.ts"
@@ -51,7 +51,7 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(body("CONFLICT"
 }
 export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(body("RateLimitExceeded"), {
   httpApiStatus: 429,
-  description: "Too many requests; Retry-After tells when to come back"
+  description: "Too many requests; Retry-After gives the seconds to wait"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
@@ -61,7 +61,7 @@ export class Internal extends Schema.Error<Internal>("Internal")(body("INTERNAL"
 }) {}
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
   body("SERVICE_UNAVAILABLE"),
-  { httpApiStatus: 503, description: "A backend is down or lagging; Retry-After tells when to come back" }
+  { httpApiStatus: 503, description: "A backend is down or lagging; Retry-After gives the seconds to wait" }
 ) {
   override readonly [ErrorReporter.ignore] = true
 }
@@ -80,7 +80,10 @@ const classes = {
   SERVICE_UNAVAILABLE: ServiceUnavailable
 } as const
 
-/** The wire error of a reason. `code` overrides the catalogue's (authorize answers 400 where others answer 401). */
+/**
+ * The wire error of a reason. `code` replaces the code of the catalogue: authorize returns 400 where other endpoints
+ * return 401.
+ */
 export const ofReason = (
   reason: Reason,
   details?: Details,

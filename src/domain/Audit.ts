@@ -1,14 +1,14 @@
-/** The trail of what administrators do. Source: docs/contract/rest-user.md. */
+/** The audit trail of administrator actions. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { Role } from "./Administrator.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
-/** What an action begins with (`requested`), and what came of it. */
+/** Phase of an action: `requested`, then its outcome. */
 export const AuditPhase = Schema.Literals(["requested", "done", "refused", "failed"]).annotate({
   identifier: "AuditPhase",
   description:
-    "`requested`: on record before any effect; then `done`, `refused` (nothing changed), or `failed` (the effect is unknown)"
+    "`requested`: written before any effect; then `done`, `refused` (nothing changed), or `failed` (the effect is unknown)"
 })
 export type AuditPhase = typeof AuditPhase.Type
 
@@ -22,17 +22,17 @@ export const AuditEntry = Schema.Struct({
   actor: Schema.String.annotate({ description: "Username of the administrator" }),
   role: Role,
   action: Schema.String.annotate({ description: "Operation, by its operationId", examples: ["banWallet"] }),
-  target: Schema.String.annotate({ description: "What it was done to: a wallet, market, code or competition" }),
+  target: Schema.String.annotate({ description: "Object of the action: a wallet, market, code or competition" }),
   request_id: Schema.String.annotate({ description: "`X-Request-Id` of the request" }),
   client_ip: Schema.String.annotate({ description: "Address that the request came from" }),
-  request: facts("What was asked for, secrets left out"),
+  request: facts("The request, without secrets"),
   before: facts("The state before"),
   after: facts("The state after; of `done` only"),
-  reason: Schema.optionalKey(Schema.String.annotate({ description: "Why it was refused or failed" }))
+  reason: Schema.optionalKey(Schema.String.annotate({ description: "Reason of a refusal or failure" }))
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 
-/** An entry's place in the trail: of one action the request stands before its outcome. */
+/** Sort key of an entry. The request of an action precedes its outcome. */
 export interface AuditKey {
   readonly time: number
   readonly audit_id: string

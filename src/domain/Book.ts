@@ -1,6 +1,7 @@
 /**
- * An aggregated order book kept from snapshots and changes, and its checksum. Gateway and clients keep their books with
- * the same code. Source: docs/contract/websocket.md#order-book.
+ * An aggregated order book, maintained from snapshots and changes, and its checksum. Gateway and clients use the same
+ * code.
+ * Source: docs/contract/websocket.md#order-book.
  */
 import type { Level } from "./Market.ts"
 import { parse } from "./Scaled.ts"
@@ -59,7 +60,7 @@ export class Book {
   asks(depth?: number): ReadonlyArray<Level> {
     return this.askLadder.levels(depth)
   }
-  /** Whether the best bid reaches the best ask: never true for a sound book. */
+  /** Whether the best bid is at or above the best ask. A valid book is never crossed. */
   crossed(): boolean {
     const bid = this.bidLadder.entries[0]
     const ask = this.askLadder.entries[0]
@@ -80,7 +81,7 @@ export const crc32 = (text: string): number => {
   return (c ^ 0xffffffff) >>> 0
 }
 
-/** Levels a side that a checksum covers. */
+/** Levels per side that a checksum covers. */
 export const CHECKSUM_LEVELS = 25
 
 /** Checksum of a book's best 25 levels, interleaved bid first, a missing side skipped; 0 for an empty book. */

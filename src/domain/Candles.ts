@@ -1,8 +1,8 @@
 /**
- * Candles of all intervals: where a bucket begins, how a trade or a price sample moves it, how gaps are filled.
+ * Candles of all intervals: bucket boundaries, updates by trades and price samples, and filling of gaps.
  *
- * Buckets are UTC; weeks begin on Monday, months on their first day. Source: docs/contract/conventions.md#enumerations,
- * docs/contract/rest-market.md.
+ * Buckets are UTC. Weeks begin on Monday, months on their first day.
+ * Source: docs/contract/conventions.md#enumerations, docs/contract/rest-market.md.
  */
 import * as Decimal from "./Decimal.ts"
 import { Interval } from "./Enumerations.ts"
@@ -12,15 +12,15 @@ import { DAY_MS, MINUTE_MS } from "./Time.ts"
 export const intervals: ReadonlyArray<Interval> = Interval.literals
 
 const WEEK_MS = 7 * DAY_MS
-/** Unix time began on a Thursday: the Monday before it. */
+/** The Monday before Unix time 0, which is a Thursday. */
 const FIRST_MONDAY_MS = -3 * DAY_MS
 
-/** Length of the intervals that all have one length; months have none. */
+/** Length of an interval. Months have no fixed length. */
 const lengthOf = (interval: Exclude<Interval, "M">): number =>
   interval === "D" ? DAY_MS : interval === "W" ? WEEK_MS : Number(interval) * MINUTE_MS
 const lengths = new Map(intervals.map((interval) => [interval, interval === "M" ? 0 : lengthOf(interval)]))
 
-/** Start of the bucket that holds a moment; Unix ms. */
+/** Start of the bucket that contains a time; Unix ms. */
 export const bucketStart = (interval: Interval, ms: number): number => {
   if (interval === "M") {
     const date = new Date(ms)
@@ -38,7 +38,7 @@ export const bucketEnd = (interval: Interval, start: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
 
-/** What happened in a bucket, as integers. */
+/** A candle in scaled integers. */
 interface Bar {
   start: number
   end: number
@@ -49,7 +49,7 @@ interface Bar {
   volume: Decimal.Scaled
   turnover: Decimal.Scaled
   count: number
-  /** Closed: what comes next belongs to a later bucket. */
+  /** Closed: later trades and samples go to a later bucket. */
   confirm: boolean
 }
 
@@ -84,9 +84,9 @@ export interface IntervalCandle {
   readonly candle: Candle
 }
 
-/** What changed of a series since it was last asked. */
+/** Changes of a series since the previous {@link Series.take}. */
 export interface SeriesChange {
-  /** Candles that are closed for good. */
+  /** Candles that closed; they never change again. */
   readonly closed: ReadonlyArray<IntervalCandle>
   /** The last candle of every interval, in the order of {@link intervals}. */
   readonly last: ReadonlyArray<IntervalCandle>
@@ -95,18 +95,19 @@ export interface SeriesChange {
 /**
  * The candles of one price of one market, in all intervals at once.
  *
- * Trades are gathered in a bar of their minute, which moves the longer bars when the minute ends or a reader asks: a
- * burst of trades costs as much as one. Time does not fall: what comes late counts to the bucket that is open.
+ * Trades accumulate in the bar of their minute. The bar is merged into the longer intervals when the minute ends or a
+ * reader needs them, so a burst of trades costs as much as one trade. Time never decreases: a late trade counts to
+ * the open bucket.
  */
 export class Series {
   private bars: Array<Bar | undefined> = intervals.map(() => undefined)
   private minute: Bar | undefined
   private closed: Array<IntervalCandle> = []
   private touched = false
-  /** Latest moment that was told, Unix ms. */
+  /** Latest time seen, Unix ms. */
   private now = 0
 
-  /** Goes on where `last` of an earlier change stood. */
+  /** Resumes from the `last` candles of an earlier change. */
   static from(last: ReadonlyArray<IntervalCandle>): Series {
     const series = new Series()
     for (const { interval, candle } of last) {
@@ -116,17 +117,17 @@ export class Series {
     return series
   }
 
-  /** Takes a trade in; turnover is price × qty, cut at 18 places. */
+  /** Adds a trade; turnover is price × qty, truncated at 18 places. */
   trade(ms: number, price: string, qty: string): void {
     const scaled = Decimal.parse(price)
     const amount = Decimal.parse(qty)
     this.move(ms, scaled, amount, Decimal.mul(scaled, amount, "toward-zero"), 1)
   }
-  /** Takes a price in that nobody traded at. */
+  /** Adds a price sample without a trade, such as a mark price. */
   sample(ms: number, price: string): void {
     this.move(ms, Decimal.parse(price), 0n, 0n, 0)
   }
-  /** Tells the time: closes what has ended. */
+  /** Advances the time and closes the bars that have ended. */
   advance(ms: number): void {
     this.now = Math.max(this.now, ms)
     if (this.minute !== undefined && this.now < this.minute.end) return
@@ -136,7 +137,7 @@ export class Series {
       if (bar !== undefined && !bar.confirm && this.now >= bar.end) this.close(i, bar)
     }
   }
-  /** What changed since the last call; `undefined`: nothing. */
+  /** Changes since the previous call; `undefined` if there are none. */
   take(): SeriesChange | undefined {
     this.merge()
     if (!this.touched) return undefined
@@ -180,7 +181,7 @@ export class Series {
     minute.turnover += turnover
     minute.count += count
   }
-  /** Moves every bar by what the minute's bar has gathered. */
+  /** Merges the bar of the minute into the bars of all intervals. */
   private merge(): void {
     const part = this.minute
     if (part === undefined) return
@@ -224,10 +225,10 @@ export const flat = (interval: Interval, start: number, close: string, confirm: 
 })
 
 /**
- * Every bucket from the newest that starts before `end` down to `start`, newest first and at most `limit`: gaps repeat
- * the last close with volume 0. Nothing is made up before the first candle, nor after `now`.
+ * Fills gaps: returns every bucket from the newest that starts before `end` down to `start`, newest first and at most
+ * `limit`. A gap repeats the last close with volume 0. There are no buckets before the first candle or after `now`.
  *
- * `candles` are those that had a change, newest first, all before `end`; one more than `limit` of them is always enough.
+ * `candles` are those with a change, newest first, all before `end`. `limit` + 1 of them are always enough.
  */
 export const fill = (
   candles: ReadonlyArray<Candle>,
@@ -245,7 +246,7 @@ export const fill = (
   while (next < candles.length && filled.length < query.limit && at >= query.start) {
     const candle = candles[next]!
     if (candle.start_time > at) {
-      // told by a clock ahead of ours
+      // from a clock ahead of ours
       next++
       continue
     }

@@ -1,7 +1,7 @@
 /** Address of a client behind trusted proxies. Source: docs/contract/limits.md. */
 
 const MAPPED = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/iu
-/** An address with the port that some proxies append, or in the brackets that IPv6 then needs. */
+/** An address with a port, as some proxies append it, or an IPv6 address in brackets. */
 const WITH_PORT = /^(?:(\d{1,3}(?:\.\d{1,3}){3}):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/u
 
 const bare = (address: string): string => {
@@ -10,9 +10,10 @@ const bare = (address: string): string => {
 }
 
 /**
- * The socket's address, or the `trustedProxies`-th entry of X-Forwarded-For from the right: entries further left were
- * written by whoever asked. Fewer entries than proxies: they were passed by, and the socket's counts. IPv4 in IPv6 form is
- * IPv4; a port is no part of an address, else every connection would be another client.
+ * The client's address: that of the socket, or with trusted proxies the `trustedProxies`-th entry of X-Forwarded-For
+ * from the right. The client itself may have written the entries further left. If there are fewer entries than
+ * proxies, the request bypassed them and the socket's address counts. An IPv4 address in IPv6 form becomes IPv4. The
+ * port is removed, because it differs for each connection.
  */
 export const clientIpOf = (
   socketAddress: string | undefined,

@@ -1,5 +1,5 @@
 /**
- * Closed PnL: what an order that reduced a position brought, fill by fill summed up.
+ * Closed PnL: the result of an order that reduced a position, summed over its fills.
  * Source: docs/contract/rest-trading.md#closed-pnl.
  */
 import { Schema } from "effect"
@@ -41,13 +41,13 @@ export const ClosedPnl = Schema.Struct({
 }).annotate({ identifier: "ClosedPnl" })
 export type ClosedPnl = typeof ClosedPnl.Type
 
-/** What one fill closed of a position, in integers of 18 places. */
+/** The part of a position that one fill closed, in integers of 18 places. */
 export interface Closed {
   readonly size: Decimals.Scaled
   readonly entryValue: Decimals.Scaled
   readonly exitValue: Decimals.Scaled
   readonly openFee: Decimals.Scaled
-  /** Share of the fill's fee: all of it unless the fill went on and opened the other side. */
+  /** Share of the fill's fee. It is the whole fee unless the fill also opened the opposite side. */
   readonly closeFee: Decimals.Scaled
   readonly pnl: Decimals.Scaled
 }
@@ -69,7 +69,7 @@ export const closedBy = (execution: Execution, closing: Closing): Closed => {
   }
 }
 
-/** The record of an order after one more fill that closed; `before` is the one it had. */
+/** The record of an order after another closing fill; `before` is its previous record. */
 export const add = (before: ClosedPnl | undefined, execution: Execution, closing: Closing): ClosedPnl => {
   const { div, format, parse } = Decimals
   const fill = closedBy(execution, closing)

@@ -1,6 +1,6 @@
 /**
- * Competitions, their clock, and where a sub-account stands in one. Source: specification, Competition placement;
- * docs/contract/rest-user.md#competitions.
+ * Competitions, their status over time, and the placement of a sub-account.
+ * Source: docs/contract/rest-user.md#competitions.
  */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
@@ -11,7 +11,7 @@ import { MarketSymbol } from "./Market.ts"
 import { Scoring } from "./Scoring.ts"
 import { HOUR_MS, Millis } from "./Time.ts"
 
-/** How long after its end a competition is settled: records that arrive late still count. */
+/** Time between the end of a competition and its settlement; records that arrive in between still count. */
 export const FINALIZED_AFTER_MS = HOUR_MS
 
 export const Competition = Schema.Struct({
@@ -42,10 +42,10 @@ export const Placement = Schema.Struct({
 }).annotate({ identifier: "Placement" })
 export type Placement = typeof Placement.Type
 
-/** What the administrator has decided; the rest of the status is the clock's. */
+/** State set by the administrator; the rest of the status follows from the time. */
 export type CompetitionState = "draft" | "published" | "cancelled"
 
-/** Where a competition stands at a time. `finalized`: its placements are frozen and its prizes are granted. */
+/** Status of a competition at a time. `finalized`: placements are frozen and prizes are granted. */
 export const statusAt = (
   competition: {
     readonly state: CompetitionState

@@ -1,14 +1,15 @@
 /**
- * Opaque positions in lists: base64url of `v1|endpoint|hash of the filters|key of the last row`, with an HMAC.
+ * Opaque cursors of lists: base64url of `v1|endpoint|hash of the filters|key of the last row`, with an HMAC.
  *
- * Keyset, not offset: rows that arrive later never shift, repeat or drop a row. A cursor that was altered, or belongs to
- * another endpoint, query or user, is no cursor. Source: docs/contract/conventions.md#paging.
+ * Cursors are keyset positions, not offsets: later rows never shift, repeat or drop a row. An altered cursor, or one
+ * of another endpoint, query or user, is invalid.
+ * Source: docs/contract/conventions.md#paging.
  */
 import { hmac } from "@noble/hashes/hmac.js"
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
 
-/** What a list was asked for; the order of the filters counts. */
+/** The filters of a list; their order is significant. */
 export type Filters = ReadonlyArray<string | number | undefined>
 
 const MAC_BYTES = 16
@@ -29,20 +30,20 @@ const fromBase64Url = (text: string): Uint8Array | undefined => {
   if (text.length > TEXT_MAX || !/^[A-Za-z0-9_-]+$/u.test(text)) return undefined
   try {
     const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) => char.charCodeAt(0))
-    // a last character with bits beyond the value would be a second text of the same cursor
+    // reject unused bits in the last character: they would allow a second text of the same cursor
     return toBase64Url(bytes) === text ? bytes : undefined
   } catch {
     return undefined
   }
 }
 
-/** Prints the position after the row with this key. */
+/** Prints the cursor after the row with this key. */
 export const print = (key: Uint8Array, endpoint: string, filters: Filters, rowKey: string): string => {
   const message = utf8ToBytes(`v1|${endpoint}|${hashOf(filters)}|${rowKey}`)
   return toBase64Url(concatBytes(message, macOf(key, message)))
 }
 
-/** The row key of a cursor; `undefined` where it is not one of this endpoint and these filters. */
+/** The row key of a cursor; `undefined` if it does not belong to this endpoint and these filters. */
 export const parse = (key: Uint8Array, endpoint: string, filters: Filters, cursor: string): string | undefined => {
   const bytes = fromBase64Url(cursor)
   if (bytes === undefined || bytes.length <= MAC_BYTES) return undefined

@@ -1,7 +1,4 @@
-/**
- * What was traded in the last 24 hours, kept minute by minute: the numbers of a ticker.
- * Source: docs/contract/rest-market.md.
- */
+/** Statistics of the last 24 hours, kept minute by minute, for the ticker. Source: docs/contract/rest-market.md. */
 import * as Decimal from "./Decimal.ts"
 import type { Candle } from "./Market.ts"
 import { DAY_MS, MINUTE_MS } from "./Time.ts"
@@ -27,7 +24,7 @@ const minuteOf = (candle: Candle): Minute => ({
 })
 
 export interface DayNumbers {
-  /** Price 24 hours ago; where nothing was traded before, that of the first trade. */
+  /** Price 24 hours ago, or the first trade price if no trade is older. */
   readonly previous: Decimal.Scaled
   readonly high: Decimal.Scaled
   readonly low: Decimal.Scaled
@@ -36,8 +33,8 @@ export interface DayNumbers {
 }
 
 /**
- * The window moves by whole minutes: it holds every minute of which some part lies in the last 24 hours, so at most 1,441.
- * Sums move with it; the extremes are looked for anew only when the minute that held one is gone.
+ * The window moves by whole minutes. It contains every minute that overlaps the last 24 hours, at most 1,441. Sums
+ * are updated incrementally; high and low are recomputed only when their minute leaves the window.
  */
 export class DayWindow {
   private readonly minutes: Array<Minute> = []
@@ -47,7 +44,7 @@ export class DayWindow {
   private turnover = 0n
   private extremes: { readonly high: Decimal.Scaled; readonly low: Decimal.Scaled } | undefined
 
-  /** Takes a 1-minute candle in: a new one, or the last one as it stands now. */
+  /** Adds a 1-minute candle, or replaces the last one. */
   put(candle: Candle): void {
     const minute = minuteOf(candle)
     const last = this.minutes.at(-1)
@@ -65,7 +62,7 @@ export class DayWindow {
       }
     }
   }
-  /** Lets go what is older than 24 hours; whether anything was. */
+  /** Removes minutes older than 24 hours; returns whether any were removed. */
   advance(now: number): boolean {
     let gone = 0
     while (gone < this.minutes.length && this.minutes[gone]!.start + MINUTE_MS <= now - DAY_MS) {
@@ -78,7 +75,7 @@ export class DayWindow {
     if (gone > 0) this.minutes.splice(0, gone)
     return gone > 0
   }
-  /** `last` is the last price, which stands for all where nothing was traded. */
+  /** `last`: the last price, used for all prices if there was no trade. */
   numbers(last: Decimal.Scaled): DayNumbers {
     const first = this.minutes[0]
     if (first === undefined) return { previous: this.before ?? last, high: last, low: last, volume: 0n, turnover: 0n }

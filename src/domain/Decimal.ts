@@ -1,10 +1,10 @@
 /**
- * Decimal text and the exact integers behind it.
+ * Decimal text and its exact integer form.
  *
- * Outside, a price, quantity or amount is text: at most 20 integer digits and 18 decimal places. Inside, it is a `bigint`
- * scaled by 10^18, and what is done with it is in Scaled.ts.
+ * On the wire a price, quantity or amount is text with at most 20 integer digits and 18 decimal places. Internally it
+ * is a `bigint` scaled by 10^18; Scaled.ts has its arithmetic.
  *
- * Source: specification, General conventions 2; docs/contract/conventions.md#decimals.
+ * Source: docs/contract/conventions.md#decimals.
  */
 import { Schema } from "effect"
 

@@ -1,9 +1,9 @@
 /**
- * The strict rules of Ed25519 that libraries do not agree on, as a cheap filter in front of any of them.
+ * The strict rules of Ed25519 on which libraries disagree, as a cheap check before any of them.
  *
- * Strict means: `S` below the group order, `A` and `R` canonically encoded, neither of small order. What remains is the
- * equation without cofactor, on which libraries do agree. Source: docs/contract/authentication.md#signatures; RFC 8032,
- * 5.1.
+ * Strict means: `S` is below the group order, `A` and `R` are canonically encoded, and neither has small order. The
+ * remaining check is the equation without cofactor, on which libraries agree.
+ * Source: docs/contract/authentication.md#signatures; RFC 8032, 5.1.
  */
 export const PUBLIC_KEY_BYTES = 32
 export const SIGNATURE_BYTES = 64
@@ -23,7 +23,9 @@ const SMALL_ORDER = [
   "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"
 ].map(bytesOfHex)
 
-/** Whether 32 little-endian bytes at `offset` are below `bound`; `mask` keeps the bits of the last byte that count. */
+/**
+ * Whether 32 little-endian bytes at `offset` are below `bound`; `mask` selects the significant bits of the last byte.
+ */
 const below = (bytes: Uint8Array, offset: number, mask: number, bound: Uint8Array): boolean => {
   const last = (bytes[offset + 31]! & mask) - bound[31]!
   if (last !== 0) return last < 0
@@ -40,11 +42,11 @@ const equals = (bytes: Uint8Array, offset: number, y: Uint8Array): boolean => {
   return true
 }
 
-/** Whether the encoding at `offset` has y below p and is none of the points of small order. */
+/** Whether the encoding at `offset` has y below p and is not a point of small order. */
 const isStrictPoint = (bytes: Uint8Array, offset: number): boolean =>
   below(bytes, offset, 0x7f, PRIME) && !SMALL_ORDER.some((y) => equals(bytes, offset, y))
 
-/** Whether key and signature have the lengths and encodings that strict verification asks for; says nothing of a match. */
+/** Whether key and signature pass the strict checks of length and encoding. Does not verify the signature. */
 export const mayVerify = (publicKey: Uint8Array, signature: Uint8Array): boolean =>
   publicKey.length === PUBLIC_KEY_BYTES &&
   signature.length === SIGNATURE_BYTES &&
@@ -71,7 +73,7 @@ const isOnCurve = (bytes: Uint8Array): boolean => {
   let y = BigInt(bytes[31]! & 0x7f)
   for (let i = 30; i >= 0; i--) y = (y << 8n) | BigInt(bytes[i]!)
   const yy = (y * y) % P
-  // a quotient is a square if the product is; y = ±1, where it is 0, is of small order
+  // a quotient is a square if the product is; y = ±1, where the product is 0, has small order
   return euler(((yy + P - 1n) * (D * yy + 1n)) % P) === 1n
 }
 

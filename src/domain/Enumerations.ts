@@ -1,8 +1,7 @@
 /**
- * Every enumeration of the API, with all values. Matched case-sensitively; clients must tolerate new values in answers.
+ * Every enumeration of the API. Values are case-sensitive. Clients must tolerate new values in responses.
  *
- * Source: docs/contract/conventions.md#enumerations. One value of each is from the specification; `order_status` is
- * from it whole.
+ * Source: docs/contract/conventions.md#enumerations.
  */
 import { Schema } from "effect"
 
@@ -46,7 +45,7 @@ export const OrderStatus = literals(
   ]
 )
 export type OrderStatus = typeof OrderStatus.Type
-export const CreateType = literals("CreateType", "Who made the order", [
+export const CreateType = literals("CreateType", "What created the order", [
   "CreateByUser",
   "CreateByStopOrder",
   "CreateByTakeProfit",
@@ -131,7 +130,7 @@ export const ExecType = literals("ExecType", "Kind of an execution", [
   "Settle"
 ])
 export type ExecType = typeof ExecType.Type
-export const SmpType = literals("SmpType", "Who is canceled when two orders of one user meet", [
+export const SmpType = literals("SmpType", "Which order is canceled when two orders of one user would match", [
   "CancelTaker",
   "CancelMaker",
   "CancelBoth"
@@ -174,7 +173,7 @@ export const TransactionType = literals("TransactionType", "Why a wallet changed
   "reward"
 ])
 export type TransactionType = typeof TransactionType.Type
-/** Why an `account_balance` event was sent: a transaction type, or a change that left the wallet as it was. */
+/** Why an `account_balance` event was sent: a transaction type, or a change that did not affect the wallet. */
 export const BalanceReason = literals("BalanceReason", "Why a balance record was sent", [
   ...TransactionType.literals,
   "trade",
@@ -183,7 +182,7 @@ export const BalanceReason = literals("BalanceReason", "Why a balance record was
   "mark"
 ])
 export type BalanceReason = typeof BalanceReason.Type
-export const CompetitionStatus = literals("CompetitionStatus", "Where a competition stands; its clock moves it on", [
+export const CompetitionStatus = literals("CompetitionStatus", "Status of a competition; it advances with time", [
   "draft",
   "scheduled",
   "active",
@@ -235,6 +234,6 @@ export const Period = literals("Period", "How far a statistic reaches back", ["1
 export type Period = typeof Period.Type
 export const Scope = literals("Scope", "What an API key may do", ["read", "trade", "account", "transfer", "withdraw"])
 export type Scope = typeof Scope.Type
-/** Depths that the order book topic is offered in, in price levels a side. */
+/** Depths of the order book topic, in price levels per side. */
 export const depths = [1, 50, 200, 1000] as const
 export type Depth = (typeof depths)[number]

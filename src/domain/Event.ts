@@ -1,7 +1,4 @@
-/**
- * What the sequencer's event stream carries, in the words of the domain.
- * Source: docs/contract/boundary.md#commands-and-events.
- */
+/** Events of the sequencer's stream, as domain types. Source: docs/contract/boundary.md#commands-and-events. */
 import type { BalanceState, Movement } from "./Account.ts"
 import type { BalanceReason } from "./Enumerations.ts"
 import type { Closing, Execution } from "./Execution.ts"
@@ -12,7 +9,7 @@ import type { Order } from "./Order.ts"
 import type { PositionState } from "./Position.ts"
 import type { SubAccountState } from "./User.ts"
 
-/** A place in the stream: `seq` is gapless from 1 within an `epoch`. */
+/** A position in the stream: `seq` is gapless from 1 within an `epoch`. */
 export interface StreamPosition {
   readonly epoch: string
   readonly seq: number
@@ -26,16 +23,16 @@ export type EventBody =
       readonly symbol: string
       /** Fills of one taker, in order. */
       readonly trades: ReadonlyArray<PublicTrade>
-      /** Of the market after them; absent: the next sample of prices has it. */
+      /** Open interest of the market after the trades; absent: the next price sample has it. */
       readonly open_interest?: string | undefined
     }
   | {
       readonly type: "book"
       readonly symbol: string
       readonly book_seq: number
-      /** That of the change before; absent: `book_seq` − 1. */
+      /** `book_seq` of the previous change; absent: `book_seq` − 1. */
       readonly prev_book_seq?: number | undefined
-      /** Changed levels with their new totals; "0": gone. */
+      /** Changed levels with their new totals; "0" removes a level. */
       readonly bids: ReadonlyArray<Level>
       readonly asks: ReadonlyArray<Level>
     }
@@ -44,7 +41,9 @@ export type EventBody =
       readonly type: "balance"
       readonly balance: BalanceState
       readonly reason: BalanceReason
-      /** Signed change of the wallet; of funding, what was received, from the isolated margin too. */
+      /**
+       * Signed change of the wallet. For funding: the amount received, including the change of the isolated margin.
+       */
       readonly amount: string
       readonly fee: string
       readonly realised_pnl: string
@@ -61,14 +60,14 @@ export type EventBody =
   | { readonly type: "funding"; readonly funding: FundingRate }
   | { readonly type: "pool"; readonly symbol: string; readonly pool: InsurancePool }
   | { readonly type: "adl"; readonly alert: AdlAlert }
-  /** An event that this version does not know, or has no use for yet; it keeps the numbering whole. */
+  /** An event type that this version does not use. It keeps the numbering gapless. */
   | { readonly type: "other"; readonly name: string }
 
 export interface Event {
   readonly seq: number
   /** Engine time, Unix ms. */
   readonly ts_ms: number
-  /** Events of one step of the engine share it. */
+  /** Events of one engine step have the same number. */
   readonly step: number
   readonly command_id: string | undefined
   readonly user_id: string | undefined

@@ -1,7 +1,4 @@
-/**
- * Executions: one side of a fill, or a funding payment. Source: specification, Execution record;
- * docs/contract/rest-trading.md#executions.
- */
+/** Executions: one side of a fill, or a funding payment. Source: docs/contract/rest-trading.md#executions. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
@@ -38,7 +35,7 @@ export const Execution = Schema.Struct({
 }).annotate({ identifier: "Execution" })
 export type Execution = typeof Execution.Type
 
-/** What an execution closed of a position; the closed-PnL read model is built from it. */
+/** The part of a position that an execution closed; the input of the closed-PnL read model. */
 export interface Closing {
   readonly entry_value: string
   readonly open_fee: string

@@ -1,6 +1,6 @@
 /**
- * Funding: the rates that a market settled and what positions paid of them. Source: docs/contract/rest-market.md,
- * docs/contract/rest-account.md, docs/contract/exchange.md#funding.
+ * Funding: the rates that markets settled and the payments of positions.
+ * Source: docs/contract/rest-market.md, docs/contract/rest-account.md, docs/contract/exchange.md#funding.
  */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
@@ -39,7 +39,7 @@ export const FundingPayment = Schema.Struct({
 }).annotate({ identifier: "FundingPayment" })
 export type FundingPayment = typeof FundingPayment.Type
 
-/** The payment that an execution of type Funding tells, settled at `time`. */
+/** The payment of an execution of type Funding, settled at `time`. */
 export const paymentOf = (execution: Execution, time: number): FundingPayment => {
   const { canonical, format, parse } = Decimals
   return {

@@ -1,10 +1,10 @@
-/** What a checked credential is worth until it ends: one object for everything that was let in by it. */
+/** The validity of a checked credential: one object shared by everything that the credential authorized. */
 import type { Details, Reason } from "./Reason.ts"
 
-/** Why a grant ended. `changed`: the API key may do less now, and still works when it is checked again. */
+/** Why a grant ended. `changed`: the API key has fewer permissions now, and is accepted again after a new check. */
 export type GrantEnd = "revoked" | "changed" | "banned"
 
-/** What a caller whose grant has ended is answered. Source: docs/contract/rest-user.md. */
+/** The error for a caller whose grant has ended. Source: docs/contract/rest-user.md. */
 export interface GrantRefusal {
   readonly reason: Reason
   /** `undefined`: the text of the catalogue. */
@@ -23,11 +23,12 @@ export const refusalOf = (why: GrantEnd): GrantRefusal => ({
 })
 
 /**
- * The state of one credential on this gateway. All requests and sockets of the credential share it, so one call of
- * {@link end} stops them all, without a search.
+ * The state of one credential on this gateway. All its requests and sockets share it, so one call of {@link end}
+ * stops them all, without a search.
  *
- * Whatever has an effect looks at it in the turn of the event loop in which the effect happens, and holds it until the
- * outcome is known. A change of the credential ends the grant, then waits until nothing holds it, then is answered.
+ * Code with an effect checks the grant in the same turn of the event loop as the effect, and holds it until the
+ * outcome is known. A change of the credential ends the grant, waits until nothing holds it, and is then
+ * acknowledged.
  * Source: docs/contract/authentication.md#revocation.
  */
 export class Grant {
@@ -43,16 +44,18 @@ export class Grant {
     this.user_id = user_id
   }
 
-  /** Why the credential is refused; `undefined`: it is in force. */
+  /** Why the grant ended; `undefined` while it is valid. */
   get ended(): GrantEnd | undefined {
     return this.endedBy
   }
-  /** Whether an effect is under way. */
+  /** Whether an effect is in progress. */
   get isHeld(): boolean {
     return this.holds > 0
   }
 
-  /** Begins an effect; false: the grant has ended and the effect must not happen. Each true needs one {@link release}. */
+  /**
+   * Begins an effect. False: the grant has ended and the effect must not happen. Each true needs one {@link release}.
+   */
   hold(): boolean {
     if (this.endedBy !== undefined) return false
     this.holds++
@@ -73,12 +76,12 @@ export class Grant {
     this.endings.clear()
     for (const ending of endings) ending()
   }
-  /** Calls back once, in the turn in which the grant ends. The returned function takes the callback away. */
+  /** Calls back once, in the turn in which the grant ends. The returned function removes the callback. */
   onEnd(ending: () => void): () => void {
     this.endings.add(ending)
     return () => void this.endings.delete(ending)
   }
-  /** Calls back when nothing holds the grant. The returned function takes the callback away. */
+  /** Calls back when nothing holds the grant. The returned function removes the callback. */
   whenIdle(resume: () => void): () => void {
     if (this.holds === 0) {
       resume()

@@ -1,9 +1,9 @@
 /**
  * Prices and quantities as whole counts of a step.
  *
- * Every price of a market is a multiple of its tick and every quantity a multiple of its step, so both fit a safe integer
- * (ticks, lots). Reading and printing cost a few string operations and no `bigint`; whatever does not fit falls back to
- * the exact arithmetic of {@link Decimal}.
+ * Every price of a market is a multiple of its tick and every quantity a multiple of its step, so both fit a safe
+ * integer (ticks, lots). Parsing and printing need a few string operations and no `bigint`. Values that do not fit
+ * use the exact arithmetic of {@link Decimal}.
  */
 import * as Decimal from "./Decimal.ts"
 
@@ -16,22 +16,25 @@ export interface Grid {
 }
 
 const POWERS: ReadonlyArray<number> = Array.from({ length: 16 }, (_, i) => 10 ** i)
-/** Text up to this long holds digits that a float64 carries exactly. */
+/** Text up to this length has no more digits than a float64 represents exactly. */
 const EXACT_LENGTH = 15
 const POINT = 46
 const ZERO = 48
 const NINE = 57
 const NONE = -1
 
-/** Numbers up to this are printed from the tables below. */
+/** Largest number that is printed from the tables below. */
 const UNITS_MAX = 2 ** 31 - 1
-/** What follows the point, by places and value, the point in front and no zeros at the end. */
+/** Fraction texts, by places and value: with the leading point, without trailing zeros. */
 const FRACTIONS: ReadonlyArray<ReadonlyArray<string>> = [0, 1, 2, 3, 4].map((places) =>
   Array.from({ length: POWERS[places]! }, (_, value) =>
     value === 0 ? "" : `.${String(value).padStart(places, "0").replace(/0+$/u, "")}`
   )
 )
-/** Whole parts whose text is at hand, each where its low bits say: the prices of a market share few of them. */
+/**
+ * Cache of the texts of whole parts, indexed by their low bits. The prices of a market have few different whole
+ * parts.
+ */
 const WHOLES = 4_096
 const wholes = new Int32Array(WHOLES)
 const wholeTexts: Array<string> = Array.from({ length: WHOLES }, () => "0")
@@ -62,7 +65,7 @@ export const make = (step: Decimal.Scaled): Grid => {
 export const fromText = (step: string): Grid => make(Decimal.parse(step))
 
 /**
- * Counts the steps in accepted, unsigned decimal text; `undefined` where it is not a whole number of them or leaves the
+ * Converts accepted, unsigned decimal text to a count of steps; `undefined` if it is not a whole count or exceeds the
  * safe integers.
  */
 export const read = (grid: Grid, text: string): number | undefined => {
@@ -108,10 +111,10 @@ const countOf = (grid: Grid, value: Decimal.Scaled): number | undefined => {
   return Number.isSafeInteger(count) ? count : undefined
 }
 
-/** How many whole steps fit, rounded down; for values that are not negative. */
+/** Number of whole steps, rounded down; for values that are not negative. */
 export const floor = (grid: Grid, value: Decimal.Scaled): number => Number(Decimal.divide(value, grid.step, "down"))
 
-/** The fewest whole steps that reach the value. */
+/** Number of whole steps, rounded up. */
 export const ceil = (grid: Grid, value: Decimal.Scaled): number => Number(Decimal.divide(value, grid.step, "up"))
 
 /** The nearest whole step, halves up. */

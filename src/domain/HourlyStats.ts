@@ -1,8 +1,8 @@
 /**
- * What accounts did, hour by hour: flows that add up (volume, fees, results) and how they stood at the end of the hour.
+ * Hourly statistics of accounts: additive flows (volume, fees, results) and the state at the end of the hour.
  *
- * A row is kept for each hour with anything in it: for a sub-account in a market, and for a sub-account as a whole. The
- * last row of each is written with every batch; an hour that is over is written once more, for good, like a candle.
+ * There is one row per hour with activity, per sub-account and market and per sub-account in total. Each batch writes
+ * the current row; when the hour is over, its row is written a last time, like a candle.
  * Source: docs/contract/rest-account.md#statistics, docs/contract/boundary.md#ownership,
  * docs/contract/exchange.md#competition-scoring.
  */
@@ -14,27 +14,27 @@ import { HOUR_MS } from "./Time.ts"
 
 type Amount = Decimal.Scaled
 
-/** Sums of fills and funding payments; they add up over any time, market and sub-account. */
+/** Sums of fills and funding payments. They can be added over any time, market and sub-account. */
 export interface Flows {
   readonly maker_volume: Amount
   readonly taker_volume: Amount
   readonly trade_count: number
   /** Positive: paid. */
   readonly fees: Amount
-  /** Paid to insurance pools by liquidations; no fees of fills. */
+  /** Paid to insurance pools by liquidations; not included in `fees`. */
   readonly liquidation_fees: Amount
   readonly funding: Amount
   /** Exit less entry, before fees. */
   readonly realised_pnl: Amount
-  /** Closing orders in profit and in loss; one that changes sides moves from one to the other. */
+  /** Closing orders in profit and in loss. An order that crosses zero moves from one count to the other. */
   readonly win_count: number
   readonly loss_count: number
-  /** What competitions count: fills that no liquidation or deleveraging made. */
+  /** Figures of competitions: fills that no liquidation or deleveraging caused. */
   readonly counted_volume: Amount
   readonly counted_pnl: Amount
-  /** Time of the last one, Unix ms; 0: none. */
+  /** Time of the last counted fill, Unix ms; 0: none. */
   readonly counted_at: number
-  /** Signed size that was added, and what it cost: Σ of all time are the position and its signed entry value. */
+  /** Signed size change and its cost. Their sums over all time are the position and its signed entry value. */
   readonly size: Amount
   readonly cost: Amount
   /** Executions of every kind. */
@@ -83,7 +83,7 @@ const forced: ReadonlySet<CreateType | undefined> = new Set<CreateType>([
   "CreateByAdlPassThrough"
 ])
 
-/** The flows of one execution. Wins and losses are those of its order, which the fill alone does not know. */
+/** The flows of one execution. Wins and losses depend on the whole order, so the ledger adds them. */
 export const flowsOf = (execution: Execution, closing: Closing | undefined): Flows => {
   const { parse } = Decimal
   const fee = parse(execution.base_fee)
@@ -104,13 +104,13 @@ export const flowsOf = (execution: Execution, closing: Closing | undefined): Flo
     counted_pnl: counts && closed !== undefined ? closed.pnl : 0n,
     counted_at: counts ? Number(execution.exec_time) : 0,
     size: sign * qty,
-    // what was closed leaves at its entry value, the rest comes in at the price of the fill
+    // the closed part leaves at its entry value; the rest enters at the fill price
     cost: sign * (closed === undefined ? value : value - closed.exitValue + closed.entryValue),
     executions: 1
   }
 }
 
-/** A path of results: where it ended, and its largest fall from a peak. Paths are joined end to end. */
+/** A path of cumulative results: its end and its largest drawdown. Paths are joined end to end. */
 export interface Path {
   readonly sum: Amount
   /** Highest and lowest point, the start included. */
@@ -139,7 +139,7 @@ export const step = (amount: Amount): Path => ({
 /** An hour of a sub-account in a market. */
 export interface MarketHour {
   readonly flows: Flows
-  /** Σ of all time up to the end of the hour; what may be needed at a moment. */
+  /** Sum of all time up to the end of the hour. */
   readonly size: Amount
   readonly cost: Amount
   readonly executions: number
@@ -148,7 +148,7 @@ export interface MarketHour {
 export interface AccountHour {
   /** Wallet and isolated margins at its end. */
   readonly money: Amount
-  /** Results of the hour: what neither came from outside nor from another sub-account. */
+  /** Trading results of the hour, without deposits, withdrawals and transfers. */
   readonly path: Path
 }
 
@@ -166,7 +166,7 @@ export interface AccountRow extends HourOf {
   readonly figures: AccountHour
 }
 
-/** The last rows, and those whose hour is over. */
+/** Current rows, and rows whose hour is over. */
 export interface ActivityChange {
   readonly closedMarkets: ReadonlyArray<MarketRow>
   readonly markets: ReadonlyArray<MarketRow>
@@ -176,7 +176,7 @@ export interface ActivityChange {
 
 export const hourOf = (ms: number): number => ms - (ms % HOUR_MS)
 
-/** The last hour of everything that ever moved. */
+/** The current row of each key. */
 class Last<R extends HourOf> {
   private readonly rows = new Map<string, R>()
   private readonly touched = new Set<string>()
@@ -204,7 +204,7 @@ class Last<R extends HourOf> {
 
 const marketKey = (sub_account_address: string, symbol: string): string => `${sub_account_address}|${symbol}`
 
-/** Counts fills and balances into the hours they fall in. Time does not fall. */
+/** Adds fills and balances to the current hour. Time never decreases. */
 export class Activity {
   private readonly markets: Last<MarketRow>
   private readonly accounts: Last<AccountRow>
@@ -232,7 +232,7 @@ export class Activity {
       }
     })
   }
-  /** `result` is what the change brought of trading, 0 for money that came or went. */
+  /** `result`: the trading result of the change; 0 for deposits, withdrawals and transfers. */
   balance(user_id: string, ts_ms: number, sub_account_address: string, money: Amount, result: Amount): void {
     const hour = hourOf(ts_ms)
     const before = this.accounts.get(sub_account_address)
@@ -244,7 +244,7 @@ export class Activity {
       figures: { money, path: result === 0n ? path : join(path, step(result)) }
     })
   }
-  /** What changed since the last call. */
+  /** Changes since the previous call. */
   take(): ActivityChange {
     const markets = this.markets.take()
     const accounts = this.accounts.take()
@@ -257,7 +257,7 @@ export class Activity {
   }
 }
 
-// -- as text: integers of 18 places become decimals
+// -- JSON text: scaled integers become decimals
 
 type Texts<A> = { readonly [K in keyof A]: A[K] extends bigint ? string : A[K] extends number ? number : Texts<A[K]> }
 
@@ -274,7 +274,7 @@ const read = (value: unknown): unknown =>
 
 const parsed = <A extends MarketHour | AccountHour>(text: string): A => read(JSON.parse(text) as Texts<A>) as A
 
-/** Figures of their JSON text. Flows that were written before a figure was introduced hold none of it. */
+/** Parses figures. Flows written before a figure existed get 0 for it. */
 export const parseMarket = (text: string): MarketHour => {
   const figures = parsed<MarketHour>(text)
   return { ...figures, flows: { ...noFlows, ...figures.flows } }

@@ -1,5 +1,5 @@
 /**
- * Keys, signatures, nonces and ids as callers write them.
+ * Text forms of keys, signatures, nonces and ids.
  *
  * Source: docs/contract/conventions.md#identifiers, docs/contract/authentication.md#signatures, #login.
  */
@@ -25,7 +25,7 @@ export const OrderLinkId = Schema.String.check(
   examples: ["a-1"]
 })
 
-/** The same in an answer: always sent, empty where the order has none. */
+/** The order reference in a response: always present, empty if the order has none. */
 export const OrderLinkIdOrNone = Schema.String.check(
   Schema.isMaxLength(36),
   Schema.isPattern(/^[A-Za-z0-9_-]{0,36}$/u, { message: "expected up to 36 characters of A-Z, a-z, 0-9, - and _" })
@@ -36,7 +36,7 @@ export const OrderLinkIdOrNone = Schema.String.check(
 })
 
 const NONCE = /^[A-Za-z0-9_-]{8,64}$/u
-/** 8 to 64 characters of the Base64URL alphabet, used once. Source: specification, Authentication. */
+/** 8 to 64 characters of the Base64URL alphabet, used once. Source: docs/contract/authentication.md#login. */
 export const Nonce = Schema.String.check(
   Schema.isPattern(NONCE, { message: "expected 8 to 64 characters of A-Z, a-z, 0-9, - and _" })
 ).annotate({
@@ -55,14 +55,14 @@ const bytesOfBase64 = (text: string, length: number, alphabet: "base64" | "base6
   const standard = bare.replaceAll("-", "+").replaceAll("_", "/")
   const binary = atob(standard)
   if (binary.length !== length) return undefined
-  // a text whose last character carries bits beyond the value has no canonical reading
+  // reject unused bits in the last character: the text would not be canonical
   if (btoa(binary).replace(/=+$/u, "") !== standard) return undefined
   return Uint8Array.from(binary, (char) => char.charCodeAt(0))
 }
 
 /**
- * Reads `length` bytes written as hex, 0x-hex, base64 or base64url (padded or not): the length tells the form.
- * `undefined` for other lengths, mixed alphabets, blanks and non-zero trailing bits.
+ * Reads `length` bytes written as hex, 0x-hex, base64 or base64url (padded or not). The length of the text determines
+ * the form. `undefined` for other lengths, mixed alphabets, blanks and non-zero trailing bits.
  * Source: docs/contract/authentication.md#signatures.
  */
 export const bytesOfText = (text: string, length: number): Uint8Array | undefined => {
@@ -85,11 +85,11 @@ export interface Party {
   readonly fingerprint: string
 }
 
-/** What {@link parseParty} accepts, as error texts say it. */
+/** The accepted form of {@link parseParty}, for error texts. */
 export const PARTY_ID = "a party id: <hint>::1220 and 64 lower-case hex digits"
 
 /**
- * Reads a party id; `undefined` where it is none: a hint holds no `::` and no space.
+ * Reads a party id; `undefined` if it is malformed. A hint contains no `::` and no space.
  * Source: docs/contract/conventions.md#identifiers.
  */
 export const parseParty = (text: string): Party | undefined => {
@@ -103,10 +103,10 @@ export const parseParty = (text: string): Party | undefined => {
   return { id: text, hint, fingerprint }
 }
 
-/** Whether a key is the one that a party's fingerprint fixes. */
+/** Whether a key matches the fingerprint of a party. */
 export const isKeyOfParty = (party: Party, publicKey: Uint8Array): boolean =>
   fingerprintOfKey(publicKey) === party.fingerprint
 
-/** On which rail a wallet logged in. */
+/** The rail on which a wallet logged in. */
 export const Rail = Schema.Literals(["address", "party"]).annotate({ identifier: "Rail" })
 export type Rail = typeof Rail.Type

@@ -1,9 +1,9 @@
-/** How error texts repeat what was given: in one line, escaped, and cut; secrets not at all. */
+/** How error texts quote input: in one line, escaped and truncated. Secrets are never quoted. */
 
-/** Characters of a given value that an error text repeats, escapes counted as written. */
+/** Longest quotation of a value, in characters, with escapes counted as written. */
 export const GIVEN_MAX = 64
 
-/** Fields whose values no error text repeats, whatever they hold. */
+/** Fields whose values are never quoted. */
 const SECRETS: ReadonlySet<string> = new Set([
   "code",
   "codes",
@@ -14,15 +14,15 @@ const SECRETS: ReadonlySet<string> = new Set([
   "verifying_key"
 ])
 
-/** Whether a field, named by its path, is a secret or lies inside one. */
+/** Whether a field, named by its path, is a secret or inside one. */
 export const isSecret = (field: string): boolean => field.split(".").some((name) => SECRETS.has(name))
 
-/** Everything that could break a line, hide or turn text, or be taken for an escape. */
+/** Characters that could break a line, be invisible, change the direction of text, or look like an escape. */
 const UNPRINTABLE = /[\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u
 const escaped = (letter: string): string =>
   letter === "\\" ? "\\\\" : UNPRINTABLE.test(letter) ? `\\u{${letter.codePointAt(0)!.toString(16)}}` : letter
 
-/** A text of bounded length as a log line holds it, so that no reader of the log takes it for more than one line. */
+/** Escapes a text for a log line, so that it cannot be read as more than one line. The caller bounds its length. */
 export const printable = (text: string): string => Array.from(text, escaped).join("")
 
 const cut = (text: string, write: (letter: string) => string): string => {
@@ -35,7 +35,7 @@ const cut = (text: string, write: (letter: string) => string): string => {
   return kept
 }
 
-/** A number as its sender wrote it. */
+/** A number with its original text. */
 export class Written {
   readonly text: string
   constructor(text: string) {
@@ -43,13 +43,13 @@ export class Written {
   }
 }
 
-/** A text as an error repeats it. */
+/** Quotes a text without quotation marks. */
 export const shown = (text: string): string => cut(text, escaped)
 
-/** A text in quotation marks, as an error repeats it. */
+/** Quotes a text in quotation marks. */
 export const quoted = (text: string): string => `"${cut(text, (letter) => (letter === '"' ? '\\"' : escaped(letter)))}"`
 
-/** Any value as an error repeats it: texts in quotation marks, objects and lists by their kind. */
+/** Quotes any value: texts in quotation marks, objects and lists by their kind. */
 export const given = (value: unknown): string => {
   switch (typeof value) {
     case "string":
@@ -64,7 +64,7 @@ export const given = (value: unknown): string => {
   }
 }
 
-/** The text of a field that is not accepted. `accepted` is a noun phrase; an absent value is `undefined`. */
+/** The error text of an invalid field. `accepted` is a noun phrase; an absent value is `undefined`. */
 export const fieldText = (field: string, accepted: string, value: unknown): string => {
   const got = value !== undefined && isSecret(field) ? "a value that is not repeated" : given(value)
   return `${field}: expected ${accepted}, got ${got}`

@@ -1,6 +1,6 @@
 /**
- * Insurance pools and deleveraging as the API tells them. Source: specification; docs/contract/rest-market.md,
- * docs/contract/exchange.md#insurance-pool, #adl.
+ * Insurance pools and auto-deleveraging in the API.
+ * Source: specification; docs/contract/rest-market.md, docs/contract/exchange.md#insurance-pool, #adl.
  */
 import { Schema } from "effect"
 import { Decimal, SignedDecimal } from "./Decimal.ts"

@@ -1,7 +1,7 @@
 /**
- * IP addresses and CIDR blocks: parsed once to integers, so that matching is a shift and a comparison.
+ * IP addresses and CIDR blocks as integers, so that a match is a shift and a comparison.
  *
- * IPv4 addresses written in IPv6 form (`::ffff:192.0.2.1`) are IPv4 here: sockets that listen on both report them so.
+ * An IPv4 address in IPv6 form (`::ffff:192.0.2.1`) becomes IPv4: dual-stack sockets report such addresses.
  */
 import { Schema } from "effect"
 
@@ -21,7 +21,7 @@ const parseV4 = (text: string): bigint | undefined => {
   return value
 }
 
-/** Value of the 16-bit groups of a piece between `::`, and how many they are. */
+/** Value and number of the 16-bit groups on one side of `::`. */
 const parseGroups = (text: string): { readonly value: bigint; readonly count: number } | undefined => {
   if (text === "") return { value: 0n, count: 0 }
   let value = 0n
@@ -48,10 +48,10 @@ const parseV6 = (text: string): bigint | undefined => {
   const head = parseGroups(halves[0]!)
   if (head === undefined) return undefined
   if (halves.length === 1) return head.count === 8 ? head.value : undefined
-  // an IPv4 part may only close the address
+  // an IPv4 part is allowed only at the end of the address
   if (halves[0]!.includes(".")) return undefined
   const tail = parseGroups(halves[1]!)
-  // "::" stands for at least one group
+  // "::" replaces at least one group
   if (tail === undefined || head.count + tail.count > 7) return undefined
   return (head.value << BigInt(16 * (8 - head.count))) | tail.value
 }
@@ -70,7 +70,7 @@ export const parseIp = (text: string): Ip | undefined => {
   return value >> 32n === MAPPED ? { bits: 32, value: value & 0xffff_ffffn } : { bits: 128, value }
 }
 
-/** Prints an address; IPv6 as RFC 5952 asks: lower case, the longest run of zero groups as `::`. */
+/** Prints an address; IPv6 by RFC 5952: lower case, the longest run of zero groups as `::`. */
 export const printIp = (ip: Ip): string => {
   if (ip.bits === 32) return [24n, 16n, 8n, 0n].map((shift) => (ip.value >> shift) & 0xffn).join(".")
   const groups = Array.from({ length: 8 }, (_, i) => (ip.value >> BigInt(112 - 16 * i)) & 0xffffn)
@@ -112,7 +112,7 @@ export const contains = (block: Cidr, ip: Ip): boolean => {
   return block.bits === ip.bits && ip.value >> host === block.value >> host
 }
 
-/** A block of addresses as callers write it. */
+/** A block of addresses in the API. */
 export const CidrText = Schema.String.check(Schema.isMaxLength(49)).annotate({
   identifier: "Cidr",
   description: "CIDR block, IPv4 or IPv6",
@@ -120,7 +120,8 @@ export const CidrText = Schema.String.check(Schema.isMaxLength(49)).annotate({
 })
 
 /**
- * What a limit per client counts: an IPv4 address, or the /64 of an IPv6 one, since a subscriber holds all of it.
+ * The key of a limit per client: an IPv4 address, or the /64 of an IPv6 address, because one subscriber controls a
+ * whole /64.
  * Source: docs/contract/limits.md.
  */
 export const networkOf = (text: string): string => {

@@ -1,12 +1,12 @@
 /**
- * Bounds the work that a JSON text costs before it is parsed: a client without credentials may send 256 KiB of brackets.
+ * Bounds the cost of a JSON text before it is parsed: an unauthenticated client may send 256 KiB of brackets.
  * Source: docs/contract/limits.md#transports.
  */
 import { transportLimits } from "./TransportLimits.ts"
 
 const DEPTH_MAX = transportLimits.json_depth.figure
 const MEMBERS_MAX = transportLimits.json_members.figure
-/** A shorter text costs little, whatever it holds, in characters. */
+/** Texts up to this length are always accepted, in characters: they cost little. */
 const FREE_CHARS = 4 * 1024
 
 const QUOTE = 34
@@ -17,7 +17,7 @@ const CLOSE_ARRAY = 93
 const OPEN_OBJECT = 123
 const CLOSE_OBJECT = 125
 
-/** Whether a text nests too deep, or has too many members; looks no further than to the first that is too much. */
+/** Whether a text is nested too deep or has too many members. Stops at the first violation. */
 export const isTooComplex = (text: string): boolean => {
   if (text.length <= FREE_CHARS) return false
   let depth = 0

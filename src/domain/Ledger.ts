@@ -1,8 +1,10 @@
 /**
- * What the event stream says of money and results: closed PnL, transactions, funding payments, activity by the hour.
+ * Financial records derived from the event stream: closed PnL, transactions, funding payments, hourly statistics.
  *
- * Like the {@link Projection} that it is a part of, it is a function of the stream alone, however that is cut.
- * Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md, docs/contract/boundary.md#ownership.
+ * Like the {@link Projection} that contains them, they are a function of the stream alone, independent of its
+ * batches.
+ * Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md,
+ * docs/contract/boundary.md#ownership.
  */
 import { Activity, type AccountRow, type ActivityChange, flowsOf, type MarketRow, noFlows } from "./HourlyStats.ts"
 import { add, type ClosedPnl } from "./ClosedPnl.ts"
@@ -18,14 +20,14 @@ type Body<T extends EventBody["type"]> = Extract<EventBody, { readonly type: T }
 
 export interface ClosedPnlRow {
   readonly user_id: string
-  /** Seq of the first fill of this batch; the row keeps the one that it was first written with. */
+  /** Seq of the first fill in this batch. A stored row keeps its first seq. */
   readonly seq: number
   readonly closed: ClosedPnl
 }
 export interface TransactionRow {
   readonly user_id: string
   readonly seq: number
-  /** Place among those of one event: 0 or 1. */
+  /** Index among the transactions of one event: 0 or 1. */
   readonly n: number
   readonly transaction: Transaction
 }
@@ -42,9 +44,9 @@ export interface LedgerChange {
   readonly activity: ActivityChange
 }
 
-/** What a ledger goes on from. */
+/** The state from which a ledger resumes. */
 export interface LedgerState {
-  /** Closed PnL to which more may come: of orders that are open, or that have ended at the time of the last event. */
+  /** Closed PnL that may still change: of open orders, and of orders that ended at the time of the last event. */
   readonly closings: ReadonlyArray<Pick<ClosedPnlRow, "user_id" | "closed"> & { readonly ended?: boolean }>
   /** The last hour of every sub-account in every market, and of every sub-account. */
   readonly markets: ReadonlyArray<MarketRow>
@@ -53,7 +55,7 @@ export interface LedgerState {
   readonly settled: ReadonlyArray<{ readonly symbol: string; readonly funding_time_ms: number }>
 }
 
-/** Money that comes from outside, or from another sub-account, is no result of trading. */
+/** Movements from outside or from another sub-account are not trading results. */
 const moved: ReadonlySet<TransactionType> = new Set<TransactionType>([
   "deposit",
   "withdrawal",
@@ -65,7 +67,7 @@ const moved: ReadonlySet<TransactionType> = new Set<TransactionType>([
 export class Ledger {
   /** By order. */
   private readonly closings = new Map<string, ClosedPnl>()
-  /** Orders that have ended at {@link endedAt}: the fee of a liquidation comes later in its step. */
+  /** Orders that ended at {@link endedAt}: the fee of a liquidation follows later in its step. */
   private ended: Array<string> = []
   private endedAt: number
   private readonly settled = new Map<string, number>()
@@ -104,7 +106,7 @@ export class Ledger {
     const { order_id, sub_account_address, symbol } = execution
     let flows = flowsOf(execution, closing)
     if (execution.exec_type === "Funding") {
-      // a settlement that was not told was at the minute of its payments
+      // without a settlement event, the settlement time is the minute of the payments
       const time = this.settled.get(symbol) ?? ts_ms - (ts_ms % MINUTE_MS)
       this.fundingPayments.push({ user_id, seq, payment: paymentOf(execution, time) })
     }
@@ -135,7 +137,7 @@ export class Ledger {
     this.activity.balance(user_id, ts_ms, body.balance.sub_account_address, moneyOf(body), result)
   }
 
-  /** Adds what a liquidation paid to the pool to its closed PnL and its statistics. */
+  /** Adds the liquidation fee paid to the pool to the closed PnL and the statistics. */
   private liquidationFee(
     user_id: string,
     { seq, ts_ms }: Pick<Event, "seq" | "ts_ms">,
@@ -153,7 +155,7 @@ export class Ledger {
     this.closedPnls.set(closed.order_id, { user_id, seq: first, closed })
   }
 
-  /** What changed since the last call. */
+  /** Changes since the previous call. */
   take(): LedgerChange {
     const change = {
       closedPnls: [...this.closedPnls.values()],

@@ -1,6 +1,6 @@
 /**
- * Fills of liquidations, as everybody may see them. Source: docs/contract/websocket.md#public-topics,
- * docs/contract/exchange.md#liquidation.
+ * Fills of liquidations, as published.
+ * Source: docs/contract/websocket.md#public-topics, docs/contract/exchange.md#liquidation.
  */
 import { Schema } from "effect"
 import * as Decimals from "./Decimal.ts"
@@ -24,7 +24,7 @@ export const Liquidation = Schema.Struct({
 }).annotate({ identifier: "Liquidation" })
 export type Liquidation = typeof Liquidation.Type
 
-/** What an execution tells of a liquidation; `undefined`: it belongs to none. */
+/** The liquidation record of an execution; `undefined` if it is not part of a liquidation. */
 export const liquidationOf = (execution: Execution): Liquidation | undefined => {
   const { create_type } = execution
   if (create_type !== "CreateByLiq" && create_type !== "CreateByTakeOverPassThrough") return undefined
@@ -34,7 +34,7 @@ export const liquidationOf = (execution: Execution): Liquidation | undefined => 
     side: execution.side === "Sell" ? "Buy" : "Sell",
     qty: canonical(execution.exec_qty),
     price: canonical(execution.exec_price),
-    // both orders of a liquidation are limited by the bust price
+    // the limit price of both orders of a liquidation is the bust price
     bust_price: canonical(execution.order_price),
     exec_type: execution.exec_type,
     timestamp: Number(execution.exec_time),

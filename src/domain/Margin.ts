@@ -1,14 +1,17 @@
 /**
  * The margin formulas of docs/contract/exchange.md#margin, pure and exact.
  *
- * Values are decimals scaled by 10^18 ({@link Scaled}). Sizes are integers of one unit that the caller chooses (lots, or
- * scaled quantities), signed where the name says position: a long is positive. Only prices need the scale of the size, so
- * {@link liquidationPrice} and {@link bustPrice} ask for scaled sizes. Each formula is one exact fraction, rounded once:
+ * Values are decimals scaled by 10^18 ({@link Scaled}). Sizes are integers in any one unit (lots, or scaled
+ * quantities). Sizes named position are signed: a long is positive. Only prices depend on the scale of the size, so
+ * {@link liquidationPrice} and {@link bustPrice} need scaled sizes. Each formula is one exact fraction, rounded once:
  * margins up, credits down.
  */
 import { abs, divide, max, min, mul, ONE, type Scaled } from "./Decimal.ts"
 
-/** One step of a market's risk limit. A value equal to `limit` is inside; above the last limit its rates go on. */
+/**
+ * One tier of a market's risk limit. A value equal to `limit` is inside. The rates of the last tier also apply above
+ * its limit.
+ */
 export interface RiskTier {
   readonly limit: Scaled
   readonly initialRate: Scaled
@@ -19,7 +22,8 @@ export interface RiskTier {
 export type RiskTiers = ReadonlyArray<RiskTier>
 
 /**
- * Tiers with the deductions that make the maintenance margin continuous. Source: docs/contract/exchange.md#risk-tiers.
+ * Tiers with the deductions that make the maintenance margin continuous. Source:
+ * docs/contract/exchange.md#risk-tiers.
  */
 export const tiersOf = (
   rows: ReadonlyArray<{ readonly limit: Scaled; readonly initialRate: Scaled; readonly maintenanceRate: Scaled }>
@@ -36,7 +40,7 @@ export const tiersOf = (
   return tiers
 }
 
-/** Index of the tier that a value lies in. */
+/** Index of the tier of a value. */
 export const tierAt = (tiers: RiskTiers, value: Scaled): number => {
   const last = tiers.length - 1
   for (let i = 0; i < last; i++) if (value <= tiers[i]!.limit) return i
@@ -49,16 +53,16 @@ export const unrealisedPnl = (position: bigint | number, entryValue: Scaled, val
 
 const SQUARE = ONE * ONE
 
-/** Whether the tier lets the set leverage stand; else the effective leverage is 1 / IMR. */
-const setLeverageStands = (leverage: Scaled, tier: RiskTier): boolean => leverage * tier.initialRate <= SQUARE
+/** Whether the tier permits the set leverage; else the effective leverage is 1 / IMR. */
+const isSetLeverageAllowed = (leverage: Scaled, tier: RiskTier): boolean => leverage * tier.initialRate <= SQUARE
 
 /** Effective leverage, for display: min(set leverage, 1 / IMR), truncated. */
 export const effectiveLeverage = (leverage: Scaled, tier: RiskTier): Scaled =>
-  setLeverageStands(leverage, tier) ? leverage : SQUARE / tier.initialRate
+  isSetLeverageAllowed(leverage, tier) ? leverage : SQUARE / tier.initialRate
 
 /** V / L, rounded up. */
 export const initialMargin = (value: Scaled, leverage: Scaled, tier: RiskTier): Scaled =>
-  setLeverageStands(leverage, tier) ? divide(value * ONE, leverage, "up") : mul(value, tier.initialRate, "up")
+  isSetLeverageAllowed(leverage, tier) ? divide(value * ONE, leverage, "up") : mul(value, tier.initialRate, "up")
 
 /** V × MMR − deduction, rounded up; the tier is that of V. */
 export const maintenanceMargin = (tiers: RiskTiers, value: Scaled): Scaled => {
@@ -84,7 +88,7 @@ export interface Fraction {
 
 const ZERO: Fraction = { dividend: 0n, divisor: 1n }
 
-/** The value that one side's orders would open: its value × (size beyond the opposite position) / size. */
+/** The value that the orders of one side would open: their value × (size beyond the opposite position) / size. */
 const opening = (size: bigint, value: Scaled, closable: bigint): Fraction => {
   if (size <= closable) return ZERO
   return closable <= 0n ? { dividend: value, divisor: 1n } : { dividend: value * (size - closable), divisor: size }
@@ -111,14 +115,14 @@ export const exposure = (value: Scaled, open: Fraction): Fraction => ({
   divisor: open.divisor
 })
 
-/** Index of the tier that an exposure lies in. */
+/** Index of the tier of an exposure. */
 export const tierOfExposure = (tiers: RiskTiers, x: Fraction): number => {
   const last = tiers.length - 1
   for (let i = 0; i < last; i++) if (x.dividend <= tiers[i]!.limit * x.divisor) return i
   return last
 }
 
-/** Whether an exposure lies beyond the last risk limit. */
+/** Whether an exposure exceeds the last risk limit. */
 export const beyondRiskLimit = (tiers: RiskTiers, x: Fraction): boolean => x.dividend > tiers.at(-1)!.limit * x.divisor
 
 /** Compares two exact quotients. */
@@ -127,12 +131,12 @@ export const greater = (a: Fraction, b: Fraction): boolean => a.dividend * b.div
 /** max(OB, OS) × (1 / L + taker fee), rounded up. */
 export const orderMargin = (open: Fraction, leverage: Scaled, tier: RiskTier, takerFee: Scaled): Scaled => {
   if (open.dividend === 0n) return 0n
-  return setLeverageStands(leverage, tier)
+  return isSetLeverageAllowed(leverage, tier)
     ? divide(open.dividend * (SQUARE + takerFee * leverage), open.divisor * leverage * ONE, "up")
     : divide(open.dividend * (tier.initialRate + takerFee), open.divisor * ONE, "up")
 }
 
-/** What one market asks of an account and gives to it. */
+/** Margin figures of one market in an account. */
 export interface Figures {
   /** V, at mark */
   readonly value: Scaled
@@ -178,14 +182,14 @@ export interface AccountFigures {
   readonly initialMargin: Scaled
   readonly maintenanceMargin: Scaled
   readonly orderMargin: Scaled
-  /** signed: what is left after all margins */
+  /** signed: equity minus all margins */
   readonly free: Scaled
 }
 
 /** max(0, free). */
 export const available = (account: AccountFigures): Scaled => max(0n, account.free)
 
-/** What may leave the account: unrealised profit carries positions, it cannot leave. */
+/** The amount that may leave the account. Unrealised profit can back positions but not be withdrawn. */
 export const withdrawable = (wallet: Scaled, account: AccountFigures): Scaled =>
   max(0n, min(wallet, available(account)))
 
@@ -214,27 +218,28 @@ export interface Fill {
   readonly lock?: ((value: Scaled) => Scaled) | undefined
 }
 
-/** What a fill made of a position. */
+/** Result of a fill on a position. */
 export interface Settlement {
   readonly entry: Entry
   /** unsigned; 0 where nothing was closed */
   readonly closedSize: bigint
   readonly closedEntryValue: Scaled
   readonly closedOpenFee: Scaled
-  /** the part of the fill's fee that closed */
+  /** the part of the fill's fee for the closed size */
   readonly closedFee: Scaled
   readonly realised: Scaled
-  /** margin set free by a reduction (Isolated) */
+  /** margin released by a reduction (Isolated) */
   readonly released: Scaled
-  /** margin bound by an opening (Isolated) */
+  /** margin locked by an opening (Isolated) */
   readonly locked: Scaled
   /** change of the wallet: realised − fee + released − locked */
   readonly wallet: Scaled
 }
 
 /**
- * Books a fill. An increase adds up; a reduction takes out its exact share of the entry value, rounded against the
- * account; a flip closes, then opens. Source: docs/contract/exchange.md#entry, #isolated-margin.
+ * Applies a fill to a position. An increase adds up. A reduction removes its exact share of the entry value, rounded
+ * against the account. A flip closes, then opens.
+ * Source: docs/contract/exchange.md#entry, #isolated-margin.
  */
 export const settle = (entry: Entry, fill: Fill): Settlement => {
   const { position } = entry
@@ -295,7 +300,7 @@ export const settle = (entry: Entry, fill: Fill): Settlement => {
 export const averagePrice = (size: Scaled, entryValue: Scaled): Scaled =>
   size === 0n ? 0n : (entryValue * ONE) / abs(size)
 
-/** Limits within which a price can be shown. */
+/** Range of prices that a record can show. */
 export interface PriceLimits {
   readonly tick: Scaled
   readonly min: Scaled
@@ -306,10 +311,13 @@ const shown = (limits: PriceLimits, price: Scaled): Scaled | undefined =>
   price < limits.min || price > limits.max ? undefined : price
 
 /**
- * The mark at which the equity falls to the maintenance margin; `undefined` where it lies outside the market's prices.
+ * The mark price at which the equity equals the maintenance margin; `undefined` if it is outside the market's price
+ * limits.
  *
  * @param position signed, scaled
- * @param cushion W: Isolated its margin; Cross the wallet + unrealised PnL of the other positions − their maintenance margin
+ *
+ * @param cushion W: for Isolated the margin of the position; for Cross the wallet + unrealised PnL of the other
+ * positions − their maintenance margin
  */
 export const liquidationPrice = (
   tiers: RiskTiers,
@@ -334,11 +342,14 @@ export const liquidationPrice = (
   return undefined
 }
 
-/** E_i, the share of an account's equity that stands behind one of its Cross positions; an exact quotient. */
+/** E_i, the share of an account's equity that backs one of its Cross positions; an exact quotient. */
 export const equityShare = (equity: Scaled, own: Scaled, total: Scaled): Fraction =>
   own === total ? { dividend: equity, divisor: 1n } : { dividend: equity * own, divisor: total }
 
-/** The price at which a position has used up its equity share, to the tick in the account's favour. Unlimited. */
+/**
+ * The price at which a position has used its equity share, rounded to the tick in favour of the account. Without
+ * price limits.
+ */
 export const bustPrice = (tick: Scaled, position: Scaled, mark: Scaled, share: Fraction): Scaled => {
   const long = position > 0n
   const size = abs(position)
@@ -349,7 +360,7 @@ export const bustPrice = (tick: Scaled, position: Scaled, mark: Scaled, share: F
   return divide(dividend, divisor * tick, long ? "up" : "down") * tick
 }
 
-/** A bust price as records show it: `undefined` outside the market's prices. */
+/** A bust price for records: `undefined` outside the market's price limits. */
 export const shownBustPrice = (
   limits: PriceLimits,
   position: Scaled,

@@ -1,5 +1,5 @@
 /**
- * Markets and what can be seen of them: instruments, books, trades, tickers, candles.
+ * Public market data: instruments, books, trades, tickers, candles.
  * Source: docs/contract/rest-market.md, docs/contract/websocket.md#public-topics.
  */
 import { Schema, Struct } from "effect"
@@ -124,7 +124,7 @@ export const Candle = Schema.Struct({
 }).annotate({ identifier: "Candle" })
 export type Candle = typeof Candle.Type
 
-/** A candle of a price that nobody traded at. */
+/** A candle of the mark or index price, without trade figures. */
 export const PriceCandle = Candle.mapFields(Struct.omit(["volume", "turnover", "trade_count"])).annotate({
   identifier: "PriceCandle"
 })

@@ -1,4 +1,4 @@
-/** Orders: what a caller asks, and the record of what became of it. Source: docs/contract/orders.md. */
+/** Orders: requests, and the record of an order. Source: docs/contract/orders.md. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
@@ -27,20 +27,20 @@ export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: OrderLink
 })
 export type OrderRef = typeof OrderRef.Type
 
-/** What a new order waits for; without a direction the sequencer derives it at the order's turn. */
+/** Trigger of a new order. Without a direction, the sequencer derives it when it executes the command. */
 export interface NewTrigger {
   readonly trigger_price: string
   readonly trigger_by: TriggerBy
   readonly trigger_direction: TriggerDirection | undefined
 }
 
-/** An exit that is asked for. In an amend and for a position a price of `0` removes it. */
+/** A requested exit (take-profit or stop-loss). In an amend and for a position, a price of `0` removes the exit. */
 export interface Exit {
   readonly trigger_price: string
   readonly trigger_by: TriggerBy
 }
 
-/** Take-profit and stop-loss that are asked for; an absent mode is `Full`, or in an amend the one before. */
+/** Requested take-profit and stop-loss. An absent mode means `Full`, or in an amend the previous mode. */
 export interface Exits {
   readonly mode: TpslMode | undefined
   readonly take_profit: Exit | undefined
@@ -66,7 +66,7 @@ export interface NewOrder {
   readonly smp_type: SmpType
 }
 
-/** Names one order: by id, or by the client's reference. */
+/** Reference to one order: by id, or by the client's order_link_id. */
 export interface OrderName {
   readonly order_id: string | undefined
   readonly order_link_id: string | undefined
@@ -109,7 +109,10 @@ export const Tpsl = Schema.Struct({
   stop_loss: Schema.optionalKey(TpslLeg)
 }).annotate({ identifier: "Tpsl" })
 
-/** One order as it stands. Fields up to `updated_time` are always sent. Source: specification, Order record. */
+/**
+ * The record of an order. Fields up to `updated_time` are always present. Source:
+ * docs/contract/orders.md#order-record.
+ */
 export const Order = Schema.Struct({
   avg_price: Decimal.annotate({ description: "Average price of the fills; 0 before the first" }),
   close_on_trigger: Schema.Boolean,
@@ -158,7 +161,7 @@ const FINAL: ReadonlySet<OrderStatus> = new Set([
   "Deactivated",
   "Expired"
 ])
-/** Whether an order in this status may still change. `Triggered` is instantaneous: neither open nor final. */
+/** Whether an order in this status may still change. `Triggered` is transient: neither open nor final. */
 export const isOpen = (status: OrderStatus): boolean => OPEN.has(status)
 /** Whether an order in this status never changes again. */
 export const isFinal = (status: OrderStatus): boolean => FINAL.has(status)

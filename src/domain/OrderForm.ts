@@ -1,20 +1,21 @@
 /**
- * From an order as it is asked for to one as it is submitted: defaults filled in, every check made that needs nothing but
- * the instrument and the time. Source: docs/contract/orders.md#new-order, #order-semantics.
+ * Converts an order request to a command: applies defaults, and makes every check that needs only the instrument and
+ * the time.
+ * Source: docs/contract/orders.md#new-order, #order-semantics.
  */
 import type { OrderType, Side, SmpType, TimeInForce, TpslMode, TriggerBy, TriggerDirection } from "./Enumerations.ts"
 import type { AmendOrder, Exit, Exits, NewOrder, NewTrigger } from "./Order.ts"
 import * as OrderRules from "./OrderRules.ts"
 import { DAY_MS, SECOND_MS } from "./Time.ts"
 
-/** How soon and how late a GTT order may end, from now. */
+/** Shortest and longest time until a GTT order expires, from now. */
 export const EXPIRY_MS_MIN = SECOND_MS
 export const EXPIRY_MS_MAX = 90 * DAY_MS
 
-/** Orders of one batch. Source: docs/contract/rest-trading.md#batches. */
+/** Most orders in one batch. Source: docs/contract/rest-trading.md#batches. */
 export const BATCH_ORDERS_MAX = 20
 
-/** One leg: a market order at a trigger price, by default of the last price. */
+/** One exit: a market order at a trigger price, by default triggered by the last price. */
 export interface LegRequest {
   readonly market: { readonly trigger_price: string; readonly trigger_by?: TriggerBy }
 }
@@ -24,7 +25,7 @@ export interface TpslRequest {
   readonly stop_loss?: LegRequest
 }
 
-/** An order as it is asked for; absent fields have the defaults of docs/contract/orders.md#new-order. */
+/** An order request. */
 export interface OrderRequest {
   readonly sub_account_address: string
   readonly symbol: string
@@ -65,7 +66,7 @@ export interface AmendRequest extends OrderNameRequest {
 
 type Violation = OrderRules.Violation
 
-/** Whether what a form became is a violation instead. */
+/** Whether the result is a violation. */
 export const isViolation = (made: object): made is Violation => "reason" in made
 
 const exitOf = (leg: LegRequest | undefined): Exit | undefined =>
@@ -81,7 +82,7 @@ const isRemoval = ({ trigger_price }: Exit): boolean => /^0(?:\.0+)?$/u.test(tri
 
 const legs = ["take_profit", "stop_loss"] as const
 
-/** Checks that legs lie on the grid; and on their sides of `reference`, a count of ticks, where there is one. */
+/** Checks that exits are multiples of the tick, and on the correct side of `reference` (in ticks) if it is given. */
 const checkExits = (
   rules: OrderRules.OrderRules,
   exits: Exits,
@@ -139,45 +140,45 @@ const checkExpiry = (time_in_force: TimeInForce, expire_time: number | undefined
 }
 
 /**
- * Makes a new order of what is asked. `now` is Unix ms. The least value of a Market order hangs on the mark at its turn,
- * and so is left to the sequencer.
+ * Converts a request to a new order. `now` returns Unix ms. The minimum value of a Market order depends on the mark
+ * price at execution, so the sequencer checks it.
  */
 export const newOrder = (
   rules: OrderRules.OrderRules,
-  asked: OrderRequest,
+  request: OrderRequest,
   now: () => number
 ): NewOrder | Violation => {
-  const market = asked.order_type === "Market"
-  const postOnly = asked.time_in_force === "PostOnly"
+  const market = request.order_type === "Market"
+  const postOnly = request.time_in_force === "PostOnly"
   const time_in_force = postOnly
     ? "GTC"
-    : ((asked.time_in_force as TimeInForce | undefined) ?? (market ? "IOC" : "GTC"))
-  const trigger: NewTrigger | undefined = asked.trigger && {
-    trigger_price: asked.trigger.trigger_price,
-    trigger_by: asked.trigger.trigger_by ?? "LastPrice",
-    trigger_direction: asked.trigger.trigger_direction
+    : ((request.time_in_force as TimeInForce | undefined) ?? (market ? "IOC" : "GTC"))
+  const trigger: NewTrigger | undefined = request.trigger && {
+    trigger_price: request.trigger.trigger_price,
+    trigger_by: request.trigger.trigger_by ?? "LastPrice",
+    trigger_direction: request.trigger.trigger_direction
   }
-  const tpsl = asked.tpsl && exitsOf(asked.tpsl)
+  const tpsl = request.tpsl && exitsOf(request.tpsl)
   const order: NewOrder = {
-    symbol: asked.symbol,
-    side: asked.side,
-    order_type: asked.order_type,
-    qty: asked.qty,
-    price: market ? undefined : asked.price,
+    symbol: request.symbol,
+    side: request.side,
+    order_type: request.order_type,
+    qty: request.qty,
+    price: market ? undefined : request.price,
     time_in_force,
-    expire_time: asked.expire_time,
-    post_only: postOnly || asked.post_only === true,
-    reduce_only: asked.reduce_only === true,
-    close_on_trigger: asked.close_on_trigger === true,
-    order_link_id: asked.order_link_id,
+    expire_time: request.expire_time,
+    post_only: postOnly || request.post_only === true,
+    reduce_only: request.reduce_only === true,
+    close_on_trigger: request.close_on_trigger === true,
+    order_link_id: request.order_link_id,
     trigger,
     tpsl,
-    smp_type: asked.smp_type ?? "CancelTaker"
+    smp_type: request.smp_type ?? "CancelTaker"
   }
   const counts = OrderRules.checkOrder(rules, { ...order, market })
   if (OrderRules.isViolation(counts)) return counts
-  if (time_in_force === "GTT" || asked.expire_time !== undefined) {
-    const expiry = checkExpiry(time_in_force, asked.expire_time, now())
+  if (time_in_force === "GTT" || request.expire_time !== undefined) {
+    const expiry = checkExpiry(time_in_force, request.expire_time, now())
     if (expiry !== undefined) return expiry
   }
   if (trigger !== undefined) {
@@ -192,15 +193,15 @@ export const newOrder = (
         message: "tpsl needs take_profit or stop_loss",
         accepted: "take_profit or stop_loss in tpsl"
       }
-    const wrong = checkExits(rules, tpsl, asked.side, market ? undefined : counts.ticks, false)
+    const wrong = checkExits(rules, tpsl, request.side, market ? undefined : counts.ticks, false)
     if (wrong !== undefined) return wrong
   }
   return order
 }
 
-/** Makes an amend of what is asked; what depends on the order itself is left to the sequencer. */
-export const amendment = (rules: OrderRules.OrderRules, asked: AmendRequest): AmendOrder | Violation => {
-  const { symbol, order_id, order_link_id, price, qty, trigger } = asked
+/** Converts a request to an amend. The sequencer makes the checks that depend on the order itself. */
+export const amendment = (rules: OrderRules.OrderRules, request: AmendRequest): AmendOrder | Violation => {
+  const { symbol, order_id, order_link_id, price, qty, trigger } = request
   if (price !== undefined) {
     const ticks = OrderRules.checkPrice(rules, price)
     if (typeof ticks !== "number") return ticks
@@ -213,7 +214,7 @@ export const amendment = (rules: OrderRules.OrderRules, asked: AmendRequest): Am
     const ticks = OrderRules.checkPrice(rules, trigger.trigger_price, "trigger.trigger_price")
     if (typeof ticks !== "number") return ticks
   }
-  const tpsl = asked.tpsl && exitsOf(asked.tpsl)
+  const tpsl = request.tpsl && exitsOf(request.tpsl)
   if (tpsl !== undefined) {
     const wrong = checkExits(rules, tpsl, undefined, undefined, true)
     if (wrong !== undefined) return wrong
@@ -225,6 +226,6 @@ export const amendment = (rules: OrderRules.OrderRules, asked: AmendRequest): Am
     qty,
     trigger_price: trigger?.trigger_price,
     tpsl,
-    order_iv: asked.order_iv ?? 0
+    order_iv: request.order_iv ?? 0
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The checks of an order that need nothing but its instrument.
+ * The checks of an order that need only its instrument.
  *
- * The gateway answers them with 400 before it forwards a command; a sequencer makes them again, since it trusts no
- * gateway. A violation is a plain value, for it is frequent and cheap. Source: docs/contract/conventions.md#errors,
- * #decimals, docs/contract/orders.md#new-order, #order-semantics.
+ * The gateway answers a violation with 400 before it forwards a command. A sequencer repeats the checks, because it
+ * does not trust gateways. A violation is a plain value: violations are frequent and must be cheap.
+ * Source: docs/contract/conventions.md#errors, #decimals, docs/contract/orders.md#new-order, #order-semantics.
  */
 import * as Decimal from "./Decimal.ts"
 import * as Grid from "./Grid.ts"
@@ -18,24 +18,24 @@ export type ViolationReason =
   | "OutOfRange"
 
 /**
- * Why an order is refused: the reason of docs/contract/conventions.md#reasons, the offending key and the bounds it
- * broke.
+ * Why an order is refused: the reason of docs/contract/conventions.md#reasons, the offending field and the violated
+ * bounds.
  */
 export interface Violation {
   readonly reason: ViolationReason
   readonly field: string
   readonly message: string
-  /** What the field accepts, as a noun phrase, where the bounds do not say it. */
+  /** The accepted values as a noun phrase, if the bounds do not state them. */
   readonly accepted?: string
-  /** Decimals as text; points in time as integers. */
+  /** Decimals as text; times as integers. */
   readonly min?: Decimal.Decimal | number
   readonly max?: Decimal.Decimal | number
   readonly step?: Decimal.Decimal
-  /** The accepted values next to the one that was sent, the lower first: two, or one where it lies beyond a bound. */
+  /** The accepted values next to the given one, in ascending order: two, or one beyond a bound. */
   readonly nearest?: ReadonlyArray<Decimal.Decimal>
 }
 
-/** The numbers of an instrument that orders must keep. */
+/** The limits of an instrument for its orders. */
 export interface InstrumentText {
   readonly tick_size: string
   readonly min_price: string
@@ -47,7 +47,7 @@ export interface InstrumentText {
   readonly min_notional_value: string
 }
 
-/** The same, ready to check with. */
+/** The limits in integers. */
 export interface OrderRules {
   readonly price: Grid.Grid
   readonly qty: Grid.Grid
@@ -84,7 +84,7 @@ export const make = (instrument: InstrumentText): OrderRules => {
   }
 }
 
-/** An order as it was asked for; flags and words, so that every representation of it can be checked. */
+/** The fields of an order that the checks need, independent of its representation. */
 export interface OrderShape {
   readonly qty: string
   /** ignored for Market */
@@ -97,7 +97,7 @@ export interface OrderShape {
   readonly order_link_id?: string | undefined
 }
 
-/** An order that keeps the rules, in integers. `ticks` is 0 for Market, `lots` 0 for "the whole position". */
+/** A valid order in integers. `ticks` is 0 for Market, `lots` 0 for the whole position. */
 export interface OrderCounts {
   readonly ticks: number
   readonly lots: number
@@ -130,7 +130,7 @@ export const checkPrice = (rules: OrderRules, text: string, field = "price"): nu
   return ticks < rules.minTicks || ticks > rules.maxTicks ? outOfPrices(rules, field) : ticks
 }
 
-/** A value between two steps, and the accepted ones on either side of it. */
+/** The violation of a value between two steps, with the accepted values next to it. */
 const offGrid = (
   reason: "NotMultipleOfTick" | "NotMultipleOfStep",
   field: string,
@@ -153,7 +153,7 @@ const outOfPrices = (rules: OrderRules, field: string): Violation => {
   return { reason: "OutOfRange", field, message: `${field} must lie between ${min} and ${max}`, min, max }
 }
 
-/** Reads a quantity as lots; `zero` lets 0 stand for the whole position. */
+/** Reads a quantity as lots. `zero`: 0 is allowed and means the whole position. */
 export const checkQty = (
   rules: OrderRules,
   text: string,
@@ -187,7 +187,8 @@ export const checkNotional = (rules: OrderRules, ticks: number, lots: number): V
 }
 
 /**
- * Checks a new order. For Market the notional needs the last mark (`markTicks`); without one it is left to the sequencer.
+ * Checks a new order. For Market the notional needs the last mark price (`markTicks`); without one the sequencer
+ * checks it.
  */
 export const checkOrder = (rules: OrderRules, order: OrderShape, markTicks?: number): OrderCounts | Violation => {
   const { market } = order

@@ -1,8 +1,7 @@
 /**
- * The state machine of an order: every transition there is, as one table.
+ * The state machine of an order: every transition, as one table.
  *
- * Source: docs/contract/orders.md#order-statuses, whose row numbers are kept. A sequencer asserts each change against
- * it.
+ * Its row numbers are those of docs/contract/orders.md#order-statuses. A sequencer asserts each change against it.
  */
 import type { OrderStatus } from "./Enumerations.ts"
 
@@ -37,7 +36,10 @@ const rows = (
 const same = (row: number, statuses: ReadonlyArray<OrderStatus>, cause: Cause): ReadonlyArray<Transition> =>
   statuses.map((status) => ({ row, from: status, cause, to: status }))
 
-/** Every transition. Rows 10 and 11 are the remainder of IOC, Market and FOK orders, row 9 any cancel of the system's. */
+/**
+ * Every transition. Rows 10 and 11 are the remainder of IOC, Market and FOK orders; row 9 is any cancel by the
+ * system.
+ */
 export const transitions: ReadonlyArray<Transition> = [
   ...rows(1, [undefined], "accepted", ["New"]),
   ...rows(2, [undefined], "rejected", ["Rejected"]),
@@ -61,7 +63,7 @@ export const transitions: ReadonlyArray<Transition> = [
   ...rows(19, ["CancelRequested"], "cancel refused", ["New", "PartiallyFilled"])
 ]
 
-/** The row that a change stands on; `undefined`: there is none. */
+/** The row of a change; `undefined` if the change is not allowed. */
 export const transitionOf = (from: OrderStatus | undefined, cause: Cause, to: OrderStatus): Transition | undefined =>
   transitions.find((row) => row.from === from && row.cause === cause && row.to === to)
 

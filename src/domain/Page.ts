@@ -1,7 +1,4 @@
-/**
- * Cursor paging: what a caller asks and what a list answers. Source: specification, Pagination;
- * docs/contract/conventions.md#paging.
- */
+/** Cursor paging: requests and responses. Source: docs/contract/conventions.md#paging. */
 import { Schema } from "effect"
 
 /** Page size of ordinary lists. */
@@ -14,29 +11,32 @@ export const MARKET_LIMIT_MAX = 1000
 /** Opaque position in a list; `""` on the last page. */
 export const NextPageCursor = Schema.String.annotate({
   description:
-    'Send it as `cursor` to read the next page; "" on the last page only: a page that a filter leaves short or empty goes on here',
+    'Send it as `cursor` to read the next page; "" on the last page only. A filter may leave a page short or empty before the last one',
   examples: [""]
 })
 
-/** A list answer with its cursor. */
+/** A list response with its cursor. */
 export const page = <S extends Schema.Top>(item: S) =>
   Schema.Struct({ list: Schema.Array(item), next_page_cursor: NextPageCursor })
 
-/** Where a row stands in a list ordered newest first by (time, id): both descending. */
+/** Position of a row in a list ordered newest first by (time, id), both descending. */
 export interface RowKey {
   readonly time: number
   readonly id: number
 }
 
-/** One page of rows as a port answers it; `next` is the key of the last row where more rows follow. */
+/** One page of rows from a port; `next` is the key of the last row if more rows follow. */
 export interface Rows<A> {
   readonly rows: ReadonlyArray<A>
   readonly next: RowKey | undefined
-  /** JSON text of each row as it was encoded when its event came, where the port has it: a list is joined from it. */
+  /**
+   * JSON text of each row, encoded when its event arrived, if the port stores it. A response is joined from the
+   * texts.
+   */
   readonly texts?: ReadonlyArray<string>
 }
 
-/** Rows that are kept as text: they are decoded once somebody looks into them. */
+/** Rows stored as text, decoded on first access. */
 export class TextRows<A> implements Rows<A> {
   readonly texts: ReadonlyArray<string>
   readonly next: RowKey | undefined

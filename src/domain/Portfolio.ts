@@ -1,18 +1,21 @@
 /**
- * The portfolio of a user. Its numbers are JSON numbers, as the specification says, written as exact decimal text:
- * inside they are decimal text, and only the encoder drops the quotes. Source: specification, Portfolio;
- * docs/contract/rest-user.md#portfolio.
+ * The portfolio of a user. Its numbers are JSON numbers, written as exact decimals. Internally they are decimal text;
+ * only the encoder omits the quotes.
+ * Source: docs/contract/rest-user.md#portfolio.
  */
 import type { Address } from "./Address.ts"
 
-/** Inside: decimal text in every money field. */
+/** Internal form: decimal text in every money field. */
 export interface Portfolio {
   readonly positions: ReadonlyArray<{
     readonly epoch: number
     readonly funding_index: string
     readonly margin: string
     readonly price: string
-    /** Of its last event: the referee counts all events, the API those of the user's stream, as /position/list does. */
+    /**
+     * Position of its last event. The referee reports the seq of all events; the API reports that of the user's
+     * stream, as /position/list does.
+     */
     readonly seq: number
     readonly size: string
     readonly timestamp: number

@@ -42,11 +42,11 @@ const state = {
   updated_time: Millis
 }
 
-/** A position as the backend tells it. */
+/** A position as the backend reports it. */
 export const PositionState = Schema.Struct(state)
 export type PositionState = typeof PositionState.Type
 
-/** A position as the API tells it: `seq` is the user-stream position of its last event. */
+/** A position as the API reports it: `seq` is the user-stream position of its last event. */
 export const Position = Schema.Struct({
   ...state,
   seq: Schema.Int.annotate({ description: "User-stream position of the last event of this position" })

@@ -1,8 +1,8 @@
 /**
- * What a batch of events means for the read model: rows to write, user-stream events to number, candles to move.
+ * The projection of a batch of events: rows to write, numbered user-stream events, changed candles.
  *
- * A projection is a function of the event stream alone, so every gateway that reads the same stream derives the same rows
- * and the same user-stream numbers, however the stream is cut into batches.
+ * A projection is a function of the event stream alone. Every gateway that reads the same stream derives the same
+ * rows and user-stream numbers, however the stream is divided into batches.
  * Source: docs/contract/websocket.md#private-topics, docs/contract/boundary.md#ownership.
  */
 import type { Movement } from "./Account.ts"
@@ -19,22 +19,22 @@ import * as RecordJson from "./RecordJson.ts"
 import type { PrivateTopic } from "./Topic.ts"
 import type { SubAccountState } from "./User.ts"
 
-/** Where the read model stands, and where its numbering began. */
+/** The position of the read model, and the start of its numbering. */
 export interface ModelPosition extends StreamPosition {
-  /** Seq after which the read model began: 0, or where it was last built anew. */
+  /** Seq after which the read model began: 0, or the position of its last rebuild. */
   readonly began: number
   /** Engine time of the last event, Unix ms; 0 before the first. */
   readonly ts_ms: number
 }
 
 /**
- * Identity of the numbers that clients see; the same on every gateway.
+ * Identity of the stream numbers that clients see; equal on every gateway.
  * Source: docs/contract/websocket.md#private-topics.
  */
 export const streamIdOf = (position: Pick<ModelPosition, "epoch" | "began">): string =>
   `${position.epoch}-${position.began}`
 
-/** Last numbers of a user's stream: of all topics together, and of each; 0 before the first. */
+/** Last numbers of a user's stream: over all topics, and per topic; 0 before the first. */
 export interface StreamHead {
   readonly user_id: string
   readonly seq: number
@@ -47,10 +47,10 @@ export interface UserStreamEvent {
   readonly topic: PrivateTopic
   readonly prev_seq: number
   readonly sub_account_address: string
-  /** Position and balance records: the symbol or asset, for `seq` of a record. */
+  /** For position and balance records: the symbol or asset. */
   readonly subject: string | undefined
   readonly mts: number
-  /** JSON text of the record as the API sends it, encoded once for database and sockets. */
+  /** JSON text of the record, encoded once for database and sockets. */
   readonly record: string
 }
 
@@ -60,15 +60,15 @@ export type CandleKind = "trade" | "mark" | "index"
 export interface CandleChange {
   readonly kind: CandleKind
   readonly symbol: string
-  /** Closed for good by this batch. */
+  /** Closed by this batch; they never change again. */
   readonly closed: ReadonlyArray<IntervalCandle>
-  /** The last candle of every interval after this batch; `confirm` tells whether it is closed. */
+  /** The last candle of every interval after this batch; `confirm` is true if it is closed. */
   readonly last: ReadonlyArray<IntervalCandle>
 }
 
 export interface OrderRow {
   readonly user_id: string
-  /** Seq of the order's first event in this batch; the row keeps the one that it was first written with. */
+  /** Seq of the order's first event in this batch. A stored row keeps its first seq. */
   readonly seq: number
   readonly order: Order
   /** JSON text of the order. */
@@ -83,24 +83,24 @@ export interface ExecutionRow {
   readonly closing: Closing | undefined
 }
 
-/** What a market tells now and then, with the seq of its event. */
+/** Occasional records of markets, with the seq of their event. */
 export interface MarketRows {
   readonly fundings: ReadonlyArray<{ readonly seq: number; readonly funding: FundingRate }>
-  /** The first sample of an interval, under the time that the interval began. */
+  /** The first sample of an interval, with the start time of the interval. */
   readonly openInterest: ReadonlyArray<{ readonly interval: OpenInterestInterval; readonly record: OpenInterest }>
   readonly pools: ReadonlyArray<{ readonly seq: number; readonly symbol: string; readonly pool: InsurancePool }>
   readonly alerts: ReadonlyArray<{ readonly seq: number; readonly alert: AdlAlert }>
 }
 
 export interface Projection extends LedgerChange, MarketRows {
-  /** Position before the batch; `undefined`: the beginning. A commit on another position is refused. */
+  /** Position before the batch; `undefined` at the beginning. A commit on any other position is refused. */
   readonly after: StreamPosition | undefined
   /** Position of the last event of the batch. */
   readonly position: ModelPosition
   /** Last state of each order that changed. */
   readonly orders: ReadonlyArray<OrderRow>
   readonly executions: ReadonlyArray<ExecutionRow>
-  /** With the seq of the event that printed them. */
+  /** With the seq of their event. */
   readonly trades: ReadonlyArray<{ readonly seq: number; readonly trade: PublicTrade }>
   readonly candles: ReadonlyArray<CandleChange>
   /** Last state of each, with the seq of its first event in this batch. */
@@ -112,12 +112,12 @@ export interface Projection extends LedgerChange, MarketRows {
   readonly heads: ReadonlyArray<StreamHead>
 }
 
-/** What the model holds besides rows, to go on from. */
+/** The state besides rows from which projection resumes. */
 export interface ModelState {
   readonly position: ModelPosition | undefined
   readonly heads: ReadonlyArray<StreamHead>
   readonly candles: ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>
-  /** Absent: nothing was ever traded. */
+  /** Absent if there was no trade. */
   readonly ledger?: LedgerState
 }
 
@@ -131,7 +131,7 @@ interface Head {
 
 const keyOf = (kind: CandleKind, symbol: string): string => `${kind}|${symbol}`
 
-/** Turns batches of events into projections, one after the other. */
+/** Projects consecutive batches of events. */
 export class Projecting {
   private position: ModelPosition | undefined
   private readonly heads = new Map<string, Head>()
@@ -145,15 +145,15 @@ export class Projecting {
   private readonly houseUsers: ReadonlySet<string>
 
   /**
-   * Goes on from where a model stands. `houseUsers` are users that nobody can log in as (a market maker of the backend):
-   * their orders and fills are in books, trades and candles, but make no rows and no stream that nobody could read.
+   * Resumes from the state of a model. No client can log in as one of the `houseUsers` (a market maker of the
+   * backend). Their orders and fills appear in books, trades and candles, but produce no rows and no stream.
    */
-  constructor(standing: ModelState, houseUsers: ReadonlySet<string> = new Set()) {
-    this.position = standing.position
+  constructor(model: ModelState, houseUsers: ReadonlySet<string> = new Set()) {
+    this.position = model.position
     this.houseUsers = houseUsers
-    for (const { user_id, seq, topics } of standing.heads) this.heads.set(user_id, { seq, ...topics })
-    this.ledger = new Ledger(standing.ledger, standing.position?.ts_ms)
-    for (const { kind, symbol, last } of standing.candles) {
+    for (const { user_id, seq, topics } of model.heads) this.heads.set(user_id, { seq, ...topics })
+    this.ledger = new Ledger(model.ledger, model.position?.ts_ms)
+    for (const { kind, symbol, last } of model.candles) {
       this.series.set(keyOf(kind, symbol), { kind, symbol, of: Series.from(last) })
       // mark price and open interest are sampled together
       if (kind !== "mark") continue
@@ -161,7 +161,7 @@ export class Projecting {
     }
   }
 
-  /** The projection of the next events, which follow the position without a gap; there is at least one. */
+  /** Projects the next events. They follow the position without a gap; there is at least one. */
   next(epoch: string, events: ReadonlyArray<Event>): Projection {
     const orders = new Map<string, OrderRow>()
     const executions: Array<ExecutionRow> = []
@@ -176,7 +176,7 @@ export class Projecting {
     const pools: Array<MarketRows["pools"][number]> = []
     const alerts: Array<MarketRows["alerts"][number]> = []
 
-    const tell = (
+    const emit = (
       event: Event,
       user_id: string,
       topic: PrivateTopic,
@@ -210,7 +210,7 @@ export class Projecting {
           const record = RecordJson.order(order)
           orders.set(order.order_id, { user_id: owner, seq: orders.get(order.order_id)?.seq ?? seq, order, record })
           this.ledger.order(body, event.ts_ms)
-          tell(event, owner, "order", order.sub_account_address, undefined, () => record)
+          emit(event, owner, "order", order.sub_account_address, undefined, () => record)
           break
         }
         case "execution": {
@@ -219,13 +219,13 @@ export class Projecting {
           const record = RecordJson.execution(execution)
           executions.push({ user_id: owner, seq, execution, record, closing })
           this.ledger.execution(owner, event, body)
-          tell(event, owner, "execution", execution.sub_account_address, undefined, () => record)
+          emit(event, owner, "execution", execution.sub_account_address, undefined, () => record)
           break
         }
         case "position": {
           if (owner === undefined) break
           const { position } = body
-          tell(event, owner, "position", position.sub_account_address, position.symbol, (at) =>
+          emit(event, owner, "position", position.sub_account_address, position.symbol, (at) =>
             RecordJson.position(position, at)
           )
           break
@@ -234,7 +234,7 @@ export class Projecting {
           if (owner === undefined) break
           const { balance, reason } = body
           this.ledger.balance(owner, epoch, event, body)
-          tell(event, owner, "account_balance", balance.sub_account_address, balance.asset, (at) =>
+          emit(event, owner, "account_balance", balance.sub_account_address, balance.asset, (at) =>
             RecordJson.balance(balance, at, reason)
           )
           break
@@ -292,7 +292,7 @@ export class Projecting {
       orders: [...orders.values()],
       executions,
       trades,
-      candles: this.movedCandles(),
+      candles: this.changedCandles(),
       movements: [...movements.values()],
       subAccounts: [...subAccounts.values()],
       instruments: [...instruments.values()],
@@ -338,12 +338,12 @@ export class Projecting {
       into.push({ interval, record: { symbol, open_interest: RecordJson.decimal(open_interest), timestamp } })
     }
   }
-  private movedCandles(): ReadonlyArray<CandleChange> {
-    const moved: Array<CandleChange> = []
+  private changedCandles(): ReadonlyArray<CandleChange> {
+    const changed: Array<CandleChange> = []
     for (const { kind, symbol, of } of this.series.values()) {
       const change = of.take()
-      if (change !== undefined) moved.push({ kind, symbol, ...change })
+      if (change !== undefined) changed.push({ kind, symbol, ...change })
     }
-    return moved
+    return changed
   }
 }

@@ -1,10 +1,10 @@
 /**
- * What a rate limit says of a request, and how the answer tells it.
+ * The state of a rate limit for one request, and its response headers.
  *
  * Source: docs/contract/limits.md; the two structured fields follow RFC 9651 syntax.
  */
 
-/** What is counted. */
+/** Names of the buckets. */
 export type Bucket =
   | "public"
   | "token"
@@ -20,10 +20,10 @@ export type Bucket =
   | "activate-ip"
   | "activate-root"
 
-/** What a bucket says of one request. */
+/** State of a bucket for one request. */
 export interface Rate {
   readonly bucket: Bucket
-  /** Whether the request may pass; always true where limits are only reported. */
+  /** Whether the request is allowed; always true if limits are only reported. */
   readonly allowed: boolean
   /** Requests a window. */
   readonly limit: number
@@ -33,7 +33,7 @@ export interface Rate {
   readonly window_s: number
 }
 
-/** The bucket that stops the caller first: a refusing one, else the one with the fewest slots left. */
+/** The most restrictive bucket: a refusing one, else the one with the fewest remaining requests. */
 export const tightest = (rates: ReadonlyArray<Rate | undefined>): Rate | undefined => {
   let found: Rate | undefined
   for (const rate of rates) {
@@ -50,8 +50,8 @@ export const tightest = (rates: ReadonlyArray<Rate | undefined>): Rate | undefin
 }
 
 /**
- * Adds the header fields of a limited answer: lower-case names, each with its value behind it; a refusal adds
- * `retry-after`. Whole seconds, at least 1: a slot that is free now is free in a second too.
+ * Adds the header fields to a flat list: lower-case names, each followed by its value. A refusal adds `retry-after`.
+ * Times are whole seconds, at least 1.
  */
 export const addRate = (fields: Array<string>, rate: Rate): void => {
   const reset = String(Math.max(1, rate.reset_s))

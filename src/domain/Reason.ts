@@ -1,11 +1,11 @@
 /**
- * The catalogue of refusals: every stable reason word of the API, the wire code it belongs to and its text.
+ * The catalogue of errors: every stable reason of the API, with its wire code and text.
  *
- * A reason is what programs read (`details.reason`); texts may change. Source: docs/contract/conventions.md#reasons.
+ * Programs use the reason (`details.reason`); texts may change. Source: docs/contract/conventions.md#reasons.
  */
 import { Schema } from "effect"
 
-/** Wire codes with their HTTP status. Source: specification, Errors; `CONFLICT` is the only code added. */
+/** Wire codes with their HTTP status. Source: docs/contract/conventions.md#errors. */
 export const statusOf = {
   BAD_REQUEST: 400,
   UNAUTHORIZED: 401,
@@ -19,13 +19,13 @@ export const statusOf = {
 export type Code = keyof typeof statusOf
 
 const catalogue = {
-  MalformedRequest: ["BAD_REQUEST", "this is no HTTP/1.1 request"],
+  MalformedRequest: ["BAD_REQUEST", "the request is not valid HTTP/1.1"],
   RequestTimeout: ["BAD_REQUEST", "the request did not arrive in time", 408],
-  MethodNotAllowed: ["BAD_REQUEST", "this path takes other methods", 405],
+  MethodNotAllowed: ["BAD_REQUEST", "this path does not accept this method", 405],
   BodyTooLarge: ["BAD_REQUEST", "the body is larger than 256 KiB", 413],
   WrongMediaType: ["BAD_REQUEST", "the body must be application/json in UTF-8", 415],
   ExpectationFailed: ["BAD_REQUEST", "this expectation cannot be met", 417],
-  UpgradeRequired: ["BAD_REQUEST", "this path speaks WebSocket: ask for an upgrade", 426],
+  UpgradeRequired: ["BAD_REQUEST", "this path requires a WebSocket upgrade", 426],
   HeadersTooLarge: ["BAD_REQUEST", "request line and headers are too large", 431],
   MalformedJson: ["BAD_REQUEST", "the body is not one JSON object without duplicate keys"],
   UnknownField: ["BAD_REQUEST", "unknown field; field names are snake_case"],
@@ -69,9 +69,9 @@ const catalogue = {
   DestinationNotFound: ["NOT_FOUND", "no such withdrawal address"],
   RewardNotFound: ["NOT_FOUND", "no such reward"],
   PositionNotFound: ["NOT_FOUND", "no such position"],
-  WalletNotFound: ["NOT_FOUND", "no such wallet has logged in"],
+  WalletNotFound: ["NOT_FOUND", "no wallet with this address has logged in"],
   AccessCodeNotFound: ["NOT_FOUND", "no such access code"],
-  ModuleDisabled: ["NOT_FOUND", "this function is switched off here"],
+  ModuleDisabled: ["NOT_FOUND", "this function is disabled"],
   NoSuchRoute: ["NOT_FOUND", "no such route"],
   OrderAlreadyClosed: ["CONFLICT", "the order is closed already"],
   OrderVersionMismatch: ["CONFLICT", "the order has another version; read it again"],
@@ -80,7 +80,7 @@ const catalogue = {
   TriggerAlreadyMet: ["CONFLICT", "the reference price has reached this trigger already"],
   PositionExists: ["CONFLICT", "close the position first"],
   OpenOrdersExist: ["CONFLICT", "cancel the open orders first"],
-  // never said by the embedded backend, which liquidates within one turn; one behind the boundary may take its time
+  // the embedded backend never returns it, because it liquidates within one step; another backend may take longer
   PositionInLiquidation: ["CONFLICT", "the position is being liquidated"],
   NotIsolated: ["CONFLICT", "the position is not isolated"],
   LeverageUnchanged: ["CONFLICT", "the leverage is set to this value already"],
@@ -123,8 +123,8 @@ export const Reason = Schema.Literals(reasons as [Reason, ...Array<Reason>]).ann
 export const isReason = (text: string): text is Reason => Object.hasOwn(catalogue, text)
 export const codeOf = (reason: Reason): Code => catalogue[reason][0]
 export const textOf = (reason: Reason): string => catalogue[reason][1]
-/** HTTP status of a reason: that of its code but for those that HTTP itself names. */
+/** HTTP status of a reason: its own if it has one, else that of its code. */
 export const httpStatusOf = (reason: Reason): number => catalogue[reason][2] ?? statusOf[codeOf(reason)]
 
-/** Facts beside a reason: the offending `field`, limits (`min`, `max`, `step`), ids and states the caller may act on. */
+/** Facts with a reason: the offending `field`, limits (`min`, `max`, `step`), ids and states. */
 export type Details = { readonly [key: string]: string | number | boolean | ReadonlyArray<string> }

@@ -1,7 +1,7 @@
 /**
- * Records of the API as JSON text: field order of the schemas, canonical decimals, absent fields left out.
+ * Records of the API as JSON text: fields in schema order, canonical decimals, absent fields omitted.
  *
- * A record is encoded once, where its event is read; database, lists and sockets carry the same text.
+ * A record is encoded once, when its event arrives. Database, lists and sockets use the same text.
  * Source: docs/contract/conventions.md#decimals, docs/contract/orders.md#order-record,
  * docs/contract/rest-trading.md#executions, #positions, docs/contract/rest-account.md.
  */
@@ -16,7 +16,7 @@ import type { PositionState } from "./Position.ts"
 const POINT = "."
 const ZERO = "0"
 
-/** Canonical decimal text; nearly always it is already. `""` stands for no value and stays. */
+/** Canonical decimal text; nearly every input is canonical already. `""` means no value and is unchanged. */
 export const decimal = (text: string): string =>
   text.endsWith(ZERO) && text.includes(POINT) ? Decimal.canonical(text) : text
 const optional = (text: string | undefined): string | undefined => (text === undefined ? undefined : decimal(text))
@@ -134,7 +134,7 @@ export const position = (p: PositionState, seq: number): string =>
     seq
   } satisfies { [K in keyof PositionState | "seq"]-?: unknown })
 
-/** A balance as the `account_balance` topic tells it, with why it was sent. */
+/** A balance as the `account_balance` topic sends it, with the reason of the event. */
 export const balance = (b: BalanceState, seq: number, reason: BalanceReason): string =>
   JSON.stringify({
     sub_account_address: b.sub_account_address,

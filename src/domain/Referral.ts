@@ -1,7 +1,4 @@
-/**
- * Referrals and their codes: 8 characters of Crockford base32. Source: specification, Referral record;
- * docs/contract/rest-user.md#referral.
- */
+/** Referrals and their codes: 8 characters of Crockford base32. Source: docs/contract/rest-user.md#referral. */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
@@ -16,13 +13,13 @@ export const Referral = Schema.Struct({
 export type Referral = typeof Referral.Type
 
 /**
- * The code of a user: the first 40 bits of a hash, so that the same wallet has the same code after any restore.
- * `attempt` counts up where another user holds the code already.
+ * The code of a user: the first 40 bits of a hash. The same wallet has the same code after any restore. `attempt` is
+ * incremented if another user has the code.
  */
 export const referralCodeOf = (user_id: string, attempt: number): string =>
   crockford(sha256(utf8ToBytes(`referral:${user_id}:${attempt}`)), 8)
 
-/** A code as people write it: blanks around it and lower case are forgiven. `undefined`: it has not the form of a code. */
+/** Parses a code; surrounding blanks and lower case are accepted. `undefined` if the text is malformed. */
 export const parseReferralCode = (text: string): string | undefined => {
   const code = text.trim().toUpperCase()
   return /^[0-9A-HJKMNP-TV-Z]{8}$/u.test(code) ? code : undefined

@@ -1,6 +1,7 @@
 /**
- * Rewards: what a user may claim once. Source: docs/contract/conventions.md#enumerations,
- * docs/contract/rest-user.md#rewards, docs/contract/exchange.md#referrals.
+ * Rewards that a user may claim once.
+ * Source: docs/contract/conventions.md#enumerations, docs/contract/rest-user.md#rewards,
+ * docs/contract/exchange.md#referrals.
  */
 import { Schema } from "effect"
 import { Asset } from "./Account.ts"
@@ -18,21 +19,21 @@ export const Reward = Schema.Struct({
   amount: Decimal,
   status: RewardStatus,
   source_id: Schema.String.annotate({
-    description: "What earned it: the id of a competition; the day of referral fees, YYYY-MM-DD (UTC)"
+    description: "Its source: the id of a competition, or the day of referral fees, YYYY-MM-DD (UTC)"
   }),
   created_time: Millis,
   claimed_time: Schema.optionalKey(Millis)
 }).annotate({ identifier: "Reward" })
 export type Reward = typeof Reward.Type
 
-/** The same act earns the same reward, however often and by whichever gateway it is found. */
+/** Deterministic id: the same cause yields the same reward, on every gateway and after every repetition. */
 export const rewardIdOf = (kind: RewardKind, owner: string, source_id: string): string =>
   uuidV5(NAMESPACE, `reward:${kind}:${owner}:${source_id}`)
 
-/** The part of a taker fee that goes to whoever referred the taker: a tenth. */
+/** The referrer's share of a taker fee: one tenth. */
 const REFERRAL_SHARE: Scaled = ONE / 10n
 
-/** What a fill earns the referrer of its user, truncated at 18 places; 0 for makers, rebates and forced trades without fee. */
+/** The referrer's share of a fill, truncated at 18 places; 0 for makers, rebates and forced trades without a fee. */
 export const referralShare = (execution: Pick<Execution, "is_maker" | "exec_type" | "base_fee">): Scaled => {
   if (execution.is_maker || execution.exec_type !== "Trade") return 0n
   const fee = parse(execution.base_fee)

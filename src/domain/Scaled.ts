@@ -1,9 +1,9 @@
 /**
- * Decimals as exact integers: a `bigint` scaled by 10^18. No float is ever involved. Products are exact at 10^36 and rounded once,
- * in the direction that the caller names.
+ * Decimals as exact integers: a `bigint` scaled by 10^18, never a float. Products are exact at 10^36 and rounded
+ * once, in the named direction.
  *
- * Stands apart from the schemas of Decimal.ts, so that a small bundle may have it without them.
- * Source: specification, General conventions 2; docs/contract/conventions.md#decimals.
+ * The module is separate from the schemas of Decimal.ts, so that a small bundle can include it without them.
+ * Source: docs/contract/conventions.md#decimals.
  */
 
 /** A decimal scaled by 10^18. */
@@ -14,12 +14,12 @@ export const PLACES = 18
 /** One, scaled. */
 export const ONE: Scaled = 10n ** 18n
 
-/** In which direction a quotient or product that does not fit 18 places is rounded. */
+/** Rounding of a quotient or product that does not fit 18 places. */
 export type Rounding = "toward-zero" | "away-from-zero" | "up" | "down"
 
 const POWERS: ReadonlyArray<bigint> = Array.from({ length: PLACES + 1 }, (_, i) => 10n ** BigInt(i))
 
-/** Reads decimal text that a schema has already accepted. Text of another form throws: it is a bug of the caller. */
+/** Reads decimal text that a schema has accepted. Other text throws: it is a bug of the caller. */
 export const parse = (text: string): Scaled => {
   const point = text.indexOf(".")
   if (point === -1) return BigInt(text) * ONE
@@ -29,7 +29,8 @@ export const parse = (text: string): Scaled => {
 }
 
 /**
- * Prints the canonical form: no trailing zeros, no exponent, never `-0`. Source: docs/contract/conventions.md#decimals.
+ * Prints the canonical form: no trailing zeros, no exponent, never `-0`. Source:
+ * docs/contract/conventions.md#decimals.
  */
 export const format = (value: Scaled): string => {
   if (value === 0n) return "0"
@@ -43,7 +44,7 @@ export const format = (value: Scaled): string => {
   return negative ? `-${text}` : text
 }
 
-/** Brings accepted decimal text into its canonical form: `60000.0` becomes `60000`. */
+/** Converts accepted decimal text to its canonical form: `60000.0` becomes `60000`. */
 export const canonical = (text: string): string => format(parse(text))
 
 /** Divides two integers with the named rounding; `divisor` must not be 0. */

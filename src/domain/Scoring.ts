@@ -1,6 +1,7 @@
 /**
- * How a competition counts: from the units of each day to score, standing and XP. Integers only, 18 places, every step
- * truncated toward zero; the multiplier is an exact fraction. Source: docs/contract/exchange.md#competition-scoring.
+ * Scoring of competitions: from daily units to score, eligibility and XP. All arithmetic is in integers of 18 places,
+ * and every step is truncated toward zero. The multiplier is an exact fraction.
+ * Source: docs/contract/exchange.md#competition-scoring.
  */
 import { Schema } from "effect"
 import { type Scaled, divide, min, mulDiv, ONE } from "./Decimal.ts"
@@ -10,7 +11,7 @@ import { DAY_MS } from "./Time.ts"
 const bps = (maximum: number, description: string) =>
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum })).annotate({ description })
 
-/** Days that a competition lasts at most. */
+/** Longest competition, in days. */
 export const DAYS_MAX = 366
 
 export const Scoring = Schema.Struct({
@@ -25,14 +26,14 @@ export const Scoring = Schema.Struct({
   use_consistency_multiplier: Schema.Boolean
 }).annotate({ identifier: "Scoring" })
 export type Scoring = typeof Scoring.Type
-/** All that the formulas need: they are the same for every metric. */
+/** The parameters of the formulas, which do not depend on the metric. */
 export type Weights = Omit<Scoring, "metric">
 
-/** XP that all eligible entries share. */
+/** XP shared by all eligible entries. */
 const XP_TOTAL = 1_000_000n
 const BPS = 10_000n
 
-/** Days of a span, the last one perhaps shorter. */
+/** Number of days of a time range; the last one may be shorter. */
 export const daysOf = (start_time_ms: number, end_time_ms: number): number =>
   Math.ceil((end_time_ms - start_time_ms) / DAY_MS)
 
@@ -42,7 +43,7 @@ export const weightOf = (weights: Weights, d: number, days: number): bigint => {
   return days === 1 ? start : start + ((BigInt(weights.end_weight_bps) - start) * BigInt(d)) / BigInt(days - 1)
 }
 
-/** What each active day adds, weighted and then capped. `units` holds the days that had any. */
+/** The contribution of each active day, weighted and then capped. `units` holds the days with activity. */
 export const contributionsOf = (
   weights: Weights,
   units: ReadonlyMap<number, Scaled>,
@@ -83,20 +84,23 @@ export const scoreOf = (weights: Weights, units: ReadonlyMap<number, Scaled>, da
   return { active_days, metric_value, score: divide(sum * over, under, "toward-zero") }
 }
 
-/** Why a score earns no rank; `undefined`: it does. */
+/** Why a score has no rank; `undefined` if it has one. */
 export const ineligible = (weights: Weights, active_days: number): IneligibleReason | undefined => {
   if (active_days >= Math.max(1, weights.min_active_days)) return undefined
   return active_days === 0 ? "no_activity" : "min_active_days"
 }
 
-/** XP of an eligible score among all of them; `multiplier_bps` is that of the wallet's activation. */
+/** XP of an eligible score. `multiplier_bps` is the multiplier of the wallet's activation. */
 export const projectedXp = (score: Scaled, eligibleTotal: Scaled, multiplier_bps: number): bigint =>
   eligibleTotal === 0n ? 0n : (((XP_TOTAL * score) / eligibleTotal) * BigInt(multiplier_bps)) / BPS
 
-/** The part of a prize that a score earns, truncated at 18 places: together never more than the prize. */
+/** The share of a prize for a score, truncated at 18 places. The shares never exceed the prize. */
 export const prizeShare = (prize: Scaled, score: Scaled, eligibleTotal: Scaled): Scaled =>
   eligibleTotal === 0n ? 0n : mulDiv(prize, score, eligibleTotal, "toward-zero")
 
-/** Units of a day in `roi`: basis points of the equity at its start, a loss or an empty account counts nothing. */
+/**
+ * Daily units of the metric `roi`: basis points of the equity at the start of the day; 0 for a loss or an empty
+ * account.
+ */
 export const roiUnits = (realised: Scaled, equity: Scaled): Scaled =>
   realised <= 0n || equity <= 0n ? 0n : mulDiv(realised, BPS * ONE, equity, "toward-zero")

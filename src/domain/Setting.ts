@@ -1,16 +1,16 @@
-/** A setting: an environment variable with its default and its meaning, as tables of them hold it, and how it is read. */
+/** A setting: an environment variable with its default, meaning and parser. Tables of settings consist of these. */
 import { Config, type Redacted, Schema } from "effect"
 
 export interface Setting<A> {
   /** Environment variable. */
   readonly name: string
-  /** Default as text; "unset" where there is none. */
+  /** Default as text; "unset" if there is none. */
   readonly default: string
   readonly about: string
   readonly config: Config.Config<A>
 }
 
-/** A setting that has a value where its variable is not set. */
+/** A setting with a default. */
 export const withDefault = <A>(
   name: string,
   config: (name: string) => Config.Config<A>,
@@ -23,7 +23,7 @@ export const withDefault = <A>(
   config: config(name).pipe(Config.withDefault(fallback))
 })
 
-/** A setting that may be left out. */
+/** An optional setting. */
 export const optional = <A>(
   name: string,
   config: (name: string) => Config.Config<A>,
@@ -35,13 +35,13 @@ export const optional = <A>(
   config: config(name).pipe(Config.withDefault(undefined))
 })
 
-/** One of these words. */
+/** One of the given literals. */
 export const oneOf =
   <const L extends ReadonlyArray<string>>(...literals: L) =>
   (name: string): Config.Config<L[number]> =>
     Config.Literals(literals, name)
 
-/** Text that is never shown. */
+/** A secret text, never displayed. */
 export const redacted = (name: string): Config.Config<Redacted.Redacted<string>> => Config.Redacted(name)
 
 /** A whole number from `minimum` to `maximum`. */
@@ -50,10 +50,10 @@ export const integer =
   (name: string): Config.Config<number> =>
     Config.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })), name)
 
-/** A TCP port; 0 takes a free one. */
+/** A TCP port; 0 selects a free one. */
 export const port = integer(0, 65_535)
 
-/** What every program logs by. */
+/** Log level of every program. */
 export const logLevel = withDefault(
   "LOG_LEVEL",
   oneOf("trace", "debug", "info", "warn", "error"),
@@ -61,7 +61,7 @@ export const logLevel = withDefault(
   "least severe line that is logged"
 )
 
-/** What the settings of a table are once they are read. */
+/** The values of a table of settings. */
 export type Values<Table> = { readonly [K in keyof Table]: Table[K] extends Setting<infer A> ? A : never }
 
 /** Reads all settings of a table. */

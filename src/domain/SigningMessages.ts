@@ -1,13 +1,13 @@
 /**
- * The texts that an Ed25519 key signs, over their UTF-8 bytes. Source: docs/contract/authentication.md#login,
- * #api-keys, #websocket-authentication.
+ * The messages that an Ed25519 key signs, as UTF-8.
+ * Source: docs/contract/authentication.md#login, #api-keys, #websocket-authentication.
  */
 
-/** What a login signs. */
+/** The message of a login. */
 export const loginMessage = (login_name: string, timestamp_ms: number, nonce: string): string =>
   `SERVICE_AUTH|LOGIN|${login_name}|${timestamp_ms}|${nonce}`
 
-/** What an API key signs of a request; `uri` is path and query, byte for byte as sent. */
+/** The message of a request with an API key; `uri` is path and query, byte for byte as sent. */
 export const requestMessage = (request: {
   readonly method: string
   readonly uri: string
@@ -20,5 +20,5 @@ export const requestMessage = (request: {
   return body_sha256 === undefined ? message : `${message}|${body_sha256}`
 }
 
-/** What an API key signs to authenticate a socket. */
+/** The message of a WebSocket authentication with an API key. */
 export const authMessage = (timestamp_ms: number, nonce: string): string => `SERVICE_WS|AUTH|${timestamp_ms}|${nonce}`

@@ -1,6 +1,4 @@
-/**
- * Points in time on the wire: Unix milliseconds, as a number or as digits. Source: docs/contract/conventions.md#times.
- */
+/** Times in the API: Unix milliseconds, as a number or as digits. Source: docs/contract/conventions.md#times. */
 import { Schema } from "effect"
 
 /** Unix milliseconds as a JSON number. */
@@ -25,8 +23,8 @@ export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
-/** How far the clocks of two gateways may be apart, and how far one may be set back, before anything is refused for it. */
+/** Tolerated difference between the clocks of two gateways, and tolerated step back of one clock, in ms. */
 export const CLOCKS_APART_MS = 60_000
 
-/** ISO 8601 with milliseconds, as the funding endpoints carry it beside the number. */
+/** ISO 8601 with milliseconds, as the funding endpoints return it beside the number. */
 export const iso = (ms: Millis): string => new Date(ms).toISOString()

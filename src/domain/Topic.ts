@@ -1,7 +1,4 @@
-/**
- * WebSocket topics: their grammar, parsed and printed. Source: specification, Topics;
- * docs/contract/websocket.md#public-topics.
- */
+/** WebSocket topics: grammar, parsing and printing. Source: docs/contract/websocket.md#public-topics. */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { type Depth, depths, Interval } from "./Enumerations.ts"
@@ -9,7 +6,7 @@ import { AGGREGATED, isPrivate, type PrivateTopic } from "./TopicNames.ts"
 
 export { type PrivateTopic, privateTopics } from "./TopicNames.ts"
 
-/** Topics that need nothing but a market. */
+/** Topics with a market as their only parameter. */
 const plainTopics = ["trade", "ticker", "all_liquidations", "insurance_pool", "adl_alert"] as const
 type PlainTopic = (typeof plainTopics)[number]
 
@@ -17,18 +14,18 @@ export type Topic =
   | { readonly kind: "orderbook"; readonly depth: Depth; readonly symbol: string }
   | { readonly kind: PlainTopic; readonly symbol: string }
   | { readonly kind: "kline"; readonly interval: Interval; readonly symbol: string }
-  /** Aggregated trades, of a market named by its address. */
+  /** Aggregated trades of a market, identified by its address. */
   | { readonly kind: "trade/"; readonly market_addr: Address }
   | { readonly kind: "private"; readonly name: PrivateTopic }
 
-/** Why a text is no topic: the word a caller can act on. */
+/** Why a text is not a topic, for the caller. */
 export type TopicProblem =
   "unknown topic" | "unknown depth" | "unknown interval" | "a market address is 0x and 64 lower-case hex digits"
 
 const isAddress = Schema.is(Address)
 const isPlain = (text: string): text is PlainTopic => (plainTopics as ReadonlyArray<string>).includes(text)
 
-/** Parses a topic such as `orderbook.50.BTC-USDC`; symbol and address are not looked up. */
+/** Parses a topic such as `orderbook.50.BTC-USDC`. Does not check that the symbol or address exists. */
 export const parseTopic = (text: string): Topic | TopicProblem => {
   if (isPrivate(text)) return { kind: "private", name: text }
   if (text.startsWith(AGGREGATED)) {

@@ -1,7 +1,7 @@
 /**
- * Names of topics, for who need not know more of them: told apart without the schemas of Topic.ts, so that a small bundle may.
+ * Names of topics, without the schemas of Topic.ts, so that a small bundle can include them.
  *
- * Source: specification, Topics; docs/contract/websocket.md#limits, #public-topics, #private-topics.
+ * Source: docs/contract/websocket.md#limits, #public-topics, #private-topics.
  */
 
 export const privateTopics = ["order", "execution", "position", "account_balance"] as const
@@ -10,10 +10,10 @@ export type PrivateTopic = (typeof privateTopics)[number]
 export const isPrivate = (topic: string): topic is PrivateTopic =>
   (privateTopics as ReadonlyArray<string>).includes(topic)
 
-/** Topics that one message may name. */
+/** Most topics in one message. */
 export const ARGS_MAX = 50
 
-/** What begins the topics of aggregated trades, before a market's address. */
+/** Prefix of the topics of aggregated trades, before the market's address. */
 export const AGGREGATED = "trade/"
 
 /** The kind of a topic: its name up to its first dot, and `trade/` for aggregated trades. */

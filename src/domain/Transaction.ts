@@ -1,9 +1,9 @@
 /**
- * Transactions: every change of an account's money, one signed amount each.
- * Source: docs/contract/conventions.md#enumerations, docs/contract/rest-account.md.
+ * Transactions: every change of an account's money, with one signed amount each.
  *
- * Money is the wallet and the isolated margins together, so that moving margin is none: each transaction's
- * `balance_after` is that of the one before plus its amount.
+ * Money is the wallet plus the isolated margins, so moving margin is not a transaction. `balance_after` of each
+ * transaction is that of the previous one plus its amount.
+ * Source: docs/contract/conventions.md#enumerations, docs/contract/rest-account.md.
  */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
@@ -43,7 +43,7 @@ interface Part {
   readonly amount: Decimals.Scaled
 }
 
-/** What a balance event moved; nothing where only margins did. A fill's result comes before its fee. */
+/** The money movements of a balance event; none if only margins changed. The result of a fill precedes its fee. */
 export const partsOf = (body: BalanceBody): ReadonlyArray<Part> => {
   const { parse } = Decimals
   const parts = (): ReadonlyArray<Part> => {

@@ -1,12 +1,14 @@
 /**
- * The one table of what a client may take, on every transport: each limit has one figure, and a transport to which it does not
- * apply has a reason. The parts of the gateway take their defaults from here; docs/reference/limits.md is made of it.
+ * The table of all limits on clients, for every transport. Each limit has one figure. A transport to which it does
+ * not apply has a reason. The parts of the gateway take their defaults from here, and docs/reference/limits.md is
+ * generated from it.
  *
- * How often a credential or an address may call is counted by `services/RateLimiter`; {@link rates} says on which transports.
+ * `services/operations/RateLimiter` limits request rates per credential and address; {@link rates} lists its
+ * transports.
  * Source: docs/contract/websocket.md#limits, docs/contract/limits.md; docs/contract/limits.md#transports.
  */
 
-/** The ways in: REST, its fast path, `POST /rpc`, a WebSocket of `/rpc`, a WebSocket of `/ws*`. */
+/** The transports: REST, its fast path, `POST /rpc`, a WebSocket at `/rpc`, a WebSocket at `/ws*`. */
 export const transports = ["rest", "fast", "rpc-http", "rpc-ws", "ws"] as const
 export type Transport = (typeof transports)[number]
 
@@ -28,13 +30,13 @@ export interface TransportLimit {
     | "tries"
     | "levels"
     | "members"
-  /** What is limited. */
+  /** Subject of the limit. */
   readonly what: string
-  /** What the client gets over the limit. */
+  /** Response over the limit. */
   readonly over: string
   /** The setting that changes the figure. */
   readonly setting?: string
-  /** Transports to which it does not apply, each with the reason. */
+  /** Transports without this limit, each with the reason. */
   readonly except?: Partial<Readonly<Record<Transport, string>>>
 }
 
@@ -84,11 +86,11 @@ export const transportLimits = {
     kind: "size",
     figure: 256 * KIB,
     unit: "bytes",
-    what: "input of a connection that is not processed yet: a call in several messages, and messages behind the one in work",
+    what: "unprocessed input of a connection: a call in several messages, and messages queued behind the current one",
     over: "close 1009 for a call, a refusal of its calls for a message",
     except: {
       ...socketsOnly("an unfinished request is its body: `body_bytes`"),
-      ws: "a message is whole or it is not read: `message_bytes`"
+      ws: "only whole messages are read: `message_bytes`"
     }
   },
   unfinished_total_bytes: {
@@ -110,7 +112,7 @@ export const transportLimits = {
     kind: "size",
     figure: 32 * MIB,
     unit: "bytes",
-    what: "answers that the clients of an address have not read; not counted behind `TRUSTED_PROXIES`",
+    what: "responses that the clients of an address have not read; not counted behind `TRUSTED_PROXIES`",
     over: "the oldest connection is closed",
     except: httpOnly("each socket is limited: `outbound_bytes`")
   },
@@ -126,7 +128,7 @@ export const transportLimits = {
     kind: "size",
     figure: 32,
     unit: "levels",
-    what: "objects and arrays in one another, of a body or a call",
+    what: "nesting of objects and arrays, in a body or a call",
     over: "400 `MalformedJson`, for a call a defect",
     except: { ws: "a message is at most `message_bytes`, and its form is flat" }
   },
@@ -143,7 +145,7 @@ export const transportLimits = {
     kind: "in flight",
     figure: 64,
     unit: "requests",
-    what: "requests of a connection that wait for their answers",
+    what: "requests of a connection without a response",
     over: "the connection is closed",
     except: httpOnly("a socket has calls or messages: `calls_in_flight`, `message_burst`")
   },
@@ -151,12 +153,12 @@ export const transportLimits = {
     kind: "in flight",
     figure: 64,
     unit: "calls",
-    what: "calls of a connection that are not answered, streams included",
+    what: "calls of a connection without a response, streams included",
     over: "`RateLimitExceeded` for the call",
     except: {
       rest: "a request is one operation: `requests_in_flight`",
       fast: "a request is one operation: `requests_in_flight`",
-      ws: "there are no calls; messages that wait behind one in work are limited by `message_burst`"
+      ws: "there are no calls; queued messages are limited by `message_burst`"
     }
   },
   calls_per_message: {
@@ -178,7 +180,7 @@ export const transportLimits = {
     unit: "messages",
     what: "messages of a socket a second; acknowledgements of a stream are not counted",
     over: "`RateLimitExceeded`",
-    except: socketsOnly("each request is counted by its rate bucket")
+    except: socketsOnly("the rate bucket of the credential counts each request")
   },
   message_burst: {
     kind: "rate",
@@ -186,7 +188,7 @@ export const transportLimits = {
     unit: "messages",
     what: "messages of a socket at once, those that wait included",
     over: "`RateLimitExceeded`",
-    except: socketsOnly("each request is counted by its rate bucket")
+    except: socketsOnly("the rate bucket of the credential counts each request")
   },
   flood_ms: {
     kind: "rate",
@@ -201,7 +203,7 @@ export const transportLimits = {
     figure: 250,
     unit: "connections",
     what: "connections that an address opens a second",
-    over: "they wait their turn, unread",
+    over: "connections are queued, unread",
     setting: "ARRIVALS_PER_IP"
   },
   // ---- connections
@@ -272,17 +274,17 @@ export const transportLimits = {
     what: "failed tries to authenticate on a socket",
     over: "close 4003",
     except: {
-      rest: "failures are counted by the address: bucket `auth-failures`",
-      fast: "failures are counted by the address: bucket `auth-failures`",
-      "rpc-http": "each call carries its credentials; failures are counted by the address: bucket `auth-failures`",
-      "rpc-ws": "each call carries its credentials; failures are counted by the address: bucket `auth-failures`"
+      rest: "the address counts failures: bucket `auth-failures`",
+      fast: "the address counts failures: bucket `auth-failures`",
+      "rpc-http": "each call carries its credentials; the address counts failures: bucket `auth-failures`",
+      "rpc-ws": "each call carries its credentials; the address counts failures: bucket `auth-failures`"
     }
   },
   reading_ms: {
     kind: "deadline",
     figure: 60_000,
     unit: "ms",
-    what: "time to read an answer",
+    what: "time to read a response",
     over: "the connection is closed",
     except: httpOnly("each socket is limited: `outbound_age_ms`")
   },
@@ -292,7 +294,7 @@ export const transportLimits = {
     unit: "ms",
     what: "time that output of a socket waits for its client",
     over: "close 4008",
-    except: socketsOnly("answers are limited by `reading_ms`")
+    except: socketsOnly("responses are limited by `reading_ms`")
   },
   close_timeout_ms: {
     kind: "deadline",
@@ -333,7 +335,7 @@ export const transportLimits = {
 
 export type LimitName = keyof typeof transportLimits
 
-/** Where the buckets of `services/RateLimiter` count: true, or the reason why not. */
+/** Transports that `services/operations/RateLimiter` limits: true, or the reason why not. */
 export const rates: Readonly<Record<Transport, true | string>> = {
   rest: true,
   fast: true,

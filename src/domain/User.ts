@@ -1,6 +1,6 @@
 /**
- * Users, their sub-accounts and API keys, and who is calling. Source: docs/contract/rest-user.md,
- * docs/contract/authentication.md.
+ * Users, their sub-accounts and API keys, and the authenticated caller.
+ * Source: docs/contract/rest-user.md, docs/contract/authentication.md.
  */
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
@@ -11,23 +11,23 @@ import { Millis } from "./Time.ts"
 
 export const allScopes: ReadonlyArray<Scope> = Scope.literals
 
-/** Key of the context under which a request carries its {@link Caller}. */
+/** Context key of a request's {@link Caller}. */
 export const CALLER_KEY = "gateway/http/CurrentCaller"
 
-/** The user and the credential of a request whose credentials were accepted. */
+/** The user and the credential of an authenticated request. */
 export interface Caller {
   readonly user_id: string
   readonly root_address: string
   readonly rail: Rail
   readonly via: "token" | "api-key"
-  /** `jti` of the token, or `api_key_id`: the key of its rate bucket, and what a revocation names. */
+  /** `jti` of the token, or `api_key_id`: the key of the rate bucket, and the id that a revocation names. */
   readonly credential: string
   readonly scopes: ReadonlySet<Scope>
-  /** Sub-accounts that the credential may see and move; `undefined`: all of the user. */
+  /** Sub-accounts that the credential may access; `undefined`: all of the user. */
   readonly bound_to: ReadonlySet<Address> | undefined
   /** Unix ms; `undefined`: a key without expiry. */
   readonly expires_at_ms: number | undefined
-  /** Whether the credential is still in force. Every effect looks at it in the turn in which it happens. */
+  /** Validity of the credential. Code checks it in the turn of the event loop in which an effect happens. */
   readonly grant: Grant
 }
 
@@ -40,7 +40,7 @@ export const SubAccount = Schema.Struct({
 }).annotate({ identifier: "SubAccount" })
 export type SubAccount = typeof SubAccount.Type
 
-/** A sub-account as the backend tells it: labels are the gateway's own. */
+/** A sub-account as the backend reports it. The gateway stores the labels. */
 export interface SubAccountState {
   readonly sub_account_address: Address
   readonly user_id: string

@@ -1,6 +1,5 @@
 /**
- * Destinations to which a user may close his withdrawals. Source: docs/contract/rest-account.md,
- * docs/contract/conventions.md#addresses.
+ * Withdrawal destinations of a user. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
  */
 import { Schema } from "effect"
 import { Millis } from "./Time.ts"
@@ -13,22 +12,25 @@ export const WithdrawalAddress = Schema.Struct({
 }).annotate({ identifier: "WithdrawalAddress" })
 export type WithdrawalAddress = typeof WithdrawalAddress.Type
 
-/** What a user allows. */
+/** The withdrawal rules of a user. */
 export interface WithdrawalRules {
   /** Whether withdrawals go to listed destinations only. */
   readonly only_listed: boolean
-  /** When `only_listed` ends, Unix ms; `undefined`: it stays as it is. */
+  /** When `only_listed` ends, Unix ms; `undefined`: no end is scheduled. */
   readonly loosens_time: number | undefined
   readonly list: ReadonlyArray<WithdrawalAddress>
 }
 
-/** The rules of a user who never set any. */
+/** The default rules. */
 export const openRules: WithdrawalRules = { only_listed: false, loosens_time: undefined, list: [] }
 
 export const isRestricted = ({ loosens_time, only_listed }: WithdrawalRules, now: number): boolean =>
   only_listed && (loosens_time === undefined || now < loosens_time)
 
-/** Whether a withdrawal may go to a destination; `effective_time` of a listed one that must wait. */
+/**
+ * Whether a withdrawal to a destination is allowed; `effective_time` of a listed destination that is not effective
+ * yet.
+ */
 export const verdictOf = (
   rules: WithdrawalRules,
   destination: string,

@@ -6,7 +6,7 @@
 import { Context, Effect } from "effect"
 import type { Code, Details, Reason } from "../domain/Reason.ts"
 import type { AccountsUnavailable } from "../services/identity/Accounts.ts"
-import type { ApiKeyRefused } from "../services/identity/ApiKeys.ts"
+import type { ApiKeyRefused } from "../services/identity/ApiKeyRules.ts"
 import type { AuthError } from "../services/identity/Authenticator.ts"
 import { READ_UNAVAILABLE } from "../services/operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../services/History.ts"

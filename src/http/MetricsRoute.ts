@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { Metrics } from "../services/operations/Metrics.ts"
+import { Metrics } from "../services/Metrics.ts"
 import * as ErrorResponse from "./ErrorResponse.ts"
 import { CurrentRequest } from "./RequestState.ts"
 import { ofReason } from "./WireError.ts"

@@ -1,4 +1,6 @@
-/** A rule refused the request; nothing changed. Frequent and expected, so it carries no stack. */
+/**
+ * A request failed because of a rule; nothing changed. Such errors are frequent and expected, so they carry no stack.
+ */
 import type { Details, Reason } from "../domain/Reason.ts"
 import { fieldText } from "../domain/InputText.ts"
 
@@ -7,8 +9,8 @@ export class DomainError {
   readonly reason: Reason
   readonly facts: Details
   /**
-   * In place of the text of the catalogue. Of a refused field it is `expected` and a noun phrase; HTTP adds the name of the
-   * field and the given value.
+   * Replaces the text of the catalogue. For an invalid field it is `expected` and a noun phrase; HTTP adds the name
+   * of the field and the given value.
    */
   readonly message: string | undefined
   constructor(reason: Reason, facts: Details = {}, message?: string) {
@@ -18,6 +20,6 @@ export class DomainError {
   }
 }
 
-/** A field whose value is not accepted; the text says what was given and what is accepted. */
+/** An invalid field; the text states the given and the accepted value. */
 export const invalidField = (field: string, given: string, accepted: string): DomainError =>
   new DomainError("InvalidField", { field }, fieldText(field, accepted, given))

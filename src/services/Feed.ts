@@ -1,10 +1,11 @@
 /**
- * Port: the sequencer's one ordered event stream.
+ * Port: the ordered event stream of the sequencer.
  *
- * Guarantee: events after the asked position arrive in order, without a gap and without a repetition, whole steps at a
- * time; a lost connection is taken up again at the next seq, for ever. Heartbeats tell the head while nothing happens.
- * The stream fails only with {@link FeedGone}: the epoch is another one or the position is not kept any more, so the read
- * model must be built anew. Source: docs/contract/boundary.md#one-event-stream, #sequencer.
+ * Guarantee: events after the requested position arrive in order, without gaps or repetitions, in whole engine steps.
+ * After a lost connection the feed reconnects at the next seq, without a limit of attempts. While there are no
+ * events, heartbeats report the head. The stream fails only with {@link FeedGone}: the epoch changed or the position
+ * is no longer retained, so the read model must be rebuilt.
+ * Source: docs/contract/boundary.md#one-event-stream, #sequencer.
  */
 import { Context, Schema, type Stream } from "effect"
 import type { Event, StreamPosition } from "../domain/Event.ts"
@@ -16,13 +17,13 @@ export type FeedFrame =
       readonly epoch: string
       readonly head_seq: number
       readonly server_ts_ms: number
-      /** Why the sequencer refuses every command, or why prices do not move; empty while it works. */
+      /** Why the sequencer refuses every command, or why prices do not update; empty in normal operation. */
       readonly refusing: ReadonlyArray<string>
     }
-  /** The connection was lost; the feed goes on by itself. */
+  /** The connection was lost; the feed reconnects by itself. */
   | { readonly type: "interrupted" }
 
-/** The position asked for is not kept, or belongs to another epoch. */
+/** The requested position is not retained, or belongs to another epoch. */
 export class FeedGone extends Schema.TaggedError<FeedGone>()("FeedGone", {}) {}
 
 export class Feed extends Context.Service<

@@ -1,10 +1,10 @@
 /**
  * Port: the read model that the gateway builds from the event stream.
  *
- * Guarantee: a projection and its stream position are committed in one transaction, so that after any crash the model
- * holds exactly the events up to {@link position}; a projection that is not the next one is refused. Lists are ordered
- * newest first by (time, id), and rows that arrive later never shift, repeat or drop a row of a walk. Only a page without
- * `next` is the last: one that a filter leaves short is not.
+ * Guarantee: a projection and its stream position are committed in one transaction, so after any crash the model
+ * contains exactly the events up to {@link position}. A projection that does not follow the position is refused.
+ * Lists are ordered newest first by (time, id). Rows that arrive later never shift, repeat or drop a row of a paged
+ * read. Only a page without `next` is the last; a filter may leave other pages short.
  * Source: docs/contract/conventions.md#paging, docs/contract/boundary.md#read-models, #ownership.
  */
 import { Context, type Effect, Schema } from "effect"
@@ -32,14 +32,14 @@ import type { PrivateTopic } from "../domain/Topic.ts"
 import type { Transaction } from "../domain/Transaction.ts"
 import type { SubAccountState } from "../domain/User.ts"
 
-/** The database does not answer. */
+/** The database does not respond. */
 export class HistoryUnavailable extends Schema.TaggedError<HistoryUnavailable>()("HistoryUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
 /**
- * The projection does not follow the position of the model: it was committed before, or somebody else commits too.
- * Nothing was written; `position` is where the model stands.
+ * The projection does not follow the position of the model: it was committed before, or another gateway also commits.
+ * Nothing was written; `position` is the position of the model.
  */
 export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("ProjectionRefused", {
   position: Schema.UndefinedOr(
@@ -47,16 +47,16 @@ export class ProjectionRefused extends Schema.TaggedError<ProjectionRefused>()("
   )
 }) {}
 
-/** Which rows of a user are asked for. Times in Unix ms: `start_time` inclusive, `end_time` exclusive. */
+/** Selects rows of a user. Times in Unix ms: `start_time` inclusive, `end_time` exclusive. */
 export interface ListQuery {
   readonly user_id: string
-  /** Sub-accounts to look at; `undefined`: all of the user. */
+  /** Sub-accounts to include; `undefined`: all of the user. */
   readonly sub_accounts: ReadonlyArray<string> | undefined
   readonly symbol: string | undefined
   readonly start_time: number | undefined
   readonly end_time: number | undefined
   readonly limit: number
-  /** Rows after this one, in the list's order. */
+  /** Rows after this key, in the order of the list. */
   readonly after: RowKey | undefined
 }
 
@@ -75,9 +75,9 @@ export interface ExecutionQuery extends ListQuery {
   readonly side?: Side | undefined
 }
 
-/** An execution as its row stands in the stream. */
+/** An execution with its row id. */
 export interface PastExecution {
-  /** Grows with the stream, even where its numbering starts anew. */
+  /** Increases along the stream, also across a restart of its numbering. */
   readonly id: number
   readonly user_id: string
   readonly execution: Execution
@@ -91,17 +91,20 @@ export interface MarketQuery {
   readonly limit: number
   readonly after: RowKey | undefined
 }
-/** The same, of one market or of all. */
+/** Rows of one market or of all. */
 export type MarketsQuery = Omit<MarketQuery, "symbol" | "after"> & { readonly symbol: string | undefined }
 
-/** Hours that begin in [start, end), of a user or of everybody. */
+/** Hours that begin in [start, end), of one user or of all. */
 export interface HoursQuery {
   readonly user_id: string | undefined
   readonly start: number
   readonly end: number
 }
 
-/** What is open at a position, read from the backend when the stream cannot be followed from where the model stood. */
+/**
+ * Open orders and positions at a stream position, read from the backend when the stream cannot be resumed from the
+ * position of the model.
+ */
 export interface OpenState {
   readonly orders: ReadonlyArray<Pick<OrderRow, "user_id" | "order" | "record">>
   readonly subAccounts: ReadonlyArray<SubAccountState>
@@ -110,14 +113,14 @@ export interface OpenState {
   readonly records: ReadonlyArray<LastRecord>
 }
 
-/** The last record of a position or balance, and the place of its event in the user's stream. */
+/** The last record of a position or balance, and the position of its event in the user's stream. */
 export interface LastRecord {
   readonly user_id: string
   readonly topic: "position" | "account_balance"
   readonly sub_account_address: string
   /** Symbol or asset. */
   readonly subject: string
-  /** 0: no event of this stream; the record is that of where the stream began. */
+  /** 0: the record dates from the start of the stream, without an event in it. */
   readonly seq: number
   /** JSON text. */
   readonly record: string
@@ -141,15 +144,15 @@ type Read<A> = Effect.Effect<A, HistoryUnavailable>
 export class History extends Context.Service<
   History,
   {
-    /** Where the model stands; `undefined` before the first commit. */
+    /** Position of the model; `undefined` before the first commit. */
     readonly position: Read<ModelPosition | undefined>
-    /** Runs reads that are all of one moment, whatever is committed meanwhile. */
+    /** Runs reads on one consistent snapshot, unaffected by concurrent commits. */
     readonly moment: <A, E>(reads: Effect.Effect<A, E>) => Effect.Effect<A, E | HistoryUnavailable>
     /** Commits a projection with its position, in one transaction. */
     readonly commit: (projection: Projection) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
     /**
-     * Numbering starts anew at `position`: forgets user streams and every open order that is not in `open`, takes `open`
-     * in and keeps what is past, all in one transaction. Refused where the model does not stand at `after` any more.
+     * Restarts the numbering at `position`, in one transaction: deletes user streams and every open order that is not
+     * in `open`, stores `open`, and keeps past records. Refused if the model is no longer at `after`.
      */
     readonly restart: (
       after: StreamPosition | undefined,
@@ -158,7 +161,7 @@ export class History extends Context.Service<
     ) => Effect.Effect<void, HistoryUnavailable | ProjectionRefused>
 
     readonly orders: (query: OrderQuery) => Read<Rows<Order>>
-    /** One order of a sub-account, by id or by the client's reference. */
+    /** One order of a sub-account, by id or by order_link_id. */
     readonly order: (query: {
       readonly user_id: string
       readonly sub_account_address: string
@@ -166,37 +169,37 @@ export class History extends Context.Service<
       readonly order_link_id: string | undefined
     }) => Read<Order | undefined>
     readonly executions: (query: ExecutionQuery) => Read<Rows<Execution>>
-    /** Executions of all users in the order of the stream, from after a row on: for who counts every one of them once. */
+    /** Executions of all users in stream order, after a row id; for consumers that count each execution once. */
     readonly executionsAfter: (id: number, limit: number) => Read<ReadonlyArray<PastExecution>>
     /** Id of the newest execution; 0 before the first. */
     readonly lastExecution: Read<number>
     /**
-     * Executions newest first behind the first `offset`, and how many there are. They are read from the newest
-     * {@link OFFSET_MAX} of the user only: `rows` ends there, `total` counts all.
+     * Executions newest first, after the first `offset`, and their total. Only the newest {@link OFFSET_MAX} of the
+     * user can be read: `rows` ends there, `total` counts all.
      */
     readonly executionsAt: (
       query: Pick<ListQuery, "user_id" | "sub_accounts" | "symbol" | "limit"> & { readonly offset: number }
     ) => Read<{ readonly rows: ReadonlyArray<Execution>; readonly total: number }>
-    /** By the first fill that closed. */
+    /** Ordered by the first closing fill. */
     readonly closedPnls: (query: ListQuery & { readonly order_id?: string | undefined }) => Read<Rows<ClosedPnl>>
     readonly transactions: (
       query: ListQuery & { readonly type: TransactionType | undefined }
     ) => Read<Rows<Transaction>>
-    /** By the time of settlement. */
+    /** Ordered by the time of settlement. */
     readonly fundingPayments: (query: ListQuery) => Read<Rows<FundingPayment>>
     readonly movements: (
       query: ListQuery & {
         readonly kind: Movement["kind"] | undefined
-        /** Sub-accounts among which a transfer has both its sides. */
+        /** Includes only transfers with both sides among these sub-accounts. */
         readonly within?: ReadonlyArray<string> | undefined
       }
     ) => Read<Rows<Movement>>
     readonly subAccounts: (user_id: string) => Read<ReadonlyArray<SubAccountState>>
     readonly instruments: Read<ReadonlyArray<Instrument>>
 
-    /** Newest first; the last {@link TRADES_KEPT} of a market are kept. */
+    /** Newest first; the last {@link TRADES_KEPT} of each market are stored. */
     readonly trades: (symbol: string, limit: number) => Read<ReadonlyArray<PublicTrade>>
-    /** Candles that had at least one change, the open one too, newest first, starting in [start, end). */
+    /** Candles with at least one change, including the open one, newest first, starting in [start, end). */
     readonly candles: (query: {
       readonly kind: CandleKind
       readonly symbol: string
@@ -206,7 +209,7 @@ export class History extends Context.Service<
       readonly limit: number
     }) => Read<ReadonlyArray<Candle>>
 
-    /** Settlements, by their time. */
+    /** Settlements, ordered by time. */
     readonly fundingRates: (query: MarketQuery) => Read<Rows<FundingRate>>
     readonly openInterest: (
       query: MarketQuery & { readonly interval: OpenInterestInterval }
@@ -214,55 +217,62 @@ export class History extends Context.Service<
     readonly pools: (query: MarketsQuery) => Read<ReadonlyArray<InsurancePool>>
     readonly adlAlerts: (query: MarketsQuery) => Read<ReadonlyArray<AdlAlert>>
 
-    /** Hours of sub-accounts in markets, and as a whole; the running one too. */
+    /** Hours per sub-account and market, and per sub-account; including the current hour. */
     readonly marketHours: (query: HoursQuery) => Read<ReadonlyArray<MarketRow>>
     readonly accountHours: (query: HoursQuery) => Read<ReadonlyArray<AccountRow>>
-    /** The last hour that began before `hour`, of every sub-account of a user in every market, and as a whole. */
+    /** The last row before `hour` of every sub-account of a user, per market and in total. */
     readonly hoursBefore: (query: { readonly user_id: string; readonly hour: number }) => Read<{
       readonly markets: ReadonlyArray<MarketRow>
       readonly accounts: ReadonlyArray<AccountRow>
     }>
-    /** Executions of a user in [start, end), with what they closed, oldest first; for spans within an hour. */
+    /**
+     * Executions of a user in [start, end) with the positions that they closed, oldest first; for ranges within an
+     * hour.
+     */
     readonly fills: (query: {
       readonly user_id: string
       readonly start: number
       readonly end: number
     }) => Read<ReadonlyArray<{ readonly execution: Execution; readonly closing: Closing | undefined }>>
 
-    /** What the ledger of the projection goes on from after a start. */
+    /** State from which the ledger of the projection resumes after a start. */
     readonly ledger: Read<LedgerState>
-    /** The last candle of every interval, of every price of every market, to go on from after a start. */
+    /** The last candle of every interval, price and market; state from which candles resume after a start. */
     readonly lastCandles: Read<ReadonlyArray<Pick<CandleChange, "kind" | "symbol" | "last">>>
-    /** Head of every user's stream and of each of its topics, to count on from after a start. */
+    /** Head of every user's stream and of each of its topics; state from which numbering resumes after a start. */
     readonly streamHeads: Read<ReadonlyArray<StreamHead>>
     /**
-     * Events of a user after `seq`, oldest first. The newest {@link UserEventsKept} or those of its time are kept,
-     * whichever is more: where older ones are gone, the first event's seq is not `after` + 1.
+     * Events of a user after `seq`, oldest first. Retained are the newest {@link UserEventsKept} count or those
+     * within its time, whichever is more. If older events are gone, the seq of the first event is not `after` + 1.
      */
     readonly userEvents: (user_id: string, after: number, limit: number) => Read<ReadonlyArray<UserEvent>>
     /**
-     * The last records of a user's positions (by sub-account and symbol) or balances (and asset), flat positions too. What
-     * never had an event in this stream, nor anything where it began, is not among them.
+     * The last records of a user's positions (by sub-account and symbol) or balances (by sub-account and asset), flat
+     * positions included. A position or balance without an event in this stream, and without a state at its start,
+     * has no record.
      */
     readonly lastRecords: (user_id: string, topic: LastRecord["topic"]) => Read<ReadonlyArray<LastRecord>>
   }
 >()("gateway/services/History") {}
 
 /**
- * Rows of a user that one page reads to find those that a filter takes. A page of a filtered list may therefore hold fewer
- * rows than its limit, even none, while `next` leads on: the work of a page is bounded, and each row costs one index entry
- * however many filters there are.
+ * Rows of a user that one page scans for matches of a filter. A page of a filtered list may contain fewer rows than
+ * its limit, even none, while `next` continues the list. The work of a page is bounded, and each row costs one index
+ * entry for any number of filters.
  */
 export const SCAN_MAX = 3_000
 /** How deep the list by offset can be read: each page walks over all rows before it. */
 export const OFFSET_MAX = 5_000
-/** Trades that are kept of each market: what /market/recent-trade can ask for. */
+/** Stored trades per market: the maximum of /market/recent-trade. */
 export const TRADES_KEPT = 1_000
-/** Events that are kept of each user at least, and for how long all are; docs/contract/websocket.md#resume. */
+/**
+ * Least number of events retained per user, and the time for which all are retained;
+ * docs/contract/websocket.md#resume.
+ */
 export const USER_EVENTS_KEPT = 10_000
 export const USER_EVENTS_KEPT_MS = 86_400_000
 
-/** {@link USER_EVENTS_KEPT} and {@link USER_EVENTS_KEPT_MS} as they are in force; provide others to configure them. */
+/** The effective {@link USER_EVENTS_KEPT} and {@link USER_EVENTS_KEPT_MS}; provide another value to configure them. */
 export const UserEventsKept = Context.Reference<{ readonly count: number; readonly ms: number }>(
   "gateway/services/History/UserEventsKept",
   { defaultValue: () => ({ count: USER_EVENTS_KEPT, ms: USER_EVENTS_KEPT_MS }) }

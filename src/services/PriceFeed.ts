@@ -1,7 +1,8 @@
 /**
- * Port: the referee's price stream, whose heartbeats also tell how far the referee has come.
+ * Port: the price stream of the referee. Its heartbeats also report the progress of the referee.
  *
- * Guarantee: frames of one connection are in order; a lost connection is taken up again, for ever.
+ * Guarantee: frames of one connection are in order. After a lost connection the feed reconnects, without a limit of
+ * attempts.
  * Source: docs/contract/boundary.md#referee, #lagging.
  */
 import { Context, type Stream } from "effect"

@@ -1,6 +1,6 @@
 /**
- * Policy: whether traffic should come to this gateway. Source: docs/contract/rest.md#service-endpoints,
- * docs/contract/boundary.md#lagging, docs/contract/configuration.md.
+ * Policy: whether this gateway should receive traffic.
+ * Source: docs/contract/rest.md#service-endpoints, docs/contract/boundary.md#lagging, docs/contract/configuration.md.
  */
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./operations/BackendHealth.ts"
@@ -8,14 +8,14 @@ import { History } from "./History.ts"
 import { Lifecycle } from "./operations/Lifecycle.ts"
 import { MarketView } from "./markets/MarketView.ts"
 
-/** A backend may be ill for so long before traffic is sent elsewhere. */
+/** Time for which a backend may be ill before the gateway reports itself as not ready. */
 export const ILL_MAX_MS = 10_000
-/** The database answers within this time, or is lost. */
+/** Response time after which the database counts as lost. */
 const DATABASE_WAIT = "1 second"
 
 const linkOf = ({ connected, lag_events, lag_ms }: LinkState) => ({ connected, lag_events, lag_ms })
 
-/** Names of a link's states beyond {@link ILL_MAX_MS}. */
+/** Reasons of a link that is ill for longer than {@link ILL_MAX_MS}. */
 const names = {
   sequencer: { lost: "SequencerUnavailable", lagging: "SequencerLagging" },
   referee: { lost: "RefereeUnavailable", lagging: "RefereeLagging" }
@@ -32,7 +32,7 @@ export class Readiness extends Context.Service<
   {
     readonly check: Effect.Effect<{
       readonly ready: boolean
-      /** Why traffic should go elsewhere; empty if `ready`. Words of the sequencer's heartbeat are among them. */
+      /** Why the gateway is not ready; empty if `ready`. Includes the reasons of the sequencer's heartbeat. */
       readonly reasons: ReadonlyArray<string>
       readonly sequencer: ReturnType<typeof linkOf>
       readonly referee: ReturnType<typeof linkOf>
@@ -58,7 +58,7 @@ export class Readiness extends Context.Service<
           const referee = health.referee()
           const found = new Set([
             ...(lifecycle.isStopping() ? ["Stopping"] : []),
-            // before the first frames there is nothing to serve from
+            // before the first frames there is no data to serve
             ...(health.started() && markets.instruments().length > 0 ? [] : ["Starting"]),
             ...(connected ? [] : ["DatabaseUnavailable"]),
             ...reasonsOf(sequencer, names.sequencer),

@@ -1,5 +1,5 @@
 /**
- * Port: the referee, which keeps accounts and judges risk. Only reads; all may be repeated.
+ * Port: the referee, which keeps accounts and evaluates risk. All calls are reads and may be repeated.
  * Source: docs/contract/boundary.md#referee.
  */
 import { Context, type Effect, Schema } from "effect"
@@ -9,14 +9,16 @@ import type { FeeRate, Prices, RiskTier } from "../domain/Market.ts"
 import type { Portfolio } from "../domain/Portfolio.ts"
 import type { PositionState } from "../domain/Position.ts"
 
-/** Whether a leverage can be afforded: what position and orders of the market would bind, and what may be bound. */
+/**
+ * Margin check of a leverage: the margin that position and orders of the market would need, and the available margin.
+ */
 export interface MarginPreview {
   readonly required: string
   readonly available: string
   readonly ok: boolean
 }
 
-/** The referee does not answer, or answered what the contract does not allow. */
+/** The referee does not respond, or its response violates the contract. */
 export class RefereeUnavailable extends Schema.TaggedError<RefereeUnavailable>()("RefereeUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
@@ -33,7 +35,7 @@ export class Referee extends Context.Service<
       },
       RefereeUnavailable
     >
-    /** Open positions of a user; with a symbol one record a sub-account, flat or not. */
+    /** Open positions of a user; with a symbol one record per sub-account, including flat ones. */
     readonly positions: (query: {
       readonly user_id: string
       readonly sub_account_address: string | undefined
@@ -45,16 +47,16 @@ export class Referee extends Context.Service<
     readonly portfolio: (
       user_id: string
     ) => Effect.Effect<{ readonly portfolio: Portfolio; readonly as_of_seq: number }, RefereeUnavailable>
-    /** Prices of the named markets; none named: all. */
+    /** Prices of the given markets; an empty list means all. */
     readonly prices: (symbols: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<Prices>, RefereeUnavailable>
     readonly riskTiers: Effect.Effect<ReadonlyArray<RiskTier>, RefereeUnavailable>
-    /** What a leverage would ask for, if it were set now; it changes nothing. */
+    /** Margin that a leverage would need now; changes nothing. */
     readonly previewMargin: (query: {
       readonly sub_account_address: string
       readonly symbol: string
       readonly leverage: string
     }) => Effect.Effect<MarginPreview, RefereeUnavailable>
-    /** The insurance pool of a market as it stands. */
+    /** The current insurance pool of a market. */
     readonly pool: (symbol: string) => Effect.Effect<InsurancePool, RefereeUnavailable>
     readonly adlAlert: (symbol: string) => Effect.Effect<AdlAlert, RefereeUnavailable>
     readonly feeRates: (user_id: string) => Effect.Effect<ReadonlyArray<FeeRate>, RefereeUnavailable>

@@ -1,12 +1,14 @@
 /**
- * Port: the sequencer, which puts every change of state into one order.
+ * Port: the sequencer, which puts all state changes into one order.
  *
- * Guarantee: an acknowledged command is durable and has its place in the sequence; a refused one changed nothing. After
- * {@link SequencerUnavailable} it was surely not sequenced; after {@link OutcomeUnknown} it may or may not have been, and
- * only the same `command_id` may be sent again. An acknowledgement says that an order has a place, not that it succeeded:
- * what became of it arrives on the event stream. A command for a request is sent only while the grant of `CallerInHand` is
- * in force, and holds it until its outcome is known; else it is refused. Source: docs/contract/boundary.md#sequencer,
- * #errors, docs/contract/authentication.md#revocation.
+ * Guarantee: an acknowledged command is durable and has its place in the sequence; a refused command changed nothing.
+ * After {@link SequencerUnavailable} the command was certainly not sequenced. After {@link OutcomeUnknown} it may
+ * have been, and only the same `command_id` may be sent again.
+ *
+ * An acknowledgement means that an order has a place in the sequence, not that it succeeded; the result arrives on
+ * the event stream. A command of a request is sent only while the grant of `RequestCaller` is valid, and holds the
+ * grant until its outcome is known; otherwise it is refused.
+ * Source: docs/contract/boundary.md#sequencer, #errors, docs/contract/authentication.md#revocation.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
@@ -22,10 +24,10 @@ export type CommandBody =
   | { readonly type: "amend"; readonly amend: AmendOrder }
   | { readonly type: "cancel"; readonly cancel: CancelOrder }
   | { readonly type: "cancel_all"; readonly cancel_all: CancelAll }
-  /** `index` absent: the next one; 0 answers the existing one. */
+  /** `index` absent: the next one; 0 returns the existing one. */
   | { readonly type: "create_sub_account"; readonly root_address: string; readonly index: number | undefined }
   | { readonly type: "set_sub_account"; readonly frozen: boolean }
-  /** Only an empty one; index 0 stays. */
+  /** Only an empty sub-account, and not index 0. */
   | { readonly type: "delete_sub_account" }
   | { readonly type: "set_leverage"; readonly symbol: string; readonly leverage: string }
   | {
@@ -34,9 +36,9 @@ export type CommandBody =
       readonly margin_mode: MarginMode
       readonly leverage: string | undefined
     }
-  /** `margin` signed: negative takes out. */
+  /** `margin` is signed: a negative amount removes margin. */
   | { readonly type: "add_margin"; readonly symbol: string; readonly margin: string }
-  /** Sizes with mode `Partial`; absent: the whole position. */
+  /** Sizes apply to mode `Partial`; absent: the whole position. */
   | {
       readonly type: "set_trading_stop"
       readonly symbol: string
@@ -65,13 +67,13 @@ export type CommandBody =
       readonly amount: string
       readonly destination: string
     }
-  /** Pays a reward; the same reward_id pays once, for ever. */
+  /** Pays a reward; a reward_id is paid at most once. */
   | { readonly type: "credit"; readonly reward_id: string; readonly asset: string; readonly amount: string }
-  /** `price` absent: back to the index source. */
+  /** `price` absent: the market returns to its index source. */
   | { readonly type: "set_index_price"; readonly symbol: string; readonly price: string | undefined }
 
 export interface Command {
-  /** UUID; the key of idempotency for 24 hours. */
+  /** UUID; the idempotency key for 24 hours. */
   readonly command_id: string
   readonly user_id: string
   readonly sub_account_address: string
@@ -83,12 +85,13 @@ export interface CommandAck {
   readonly seq: number
   readonly accepted_at_ms: number
   readonly orders: ReadonlyArray<OrderRef>
-  /** The command had been acknowledged before. */
+  /** The command was acknowledged before. */
   readonly duplicate: boolean
   /** Version of an amended order. */
   readonly version: number | undefined
   /**
-   * Why its turn refused an amend: the order stays as it is, and its event says the same.
+   * Why the engine refused an amend when it executed the command. The order is unchanged, and its event reports the
+   * same.
    * Source: docs/contract/orders.md#refused-amends.
    */
   readonly refusal?: CommandRefused | undefined
@@ -114,14 +117,17 @@ export class CommandRefused extends Schema.TaggedError<CommandRefused>()("Comman
 export class SequencerUnavailable extends Schema.TaggedError<SequencerUnavailable>()("SequencerUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
-/** The command was sent and no answer came: it may or may not have been sequenced. */
+/** The command was sent without a response: it may or may not have been sequenced. */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {}) {}
-/** The sequencer answered something that the contract does not allow. */
+/** The response of the sequencer violates the contract. */
 export class SequencerFault extends Schema.TaggedError<SequencerFault>()("SequencerFault", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
-/** Nothing was sequenced: this gateway has as many commands in flight as it can show in time. Frequent, so it has no stack. */
+/**
+ * Nothing was sequenced: this gateway has as many commands in flight as it can process in time. Frequent, so it has
+ * no stack.
+ */
 export class Overloaded {
   readonly _tag = "Overloaded"
 }
@@ -133,9 +139,9 @@ export type ReadError = SequencerUnavailable | SequencerFault
 export class Sequencer extends Context.Service<
   Sequencer,
   {
-    /** Submits one command; answers within 2 s. */
+    /** Submits one command; completes within 2 s. */
     readonly submit: (command: Command) => Effect.Effect<CommandAck, SubmitError>
-    /** The book of a market, all levels, best first; `as_of_seq` is the event seq it holds. */
+    /** The book of a market, all levels, best first; it includes the events up to `as_of_seq`. */
     readonly orderBook: (symbol: string) => Effect.Effect<
       {
         readonly bids: ReadonlyArray<Level>

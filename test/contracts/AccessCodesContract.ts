@@ -7,7 +7,7 @@ import { Accounts } from "../../src/services/identity/Accounts.ts"
 
 const NOW = 1_767_225_600_000
 const wallet = (name: string) => `0x${hashOfCode(name)}`
-/** A code that nobody else's test names; `text` in plain. */
+/** A code used by no other test; `text` is its plain text. */
 const code = (text: string, change: Partial<AccessCode> = {}): AccessCode => ({
   code_id: `00000000-0000-4000-8000-${hashOfCode(text).slice(0, 12)}`,
   code_hash: hashOfCode(text),
@@ -67,7 +67,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
       })
     )
 
-    it.effect("tells a wallet that is in already so, whatever the code", () =>
+    it.effect("refuses a wallet that is already admitted, for any code", () =>
       Effect.gen(function* () {
         const [codes, accounts] = [yield* AccessCodes, yield* Accounts]
         const good = code("spare", { max_uses: 2 })
@@ -82,7 +82,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
       })
     )
 
-    it.effect("gives the last uses of a code to as many wallets, however many ask at once", () =>
+    it.effect("gives the last uses of a code to as many wallets under concurrent requests", () =>
       Effect.gen(function* () {
         const [codes, accounts] = [yield* AccessCodes, yield* Accounts]
         const scarce = code("scarce", { max_uses: 3 })
@@ -98,7 +98,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
       })
     )
 
-    it.effect("takes one code of a wallet that offers several at once", () =>
+    it.effect("redeems one of several concurrent codes of a wallet", () =>
       Effect.gen(function* () {
         const codes = yield* AccessCodes
         const several = Array.from({ length: 5 }, (_, i) => code(`several ${i}`))
@@ -125,7 +125,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
       })
     )
 
-    it.effect("lists newest first, by label, from where the reader stands", () =>
+    it.effect("lists newest first, by label, after a key", () =>
       Effect.gen(function* () {
         const codes = yield* AccessCodes
         const times = [5, 3, 5, 9, 5]
@@ -146,7 +146,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<AccessCodes | Accounts
       })
     )
 
-    it.effect("revokes for ever, and knows what is not there", () =>
+    it.effect("revokes permanently, and reports a missing code", () =>
       Effect.gen(function* () {
         const codes = yield* AccessCodes
         const one = code("revoked")

@@ -28,7 +28,7 @@ const key = (n: number, user_id: string): ApiKeyRecord => ({
 
 export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
   withLayer(layer)(`Accounts on ${name}`, (it) => {
-    it.effect("creates a user once and answers the same one later", () =>
+    it.effect("creates a user once and returns the same one later", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         yield* TestClock.setTime(1_767_225_600_250)
@@ -52,7 +52,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("creates one user when many ask at once", () =>
+    it.effect("creates one user under concurrent requests", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const answers = yield* Effect.forEach(
@@ -93,7 +93,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
         assert.isTrue(yield* accounts.activate(late.root_address, { badge: false, multiplier_bps: 0 }))
         assert.deepInclude(yield* accounts.user(late.user_id), { activated: true, badge: false, multiplier_bps: 0 })
 
-        // whoever is whitelisted needs no code, and whoever used one is activated for ever
+        // a whitelisted wallet needs no code, and a wallet that redeemed one stays activated
         yield* accounts.setWhitelisted(listed.root_address, true)
         assert.isFalse(yield* accounts.activate(listed.root_address, given))
         assert.isUndefined(yield* accounts.activation(listed.root_address))
@@ -115,7 +115,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("admits and dismisses a wallet", () =>
+    it.effect("adds a wallet to the whitelist and removes it", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         assert.isFalse(yield* accounts.isWhitelisted(address(9)))
@@ -127,7 +127,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("answers a key as it was written", () =>
+    it.effect("returns a key as it was written", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const plain = key(1, "u1")
@@ -152,7 +152,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("Amendment 18: writes the fields of a patch alone, so that no change undoes one beside it", () =>
+    it.effect("writes only the fields of a patch, so that concurrent changes do not undo each other", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const record = { ...key(40, "u6"), scopes: ["read" as const, "trade" as const] }
@@ -175,7 +175,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("Amendment 18: tells which keys were changed or revoked since, and no others", () =>
+    it.effect("returns only the keys changed or revoked since a time", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const [one, other, third] = [key(41, "u7"), key(42, "u7"), key(43, "u7")]

@@ -30,7 +30,7 @@ const all: AuditQuery = {
 
 export const suite = <E>(name: string, layer: Layer.Layer<AuditStore, E>) =>
   withLayer(layer)(`AuditStore on ${name}`, (it) => {
-    it.effect("lists what was appended, the latest first, a request behind its outcome, by each filter", () =>
+    it.effect("lists entries newest first, a request behind its outcome, by each filter", () =>
       Effect.gen(function* () {
         const store = yield* AuditStore
         const requested = entry(2, { phase: "requested" })

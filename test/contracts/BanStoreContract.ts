@@ -14,7 +14,7 @@ const ban = (n: number, fields: Partial<Ban> = {}): Ban => ({
 
 export const suite = <E>(name: string, layer: Layer.Layer<BanStore, E>) =>
   withLayer(layer)(`BanStore on ${name}`, (it) => {
-    it.effect("keeps one state of each wallet, and tells what changed since", () =>
+    it.effect("keeps one state per wallet, and returns the changes since a time", () =>
       Effect.gen(function* () {
         const store = yield* BanStore
         assert.deepStrictEqual(yield* store.since(0), [])

@@ -78,7 +78,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
         const store = yield* CompetitionStore
         for (const n of [41, 42]) yield* store.create(competition(n), 0)
         const cancelled = (n: number) => competition(n, { state: "cancelled" })
-        // told twice, as by two gateways, or by one that begins anew
+        // applied twice, as by two gateways or after a restart
         assert.isTrue(yield* store.settle(idOf(41)))
         assert.isTrue(yield* store.settle(idOf(41)))
         assert.strictEqual((yield* Effect.flip(store.update(cancelled(41), "published")))._tag, "Outpaced")
@@ -163,7 +163,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<CompetitionStore, E>) 
       })
     )
 
-    it.effect("takes a change from who saw the last one, whole or not at all", () =>
+    it.effect("accepts a change only from a caller that saw the last one, in one transaction", () =>
       Effect.gen(function* () {
         const store = yield* CompetitionStore
         const id = idOf(31)

@@ -9,7 +9,7 @@ import { depositOf } from "./SequencerContract.ts"
 const seqsOf = (frame: FeedFrame): ReadonlyArray<number> =>
   frame.type === "events" ? frame.events.map((event) => event.seq) : []
 
-/** The seqs after a position up to `last`, in the order in which they came. */
+/** The seqs after a position up to `last`, in order of arrival. */
 const collect = (position: StreamPosition | undefined, last: number) =>
   Effect.flatMap(Feed, (feed) =>
     feed.follow(position).pipe(
@@ -27,7 +27,7 @@ const from = (first: number, last: number): ReadonlyArray<number> =>
 
 export const suite = <E>(name: string, layer: Layer.Layer<Sequencer | Feed, E>): void =>
   withLayer(layer, { excludeTestServices: true })(`Feed on ${name}`, (it) => {
-    it.effect("brings all events of the epoch, then goes on as they happen", () =>
+    it.effect("delivers all events of the epoch, then new ones as they happen", () =>
       Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const { seq } = yield* sequencer.submit(depositOf("1"))
@@ -45,13 +45,13 @@ export const suite = <E>(name: string, layer: Layer.Layer<Sequencer | Feed, E>):
         const { epoch, head_seq } = yield* sequencer.head
         for (const seq of [1, 3, head_seq - 1]) {
           const seqs = yield* collect({ epoch, seq }, head_seq)
-          // the frame with the head may bring what the exchange did since, by its own clock
+          // the heartbeat may include events that the exchange produced since, by its own clock
           assert.deepStrictEqual(seqs, from(seq + 1, seq + seqs.length))
         }
       })
     )
 
-    it.effect("tells the head while nothing happens", () =>
+    it.effect("reports the head while there are no events", () =>
       Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const feed = yield* Feed

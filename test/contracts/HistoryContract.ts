@@ -46,7 +46,7 @@ const executionsOf = (fields: Partial<ExecutionQuery> = {}): ExecutionQuery => (
   ...fields
 })
 
-/** Goes on where the history stands. */
+/** Resumes from the position of the history. */
 const projecting = Effect.gen(function* () {
   const history = yield* History
   return new Projecting({
@@ -88,7 +88,7 @@ const story = (): ReadonlyArray<Event> => [
   event(11, body.prices({ ts_ms: START + 1_000 }), { ts_ms: START + 1_000 })
 ]
 
-/** What happens then: what was bought is sold in two parts, funding is settled, the pool tells how it stands. */
+/** Later events: the position is sold in two parts, funding is settled, the pool reports its state. */
 const sequel = (): ReadonlyArray<Event> => [
   event(12, body.closing({ order_id: uuid(1), exec_id: uuid(1_001), closed_size: "0.1" }), { ts_ms: START + 1_001 }),
   event(13, body.closing({ order_id: uuid(1), exec_id: uuid(1_002), closed_size: "0.1" }), { ts_ms: START + 1_002 }),
@@ -99,7 +99,7 @@ const sequel = (): ReadonlyArray<Event> => [
   event(18, body.adl(), { ts_ms: START + 1_004 })
 ]
 
-/** What is told without an order. */
+/** Events without an order. */
 const sorted = <A>(rows: ReadonlyArray<A>): ReadonlyArray<A> => {
   const text = (row: A) => JSON.stringify(row, (_, value) => (typeof value === "bigint" ? `${value}n` : value))
   return rows.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
@@ -274,7 +274,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     )
 
     test(
-      "Amendment 16: filters orders and executions by side and by the client's reference",
+      "filters orders and executions by side and by the client's reference",
       Effect.gen(function* () {
         const history = yield* History
         const at = (n: number) => String(START + n)
@@ -613,7 +613,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
         assert.strictEqual((yield* history.executions(executionsOf())).rows.length, 1)
         assert.strictEqual((yield* history.trades(symbol, 10)).length, 1)
         assert.strictEqual((yield* history.instruments)[0]!.status, "ReduceOnly")
-        // what comes now goes before what was there, at equal times
+        // at equal times, later rows precede earlier ones
         yield* commit([event(4, body.order({ order_id: uuid(10), created_time: String(START) }))], "e2")
         const { rows } = yield* history.orders(ordersOf())
         assert.deepStrictEqual(

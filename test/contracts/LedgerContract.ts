@@ -1,4 +1,4 @@
-/** What every history promises of money and results, and of what markets tell; a part of its contract. */
+/** Contract of every history for financial records and market records; a part of the history contract. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Event, EventBody } from "../../src/domain/Event.ts"
@@ -49,7 +49,7 @@ const trades = (): ReadonlyArray<Event> => [
 
 export const ledgerTests = (test: Test): void => {
   test(
-    "Amendment 14: adds what a liquidation paid to its closed PnL and its hour, after a restart in the middle too",
+    "adds what a liquidation paid to its closed PnL and its hour, after a restart in the middle too",
     Effect.gen(function* () {
       const history = yield* History
       const order = { order_id: uuid(2), side: "Sell", create_type: "CreateByLiq" } as const
@@ -170,7 +170,7 @@ export const ledgerTests = (test: Test): void => {
   )
 
   test(
-    "Amendment 16: filters transactions by market and closed results by the closing order",
+    "filters transactions by market and closed results by the closing order",
     Effect.gen(function* () {
       const history = yield* History
       yield* commit([

@@ -42,7 +42,7 @@ export const suite = <E, R>(name: string, place: Layer.Layer<R, E>, gateway: Lay
         }
       })
 
-    it.effect("tells every other gateway, and not the one that publishes", () =>
+    it.effect("reaches every other gateway, and not the publishing one", () =>
       Effect.gen(function* () {
         const [a, b, c] = [yield* join, yield* join, yield* join]
         yield* acquainted([a, b, c])
@@ -56,7 +56,7 @@ export const suite = <E, R>(name: string, place: Layer.Layer<R, E>, gateway: Lay
       })
     )
 
-    it.effect("says that some were missed to a listener that takes its time", () =>
+    it.effect("sends missed to a slow listener", () =>
       Effect.gen(function* () {
         const [a, b] = [yield* join, yield* join]
         yield* acquainted([a, b])

@@ -4,7 +4,7 @@ import { Effect, type Layer } from "effect"
 import { Presence } from "../../src/services/operations/Presence.ts"
 import { eventually } from "./NoticesContract.ts"
 
-/** What a watcher of this gateway was told, in order. */
+/** The changes that a listener of this gateway received, in order. */
 export const watched = Effect.gen(function* () {
   const { watch } = yield* Presence
   const told: Array<string> = []
@@ -14,7 +14,7 @@ export const watched = Effect.gen(function* () {
 
 export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
   withLayer(layer, { excludeTestServices: true })(`Presence on ${name}`, (it) => {
-    it.effect("tells of a user's first connection and of the last one, for as long as somebody watches", () =>
+    it.effect("reports a user's first and last connection while a listener is registered", () =>
       Effect.gen(function* () {
         const presence = yield* Presence
         const told = yield* Effect.scoped(
@@ -42,7 +42,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
       })
     )
 
-    it.effect("has told what it knows when it has settled", () =>
+    it.effect("has notified listeners of all known changes when it has settled", () =>
       Effect.gen(function* () {
         const presence = yield* Presence
         const told = yield* watched

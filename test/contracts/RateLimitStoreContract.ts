@@ -24,7 +24,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
       })
     )
 
-    it.effect("counts at once, where it can, what it counts when it is asked", () =>
+    it.effect("counts the same synchronously, if supported", () =>
       Effect.gen(function* () {
         const { take, takeNow } = yield* RateLimitStore
         if (takeNow === undefined) return
@@ -37,7 +37,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
       })
     )
 
-    it.effect("Amendment 21: counts in all logs or in none, many at once or none of them", () =>
+    it.effect("counts in all logs or in none, for one or many takes", () =>
       Effect.gen(function* () {
         const { peek, takeAll, takeAllNow } = yield* RateLimitStore
         const ways = [
@@ -104,7 +104,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RateLimitStore, E>) =>
       })
     )
 
-    it.effect("lets no more pass at once than the limit", () =>
+    it.effect("lets no more pass concurrently than the limit", () =>
       Effect.gen(function* () {
         const store = yield* RateLimitStore
         const standings = yield* Effect.forEach(

@@ -13,7 +13,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<ReferralStore, E>) =>
         })
       )
 
-    it.effect("keeps the first referrer for ever, and counts who named it", () =>
+    it.effect("keeps the first referrer permanently, and counts its referrals", () =>
       Effect.gen(function* () {
         const store = yield* ReferralStore
         assert.isUndefined(yield* store.referrer("a1"))

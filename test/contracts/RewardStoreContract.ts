@@ -83,7 +83,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<RewardStore, E>) =>
       })
     )
 
-    it.effect("fixes where a reward is paid to until that is forgotten, and lets one claim succeed", () =>
+    it.effect("keeps the destination of a reward until it is cleared, and lets one claim succeed", () =>
       Effect.gen(function* () {
         const store = yield* RewardStore
         yield* store.grant([reward(3001)])

@@ -26,7 +26,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Sequencer, E>): void =
       })
     )
 
-    it.effect("answers a repeated command with its first acknowledgement", () =>
+    it.effect("returns the first acknowledgement for a repeated command", () =>
       Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const command = depositOf("5")
@@ -45,7 +45,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Sequencer, E>): void =
       })
     )
 
-    it.effect("tells why a command was refused, and changes nothing", () =>
+    it.effect("returns why a command was refused, and changes nothing", () =>
       Effect.gen(function* () {
         const sequencer = yield* Sequencer
         const command = depositOf("5", "contract-none", "NONE")

@@ -12,7 +12,7 @@ const setting = (n: number, enabled: boolean, time_window = 10) => ({
 
 export const suite = <E>(name: string, layer: Layer.Layer<DeadMansSwitchStore, E>) =>
   withLayer(layer)(`SwitchStore on ${name}`, (it) => {
-    it.effect("answers what was set last, by address, to its user only", () =>
+    it.effect("returns the last settings, by address, of their user only", () =>
       Effect.gen(function* () {
         const store = yield* DeadMansSwitchStore
         yield* store.set("alice", setting(2, true, 3))
@@ -25,7 +25,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<DeadMansSwitchStore, E
       })
     )
 
-    it.effect("tells each user with an enabled switch once", () =>
+    it.effect("lists each user with an enabled switch once", () =>
       Effect.gen(function* () {
         const store = yield* DeadMansSwitchStore
         yield* store.set("dora", setting(4, true))

@@ -55,7 +55,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<WithdrawalAddressStore
       })
     )
 
-    it.effect("knows the withdrawals of a user that have begun, until they end or their time is over", () =>
+    it.effect("returns the withdrawals of a user that have begun, until they end or expire", () =>
       Effect.gen(function* () {
         const store = yield* WithdrawalAddressStore
         yield* store.begin("frida", "one", 100)

@@ -62,7 +62,7 @@ describe("Candles", () => {
     tick: FastCheck.boolean()
   })
 
-  it("agrees with candles counted one by one, whenever it is asked and restored", () => {
+  it("agrees with candles counted one by one, also after reads and restores", () => {
     FastCheck.assert(
       FastCheck.property(FastCheck.array(trade, { minLength: 1, maxLength: 60 }), (trades) => {
         let now = at("2026-01-30T22:00:00Z")

@@ -23,7 +23,7 @@ const largestFall = (steps: ReadonlyArray<bigint>): bigint => {
 const steps = FastCheck.array(FastCheck.bigInt({ min: -1000n, max: 1000n }), { maxLength: 30 })
 
 describe("a path of results", () => {
-  it("knows its largest fall, and is the same however it is joined together", () => {
+  it("has its largest drawdown, independent of how it is joined", () => {
     FastCheck.assert(
       FastCheck.property(steps, steps, steps, (a, b, c) => {
         const whole = [...a, ...b, ...c]

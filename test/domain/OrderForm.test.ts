@@ -78,7 +78,7 @@ describe("the form of a new order", () => {
     assert.deepStrictEqual(refused({ ...limit, tpsl: { mode: "Partial" } }), ["MissingField", "tpsl.take_profit"])
   })
 
-  it("wants exits of a Limit order on their own sides of its price; those of a Market order are not known", () => {
+  it("requires exits of a Limit order on the correct sides of its price, and does not check those of a Market order", () => {
     const profit = ["OutOfRange", "tpsl.take_profit.market.trigger_price"]
     const loss = ["OutOfRange", "tpsl.stop_loss.market.trigger_price"]
     assert.deepStrictEqual(refused({ ...limit, tpsl: { take_profit: exit("60000") } }), profit)
@@ -90,7 +90,7 @@ describe("the form of a new order", () => {
     assert.deepStrictEqual(refused({ ...market, tpsl: { take_profit: exit("1"), stop_loss: exit("900000") } }), [])
   })
 
-  it("takes 0 for the whole position only where the order closes", () => {
+  it("accepts 0 for the whole position only in closing orders", () => {
     assert.deepStrictEqual(refused({ ...market, qty: "0" }), ["OutOfRange", "qty"])
     assert.deepStrictEqual(refused({ ...market, qty: "0", reduce_only: true }), ["OutOfRange", "qty"])
     assert.deepStrictEqual(refused({ ...market, qty: "0", reduce_only: true, close_on_trigger: true }), [])

@@ -42,7 +42,7 @@ describe("order rules", () => {
     assert.deepInclude(OrderRules.checkQty(rules, "99999999999999999999", false, false), { reason: "OutOfRange" })
   })
 
-  it("tell the accepted values next to one that lies between two steps", () => {
+  it("return the accepted values next to one between two steps", () => {
     const nearest = (found: number | OrderRules.Violation) => (typeof found === "number" ? found : found.nearest)
     assert.deepStrictEqual(nearest(OrderRules.checkPrice(rules, "60000.05")), ["60000", "60000.1"])
     assert.deepStrictEqual(nearest(OrderRules.checkQty(rules, "0.12345", false, false)), ["0.123", "0.124"])
@@ -52,7 +52,7 @@ describe("order rules", () => {
     assert.deepStrictEqual(nearest(OrderRules.checkQty(rules, "30.0005", true, false)), ["30"])
   })
 
-  it("know a client's order id", () => {
+  it("recognise a client's order id", () => {
     assert.isTrue(OrderRules.isOrderLinkId("a-1_Z"))
     assert.isFalse(OrderRules.isOrderLinkId(""))
     assert.isFalse(OrderRules.isOrderLinkId("x".repeat(37)))

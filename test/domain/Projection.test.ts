@@ -15,7 +15,7 @@ import {
   uuid
 } from "../../verification/harness/Records.ts"
 
-/** What a history keeps of projections, to compare and to go on from. */
+/** The state that a history keeps of projections, to compare and to resume from. */
 class Kept {
   standing: ModelState = { position: undefined, heads: [], candles: [] }
   readonly rows = new Map<string, unknown>()

@@ -111,7 +111,7 @@ describe("scoring", () => {
     assert.strictEqual(active_days, 1)
     assert.strictEqual(Decimal.format(metric_value), "999.999999999999999999")
   })
-  it("asks for one active day where none is demanded", () => {
+  it("requires one active day even if the parameter is 0", () => {
     const weights = { ...plain, min_active_days: 0 }
     assert.strictEqual(ineligible(weights, 0), "no_activity")
     assert.isUndefined(ineligible(weights, 1))
@@ -147,7 +147,7 @@ describe("the clock of a competition", () => {
     const seen = [99, 100, 199, 200, 10 ** 9].map((now) => statusAt(published, now))
     assert.deepStrictEqual(seen, ["scheduled", "active", "active", "ended", "ended"])
   })
-  it("says finalized once the placements are frozen, and leaves drafts and cancelled ones alone", () => {
+  it("is finalized once the placements are frozen; drafts and cancelled ones are unchanged", () => {
     assert.strictEqual(statusAt({ ...published, finalized_time: 300 }, 400), "finalized")
     assert.strictEqual(statusAt({ ...published, state: "draft" }, 150), "draft")
     assert.strictEqual(statusAt({ ...published, state: "cancelled" }, 150), "cancelled")

@@ -44,7 +44,7 @@ import { Klines } from "../../src/services/markets/Klines.ts"
 import { MarketHistory } from "../../src/services/markets/MarketHistory.ts"
 import { MarketQueries } from "../../src/services/markets/MarketQueries.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
-import { Metrics } from "../../src/services/operations/Metrics.ts"
+import { Metrics } from "../../src/services/Metrics.ts"
 import { Orders } from "../../src/services/trading/Orders.ts"
 import { ReadYourWrites } from "../../src/services/read-model/ReadYourWrites.ts"
 import { Positions } from "../../src/services/trading/Positions.ts"
@@ -137,7 +137,7 @@ export interface Doubles {
   readonly referrals?: Partial<ReferralStore["Service"]>
   readonly rewards?: Partial<RewardStore["Service"]>
   readonly sequencer?: Partial<Sequencer["Service"]>
-  readonly ownWrites?: Partial<ReadYourWrites["Service"]>
+  readonly readYourWrites?: Partial<ReadYourWrites["Service"]>
   readonly switches?: Partial<DeadMansSwitchStore["Service"]>
   readonly embedded?: boolean
   readonly faucet?: boolean
@@ -502,7 +502,12 @@ export const ports = (doubles: Doubles) =>
     SqliteStores.withdrawalAddresses,
     Lifecycle.layer,
     Presence.layer,
-    mock(ReadYourWrites)({ noted: () => {}, held: () => Effect.void, heldOfAll: Effect.void, ...doubles.ownWrites }),
+    mock(ReadYourWrites)({
+      record: () => {},
+      awaitUser: () => Effect.void,
+      awaitAll: Effect.void,
+      ...doubles.readYourWrites
+    }),
     mock(DeadMansSwitchStore)({
       of: () => Effect.succeed([]),
       set: () => Effect.void,

@@ -24,7 +24,7 @@ describe("what is wrong", () => {
   afterEach(() => gate.dispose())
   const open = (doubles: Doubles): void => {
     gate = gateway({
-      logged: (line) => line.includes("administrator acts") || lines.push(line),
+      logged: (line) => line.includes("administrator action") || lines.push(line),
       markets: { ticker: () => ticker },
       ...doubles
     })

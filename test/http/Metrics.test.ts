@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net"
 import { measure } from "../../src/layers/node/Measure.ts"
 import { tableOf } from "../../src/http/Http.ts"
 import { HistoryUnavailable } from "../../src/services/History.ts"
-import type { Served } from "../../src/services/operations/Metrics.ts"
+import type { Served } from "../../src/services/Metrics.ts"
 import { gateway, well } from "./Fixture.ts"
 
 describe("/metrics", () => {

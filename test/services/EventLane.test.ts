@@ -152,7 +152,7 @@ const sound = Effect.gen(function* () {
 })
 
 describe("the event lane over the backend", () => {
-  it.live("shows what became of orders, and goes on after a restart", () =>
+  it.live("shows the results of orders, and continues after a restart", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "lane-"))),

@@ -21,7 +21,7 @@ const reasonOf = (failure: unknown) => {
   return [reason, facts["field"]]
 }
 
-/** A sequencer that keeps commands and answers each with its record. */
+/** A sequencer that records commands and acknowledges each with its record. */
 const world = (more: Doubles = {}) => {
   const commands: Array<Command> = []
   const layer = policies({
@@ -66,7 +66,7 @@ const world = (more: Doubles = {}) => {
 
 describe("the faucet", () => {
   const ask = { sub_account_address: v1, asset: "USDC", amount: "100.50" }
-  it.effect("deposits what is asked for, in canonical form", () => {
+  it.effect("deposits the requested amount, in canonical form", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const funds = yield* Funds
@@ -138,7 +138,7 @@ describe("a withdrawal", () => {
   })
 })
 
-it.effect("Amendment 1: a withdrawal goes to a full address only", () => {
+it.effect("a withdrawal goes to a full address only", () => {
   const { commands, layer } = world()
   return Effect.gen(function* () {
     const funds = yield* Funds
@@ -177,7 +177,7 @@ describe("a transfer", () => {
       assert.strictEqual(commands[0]?.sub_account_address, v0)
     }).pipe(Effect.provide(layer))
   })
-  it.effect("goes between two sub-accounts that the credential sees", () => {
+  it.effect("moves money between two sub-accounts that the credential may access", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const funds = yield* Funds
@@ -211,7 +211,7 @@ describe("sub-accounts", () => {
       )
     )
   )
-  it.effect("are opened by whoever is not bound to some", () => {
+  it.effect("are created by credentials that are not bound to sub-accounts", () => {
     const labels: Array<string> = []
     const { commands, layer } = world({
       accounts: { setLabel: (_user, _address, label) => Effect.sync(() => void labels.push(label)) }
@@ -226,7 +226,7 @@ describe("sub-accounts", () => {
       assert.lengthOf(commands, 2)
     }).pipe(Effect.provide(layer))
   })
-  it.effect("are found before the read model knows them, and never if they are somebody else's", () => {
+  it.effect("are found before the read model contains them, and never if another user owns them", () => {
     const { commands, layer } = world({ history: { subAccounts: () => Effect.succeed([]) } })
     return Effect.gen(function* () {
       const subAccounts = yield* SubAccounts

@@ -1,4 +1,4 @@
-/** When a gateway asks for no traffic, and the words that say why. */
+/** When a gateway is not ready, and the reported reasons. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -35,7 +35,7 @@ const wellNow = Effect.map(BackendHealth, (health) => {
   health.sawReferee({ applied_seq: 1 })
 })
 
-describe("Amendment 25: /ready names why traffic should go elsewhere", () => {
+describe("/ready reports why the gateway should not receive traffic", () => {
   it.effect("a start that is not over", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* reasons, ["Starting"])
@@ -44,7 +44,7 @@ describe("Amendment 25: /ready names why traffic should go elsewhere", () => {
     }).pipe(Effect.provide(world()))
   )
 
-  it.effect("what the backend's last heartbeat says, until one says otherwise", () =>
+  it.effect("the reasons of the backend's last heartbeat, until another replaces them", () =>
     Effect.gen(function* () {
       const health = yield* BackendHealth
       yield* wellNow

@@ -4,7 +4,7 @@
  * Source: docs/contract/conventions.md#paging; docs/decisions/0009.
  */
 import { HttpServerResponse } from "effect/http"
-import type { Page } from "../../services/read-model/HistoryQueries.ts"
+import type { Page } from "../../services/operations/Paging.ts"
 
 /** Text of a page: its list, then whatever else it tells. */
 export const textOf = (texts: ReadonlyArray<string>, rest: { readonly [name: string]: string | number }): string => {

@@ -152,7 +152,7 @@ export const make = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock
   const silence =
     server === undefined
-      ? LivenessProbe.unasked
+      ? LivenessProbe.neverSilent
       : yield* LivenessProbe.make({
           server,
           begin: Effect.succeed(healthOf(client, metadata)),

@@ -6,7 +6,7 @@ import type { Clock, Tracer } from "effect"
 import type * as Http from "node:http"
 import { performance } from "node:perf_hooks"
 import type { Duplex } from "node:stream"
-import type { Metrics } from "../../services/operations/Metrics.ts"
+import type { Metrics } from "../../services/Metrics.ts"
 import * as Tracing from "../../services/operations/Tracing.ts"
 
 /** The status that counts a response whose client disconnected first. */

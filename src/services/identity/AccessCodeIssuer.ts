@@ -1,5 +1,6 @@
 /**
- * Policy: the administrator's access codes: made, listed, revoked. Source: docs/contract/rest-access.md#access-codes.
+ * Policy: access codes of the administrator: created, listed, revoked.
+ * Source: docs/contract/rest-access.md#access-codes.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import {
@@ -18,11 +19,11 @@ import { Cursors } from "../operations/Cursors.ts"
 import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
 
-/** What is asked for; absent fields have the defaults of docs/contract/rest-access.md#access-codes. */
+/** A request for codes. Absent fields have the defaults of docs/contract/rest-access.md#access-codes. */
 export interface Issue {
-  /** Codes to make up, or as many as `codes` names. Default 1. */
+  /** Number of codes to generate; with `codes`, their number. Default 1. */
   readonly count?: number
-  /** Own codes in plain text. */
+  /** Given codes in plain text. */
   readonly codes?: ReadonlyArray<string>
   readonly max_uses?: number
   readonly expires_time?: number
@@ -41,8 +42,10 @@ const parseKey = (text: string | undefined): CodeKey | undefined => {
 export class AccessCodeIssuer extends Context.Service<
   AccessCodeIssuer,
   {
-    /** Makes codes, all or none, and answers them in plain text: the only time anybody sees it. */
-    readonly issue: (asked: Issue) => Effect.Effect<ReadonlyArray<IssuedAccessCode>, DomainError | AccountsUnavailable>
+    /** Creates codes, all or none, and returns them in plain text. No other response contains the text. */
+    readonly issue: (
+      request: Issue
+    ) => Effect.Effect<ReadonlyArray<IssuedAccessCode>, DomainError | AccountsUnavailable>
     /** A page of codes, newest first. */
     readonly list: (query: {
       readonly limit?: number
@@ -52,7 +55,7 @@ export class AccessCodeIssuer extends Context.Service<
       { readonly list: ReadonlyArray<AccessCode>; readonly next_page_cursor: string },
       DomainError | AccountsUnavailable
     >
-    /** Refuses the code from now on; repeating it changes nothing. */
+    /** Revokes the code. Idempotent. */
     readonly revoke: (code_id: string) => Effect.Effect<void, DomainError | AccountsUnavailable>
   }
 >()("gateway/services/AccessCodeIssuer") {
@@ -73,9 +76,9 @@ export class AccessCodeIssuer extends Context.Service<
       }
 
       return AccessCodeIssuer.of({
-        issue: Effect.fnUntraced(function* (asked) {
+        issue: Effect.fnUntraced(function* (request) {
           const created_time = yield* Clock.currentTimeMillis
-          const { expires_time } = asked
+          const { expires_time } = request
           if (expires_time !== undefined && expires_time <= created_time) {
             return yield* Effect.fail(
               new DomainError(
@@ -85,16 +88,16 @@ export class AccessCodeIssuer extends Context.Service<
               )
             )
           }
-          const texts = yield* textsOf(asked)
+          const texts = yield* textsOf(request)
           const codes = yield* Effect.forEach(texts, (text) =>
             Effect.map(ids.uuid, (code_id): AccessCode => ({
               code_id,
               code_hash: hashOfCode(text),
-              label: asked.label ?? "",
-              max_uses: asked.max_uses ?? 1,
+              label: request.label ?? "",
+              max_uses: request.max_uses ?? 1,
               uses: 0,
-              badge: asked.badge ?? false,
-              multiplier_bps: asked.multiplier_bps ?? MULTIPLIER_BPS_DEFAULT,
+              badge: request.badge ?? false,
+              multiplier_bps: request.multiplier_bps ?? MULTIPLIER_BPS_DEFAULT,
               ...(expires_time === undefined ? {} : { expires_time }),
               revoked: false,
               created_time
@@ -108,7 +111,7 @@ export class AccessCodeIssuer extends Context.Service<
         list: Effect.fnUntraced(function* ({ cursor, label, limit = LIMIT_DEFAULT }) {
           const of = { endpoint: "access-codes", filters: [label] }
           const after = parseKey(yield* cursors.read(of, cursor))
-          // one more than asked tells whether a page follows
+          // one more than the limit shows whether another page follows
           const found = yield* store.list({ label, after, limit: limit + 1 })
           const list = found.slice(0, limit)
           const last = found.length > limit ? list.at(-1) : undefined

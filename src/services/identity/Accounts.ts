@@ -1,23 +1,24 @@
 /**
- * Port: what the gateway itself knows of users: wallets, keys of parties, admission, API keys, labels, revocations.
+ * Port: user data owned by the gateway: wallets, keys of parties, admission, API keys, labels, revocations.
  *
- * Guarantee: every write is durable when it succeeds; unique things (a public key, a wallet) are unique over all gateways
- * that share the store. Source: docs/contract/authentication.md, docs/contract/boundary.md#ownership.
+ * Guarantee: a write is durable when it succeeds. Unique values (a public key, a wallet) are unique over all gateways
+ * that share the store.
+ * Source: docs/contract/authentication.md, docs/contract/boundary.md#ownership.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Scope } from "../../domain/Enumerations.ts"
 import type { Rail } from "../../domain/Identity.ts"
 
-/** The database does not answer. */
+/** The database does not respond. */
 export class AccountsUnavailable extends Schema.TaggedError<AccountsUnavailable>()("AccountsUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
-/** The public key is, or was, registered: a key is registered once, service-wide, for ever. */
+/** The public key is or was registered: a key is registered only once in the whole service. */
 export class KeyRegistered extends Schema.TaggedError<KeyRegistered>()("KeyRegistered", {}) {}
 /** The user holds as many keys as allowed. */
 export class TooManyKeys extends Schema.TaggedError<TooManyKeys>()("TooManyKeys", { max: Schema.Int }) {}
 
-/** What an access code gave a wallet. */
+/** The benefits of an access code for a wallet. */
 export interface Activation {
   readonly badge: boolean
   readonly multiplier_bps: number
@@ -29,7 +30,7 @@ export interface User {
   readonly rail: Rail
   readonly party_id: string | undefined
   readonly referral_code: string
-  /** Whether an access code was used; it may have been before the first login. */
+  /** Whether an access code was redeemed, possibly before the first login. */
   readonly activated: boolean
   readonly badge: boolean
   readonly multiplier_bps: number
@@ -52,7 +53,10 @@ export interface ApiKeyRecord {
   readonly revoked: boolean
 }
 
-/** What is written of a change of an API key; absent: stays as it is, whatever another change has made of it meanwhile. */
+/**
+ * The fields that a change of an API key writes. Absent fields keep their value, including one from a concurrent
+ * change.
+ */
 export type ApiKeyPatch = Partial<
   Pick<
     ApiKeyRecord,
@@ -60,61 +64,61 @@ export type ApiKeyPatch = Partial<
   >
 >
 
-type Answer<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
+type Result<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
 
 export class Accounts extends Context.Service<
   Accounts,
   {
-    /** Creates the user at its first login; later ones answer what is there. */
+    /** Creates the user at the first login; later calls return the existing user. */
     readonly ensureUser: (user: {
       readonly user_id: string
       readonly root_address: string
       readonly rail: Rail
       readonly party_id: string | undefined
-    }) => Answer<{ readonly user: User; readonly created: boolean }>
-    readonly user: (user_id: string) => Answer<User | undefined>
+    }) => Result<{ readonly user: User; readonly created: boolean }>
+    readonly user: (user_id: string) => Result<User | undefined>
     /** The user who holds a referral code. */
-    readonly userOfCode: (referral_code: string) => Answer<User | undefined>
+    readonly userOfCode: (referral_code: string) => Result<User | undefined>
     /** Marks that sub-account 0 exists, so that later logins need no backend. */
-    readonly markReady: (user_id: string) => Answer<void>
-    readonly isReady: (user_id: string) => Answer<boolean>
+    readonly markReady: (user_id: string) => Result<void>
+    readonly isReady: (user_id: string) => Result<boolean>
 
     /** Key of a party, 32 bytes as hex; bound by its first valid login, for ever. */
-    readonly partyKey: (party_id: string) => Answer<string | undefined>
-    readonly bindPartyKey: (party_id: string, public_key: string) => Answer<void>
+    readonly partyKey: (party_id: string) => Result<string | undefined>
+    readonly bindPartyKey: (party_id: string, public_key: string) => Result<void>
 
-    readonly isWhitelisted: (root_address: string) => Answer<boolean>
-    readonly setWhitelisted: (root_address: string, whitelisted: boolean) => Answer<void>
+    readonly isWhitelisted: (root_address: string) => Result<boolean>
+    readonly setWhitelisted: (root_address: string, whitelisted: boolean) => Result<void>
     /**
-     * Whitelists a wallet and stores what its access code gave, both or nothing; `false` where it is whitelisted or
-     * activated already. The wallet need not have logged in.
+     * Whitelists a wallet and stores the benefits of its access code, in one transaction; `false` if it is
+     * whitelisted or activated already. The wallet need not have logged in.
      */
-    readonly activate: (root_address: string, activation: Activation) => Answer<boolean>
-    /** What an access code gave the wallet; `undefined` where none was used. */
-    readonly activation: (root_address: string) => Answer<Activation | undefined>
+    readonly activate: (root_address: string, activation: Activation) => Result<boolean>
+    /** The benefits of the wallet's access code; `undefined` without one. */
+    readonly activation: (root_address: string) => Result<Activation | undefined>
 
-    /** Keys of a user, in no order; revoked ones are left out. */
-    readonly apiKeys: (user_id: string) => Answer<ReadonlyArray<ApiKeyRecord>>
-    /** The key with these raw bytes (hex), revoked ones too. */
-    readonly apiKeyOf: (public_key: string) => Answer<ApiKeyRecord | undefined>
-    /** Creates a key unless its public key was ever registered, or the user holds `max` unrevoked ones. */
-    readonly createApiKey: (key: ApiKeyRecord, max: number) => Answer<void, KeyRegistered | TooManyKeys>
-    /** Writes the fields of a patch and answers the record; `undefined`: there is no such key, or it is revoked for good. */
-    readonly changeApiKey: (api_key_id: string, patch: ApiKeyPatch) => Answer<ApiKeyRecord | undefined>
+    /** Keys of a user, unordered, without revoked ones. */
+    readonly apiKeys: (user_id: string) => Result<ReadonlyArray<ApiKeyRecord>>
+    /** The key with these raw bytes (hex), including revoked ones. */
+    readonly apiKeyOf: (public_key: string) => Result<ApiKeyRecord | undefined>
+    /** Creates a key unless its public key was ever registered, or the user has `max` unrevoked keys. */
+    readonly createApiKey: (key: ApiKeyRecord, max: number) => Result<void, KeyRegistered | TooManyKeys>
+    /** Writes the fields of a patch and returns the record; `undefined` if the key does not exist or is revoked. */
+    readonly changeApiKey: (api_key_id: string, patch: ApiKeyPatch) => Result<ApiKeyRecord | undefined>
     /** Keys changed or revoked at `since` (Unix ms, by the clock of the gateway that did) or later. */
-    readonly changedApiKeys: (since: number) => Answer<ReadonlyArray<ApiKeyRecord>>
-    /** Sets the time of last use, which never goes back. */
-    readonly touchApiKey: (api_key_id: string, at_ms: number) => Answer<void>
+    readonly changedApiKeys: (since: number) => Result<ReadonlyArray<ApiKeyRecord>>
+    /** Sets the time of last use, which never decreases. */
+    readonly touchApiKey: (api_key_id: string, at_ms: number) => Result<void>
 
     /** Labels of a user's sub-accounts, by address. */
-    readonly labels: (user_id: string) => Answer<ReadonlyMap<string, string>>
-    readonly setLabel: (user_id: string, sub_account_address: string, label: string) => Answer<void>
+    readonly labels: (user_id: string) => Result<ReadonlyMap<string, string>>
+    readonly setLabel: (user_id: string, sub_account_address: string, label: string) => Result<void>
 
-    /** Refuses a token from now on; kept until `expires_at_ms`. */
-    readonly revokeToken: (jti: string, expires_at_ms: number) => Answer<void>
+    /** Revokes a token; stored until `expires_at_ms`. */
+    readonly revokeToken: (jti: string, expires_at_ms: number) => Result<void>
     /** Tokens revoked at `since` (Unix ms, by the clock of the gateway that did) or later, and not yet expired. */
     readonly revokedTokens: (
       since: number
-    ) => Answer<ReadonlyArray<{ readonly jti: string; readonly expires_at_ms: number }>>
+    ) => Result<ReadonlyArray<{ readonly jti: string; readonly expires_at_ms: number }>>
   }
 >()("gateway/services/Accounts") {}

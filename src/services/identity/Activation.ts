@@ -1,10 +1,10 @@
 /**
- * Policy: a wallet is admitted by an access code that it signs for.
+ * Policy: a wallet is admitted by an access code and its signature.
  *
- * The order of the checks is that of docs/contract/rest-access.md#activate: the signature comes before the code, so
- * that codes cannot be probed, and before the rate of the wallet, so that strangers cannot lock one out. Whether the
- * module is on, and the rate of the address, are checked by the door before the body is read. Source: specification,
- * /access/activate; docs/contract/authentication.md#activation.
+ * The checks follow the order of docs/contract/rest-access.md#activate. The signature is checked before the code, so
+ * that codes cannot be probed, and before the rate limit of the wallet, so that others cannot lock it out. The HTTP
+ * server checks, before it reads the body, whether the module is enabled and the rate limit of the address.
+ * Source: docs/contract/authentication.md#activation.
  */
 import { hexToBytes } from "@noble/hashes/utils.js"
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -31,9 +31,9 @@ import * as SignatureDiagnostics from "./SignatureDiagnostics.ts"
 import { Signatures } from "./Signatures.ts"
 
 export interface ActivationOptions {
-  /** How far `signed_at` may lie from the server's time, in whole seconds. Default 300 seconds. */
+  /** Accepted difference between `signed_at` and the server's time, in whole seconds. Default 300 seconds. */
   readonly window?: Duration.Input
-  /** As in the Authenticator. */
+  /** As in {@link AuthenticatorOptions}. */
   readonly explainSignatures?: boolean
 }
 
@@ -44,9 +44,9 @@ export interface ActivationRequest {
   readonly signature: string
   /** Unix seconds. */
   readonly signed_at: number
-  /** Counts on the party rail only. */
+  /** Used on the party rail only. */
   readonly nonce: string | undefined
-  /** Decides the rail. */
+  /** Selects the party rail. */
   readonly party_id: string | undefined
 }
 
@@ -57,7 +57,7 @@ const otherParty = new DomainError(
   { field: "public_key" },
   "expected the key of this party: one with the fingerprint in the party id"
 )
-// part of the shape here, so 400; the reason InvalidNonce is one of bad credentials
+// the nonce is part of the request's shape here, so 400; InvalidNonce belongs to failed authentication
 const badNonce = new DomainError(
   "InvalidField",
   { field: "nonce" },
@@ -73,9 +73,9 @@ const reasons = {
 export class Activation extends Context.Service<
   Activation,
   {
-    /** Admits the wallet and answers what the code gave it. */
+    /** Admits the wallet and returns the benefits of the code. */
     readonly activate: (
-      asked: ActivationRequest
+      request: ActivationRequest
     ) => Effect.Effect<Activated, DomainError | AuthLimited | AuthUnavailable | AccountsUnavailable>
   }
 >()("gateway/services/Activation") {
@@ -94,7 +94,7 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
   const signatureFacts = SignatureDiagnostics.make(options.explainSignatures ?? false)
   const window_s = Math.floor(Duration.toSeconds(options.window ?? "300 seconds"))
 
-  /** Who signs: the wallet of the key or, on the other rail, the party whose fingerprint the key has. */
+  /** The signer: the wallet of the key or, on the party rail, the party with the fingerprint of the key. */
   const walletOf = Effect.fnUntraced(function* ({ nonce, party_id, public_key }: ActivationRequest) {
     const party = party_id === undefined ? undefined : parseParty(party_id)
     if (party_id !== undefined) {
@@ -122,7 +122,7 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
       return Effect.fail(new DomainError("StaleTimestamp", facts, message))
     })
 
-  /** Spends the nonce of a party, and binds its key as a login would. */
+  /** Uses the nonce of a party, and binds its key as a login does. */
   const claim = Effect.fnUntraced(function* (
     party: { readonly id: string; readonly nonce: string },
     root_address: string,
@@ -138,12 +138,12 @@ const make = Effect.fnUntraced(function* (options: ActivationOptions) {
   })
 
   return Activation.of({
-    activate: Effect.fnUntraced(function* (asked) {
-      const { party, publicKey, root_address } = yield* walletOf(asked)
-      const now_ms = yield* checkTime(asked.signed_at)
-      const code_hash = hashOfCode(asked.code)
-      const message = activationMessage({ code_hash, root_address, signed_at: asked.signed_at, nonce: party?.nonce })
-      const signature = bytesOfSignature(asked.signature)
+    activate: Effect.fnUntraced(function* (request) {
+      const { party, publicKey, root_address } = yield* walletOf(request)
+      const now_ms = yield* checkTime(request.signed_at)
+      const code_hash = hashOfCode(request.code)
+      const message = activationMessage({ code_hash, root_address, signed_at: request.signed_at, nonce: party?.nonce })
+      const signature = bytesOfSignature(request.signature)
       if (signature === undefined || !(yield* signatures.verify(publicKey, utf8.encode(message), signature))) {
         return yield* Effect.fail(new DomainError("InvalidSignature", signatureFacts({ signed_string: message })))
       }

@@ -1,9 +1,9 @@
 /**
- * Policy: who calls the admin endpoints, by HTTP Basic. Source: docs/contract/authentication.md#basic.
+ * Policy: authentication of the admin endpoints by HTTP Basic. Source: docs/contract/authentication.md#basic.
  *
- * A check of a password costs a tenth of a second of a core, so that it is no attack on the processor: an address that failed
- * too often is refused before it, one check runs at a time, few wait, and a password that was right is remembered for a
- * minute, as a keyed hash. A wrong username costs as much as a wrong password.
+ * A password check costs a tenth of a second of a core. So that it is not a denial-of-service vector, an address with
+ * too many failures is refused before the check, one check runs at a time, and few are queued. A correct password is
+ * cached for a minute as a keyed hash. A wrong username costs as much as a wrong password.
  */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, concatBytes, utf8ToBytes } from "@noble/hashes/utils.js"
@@ -19,16 +19,16 @@ import { Lru } from "../operations/Lru.ts"
 import { PasswordHashes } from "./PasswordHashes.ts"
 import { RateLimiter } from "../operations/RateLimiter.ts"
 
-/** Checks that wait for the one that runs; one more is answered 503. */
+/** Checks that wait for the running one; another one is answered 503. */
 const WAITING_MAX = 32
-/** For how long a right password is not hashed again. */
-const REMEMBERED_MS = Duration.toMillis("1 minute")
-const REMEMBERED_MAX = 256
+/** Time for which a correct password is not hashed again. */
+const CACHED_MS = Duration.toMillis("1 minute")
+const CACHED_MAX = 256
 
 export interface AdministratorsOptions {
   /** ADMIN_USERNAME and ADMIN_PASSWORD, whose role is `admin`. */
   readonly admin: { readonly username: string; readonly password: Redacted.Redacted<string> } | undefined
-  /** Those of ADMIN_USERS_FILE. */
+  /** Users of ADMIN_USERS_FILE. */
   readonly users: ReadonlyArray<AdminUser>
 }
 
@@ -55,14 +55,15 @@ export class Administrators extends Context.Service<
         const one = Semaphore.makeUnsafe(1)
         let waiting = 0
         const secret = utf8ToBytes(yield* ids.uuid)
-        /** Until when a right pair of name and password is taken without a check. */
-        const remembered = new Lru<string, number>(REMEMBERED_MAX)
+        /** Expiry time of each correct pair of username and password. */
+        const verifiedUntil = new Lru<string, number>(CACHED_MAX)
         const keyOf = (username: string, password: string): string =>
           bytesToHex(sha256(concatBytes(secret, sha256(utf8ToBytes(username)), sha256(utf8ToBytes(password)))))
 
         const verified = (password: string, text: string): Effect.Effect<boolean, AuthUnavailable> =>
           Effect.suspend(() => {
-            if (waiting >= WAITING_MAX) return Effect.fail(new AuthUnavailable({ cause: "too many passwords wait" }))
+            if (waiting >= WAITING_MAX)
+              return Effect.fail(new AuthUnavailable({ cause: "too many queued password checks" }))
             waiting++
             return one
               .withPermits(1)(hashes.verify(password, parsePasswordHash(text)!))
@@ -72,7 +73,7 @@ export class Administrators extends Context.Service<
         const check = Effect.fnUntraced(function* (username: string, password: string) {
           const { admin } = options
           if (admin !== undefined) {
-            // both are compared, whatever the first says
+            // compare both, so that the time does not depend on the first
             const name = sameSecret(username, admin.username)
             const word = sameSecret(password, Redacted.value(admin.password))
             if (name && word) return { username, role: "admin" } as const
@@ -80,12 +81,12 @@ export class Administrators extends Context.Service<
           const user = users.get(username)
           const key = keyOf(username, password)
           const now = yield* Clock.currentTimeMillis
-          if (user !== undefined && (remembered.get(key) ?? 0) > now) return { username, role: user.role }
-          // of an unknown name some hash is checked, so that its answer takes as long
+          if (user !== undefined && (verifiedUntil.get(key) ?? 0) > now) return { username, role: user.role }
+          // check some hash for an unknown name too, so that the response takes as long
           const hash = (user ?? options.users[0])?.password_hash
           const right = hash !== undefined && (yield* verified(password, hash))
           if (user === undefined || !right) return yield* badCredentials
-          remembered.set(key, now + REMEMBERED_MS)
+          verifiedUntil.set(key, now + CACHED_MS)
           return { username, role: user.role }
         })
 

@@ -1,8 +1,8 @@
 /**
- * Port: the audit trail, to which entries are added and never changed or removed.
+ * Port: the append-only audit trail.
  *
- * Guarantee: an entry is durable when `append` succeeds, and every later `list` holds it, on all gateways that share the
- * store.
+ * Guarantee: an entry is durable when `append` succeeds, and every later `list` on any gateway that shares the store
+ * includes it.
  */
 import { Context, type Effect } from "effect"
 import type { AuditEntry, AuditKey } from "../../domain/Audit.ts"
@@ -15,7 +15,7 @@ export interface AuditQuery {
   readonly start_time: number | undefined
   /** Exclusive, Unix ms. */
   readonly end_time: number | undefined
-  /** Entries after this one, in the order of the list. */
+  /** Entries after this key, in the order of the list. */
   readonly after: AuditKey | undefined
   readonly limit: number
 }
@@ -24,7 +24,7 @@ export class AuditStore extends Context.Service<
   AuditStore,
   {
     readonly append: (entry: AuditEntry) => Effect.Effect<void, AccountsUnavailable>
-    /** The latest first. */
+    /** Newest first. */
     readonly list: (query: AuditQuery) => Effect.Effect<ReadonlyArray<AuditEntry>, AccountsUnavailable>
   }
 >()("gateway/services/AuditStore") {}

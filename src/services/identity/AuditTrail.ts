@@ -1,9 +1,10 @@
 /**
- * Policy: what administrators do is on record before it has an effect.
+ * Policy: actions of administrators are recorded before they have an effect.
  *
- * An action makes two entries: `requested`, durable before the effect begins, with the state before; and its outcome,
- * durable before the answer where the store allows. So no effect is without a record. Where the process or the store ends
- * between the two, the action has no outcome on record: it may have happened. Both are logged as well.
+ * An action has two entries: `requested`, with the state before, durable before the effect begins; and the outcome,
+ * durable before the response if the store allows. So there is no effect without a record. If the process or the
+ * store fails between the two, the action has no recorded outcome and may have happened. Both entries are also
+ * logged.
  * Source: docs/contract/rest-user.md.
  */
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
@@ -15,12 +16,12 @@ import type { AccountsUnavailable } from "./Accounts.ts"
 import { AuditStore } from "./AuditStore.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { Ids } from "../operations/Ids.ts"
-import type { Page } from "../read-model/HistoryQueries.ts"
+import type { Page } from "../operations/Paging.ts"
 import type { DomainError } from "../DomainError.ts"
 
 type Facts = Readonly<Record<string, unknown>>
 
-/** An action, and who asked for it. */
+/** An action and its administrator. */
 export interface Action {
   readonly administrator: Administrator
   readonly request_id: string
@@ -28,13 +29,13 @@ export interface Action {
   /** operationId. */
   readonly action: string
   readonly target: string
-  /** What was asked for; never a secret. */
+  /** The request, without secrets. */
   readonly request?: Facts
 }
 
-/** What an action does. */
+/** The steps of an action. */
 export interface Steps<A, E, E2 = never> {
-  /** The state before; it is read before the first entry is written. */
+  /** Reads the state before; runs before the first entry is written. */
   readonly before?: Effect.Effect<Facts, E2>
   readonly effect: Effect.Effect<A, E>
   readonly after: (result: A) => Facts
@@ -56,7 +57,7 @@ const parseKey = (text: string | undefined): AuditKey | undefined => {
   return { time: Number(time), part: part === "0" ? 0 : 1, audit_id: audit_id! }
 }
 
-/** Failures that say that nothing changed. */
+/** Tags of errors after which nothing changed. */
 const refusals = new Set(["Refused", "CommandRefused"])
 const reasonOf = (error: unknown): { readonly phase: AuditPhase; readonly reason: string } => {
   const { _tag = "unknown", reason } = error as { readonly _tag?: string; readonly reason?: string }
@@ -66,13 +67,13 @@ const reasonOf = (error: unknown): { readonly phase: AuditPhase; readonly reason
 export class AuditTrail extends Context.Service<
   AuditTrail,
   {
-    /** Runs an effect between its two entries; it does not begin where the first cannot be written. */
+    /** Runs an effect between its two entries. The effect does not start if the first entry cannot be written. */
     readonly record: <A, E, E2 = never>(
       action: Action,
       steps: Steps<A, E, E2>
     ) => Effect.Effect<A, E | E2 | AccountsUnavailable>
-    /** The latest first. */
-    readonly list: (asked: AuditRequest) => Effect.Effect<Page<AuditEntry>, DomainError | AccountsUnavailable>
+    /** Newest first. */
+    readonly list: (request: AuditRequest) => Effect.Effect<Page<AuditEntry>, DomainError | AccountsUnavailable>
   }
 >()("gateway/services/AuditTrail") {
   static readonly layer: Layer.Layer<AuditTrail, never, AuditStore | Cursors | Ids> = Layer.effect(
@@ -85,7 +86,7 @@ export class AuditTrail extends Context.Service<
       const append = (entry: AuditEntry) =>
         Effect.andThen(
           store.append(entry),
-          Effect.annotateLogs(Effect.logInfo("administrator acts"), {
+          Effect.annotateLogs(Effect.logInfo("administrator action"), {
             audit_id: entry.audit_id,
             phase: entry.phase,
             actor: entry.actor,
@@ -116,10 +117,10 @@ export class AuditTrail extends Context.Service<
               const outcome = Exit.isSuccess(exit)
                 ? { phase: "done" as const, after: after(exit.value) }
                 : reasonOf(failure)
-              // the effect stands, whatever becomes of this entry
+              // the effect is final, even if this entry fails
               yield* append({ ...entry, time: yield* Clock.currentTimeMillis, ...outcome }).pipe(
                 Effect.catch((error) =>
-                  Effect.annotateLogs(Effect.logError("the outcome of an action is not on record", error), {
+                  Effect.annotateLogs(Effect.logError("the outcome of an action was not recorded", error), {
                     audit_id: entry.audit_id,
                     request_id: entry.request_id
                   })
@@ -131,7 +132,7 @@ export class AuditTrail extends Context.Service<
         list: Effect.fnUntraced(function* ({ action, actor, cursor, end_time, limit = LIMIT_DEFAULT, start_time }) {
           const of = { endpoint: "admin/audit", filters: [actor, action, start_time, end_time] }
           const after = parseKey(yield* cursors.read(of, cursor))
-          // one more than asked for says whether a page follows
+          // one more than the limit shows whether another page follows
           const found = yield* store.list({ action, actor, start_time, end_time, after, limit: limit + 1 })
           const list = found.slice(0, limit)
           const last = found.length > limit ? list.at(-1) : undefined

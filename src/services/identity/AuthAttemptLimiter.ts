@@ -1,14 +1,14 @@
 /**
- * Lets only as many checks of one caller run at once as it has failures left, so that a burst of bad credentials is
- * stopped at the limit however long a check takes. The others wait until a check has ended: good credentials are never
- * refused for being many. Waiting is bounded by the checks in hand, of which each ends.
+ * Limits the concurrent checks of one client to its remaining failures, so that a burst of bad credentials stops at
+ * the limit regardless of the duration of a check. Further checks wait until one ends: valid credentials are never
+ * refused because of concurrency. Waiting is bounded by the running checks, each of which ends.
  * Source: docs/contract/limits.md.
  */
 import { Effect } from "effect"
 import type { Rate } from "../operations/RateLimiter.ts"
 
 interface PendingAttempt<A, E, F> {
-  /** How the bucket of failures stands; `undefined`: nobody counts. */
+  /** State of the failure bucket; `undefined` if it is not counted. */
   readonly left: Effect.Effect<Rate | undefined>
   readonly check: Effect.Effect<A, E>
   readonly isFailure: (error: E) => boolean
@@ -18,17 +18,17 @@ interface PendingAttempt<A, E, F> {
 }
 
 export interface AuthAttemptLimiter {
-  /** Runs a check, as soon as a failure of it would be within the limit. */
-  readonly run: <A, E, F>(key: string, asked: PendingAttempt<A, E, F>) => Effect.Effect<A, E | F>
+  /** Runs a check as soon as its possible failure is within the limit. */
+  readonly run: <A, E, F>(key: string, attempt: PendingAttempt<A, E, F>) => Effect.Effect<A, E | F>
 }
 
 /** The checks of one key. */
 class Checks {
   running = 0
-  /** Failures counted, and checks that ended in any way, since the first of those that are here. */
+  /** Failures counted, and checks ended, since this record was created. */
   failures = 0
   ends = 0
-  /** Who holds this record, running or waiting: it is forgotten with the last of them. */
+  /** Running and waiting checks; the record is deleted with the last one. */
   users = 0
   readonly waiting: Array<() => void> = []
 }
@@ -44,15 +44,15 @@ export const make = (): AuthAttemptLimiter => {
     checks.users++
     return checks
   }
-  /** Whoever goes, whatever for, lets the next one look. */
+  /** Removes a check and wakes the next waiting one. */
   const leave = (key: string, checks: Checks): void => {
     checks.ends++
     checks.users--
     if (checks.users === 0) all.delete(key)
     checks.waiting.shift()?.()
   }
-  /** Waits until somebody has gone since `ends` were counted. */
-  const another = (checks: Checks, ends: number) =>
+  /** Waits until a check ends after the given count of `ends`. */
+  const nextEnd = (checks: Checks, ends: number) =>
     Effect.callback<void>((resume) => {
       if (checks.ends !== ends) return resume(Effect.void)
       const wake = () => resume(Effect.void)
@@ -63,7 +63,7 @@ export const make = (): AuthAttemptLimiter => {
       })
     })
 
-  /** Takes a place among the running checks; answers the rate that refuses it, where no failure is left. */
+  /** Waits for a slot; returns the rate that refuses the check if no failure remains. */
   const admitted = Effect.fnUntraced(function* (
     checks: Checks,
     left: Effect.Effect<Rate | undefined>,
@@ -73,14 +73,14 @@ export const make = (): AuthAttemptLimiter => {
       const { ends, failures } = checks
       const rate = yield* restore(left)
       if (rate?.allowed === false) return rate
-      // what was counted since it was asked for may be missing from the answer
+      // a failure counted during the read may be missing from the result
       if (failures !== checks.failures) continue
-      // with none left it is allowed only where limits are told and not enforced
+      // with none remaining it is allowed only if limits are reported but not enforced
       if (rate === undefined || rate.remaining === 0 || checks.running < rate.remaining) {
         checks.running++
         return undefined
       }
-      yield* restore(another(checks, ends))
+      yield* restore(nextEnd(checks, ends))
     }
   })
 

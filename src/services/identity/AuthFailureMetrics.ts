@@ -1,4 +1,4 @@
-/** Counts why credentials were not accepted, by the reason that their holder is told. */
+/** Counts failed authentications by their reason. */
 import { Effect } from "effect"
 import type { AuthError } from "./Authenticator.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
@@ -16,9 +16,9 @@ const reasonOf = (error: AuthError): string => {
 
 export const counting = Effect.map(
   CurrentMetricsRegistry,
-  (meter) =>
+  (metrics) =>
     <A>(check: Effect.Effect<A, AuthError>): Effect.Effect<A, AuthError> =>
       Effect.tapError(check, (error) =>
-        Effect.sync(() => meter.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
+        Effect.sync(() => metrics.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
       )
 )

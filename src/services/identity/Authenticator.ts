@@ -1,5 +1,5 @@
 /**
- * Policy: who is calling. Signature, clock, nonce and revocation decide; the order of the checks is that of
+ * Policy: authentication, by signature, clock, nonce and revocation. The checks follow the order of
  * docs/contract/rest-access.md#authorize, docs/contract/authentication.md#api-keys, #websocket-authentication.
  */
 import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effect"
@@ -33,10 +33,10 @@ import * as SignatureDiagnostics from "./SignatureDiagnostics.ts"
 import { Signatures } from "./Signatures.ts"
 import { type TokenFault, Tokens } from "./Tokens.ts"
 
-/** The credentials were not accepted. `details` holds facts that the caller may know (server time, skew). */
+/** The credentials were not accepted. `details` contains facts for the caller (server time, skew). */
 export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
   reason: Reason,
-  /** In place of the text of the catalogue. */
+  /** Replaces the text of the catalogue. */
   text: Schema.optionalKey(Schema.String),
   details: Schema.Record(Schema.String, Schema.Unknown)
 }) {
@@ -44,20 +44,20 @@ export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused"
     return this.details as Details
   }
 }
-/** A rate limit stands before, or after, the check of a signature. */
+/** A rate limit refused the authentication, before or after the check of a signature. */
 export class AuthLimited extends Schema.TaggedError<AuthLimited>()("AuthLimited", { rate: Schema.Unknown }) {
   get decision(): Rate {
     return this.rate as Rate
   }
 }
-/** A store or backend that the check needs does not answer. */
+/** A store or backend that the check needs does not respond. */
 export class AuthUnavailable extends Schema.TaggedError<AuthUnavailable>()("AuthUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
 }) {}
 
 export type AuthError = AuthRefused | AuthLimited | AuthUnavailable
 
-/** The API-key headers of a request as they came; absent ones are `undefined`. */
+/** The API-key headers of a request as sent; absent ones are `undefined`. */
 export interface SignedRequest {
   readonly method: string
   /** Request target, byte for byte. */
@@ -68,33 +68,33 @@ export interface SignedRequest {
   readonly nonce: string | undefined
   /** X-BODY-SHA256 as sent. */
   readonly body_sha256: string | undefined
-  /** SHA-256 of the body that arrived, lower-case hex; `undefined`: the request has none. */
+  /** SHA-256 of the received body, lower-case hex; `undefined` without a body. */
   readonly actual_body_sha256: string | undefined
   readonly client_ip: string
 }
 
 export interface AuthenticatorOptions {
-  /** How far a login's `timestamp_ms` may lie from the server's time. Default 60 seconds. */
+  /** Accepted difference between a login's `timestamp_ms` and the server's time. Default 60 seconds. */
   readonly loginWindow?: Duration.Input
-  /** The same for API keys. Default 30 seconds. Nonces are kept for twice as long: tell the {@link NonceStore}. */
+  /** The same for API keys. Default 30 seconds. The {@link NonceStore} must keep nonces for twice as long. */
   readonly apiKeyWindow?: Duration.Input
-  /** Tell callers whose signature is refused what was verified. Default `false`: in production they are not told. */
+  /** Whether the error of a wrong signature explains what was verified. Default `false`, as in production. */
   readonly explainSignatures?: boolean
 }
 
 const utf8 = new TextEncoder()
-/** SHA-256 of no bytes: what X-BODY-SHA256 says of a request without a body. */
+/** SHA-256 of an empty body, the X-BODY-SHA256 of a request without a body. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 const refuse = (reason: Reason, details: Details = {}, text?: string) =>
   new AuthRefused({ reason, details, ...(text === undefined ? {} : { text }) })
 
-/** The refusal of a credential whose grant has ended. */
+/** The error of a credential whose grant has ended. */
 const endedBy = (why: GrantEnd): AuthRefused => {
   const { details, message, reason } = refusalOf(why)
   return refuse(reason, details, message)
 }
-/** Fails in this turn where the grant has ended; `undefined`: it is in force. */
+/** The error if the grant has ended; `undefined` if it is valid. Synchronous. */
 export const refusalOfGrant = ({ ended }: Grant): AuthRefused | undefined =>
   ended === undefined ? undefined : endedBy(ended)
 const inForce = (grant: Grant) =>
@@ -103,25 +103,28 @@ const inForce = (grant: Grant) =>
     return refused === undefined ? Effect.void : Effect.fail(refused)
   })
 const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
-/** A store that does not answer is no verdict on the caller. */
+/** A store failure is not a verdict on the credentials. */
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
 
-/** A wallet as a login names it. */
+/** The wallet of a login. */
 interface Wallet {
   readonly rail: Rail
   readonly root_address: string
   readonly party_id: string | undefined
   readonly publicKey: Uint8Array
-  /** The key of a party is not on record yet: a valid signature binds it. */
+  /** The key of the party is not stored yet; a valid signature binds it. */
   readonly binds: boolean
-  /** Whose nonces these are. */
+  /** Owner of the nonces. */
   readonly owner: Uint8Array
 }
 
 export class Authenticator extends Context.Service<
   Authenticator,
   {
-    /** Logs a wallet in, and makes its user and sub-account 0 the first time. The door counts the address. */
+    /**
+     * Logs a wallet in; creates its user and sub-account 0 at the first login. The server limits the rate of the
+     * address.
+     */
     readonly login: (body: {
       readonly public_key: string
       readonly signature: string
@@ -139,20 +142,25 @@ export class Authenticator extends Context.Service<
     >
     /** Ends the caller's token. */
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
-    /** Whoever holds the token. Failures count against the client's address, as those of `signed` do. */
+    /** Authenticates a bearer token. Failures count against the client's address, like those of `signed`. */
     readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
-    /** The same at once, for a token that was verified before and stands; `undefined`: ask {@link bearer}. */
+    /**
+     * Synchronous {@link bearer} for a token that was verified before and is valid; `undefined`: call {@link bearer}.
+     */
     readonly bearerNow?: (token: string) => Caller | undefined
     /**
-     * Whoever holds the token, at a socket: its failures are counted by the connection.
+     * Authenticates a bearer token on a WebSocket. The connection counts the failures.
      * Source: docs/contract/websocket.md#limits, docs/contract/limits.md.
      */
     readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError>
-    /** Whoever signed the request; the nonce is not claimed yet, so that the rate of the key can be checked first. */
+    /**
+     * Authenticates a signed request. The nonce is not used yet, so that the rate limit of the key can be checked
+     * first.
+     */
     readonly signed: (
       request: SignedRequest
     ) => Effect.Effect<{ readonly caller: Caller; readonly claimNonce: Effect.Effect<void, AuthError> }, AuthError>
-    /** WebSocket auth with an API key; claims the nonce. */
+    /** Authenticates a WebSocket with an API key; uses the nonce. */
     readonly signedSocket: (frame: {
       readonly api_key: string
       readonly signature: string
@@ -190,12 +198,12 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const signatureFacts = SignatureDiagnostics.make(options.explainSignatures ?? false)
   const counted = yield* AuthFailureMetrics.counting
 
-  /** Counts against a bucket and refuses when it is full. */
+  /** Counts against a bucket and refuses if it is full. */
   const limit = (bucket: Bucket, key: string) =>
     Effect.flatMap(limiter.take(bucket, key), (rate) =>
       rate === undefined || rate.allowed ? Effect.void : Effect.fail(new AuthLimited({ rate }))
     )
-  /** Refuses an address that failed too often before any signature is verified; counts what fails behind it. */
+  /** Refuses an address with too many failures before any signature is verified; counts the failures of `check`. */
   const guarded =
     (bucket: Bucket, client_ip: string) =>
     <A, E>(check: Effect.Effect<A, E>): Effect.Effect<A, E | AuthLimited> =>
@@ -217,7 +225,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   const unsigned = (facts: Parameters<typeof signatureFacts>[0], text?: string) =>
     refuse("InvalidSignature", signatureFacts(facts), text)
-  const illForm = () =>
+  const malformedSignature = () =>
     unsigned(
       { hint: "a signature is 64 bytes in one of these encodings" },
       "the signature is not 64 bytes in hex, 0x-hex, base64 or base64url"
@@ -231,7 +239,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
 
   const checkSignature = (publicKey: Uint8Array, message: string, signature: Uint8Array | undefined) =>
     signature === undefined
-      ? Effect.fail(illForm())
+      ? Effect.fail(malformedSignature())
       : Effect.flatMap(signatures.verify(publicKey, utf8.encode(message), signature), (matches) =>
           matches ? Effect.void : Effect.fail(unsigned({ signed_string: message }))
         )
@@ -253,7 +261,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return bytes !== undefined && isPublicKey(bytes) ? Effect.succeed(bytes) : Effect.fail(refuse("InvalidPublicKey"))
   }
 
-  /** The wallet behind `public_key`, which names a key or, holding `::`, a party. */
+  /** The wallet of `public_key`, which is a key or, if it contains `::`, a party. */
   const walletOf = Effect.fnUntraced(function* (public_key: string, verifying_key: string | undefined) {
     if (!public_key.includes("::")) {
       const publicKey = yield* readKey(public_key)
@@ -285,7 +293,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return wallet
   })
 
-  /** The wallet's user, with sub-account 0 behind it. */
+  /** Creates the wallet's user and sub-account 0 if necessary. */
   const admit = Effect.fnUntraced(function* (wallet: Wallet) {
     const { rail, root_address, party_id } = wallet
     const user_id = userIdOf(root_address)
@@ -303,10 +311,10 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     return user_id
   }, orUnavailable)
 
-  /** A key that is known and not expired. */
+  /** Looks up a key that is registered and not expired. */
   const activeKey = Effect.fnUntraced(function* (publicKey: Uint8Array) {
     const key = yield* orUnavailable(apiKeys.find(Hex.encode(publicKey)))
-    // a ban revokes the keys of its user, and says so
+    // a ban revokes the keys of its user; report the ban rather than an unknown key
     const owner = key?.caller.user_id ?? (yield* orUnavailable(accounts.apiKeyOf(Hex.encode(publicKey))))?.user_id
     if (owner !== undefined && bans.isBanned(owner)) return yield* endedBy("banned")
     if (key === undefined) return yield* refuse("UnknownApiKey")
@@ -320,8 +328,16 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
   const checkAddress = (key: ActiveKey, client_ip: string) =>
     key.allows(client_ip) ? Effect.void : Effect.fail(refuse("IpNotAllowed"))
 
-  /** Spends the nonce of a key that is in force, and is so still when the nonce is spent; only now was the key used. */
-  const spend = Effect.fnUntraced(function* (space: NonceSpace, publicKey: Uint8Array, nonce: string, caller: Caller) {
+  /**
+   * Uses the nonce of a key whose grant is valid before and after; only then does the request count as a use of the
+   * key.
+   */
+  const useNonce = Effect.fnUntraced(function* (
+    space: NonceSpace,
+    publicKey: Uint8Array,
+    nonce: string,
+    caller: Caller
+  ) {
     yield* inForce(caller.grant)
     yield* claim(space, publicKey, nonce)
     yield* inForce(caller.grant)
@@ -376,7 +392,7 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     if (request.signature === undefined || request.signature === "") return yield* noSignature()
     const signature = bytesOfSignature(request.signature)
-    if (signature === undefined) return yield* illForm()
+    if (signature === undefined) return yield* malformedSignature()
     if (timestamp_ms === undefined || !/^\d{1,15}$/u.test(timestamp_ms)) {
       return yield* refuse("StaleTimestamp", {
         server_time_ms: yield* Clock.currentTimeMillis,
@@ -397,25 +413,25 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
         return yield* unsigned({ hint: `the body that arrived has the SHA-256 ${arrived}` })
       }
     }
-    // a raw "|" in the target would let two requests share one message
+    // a raw "|" in the target would allow two requests with the same message
     if (uri.includes("|")) return yield* unsigned({ hint: "write | in a request target as %7C" })
     const message = `SERVICE_API|${method}|${uri}|${timestamp_ms}|${nonce}`
     yield* checkSignature(publicKey, body_sha256 === undefined ? message : `${message}|${body_sha256}`, signature)
     yield* checkAddress(key, request.client_ip)
-    return { caller: key.caller, claimNonce: spend("rest", publicKey, nonce, key.caller) }
+    return { caller: key.caller, claimNonce: useNonce("rest", publicKey, nonce, key.caller) }
   })
 
   const signedSocket: Authenticator["Service"]["signedSocket"] = Effect.fnUntraced(function* (frame) {
     const publicKey = bytesOfPublicKey(frame.api_key)
     if (publicKey === undefined) return yield* refuse("InvalidPublicKey")
     const signature = bytesOfSignature(frame.signature)
-    if (signature === undefined) return yield* illForm()
+    if (signature === undefined) return yield* malformedSignature()
     if (!isNonce(frame.nonce)) return yield* refuse("InvalidNonce")
     const key = yield* activeKey(publicKey)
     yield* checkTime(frame.timestamp_ms, apiKeyWindow)
     yield* checkSignature(publicKey, `SERVICE_WS|AUTH|${frame.timestamp_ms}|${frame.nonce}`, signature)
     yield* checkAddress(key, frame.client_ip)
-    yield* spend("ws", publicKey, frame.nonce, key.caller)
+    yield* useNonce("ws", publicKey, frame.nonce, key.caller)
     if (!key.caller.scopes.has("read")) return yield* refuse("InsufficientScope", { required: "read" })
     return key.caller
   })

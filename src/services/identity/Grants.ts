@@ -1,32 +1,34 @@
 /**
- * Policy: the grants in force on this gateway, by credential and by user, so that a change ends every use of a credential.
+ * Policy: the valid grants of this gateway, by credential and by user, so that a change ends every use of a
+ * credential.
  *
- * The registry holds grants weakly: caches, requests and sockets keep theirs alive, and a grant that nothing uses has
- * nothing to end. Source: docs/contract/authentication.md#revocation.
+ * The registry holds grants weakly: caches, requests and sockets keep them alive, and an unused grant needs no end.
+ * Source: docs/contract/authentication.md#revocation.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { Grant, type GrantEnd } from "../../domain/Grant.ts"
 
 /**
- * Longest wait of a change for the effects that were under way. It is longer than the deadline of a command and the time
- * limits of the stores, so it passes only where one of these failed.
+ * Longest wait of a change for effects in progress. It exceeds the deadline of a command and the timeouts of the
+ * stores, so it expires only after a fault.
  */
 const SETTLE_MAX = Duration.seconds(10)
 
 export class Grants extends Context.Service<
   Grants,
   {
-    /** The grant of a credential that was found good in this turn of the event loop. */
+    /** The grant of a credential that was verified in this turn of the event loop. */
     readonly issue: (credential: string, user_id: string) => Grant
-    /** The grant in force of a credential, if something on this gateway uses it. */
+    /** The valid grant of a credential, if this gateway uses one. */
     readonly inForce: (credential: string) => Grant | undefined
     /** Ends the grant of a credential. */
     readonly end: (credential: string, why: GrantEnd) => void
     /** Ends all grants of a user. */
     readonly endUser: (user_id: string, why: GrantEnd) => void
     /**
-     * Waits until no effect of an ended grant of the user is under way; `credential`: of this one alone. A change waits for
-     * it before it is answered. A change that is asked for with a token waits for no token, least of all for its own.
+     * Waits until no effect of an ended grant of the user is in progress; `credential`: of this credential only. A
+     * change is acknowledged after this wait. A change requested with a token does not wait for tokens, in particular
+     * not for its own.
      */
     readonly settled: (user_id: string, credential?: string) => Effect.Effect<void>
   }
@@ -34,7 +36,7 @@ export class Grants extends Context.Service<
   static readonly layer: Layer.Layer<Grants> = Layer.sync(Grants, () => {
     const grants = new Map<string, WeakRef<Grant>>()
     const byUser = new Map<string, Set<string>>()
-    /** Ended grants with effects under way, by user. */
+    /** Ended grants with effects in progress, by user. */
     const ending = new Map<string, Set<Grant>>()
 
     const forget = (credential: string, user_id: string) => {
@@ -95,7 +97,7 @@ export class Grants extends Context.Service<
           return Effect.forEach(held, idle, { concurrency: "unbounded", discard: true }).pipe(
             Effect.timeoutOrElse({
               duration: SETTLE_MAX,
-              orElse: () => Effect.logWarning("a request of an ended credential is still under way")
+              orElse: () => Effect.logWarning("a request of an ended credential is still in progress")
             })
           )
         })

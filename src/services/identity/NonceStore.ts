@@ -1,11 +1,11 @@
 /**
- * Port: remembers which nonces an owner has used.
+ * Port: the used nonces of each owner.
  *
- * Guarantee: of all claims of one pair within the store's retention, on all gateways that share it, one succeeds. Spaces
- * are login, activation, rest and ws; login and activation are kept for ever, rest and ws for twice their window. A clock
- * that is set back brings no nonce back: where one that could be used again is forgotten, claims are refused as unavailable
- * until the clock is where it was. After {@link NonceStoreUnavailable} the claim may or may not have been recorded, so the
- * caller must sign with a fresh nonce.
+ * Guarantee: of all claims of one pair within the retention time, over all gateways that share the store, one
+ * succeeds. Spaces are login, activation, rest and ws. Login and activation nonces are kept forever, rest and ws
+ * nonces for twice their window. A clock that is set back does not make a nonce usable again: while an expired nonce
+ * could be accepted, claims fail as unavailable, until the clock has caught up. After {@link NonceStoreUnavailable}
+ * the claim may have been recorded, so the caller must sign with a new nonce.
  * Source: docs/contract/authentication.md#login, #api-keys.
  */
 import { Context, Effect, Layer, Schema } from "effect"
@@ -29,7 +29,7 @@ export class NonceStore extends Context.Service<
     ) => Effect.Effect<void, NonceReused | NonceStoreUnavailable>
   }
 >()("gateway/services/NonceStore") {
-  /** Routes the spaces that are kept for ever to one store and those of a window to another. */
+  /** Uses one store for the spaces kept forever and another for those with a window. */
   static readonly routed = <E1, R1, E2, R2>(stores: {
     readonly forever: Layer.Layer<NonceStore, E1, R1>
     readonly windowed: Layer.Layer<NonceStore, E2, R2>

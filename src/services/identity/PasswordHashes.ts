@@ -5,7 +5,7 @@ import type { PasswordHash } from "../../domain/Administrator.ts"
 export class PasswordHashes extends Context.Service<
   PasswordHashes,
   {
-    /** Whether the password has this hash; the comparison takes the same time whatever differs. */
+    /** Whether the password matches the hash, compared in constant time. */
     readonly verify: (password: string, hash: PasswordHash) => Effect.Effect<boolean>
   }
 >()("gateway/services/PasswordHashes") {}

@@ -1,6 +1,6 @@
 /**
- * The caller of the request that is being served, as services and adapters may know it; `undefined`: the gateway acts by
- * itself. The doors put the whole caller into the context under this key.
+ * The caller of the current request, with the fields that services and adapters may use; `undefined` for actions of
+ * the gateway itself. Servers put the whole caller into the context under this key.
  */
 import { Context } from "effect"
 import type { Grant } from "../../domain/Grant.ts"

@@ -1,8 +1,9 @@
 /**
  * Port: strict Ed25519 verification.
  *
- * Guarantee: one verdict on every platform. `S` is below the group order, `A` and `R` are canonical, neither is of small
- * order, and the equation holds without cofactor; anything else, wrong lengths too, is `false` and never a failure.
+ * Guarantee: the result is the same on every platform. `S` is below the group order, `A` and `R` are canonical,
+ * neither has small order, and the equation holds without cofactor. Anything else, including a wrong length, returns
+ * `false` and never fails.
  * Source: docs/contract/authentication.md#signatures.
  */
 import { Context, type Effect } from "effect"
@@ -10,9 +11,9 @@ import { Context, type Effect } from "effect"
 export class Signatures extends Context.Service<
   Signatures,
   {
-    /** Verifies off the calling thread where the load asks for it. */
+    /** Verifies, on another thread if the load requires it. */
     readonly verify: (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => Effect.Effect<boolean>
-    /** Verifies at once; about 0.1 ms. */
+    /** Verifies synchronously; about 0.1 ms. */
     readonly verifySync: (publicKey: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
   }
 >()("gateway/services/Signatures") {}

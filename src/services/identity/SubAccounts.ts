@@ -1,5 +1,5 @@
 /**
- * Policy: whose sub-accounts are whose, and what may be done with them.
+ * Policy: ownership and management of sub-accounts.
  * Source: docs/contract/rest.md#sub-account-filter, docs/contract/rest-user.md#sub-accounts,
  * docs/contract/authentication.md#scopes.
  */
@@ -15,17 +15,17 @@ import { type CommandAck, type ReadError, Sequencer, SequencerFault, type Submit
 export type SubAccountFailure = DomainError | AccountsUnavailable | HistoryUnavailable | SubmitError | ReadError
 
 const notFound = new DomainError("SubAccountNotFound")
-const first = new DomainError("NotEmpty", { index: 0 }, "the first sub-account stays")
+const first = new DomainError("NotEmpty", { index: 0 }, "the first sub-account cannot be deleted")
 const bound = new DomainError(
   "InsufficientScope",
   { required: "account" },
-  "an API key bound to sub-accounts opens no others"
+  "an API key bound to sub-accounts cannot create others"
 )
 
 export class SubAccounts extends Context.Service<
   SubAccounts,
   {
-    /** Sub-accounts that the credential may see, by index. */
+    /** Sub-accounts that the credential may access, ordered by index. */
     readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<SubAccount>, SubAccountFailure>
     readonly create: (caller: Caller, label: string | undefined) => Effect.Effect<SubAccount, SubAccountFailure>
     readonly change: (
@@ -33,11 +33,11 @@ export class SubAccounts extends Context.Service<
       address: string,
       change: { readonly label?: string; readonly frozen?: boolean }
     ) => Effect.Effect<SubAccount, SubAccountFailure>
-    /** Deletes an empty one for ever: its index and address are not used again. Index 0 stays. */
+    /** Permanently deletes an empty sub-account: its index and address are not reused. Index 0 cannot be deleted. */
     readonly remove: (caller: Caller, address: string) => Effect.Effect<void, SubAccountFailure>
     /**
-     * Addresses that a read looks at: the named one, or all that the credential may see. One that is somebody else's, or
-     * nobody's, is not found: existence is not revealed.
+     * Addresses that a read includes: the given one, or all that the credential may access. An address of another
+     * user fails as not found, so that its existence is not revealed.
      */
     readonly resolve: (
       caller: Caller,
@@ -62,7 +62,7 @@ export class SubAccounts extends Context.Service<
             states.filter((state) => !state.deleted && sees(caller, state.sub_account_address))
           )
 
-        /** The read model may not know the newest ones yet; the sequencer does. */
+        /** Finds a sub-account. The newest ones may be missing in the read model; the sequencer has them. */
         const find = Effect.fnUntraced(function* (caller: Caller, address: string) {
           if (!sees(caller, address)) return yield* Effect.fail(notFound)
           const isIt = (state: SubAccountState) => state.sub_account_address === address && !state.deleted
@@ -83,7 +83,7 @@ export class SubAccounts extends Context.Service<
         const stateOf = (ack: CommandAck): Effect.Effect<SubAccountState, SequencerFault> =>
           ack.result?.type === "sub_account"
             ? Effect.succeed(ack.result.sub_account)
-            : Effect.fail(new SequencerFault({ cause: "the answer holds no sub-account" }))
+            : Effect.fail(new SequencerFault({ cause: "the response contains no sub-account" }))
 
         return SubAccounts.of({
           list: Effect.fnUntraced(function* (caller) {

@@ -1,9 +1,10 @@
 /**
- * Policy: issues and checks the bearer tokens: JWTs signed with EdDSA and with nothing else.
+ * Policy: issues and verifies bearer tokens: JWTs signed with EdDSA only.
  *
- * A token is verified once and then known by its whole text; its time and its grant are checked on every use. Only
- * successes are remembered. What other gateways revoke arrives through `Notices`, and is read from the database every so
- * often. Source: docs/contract/authentication.md#tokens.
+ * A token is verified once and then cached by its whole text. Its time and grant are checked on every use. Only valid
+ * tokens are cached. Revocations by other gateways arrive through {@link InvalidationBus}, and are polled from the
+ * database.
+ * Source: docs/contract/authentication.md#tokens.
  */
 import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
 import { Base64Url } from "effect/encoding"
@@ -26,28 +27,28 @@ import { SigningKeys } from "../operations/SigningKeys.ts"
 export type TokenFault = "InvalidToken" | "ExpiredToken" | "RevokedToken" | "BannedUser"
 
 export interface TokensOptions {
-  /** Names the audience: `trading-gateway:<environment>`. */
+  /** Part of the audience: `trading-gateway:<environment>`. */
   readonly environment: string
-  /** Default 7 days. Source: specification, Authentication. */
+  /** Default 7 days. Source: docs/contract/authentication.md#tokens. */
   readonly validity?: Duration.Input
-  /** Verified tokens kept. Default 10 000. */
+  /** Verified tokens in the cache. Default 10 000. */
   readonly known_max?: number
-  /** How often it is asked what other gateways revoked. Default: never, where nobody else revokes. */
+  /** How often revocations by other gateways are polled. Default: never, for a single gateway. */
   readonly refresh?: Duration.Input
 }
 
 const ISSUER = "trading-gateway"
-/** How far `iat` and `nbf` may lie ahead, in seconds: clocks of two gateways differ. */
+/** Tolerance of `iat` and `nbf`, in seconds, for clock differences between gateways. */
 const LEEWAY_S = 5
-/** Longer texts are no token of ours, which have about 500 characters. */
+/** Longest accepted token; issued ones have about 500 characters. */
 const TOKEN_CHARS_MAX = 2048
-/** Revoked tokens held before the expired ones are looked for. */
+/** Number of revoked tokens from which expired ones are removed. */
 const SWEEP_AT_LEAST = 1024
 
-/** The claims of a token, without what changes after it was issued. */
+/** The claims of a token, without its mutable state. */
 type Claims = Omit<Caller, "grant">
 
-/** The user that a token names, when its validity begins, and when it was issued. */
+/** The caller of a token, the start of its validity, and its time of issue. */
 interface Holder<C = Caller> {
   readonly caller: C
   readonly from_ms: number
@@ -58,7 +59,7 @@ const scopes = new Set(allScopes)
 const utf8 = new TextEncoder()
 const text = new TextDecoder("utf-8", { fatal: true })
 
-/** Bytes of unpadded base64url in its one canonical spelling. */
+/** Bytes of unpadded base64url, canonical encodings only. */
 const bytesOf = (segment: string): Uint8Array | undefined => {
   const bytes = Result.getOrUndefined(Base64Url.decode(segment))
   return bytes !== undefined && Base64Url.encode(bytes) === segment ? bytes : undefined
@@ -78,7 +79,7 @@ const objectOf = (segment: string): { readonly [key: string]: unknown } | undefi
 const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 const isRail = (value: unknown): value is Rail => value === "address" || value === "party"
 
-/** `kid` of a header that says what ours say and nothing else, so that no foreign parameter has a meaning here. */
+/** `kid` of a header with exactly the fields of issued tokens, so that foreign parameters have no effect. */
 const kidOf = (segment: string): string | undefined => {
   const header = objectOf(segment)
   if (header === undefined || header["alg"] !== "EdDSA" || header["typ"] !== "JWT") return undefined
@@ -94,11 +95,11 @@ export class Tokens extends Context.Service<
       readonly root_address: string
       readonly rail: Rail
     }) => Effect.Effect<{ readonly token: string; readonly expires_at_ms: number }>
-    /** Whoever holds a token that was verified before, or why it is refused by now; `undefined`: not known here. */
+    /** The caller of a cached token, or why it is refused now; `undefined` if it is not cached. */
     readonly known: (token: string, now_ms: number) => Caller | TokenFault | undefined
-    /** Verifies a token; a refusal is a value, since strangers cause them at will. */
+    /** Verifies a token. A refusal is a value, because unauthenticated clients can cause any number of them. */
     readonly verify: (token: string) => Effect.Effect<Caller | TokenFault>
-    /** Ends a token, after every restart too; answers when nothing that it let in has an effect any more. */
+    /** Revokes a token permanently. Completes when nothing that it authorized can still have an effect. */
     readonly revoke: (token: {
       readonly jti: string
       readonly user_id: string
@@ -121,7 +122,7 @@ export class Tokens extends Context.Service<
         const ids = yield* Ids
         const signatures = yield* Signatures
         const keys = yield* SigningKeys
-        const notices = yield* InvalidationBus
+        const invalidations = yield* InvalidationBus
 
         const audience = `${ISSUER}:${options.environment}`
         const validity_s = Math.floor(Duration.toSeconds(options.validity ?? "7 days"))
@@ -144,7 +145,7 @@ export class Tokens extends Context.Service<
           revoked.set(jti, expires_at_ms)
           grants.end(jti, "revoked")
         }
-        /** Up to when revocations by other gateways are known. */
+        /** Time up to which revocations by other gateways are known. */
         let read_ms = 0
         const refresh = Effect.gen(function* () {
           const now_ms = yield* Clock.currentTimeMillis
@@ -156,18 +157,18 @@ export class Tokens extends Context.Service<
         if (options.refresh !== undefined) {
           yield* Effect.ignore(warned).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
         }
-        yield* notices.listen((notice) =>
-          notice.type === "token"
-            ? Effect.sync(() => take(notice))
-            : notice.type === "missed"
-              ? // one that fails is repeated by the next regular one, and must not hold up the notices behind it
+        yield* invalidations.listen((invalidation) =>
+          invalidation.type === "token"
+            ? Effect.sync(() => take(invalidation))
+            : invalidation.type === "missed"
+              ? // the next periodic refresh repeats a failed one; it must not delay later invalidations
                 Effect.ignore(warned)
               : Effect.void
         )
-        /** Why a token is outside its time. */
+        /** Why a token is outside its period of validity. */
         const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
           now_ms < from_ms ? "InvalidToken" : caller.expires_at_ms! <= now_ms ? "ExpiredToken" : undefined
-        /** Why a token is not in force; one that was issued before a ban was lifted stays revoked. */
+        /** Why a token is not valid. A token issued before a ban was lifted remains revoked. */
         const ended = ({ caller: { credential, user_id }, issued_ms }: Holder<Claims>): TokenFault | undefined => {
           if (bans.isBanned(user_id)) return "BannedUser"
           const isOld = issued_ms <= bans.refusedThrough(user_id)
@@ -177,7 +178,7 @@ export class Tokens extends Context.Service<
         const holderOf = (payload: string): Holder<Claims> | undefined => {
           const claims = objectOf(payload)
           if (claims === undefined || claims["iss"] !== ISSUER || claims["aud"] !== audience) return undefined
-          // seconds cannot tell a token from a ban of the same second; tokens of earlier versions have no iat_ms
+          // seconds are too coarse to order a token and a ban; tokens of earlier versions have no iat_ms
           const { sub, root, rail, iat, iat_ms = Number(iat) * 1000, nbf, exp, jti } = claims
           if (!isUuid(sub) || !isUuid(jti) || !isRail(rail) || !isTime(iat) || !isTime(exp)) return undefined
           if (typeof root !== "string" || parseAddress(root) !== root) return undefined
@@ -217,7 +218,7 @@ export class Tokens extends Context.Service<
                   if (holder === undefined) return invalid
                   const fault = untimely(holder, now_ms) ?? ended(holder)
                   if (fault !== undefined) return Effect.succeed(fault)
-                  // in this turn: a revocation or ban from now on finds the grant
+                  // in the same turn: a later revocation or ban finds the grant
                   const { credential, user_id } = holder.caller
                   const caller = { ...holder.caller, grant: grants.issue(credential, user_id) }
                   verified.set(token, { ...holder, caller })
@@ -241,7 +242,8 @@ export class Tokens extends Context.Service<
             const fault = untimely(holder, now_ms) ?? (isEnded ? ended(holder) : undefined)
             if (fault === undefined && !isEnded) return caller
             verified.delete(token)
-            // no fault: a ban and its lifting came in one piece, and the token was issued after both; it is verified anew
+            // without a fault, the token was issued after a ban and its lifting, which arrived together; it is
+            // verified again
             return fault
           },
           issue: Effect.fnUntraced(function* (user) {
@@ -272,7 +274,7 @@ export class Tokens extends Context.Service<
               Effect.gen(function* () {
                 yield* accounts.revokeToken(jti, expires_at_ms)
                 take({ jti, expires_at_ms })
-                yield* notices.publish({ type: "token", jti, expires_at_ms })
+                yield* invalidations.publish({ type: "token", jti, expires_at_ms })
               })
             ).pipe(Effect.andThen(grants.settled(user_id, jti))),
           jwks: {

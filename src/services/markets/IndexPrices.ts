@@ -1,5 +1,5 @@
 /**
- * Policy: the administrator holds the index of a market, where the backend is the embedded one.
+ * Policy: the administrator can fix the index price of a market, with the embedded backend only.
  * Source: docs/contract/rest-user.md#index-price, docs/contract/exchange.md#prices.
  */
 import { Context, Effect, Layer } from "effect"
@@ -16,7 +16,7 @@ const notPositive = new DomainError("OutOfRange", { field: "price", min: "0" }, 
 export class IndexPrices extends Context.Service<
   IndexPrices,
   {
-    /** Holds an index price, canonical in the answer; `undefined` returns the market to its source. */
+    /** Fixes an index price and returns it in canonical form; `undefined` returns the market to its source. */
     readonly set: (
       symbol: string,
       price: string | undefined

@@ -1,8 +1,8 @@
 /**
- * Policy: candles as the API lists them: newest first, without gaps, the open one included.
+ * Policy: candles as the API lists them: newest first, without gaps, including the open one.
  * Source: docs/contract/rest-market.md.
  *
- * Time is that of the engine, so that a candle is called closed only once nothing can come into it any more.
+ * Time is that of the engine, so a candle is reported as closed only when it can no longer change.
  */
 import { Context, Effect, Layer } from "effect"
 import { fill } from "../../domain/Candles.ts"
@@ -16,9 +16,9 @@ export interface KlineQuery {
   readonly kind: CandleKind
   readonly symbol: string
   readonly interval: Interval
-  /** First start of a candle, inclusive; `undefined`: `limit` decides. */
+  /** Start of the oldest candle, inclusive; `undefined`: `limit` bounds the list. */
   readonly start_time: number | undefined
-  /** Starts of candles lie before it; `undefined`: now. */
+  /** Candles start before this time; `undefined`: now. */
   readonly end_time: number | undefined
   readonly limit: number
 }
@@ -38,7 +38,7 @@ export class Klines extends Context.Service<
           const start = start_time ?? 0
           const end = end_time ?? now + 1
           if (start >= end) return Effect.succeed([])
-          // one more than asked: the oldest gap repeats the close before it
+          // one more than the limit: the oldest gap repeats the close before it
           return Effect.map(history.candles({ kind, symbol, interval, start: 0, end, limit: limit + 1 }), (candles) =>
             fill(candles, { interval, start, end, now, limit })
           )

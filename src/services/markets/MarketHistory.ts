@@ -1,7 +1,7 @@
 /**
- * Policy: what a market was: candles of its mark and index price, funding, open interest, insurance pool, deleveraging;
- * and what the referee tells of it now. Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging,
- * #ownership.
+ * Policy: past market data: candles of the mark and index price, funding, open interest, insurance pool,
+ * deleveraging; and current data of the referee.
+ * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging, #ownership.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Interval, OpenInterestInterval } from "../../domain/Enumerations.ts"
@@ -13,7 +13,7 @@ import { Cursors, type List, parseRowKey, printRowKey } from "../operations/Curs
 import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type MarketsQuery } from "../History.ts"
 import { Klines } from "./Klines.ts"
-import { type Page, type SpanRequest, spanOf } from "../read-model/HistoryQueries.ts"
+import { type Page, type SpanRequest, spanOf } from "../operations/Paging.ts"
 import { type Aged, agedReads } from "./MarketQueries.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
@@ -40,7 +40,7 @@ export class MarketHistory extends Context.Service<
   MarketHistory,
   {
     /** Candles of the mark or the index price, newest first, gaps filled with the last close. */
-    readonly priceCandles: (asked: {
+    readonly priceCandles: (request: {
       readonly kind: "mark" | "index"
       readonly symbol: string
       readonly interval: Interval
@@ -48,12 +48,12 @@ export class MarketHistory extends Context.Service<
       readonly end_time?: number
       readonly limit: number
     }) => Read<ReadonlyArray<PriceCandle>, HistoryUnavailable>
-    readonly fundingRates: (asked: HistoryRequest) => Read<Page<FundingRate>, HistoryUnavailable>
-    readonly openInterest: (asked: OpenInterestRequest) => Read<Page<OpenInterest>, HistoryUnavailable>
+    readonly fundingRates: (request: HistoryRequest) => Read<Page<FundingRate>, HistoryUnavailable>
+    readonly openInterest: (request: OpenInterestRequest) => Read<Page<OpenInterest>, HistoryUnavailable>
     /** One sample a minute and one per change. */
-    readonly pools: (asked: StatesRequest) => Read<ReadonlyArray<InsurancePool>, HistoryUnavailable>
+    readonly pools: (request: StatesRequest) => Read<ReadonlyArray<InsurancePool>, HistoryUnavailable>
     /** One per change. */
-    readonly adlAlerts: (asked: StatesRequest) => Read<ReadonlyArray<AdlAlert>, HistoryUnavailable>
+    readonly adlAlerts: (request: StatesRequest) => Read<ReadonlyArray<AdlAlert>, HistoryUnavailable>
     readonly riskTiers: (symbol: string | undefined) => Read<ReadonlyArray<RiskTier>, RefereeUnavailable>
     readonly pool: (symbol: string) => Read<InsurancePool, RefereeUnavailable>
     readonly adlAlert: (symbol: string) => Read<AdlAlert, RefereeUnavailable>
@@ -74,15 +74,15 @@ export class MarketHistory extends Context.Service<
       const referee = yield* Referee
       const aged = agedReads(gate, view)
 
-      const span = Effect.fnUntraced(function* (asked: SpanRequest) {
-        const found = spanOf(asked, yield* Clock.currentTimeMillis)
+      const span = Effect.fnUntraced(function* (request: SpanRequest) {
+        const found = spanOf(request, yield* Clock.currentTimeMillis)
         if (found instanceof DomainError) return yield* Effect.fail(found)
         return { start_time: found.start, end_time: found.end }
       })
       /** A page of a market's history, with its cursor. */
       const page = <A>(
         endpoint: string,
-        asked: HistoryRequest,
+        request: HistoryRequest,
         filter: string | undefined,
         read: (query: {
           readonly symbol: string
@@ -93,32 +93,32 @@ export class MarketHistory extends Context.Service<
         }) => Effect.Effect<Rows<A>, HistoryUnavailable>
       ) =>
         aged(
-          asked.symbol,
+          request.symbol,
           Effect.fnUntraced(function* () {
-            const { end_time, limit = MARKET_LIMIT_DEFAULT, start_time, symbol } = asked
+            const { end_time, limit = MARKET_LIMIT_DEFAULT, start_time, symbol } = request
             const list: List = { endpoint, filters: [symbol, filter, start_time, end_time] }
-            const after = parseRowKey(yield* cursors.read(list, asked.cursor))
-            const { next, rows } = yield* read({ symbol, ...(yield* span(asked)), limit, after })
+            const after = parseRowKey(yield* cursors.read(list, request.cursor))
+            const { next, rows } = yield* read({ symbol, ...(yield* span(request)), limit, after })
             return { list: rows, next_page_cursor: cursors.print(list, printRowKey(next)) }
           })
         )
-      /** States of pools, which the referee judges: none while nobody answers for it. */
+      /** States of pools. They come from the referee, so they fail while it is unavailable. */
       const states = <A>(
-        asked: StatesRequest,
+        request: StatesRequest,
         read: (query: MarketsQuery) => Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>
       ) =>
         aged(
-          asked.symbol,
+          request.symbol,
           Effect.fnUntraced(function* () {
-            const { limit = MARKET_LIMIT_DEFAULT, symbol } = asked
-            const bounds = yield* span(asked)
+            const { limit = MARKET_LIMIT_DEFAULT, symbol } = request
+            const bounds = yield* span(request)
             yield* gate.referee
             return yield* read({ symbol, ...bounds, limit })
           })
         )
       const shown = <A, E>(record: A | undefined, read: Effect.Effect<A, E>) =>
         record === undefined ? read : Effect.succeed(record)
-      const judged = <A, E>(symbol: string | undefined, read: () => Effect.Effect<A, E>) =>
+      const fromReferee = <A, E>(symbol: string | undefined, read: () => Effect.Effect<A, E>) =>
         aged(symbol, () => Effect.andThen(gate.referee, Effect.suspend(read)))
 
       return MarketHistory.of({
@@ -136,22 +136,24 @@ export class MarketHistory extends Context.Service<
               }))
             )
           ),
-        fundingRates: (asked) => page("market/funding/history", asked, undefined, history.fundingRates),
-        openInterest: (asked) => {
-          const interval = asked.interval ?? OPEN_INTEREST_INTERVAL_DEFAULT
-          return page("market/open-interest", asked, interval, (query) => history.openInterest({ ...query, interval }))
+        fundingRates: (request) => page("market/funding/history", request, undefined, history.fundingRates),
+        openInterest: (request) => {
+          const interval = request.interval ?? OPEN_INTEREST_INTERVAL_DEFAULT
+          return page("market/open-interest", request, interval, (query) =>
+            history.openInterest({ ...query, interval })
+          )
         },
-        pools: (asked) => states(asked, history.pools),
-        adlAlerts: (asked) => states(asked, history.adlAlerts),
+        pools: (request) => states(request, history.pools),
+        adlAlerts: (request) => states(request, history.adlAlerts),
         riskTiers: (symbol) =>
-          judged(symbol, () =>
+          fromReferee(symbol, () =>
             Effect.map(referee.riskTiers, (tiers) =>
               tiers.filter((tier) => symbol === undefined || tier.symbol === symbol)
             )
           ),
-        // the record that the topic shows; the referee's is the same, where no event has come since the start
-        pool: (symbol) => judged(symbol, () => shown(view.pool(symbol), referee.pool(symbol))),
-        adlAlert: (symbol) => judged(symbol, () => shown(view.alert(symbol), referee.adlAlert(symbol)))
+        // the record of the topic; the referee has the same one, if no event arrived since the start
+        pool: (symbol) => fromReferee(symbol, () => shown(view.pool(symbol), referee.pool(symbol))),
+        adlAlert: (symbol) => fromReferee(symbol, () => shown(view.alert(symbol), referee.adlAlert(symbol)))
       })
     })
   )

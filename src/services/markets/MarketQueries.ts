@@ -1,6 +1,6 @@
 /**
- * Policy: market reads over REST, from memory and from the candles on record. Source: docs/contract/rest-market.md,
- * docs/contract/boundary.md#lagging.
+ * Policy: market reads over REST, from memory and stored candles.
+ * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging.
  */
 import { Context, Effect, Layer } from "effect"
 import type { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
@@ -10,10 +10,10 @@ import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../History.ts"
 import { Klines } from "./Klines.ts"
 import { type BookView, MarketView } from "./MarketView.ts"
-import type { Page } from "../read-model/HistoryQueries.ts"
+import type { Page } from "../operations/Paging.ts"
 import { DomainError } from "../DomainError.ts"
 
-/** An answer, with the age of its data while the backend is away. */
+/** A result, with the age of its data while the backend is unavailable. */
 export interface Aged<A> {
   readonly value: A
   readonly age_ms: number | undefined
@@ -24,7 +24,7 @@ type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError | E>
 const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 
-/** Reads after the symbol is found good and the data young enough. */
+/** Runs a read if the symbol exists and the data is recent enough. */
 export const agedReads = (gate: BackendAvailability["Service"], view: MarketView["Service"]) => {
   const unknown = (symbol: string): DomainError | undefined =>
     view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
@@ -42,7 +42,7 @@ export const agedReads = (gate: BackendAvailability["Service"], view: MarketView
 export class MarketQueries extends Context.Service<
   MarketQueries,
   {
-    readonly instruments: (asked: {
+    readonly instruments: (request: {
       readonly symbol?: string
       readonly status?: InstrumentStatus
       readonly limit: number
@@ -52,7 +52,7 @@ export class MarketQueries extends Context.Service<
     readonly book: (symbol: string, depth: number) => Read<BookView>
     readonly recentTrades: (symbol: string, limit: number) => Read<ReadonlyArray<PublicTrade>>
     /** Newest first, gaps filled with the last close. */
-    readonly candles: (asked: {
+    readonly candles: (request: {
       readonly symbol: string
       readonly interval: Interval
       readonly start_time?: number
@@ -60,7 +60,7 @@ export class MarketQueries extends Context.Service<
       readonly limit: number
     }) => Read<ReadonlyArray<Candle>, HistoryUnavailable>
   }
->()("gateway/services/Markets") {
+>()("gateway/services/MarketQueries") {
   static readonly layer: Layer.Layer<MarketQueries, never, Cursors | BackendAvailability | Klines | MarketView> =
     Layer.effect(
       MarketQueries,
@@ -75,20 +75,20 @@ export class MarketQueries extends Context.Service<
           value === undefined ? Effect.fail(notLoaded) : Effect.succeed(value)
 
         return MarketQueries.of({
-          instruments: (asked) => {
-            const list = { endpoint: "market/instruments-info", filters: [asked.symbol, asked.status] }
-            return aged(asked.symbol, () =>
-              Effect.map(cursors.read(list, asked.cursor), (after) => {
+          instruments: (request) => {
+            const list = { endpoint: "market/instruments-info", filters: [request.symbol, request.status] }
+            return aged(request.symbol, () =>
+              Effect.map(cursors.read(list, request.cursor), (after) => {
                 const rows = view
                   .instruments()
                   .filter(
                     ({ symbol, status }) =>
-                      (asked.symbol === undefined || symbol === asked.symbol) &&
-                      (asked.status === undefined || status === asked.status) &&
+                      (request.symbol === undefined || symbol === request.symbol) &&
+                      (request.status === undefined || status === request.status) &&
                       (after === undefined || symbol > after)
                   )
                   .toSorted((a, b) => (a.symbol < b.symbol ? -1 : 1))
-                const shown = rows.slice(0, asked.limit)
+                const shown = rows.slice(0, request.limit)
                 const next = rows.length > shown.length ? shown.at(-1)!.symbol : undefined
                 return { list: shown, next_page_cursor: cursors.print(list, next) }
               })

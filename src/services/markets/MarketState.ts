@@ -1,9 +1,9 @@
 /**
- * The state behind {@link MarketView}, moved by the projector alone: committed batches in, changes out.
+ * The state of {@link MarketView}, updated only by the projector: committed batches in, changes out.
  *
- * A book is read from the sequencer once and then kept by the stream. Read and stream meet by `book_seq`: changes that
- * arrive while a read is under way wait for it, a read from ahead of the committed position waits for the stream, and
- * whatever does not fit is read again. Readers see a book only at a committed position.
+ * A book is read from the sequencer once and then maintained from the stream. Read and stream are joined by
+ * `book_seq`: changes that arrive during a read are queued, a read ahead of the committed position waits for the
+ * stream, and a book that does not fit is read again. Readers see a book only at a committed position.
  */
 import type { Clock } from "effect"
 import { Book } from "../../domain/Book.ts"
@@ -21,10 +21,10 @@ import { iso, MINUTE_MS } from "../../domain/Time.ts"
 import { TRADES_KEPT } from "../History.ts"
 import type { BookView, MarketChange, MarketView } from "./MarketView.ts"
 
-/** Changes of a book that wait for its read; more, and the read is made anew. */
+/** Most queued changes of a book during its read; beyond that, the book is read again. */
 const CHANGES_WAITING_MAX = 50_000
 
-/** The book as the sequencer told it. */
+/** A book read from the sequencer. */
 export interface BookRead {
   readonly bids: ReadonlyArray<Level>
   readonly asks: ReadonlyArray<Level>
@@ -34,7 +34,7 @@ export interface BookRead {
 }
 
 interface BookMove {
-  /** `book_seq` of the change before; a book that is elsewhere has missed something. */
+  /** `book_seq` of the previous change; a book at another seq has missed a change. */
   readonly after: number
   readonly book_seq: number
   readonly mts: number
@@ -42,14 +42,14 @@ interface BookMove {
   readonly asks: ReadonlyArray<Level>
 }
 
-/** A book on its way from a read to the stream. */
+/** A book between its read and its join with the stream. */
 interface Joining {
-  /** Position after which every change waits here; an older read leaves a hole. */
+  /** Position from which changes are queued; a read before it would leave a gap. */
   readonly since: number
   readonly changes: Array<BookMove>
   read: BookRead | undefined
-  /** Somebody reads it at this moment. */
-  asked: boolean
+  /** Whether the read is in progress. */
+  isReading: boolean
 }
 
 interface Market {
@@ -63,15 +63,15 @@ interface Market {
   candles: ReadonlyArray<IntervalCandle>
   readonly day: DayWindow
   prices: Prices | undefined
-  /** After the last trades, or of the last sample of prices where that is later. */
+  /** From the last trades, or from the last price sample if that is later. */
   openInterest: string | undefined
   pool: InsurancePool | undefined
   alert: AdlAlert | undefined
-  /** The ticker without its time, until something moves it. */
+  /** Cached ticker without its time; cleared by every change of it. */
   ticker: Omit<Ticker, "ts"> | undefined
 }
 
-/** What a market begins with after a start. */
+/** Initial state of a market after a start. */
 export interface MarketStart {
   readonly symbol: string
   readonly instrument: Instrument | undefined
@@ -84,7 +84,7 @@ export interface MarketStart {
   readonly alert: AdlAlert | undefined
 }
 
-/** What a batch has done to one market so far. */
+/** Changes of a market within the current batch. */
 class Draft {
   prev_seq = -1
   seq = -1
@@ -112,7 +112,7 @@ class Draft {
     this.seq = book_seq
     this.mts = mts
   }
-  /** The book was replaced: earlier moves mean nothing to who starts from a snapshot. */
+  /** The book was replaced: a snapshot follows, so earlier moves are dropped. */
   replaced(): void {
     this.moves = 0
     this.reset = true
@@ -145,7 +145,7 @@ const lastOfEach = (earlier: ReadonlyArray<Level>, later: ReadonlyArray<Level>):
 const levelsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<Level> =>
   levels.map(([price, qty]) => [RecordJson.decimal(price), RecordJson.decimal(qty)])
 
-/** The trades of a batch by the event that printed them. */
+/** The trades of a batch, grouped by event. */
 const printsOf = ({ trades }: Projection): ReadonlyArray<ReadonlyArray<PublicTrade>> => {
   const prints: Array<Array<PublicTrade>> = []
   let last: number | undefined
@@ -170,7 +170,7 @@ export class MarketState {
     this.clock = clock
   }
 
-  /** Begins anew at a committed position; every book is to be read. */
+  /** Restarts at a committed position; every book has to be read. */
   start(position: ModelPosition | undefined, starts: ReadonlyArray<MarketStart>): void {
     this.position = position
     this.revision++
@@ -188,17 +188,17 @@ export class MarketState {
       market.day.advance(this.position?.ts_ms ?? 0)
     }
   }
-  /** Instruments that the stream has not told, because they did not change. */
+  /** Adds instruments read from the sequencer; the stream reports only changed ones. */
   know(instruments: ReadonlyArray<Instrument>): void {
     this.revision++
     for (const instrument of instruments) this.market(instrument.symbol).instrument = instrument
   }
-  /** Prices that the stream has not told yet. */
+  /** Adds prices of markets without a sample on the stream yet. */
   seed(prices: ReadonlyArray<Prices>): void {
     this.revision++
     for (const each of prices) this.market(each.symbol).prices ??= each
   }
-  /** A pool and its alert that the stream has not told yet. */
+  /** Adds a pool and its alert, unless the stream has reported them already. */
   seedPool(symbol: string, pool: InsurancePool, alert: AdlAlert): void {
     const market = this.market(symbol)
     const draft = new Draft()
@@ -210,21 +210,21 @@ export class MarketState {
       market.alert = alert
       draft.alerts.push(alert)
     }
-    if (draft.poolChanged || draft.alerts.length > 0) this.tell([[symbol, draft]])
+    if (draft.poolChanged || draft.alerts.length > 0) this.notify([[symbol, draft]])
   }
-  /** The connection to the sequencer is lost: books may have been cut off from their readers. */
+  /** The connection to the sequencer is lost; followers may have missed book changes. */
   interrupted(): void {
     this.lost = true
   }
-  /** The connection is back: readers start from a snapshot. */
+  /** The connection is restored: followers start from a snapshot. */
   regained(): void {
     if (!this.lost) return
     this.lost = false
     const known = [...this.markets.values()].filter((market) => market.book !== undefined)
-    this.tell(known.map((market) => [market.symbol, resetDraft()]))
+    this.notify(known.map((market) => [market.symbol, resetDraft()]))
   }
 
-  /** Takes a committed batch in and tells who follows. */
+  /** Applies a committed batch and notifies the followers. */
   apply(events: ReadonlyArray<Event>, projection: Projection): void {
     const before = this.view.now()
     this.position = projection.position
@@ -243,7 +243,7 @@ export class MarketState {
     for (const { trade } of projection.trades) {
       const { trades } = this.market(trade.symbol)
       trades.push(trade)
-      // cut in portions: the array is moved once in a thousand trades
+      // truncate in large portions: the array is copied once per thousand trades
       if (trades.length >= 2 * TRADES_KEPT) trades.splice(0, trades.length - TRADES_KEPT)
     }
     for (const print of printsOf(projection)) draftOf(print[0]!.symbol).prints.push(print)
@@ -291,21 +291,23 @@ export class MarketState {
       }
     }
     for (const market of this.markets.values()) if (market.joining?.read !== undefined) this.join(market, draftOf)
-    this.tell(drafts)
+    this.notify(drafts)
   }
 
-  /** Books that are to be read and that nobody reads yet; whoever takes them answers with {@link bookRead}. */
+  /**
+   * Books that need a read which is not in progress. The caller performs each read and passes the result to `done`.
+   */
   booksToRead(): ReadonlyArray<{ readonly symbol: string; readonly done: (read: BookRead) => void }> {
     const wanted: Array<{ readonly symbol: string; readonly done: (read: BookRead) => void }> = []
     for (const market of this.markets.values()) {
       const { joining } = market
-      if (joining === undefined || joining.asked || joining.read !== undefined) continue
-      joining.asked = true
+      if (joining === undefined || joining.isReading || joining.read !== undefined) continue
+      joining.isReading = true
       wanted.push({
         symbol: market.symbol,
         done: (read) => {
           if (market.joining !== joining) return
-          joining.asked = false
+          joining.isReading = false
           joining.read = { ...read, bids: levelsOf(read.bids), asks: levelsOf(read.asks) }
           const drafts = new Map<string, Draft>()
           this.join(market, () => {
@@ -313,14 +315,14 @@ export class MarketState {
             drafts.set(market.symbol, draft)
             return draft
           })
-          this.tell(drafts)
+          this.notify(drafts)
         }
       })
     }
     return wanted
   }
 
-  /** What everybody else may ask. */
+  /** The read interface. */
   readonly view: MarketView["Service"] = {
     instruments: () =>
       [...this.markets.values()].flatMap(({ instrument }) => (instrument === undefined ? [] : [instrument])),
@@ -370,7 +372,7 @@ export class MarketState {
     return market
   }
   private unread(since = this.position?.seq ?? 0): Joining {
-    return { since, changes: [], read: undefined, asked: false }
+    return { since, changes: [], read: undefined, isReading: false }
   }
   private moveBook(market: Market, draft: Draft, move: BookMove): void {
     const { book, joining } = market
@@ -380,7 +382,7 @@ export class MarketState {
     }
     if (book === undefined || move.book_seq <= book.seq) return
     if (move.after !== book.seq) {
-      // a change is missing: nobody may see this book any more
+      // a change is missing: hide the book until it is read again
       market.book = undefined
       market.ticker = undefined
       market.joining = this.unread()
@@ -394,7 +396,7 @@ export class MarketState {
     market.mts = move.mts
     if (book.bids(1)[0] !== bid || book.asks(1)[0] !== ask) draft.tickerChanged = true
   }
-  /** Joins a read with the changes that wait, once the stream has come as far as the read. */
+  /** Joins a read with the queued changes, once the stream has reached the position of the read. */
   private join(market: Market, draftOf: (symbol: string) => Draft): void {
     const joining = market.joining!
     const read = joining.read!
@@ -413,7 +415,7 @@ export class MarketState {
     market.joining = undefined
     draftOf(market.symbol).replaced()
   }
-  private tell(drafts: Iterable<readonly [string, Draft]>): void {
+  private notify(drafts: Iterable<readonly [string, Draft]>): void {
     const changes: Array<MarketChange> = []
     for (const [symbol, draft] of drafts) {
       this.revision++

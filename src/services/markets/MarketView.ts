@@ -1,7 +1,8 @@
 /**
- * Policy: the latest of every market, kept from the event stream: books, tickers, open candles, recent trades.
+ * Policy: the current state of every market, maintained from the event stream: books, tickers, open candles, recent
+ * trades.
  *
- * Reads are synchronous and answer from memory. Whoever follows it is called once per change, after the change is in.
+ * Reads are synchronous and from memory. Followers are called once per change, after it is applied.
  * Source: docs/contract/rest-market.md, docs/contract/websocket.md#public-topics, #order-book.
  */
 import { Context } from "effect"
@@ -19,10 +20,10 @@ export interface BookView {
   readonly mts: number
 }
 
-/** What one batch of events changed of a market. */
+/** The changes of a market by one batch of events. */
 export interface MarketChange {
   readonly symbol: string
-  /** Net change of the levels in this batch, with the seq before and after; `undefined`: the book stands still. */
+  /** Net change of the levels in this batch, with the seq before and after; `undefined` if the book did not change. */
   readonly book:
     | {
         readonly prev_seq: number
@@ -34,15 +35,15 @@ export interface MarketChange {
     | undefined
   /** Trades, oldest first, those of one matching event together. */
   readonly prints: ReadonlyArray<ReadonlyArray<PublicTrade>>
-  /** Of trades: those that were closed (`confirm`), then the open ones that changed. */
+  /** Trade candles: first those that closed (`confirm`), then the open ones that changed. */
   readonly candles: ReadonlyArray<IntervalCandle>
   readonly tickerChanged: boolean
   /** Fills of liquidations, oldest first. */
   readonly liquidations: ReadonlyArray<Liquidation>
   readonly poolChanged: boolean
-  /** What deleveraging came to, oldest first. */
+  /** Deleveraging alerts, oldest first. */
   readonly alerts: ReadonlyArray<AdlAlert>
-  /** The book was built anew (backend lost and regained, epoch changed): followers start from a snapshot. */
+  /** The book was rebuilt (backend reconnected, epoch changed): followers start from a snapshot. */
   readonly reset: boolean
 }
 
@@ -51,25 +52,27 @@ export class MarketView extends Context.Service<
   {
     readonly instruments: () => ReadonlyArray<Instrument>
     readonly instrument: (symbol: string) => Instrument | undefined
-    /** `undefined`: unknown, or not yet read. */
+    /** `undefined` if the market is unknown or its book is not loaded yet. */
     readonly book: (symbol: string, depth?: number) => BookView | undefined
     readonly ticker: (symbol: string) => Ticker | undefined
     readonly recentTrades: (symbol: string, limit: number) => ReadonlyArray<PublicTrade>
-    /** The open candle of an interval; without a trade in it, flat at the last close. `undefined` before any trade. */
+    /** The open candle of an interval; flat at the last close if it has no trade. `undefined` before any trade. */
     readonly openCandle: (symbol: string, interval: Interval) => Candle | undefined
-    /** The insurance pool of a market, and where its deleveraging stands, as told last; `undefined` before that. */
+    /** The insurance pool and the deleveraging state of a market, as last reported; `undefined` before that. */
     readonly pool: (symbol: string) => InsurancePool | undefined
     readonly alert: (symbol: string) => AdlAlert | undefined
-    /** Engine time of the last event that is in, Unix ms; 0 before the first. */
+    /** Engine time of the last applied event, Unix ms; 0 before the first. */
     readonly now: () => number
     /**
-     * Moves whenever something that is answered here has changed, or a minute of {@link now} has passed: while it stands,
-     * the same question has the same answer but for `ts`.
+     * Changes when any result of this service changes, or a minute of {@link now} has passed. While it is unchanged,
+     * the same read has the same result except for `ts`.
      */
     readonly revision: () => number
-    /** Identity of the numbers in books: changes when the backend's numbering starts anew. */
+    /** Identity of the book numbering; changes when the backend restarts its numbering. */
     readonly streamId: () => string
-    /** Follows changes; the returned function ends it. Called synchronously: it must not throw or wait. */
+    /**
+     * Registers a listener; the returned function removes it. It is called synchronously and must not throw or wait.
+     */
     readonly follow: (listener: (changes: ReadonlyArray<MarketChange>) => void) => () => void
   }
 >()("gateway/services/MarketView") {}

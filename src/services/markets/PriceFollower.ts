@@ -1,6 +1,7 @@
 /**
- * Policy: follows the referee's price stream to know whether the referee keeps up. The prices themselves reach readers with
- * the event stream, in its order. Source: docs/contract/boundary.md#lagging.
+ * Policy: follows the price stream of the referee to track its health. The prices themselves reach readers through
+ * the event stream, in its order.
+ * Source: docs/contract/boundary.md#lagging.
  */
 import { Effect, Layer, Schedule, Stream } from "effect"
 import { BackendHealth } from "../operations/BackendHealth.ts"
@@ -14,7 +15,7 @@ export const layer: Layer.Layer<never, never, PriceFeed | BackendHealth> = Layer
     const take = (frame: PriceFrame): void => {
       if (frame.type === "interrupted") return health.lostReferee()
       isKnown ||= frame.type === "heartbeat"
-      // prices do not report how far it is, only that it is there
+      // prices carry no progress, they only show that the referee is connected
       if (isKnown) health.sawReferee({ applied_seq: frame.type === "heartbeat" ? frame.applied_seq : undefined })
     }
     yield* Stream.runForEachArray(feed.frames, (frames) => Effect.sync(() => frames.forEach(take))).pipe(

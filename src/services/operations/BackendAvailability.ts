@@ -1,5 +1,5 @@
 /**
- * Policy: what is refused while a backend is ill, and how old market data may get.
+ * Policy: requests refused while a backend is ill, and the maximum age of market data.
  *
  * Source: docs/contract/boundary.md#lagging.
  */
@@ -7,33 +7,33 @@ import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./BackendHealth.ts"
 import { DomainError } from "../DomainError.ts"
 
-/** What a read says where the backend does not answer. */
+/** Error text of a read while the backend is not connected. */
 export const READ_UNAVAILABLE = "the trading backend does not answer"
 
-/** Market reads answer the last state for so long. */
+/** Maximum age of the market data that reads return while the sequencer is ill. */
 export const MARKET_DATA_AGE_MAX_MS = 60_000
 
 const refusalOf = ({ connected, illness, lag_events, lag_ms }: LinkState): DomainError => {
   if (!connected) return new DomainError("BackendUnavailable")
-  // events wait here since the history takes none: that is no fault of the backend
+  // events are queued because the database accepts none; the backend is not at fault
   if (illness === "stalled") return new DomainError("DatabaseUnavailable")
   return new DomainError("BackendLagging", { lag_events, lag_ms })
 }
-/** The same of a read, which sequences nothing anyway. */
+/** The error of a read. Its text does not mention sequencing. */
 const readRefusalOf = (link: LinkState): DomainError =>
   link.connected ? refusalOf(link) : new DomainError("BackendUnavailable", {}, READ_UNAVAILABLE)
 
 export class BackendAvailability extends Context.Service<
   BackendAvailability,
   {
-    /** Commands but cancels, and private reads of what the stream brings. */
+    /** Guards commands except cancels, and private reads of data from the stream. */
     readonly sequencer: Effect.Effect<void, DomainError>
-    /** Reads of accounts and positions. */
+    /** Guards reads of accounts and positions. */
     readonly referee: Effect.Effect<void, DomainError>
-    /** Market reads: age of the data in ms while the sequencer is ill, `undefined` while it is well. */
+    /** Guards market reads. Returns the age of the data in ms while the sequencer is ill, `undefined` otherwise. */
     readonly marketData: Effect.Effect<number | undefined, DomainError>
   }
->()("gateway/services/Gate") {
+>()("gateway/services/BackendAvailability") {
   static readonly layer: Layer.Layer<BackendAvailability, never, BackendHealth> = Layer.effect(
     BackendAvailability,
     Effect.map(BackendHealth, (health) =>

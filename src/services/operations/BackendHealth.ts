@@ -1,16 +1,18 @@
 /**
- * Policy: whether the backends are well, by the numbers of docs/contract/boundary.md#lagging.
+ * Policy: health of the backends, by the limits of docs/contract/boundary.md#lagging.
  *
- * A backend is ill when it is lost, when it is silent while this gateway waits for it, or when a referee reports that it is behind.
- * What this gateway has received and not applied says nothing about the backend: overload is not illness
- * (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop, so that a
- * stall of this process is no silence of a backend. The projector and the price follower report; everything else reads.
+ * A backend is ill if it is disconnected, if it is silent while this gateway waits for it, or if the referee reports
+ * a backlog. Events that this gateway has received and not applied are not evidence of illness: overload is not
+ * illness (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop,
+ * so a stall of this process does not count as silence. The projector and the price follower report; all other parts
+ * read.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 
 /**
- * Why a link is ill. `lost`: no connection. `silent`: no frame for 5 s. `behind`: what the backend had reported when the
- * connection was made, after a start or a loss, is not applied yet; of a referee: it lags. `stalled`: the history takes no event.
+ * Why a link is ill. `lost`: no connection. `silent`: no frame for 5 s. `behind`: after a start or a loss, the events
+ * that the backend reported at connection are not applied yet; for the referee: it lags. `stalled`: the database
+ * accepts no event.
  */
 export type Illness = "lost" | "silent" | "behind" | "stalled"
 
@@ -20,9 +22,9 @@ export interface LinkState {
   readonly lag_ms: number
   /** New commands and private reads are refused. */
   readonly ill: boolean
-  /** Why it is, or, while it recovers, why it was. */
+  /** The current reason or, during recovery, the last one. */
   readonly illness?: Illness | undefined
-  /** How long it has been ill, in ms; 0 when it is well. */
+  /** Time since it became ill, in ms; 0 if healthy. */
   readonly ill_for_ms: number
   /** Age of the last frame, in ms; infinite before the first. */
   readonly age_ms: number
@@ -33,22 +35,23 @@ export class BackendHealth extends Context.Service<
   {
     readonly sequencer: () => LinkState
     readonly referee: () => LinkState
-    /** Whether each has been well once; before, this is a start that is not over. */
+    /** Whether each backend has been healthy once; false during start-up. */
     readonly started: () => boolean
     /**
-     * Where the event lane is, at every frame and after every batch: the head that the stream reported, the seq applied here, and
-     * when the oldest received event that is not applied happened, by our clock; undefined: the lane waits for the stream.
+     * Progress of the event lane, at every frame and after every batch: the head that the stream reported, the seq
+     * applied here, and the time of the oldest received event that is not applied, by the local clock; undefined: the
+     * lane waits for the stream.
      */
     readonly sawSequencer: (frame: {
       readonly head_seq: number
       readonly applied_seq: number
       readonly oldest_unapplied_ms: number | undefined
     }) => void
-    /** A heartbeat of the event stream: why the sequencer refuses every command; empty while it takes them. */
+    /** Reasons in a heartbeat for which the sequencer refuses every command; empty if it accepts them. */
     readonly sequencerRefuses: (reasons: ReadonlyArray<string>) => void
-    /** What the last heartbeat said of it, also while the link is lost. */
+    /** Reasons of the last heartbeat, also after a lost connection. */
     readonly refusing: () => ReadonlyArray<string>
-    /** A frame of the price stream arrived; undefined: one that does not report how far the referee is. */
+    /** A frame of the price stream arrived; undefined: the frame does not report the progress of the referee. */
     readonly sawReferee: (frame: { readonly applied_seq: number | undefined }) => void
     readonly lostSequencer: () => void
     readonly lostReferee: () => void
@@ -62,7 +65,8 @@ export class BackendHealth extends Context.Service<
       const sequencer = new Link(now())
       const referee = new Link(now())
       let refusing: ReadonlyArray<string> = []
-      // a heartbeat may wait here while events are read, so it is compared with the head at the heartbeat before
+      // a heartbeat may be queued here while events are read, so it is compared with the head of the previous
+      // heartbeat
       let headBefore = 0
       yield* Effect.sync(() => {
         sequencer.step(now())
@@ -71,7 +75,7 @@ export class BackendHealth extends Context.Service<
       return BackendHealth.of({
         sequencer: () => sequencer.state(now()),
         referee: () => referee.state(now()),
-        started: () => sequencer.wasWell && referee.wasWell,
+        started: () => sequencer.wasHealthy && referee.wasHealthy,
         sawSequencer: ({ head_seq, applied_seq, oldest_unapplied_ms }) =>
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms),
         sawReferee: ({ applied_seq }) => {
@@ -94,48 +98,51 @@ export class BackendHealth extends Context.Service<
   )
 }
 
-/** A step of silence, in ms; one is over at most in a turn of the event loop. */
+/** Length of a step of silence, in ms; at most one step counts per turn of the event loop. */
 const STEP_MS = 500
-/** A link without a frame for so long is silent; a lane that applies nothing for so long is stalled. */
+/** Time without a frame after which a link is silent, and without an applied event after which the lane is stalled. */
 const SILENCE_MAX_MS = 5_000
-/** A referee so many events behind lags. */
+/** Backlog from which the referee lags, in events. */
 const LAG_MAX_EVENTS = 10_000
-/** A link that was silent, stalled or a lagging referee is well again after so long below half of each limit; others at once. */
+/**
+ * Time below half of each limit after which a link that was silent, stalled or lagging is healthy again; other links
+ * recover at once.
+ */
 const RECOVERY_MS = 2_000
 
 /** One link to a backend. */
 class Link {
   head = 0
-  wasWell = false
+  wasHealthy = false
   isBehind = false
   private applied = 0
   private oldest: number | undefined
   private connected = false
-  /** When the last frame came; before the first, nothing is known. */
+  /** Time of the last frame; undefined before the first. */
   private lastFrame: number | undefined
-  /** The head at the time of the connection: until it is applied, the past is caught up with. */
+  /** The head at connection; until it is applied, the lane catches up. */
   private target = 0
-  /** For how long no frame came while one was waited for, and nothing was applied while something waited. */
+  /** Time without a frame while one was expected, and time without progress while events were queued. */
   private silent_ms = 0
   private stalled_ms = 0
   private illSince: number | undefined
   private illness: Illness | undefined
   private betterSince: number | undefined
-  /** Whether it was worse than lost since it is ill. */
+  /** Whether this illness included more than a lost connection. */
   private lagged = false
   private readonly born: number
   constructor(born: number) {
     this.born = born
   }
 
-  /** Another step is over. */
+  /** A step has passed. */
   step(now: number): void {
     if (this.lastFrame === undefined || !this.connected) return
     if (this.oldest === undefined) this.silent_ms += STEP_MS
     else this.stalled_ms += STEP_MS
-    // only a frame makes it well
-    const isWell = this.illSince === undefined
-    if (this.fault(isWell ? 1 : 0.5) !== undefined) this.judge(now)
+    // only a frame ends an illness
+    const isHealthy = this.illSince === undefined
+    if (this.fault(isHealthy ? 1 : 0.5) !== undefined) this.judge(now)
   }
   saw(now: number, head: number, applied: number, oldest: number | undefined): void {
     if (!this.connected) this.target = head
@@ -145,7 +152,7 @@ class Link {
     this.oldest = oldest
     this.alive(now)
   }
-  /** A frame that reports nothing else. */
+  /** A frame without progress figures. */
   alive(now: number): void {
     this.connected = true
     this.lastFrame = now
@@ -171,7 +178,7 @@ class Link {
     }
   }
 
-  /** What is wrong where limits are a part of their own. */
+  /** The current fault, with the limits scaled by `part`. */
   private fault(part: number): Illness | undefined {
     if (!this.connected) return "lost"
     if (this.silent_ms > SILENCE_MAX_MS * part) return "silent"
@@ -183,7 +190,7 @@ class Link {
     const fault = this.fault(this.illSince === undefined ? 1 : 0.5)
     if (this.illSince === undefined) {
       if (fault === undefined) {
-        this.wasWell = true
+        this.wasHealthy = true
         return
       }
       this.illSince = now
@@ -191,7 +198,7 @@ class Link {
       this.betterSince = undefined
     }
     if (fault !== undefined) {
-      // the present fault is reported: a silence may end as a loss
+      // report the current fault: a silence may become a loss
       this.illness = fault
       this.lagged ||= fault === "silent" || fault === "stalled" || this.isBehind
       this.betterSince = undefined
@@ -201,6 +208,6 @@ class Link {
     if (this.lagged && now - this.betterSince < RECOVERY_MS) return
     this.illSince = undefined
     this.illness = undefined
-    this.wasWell = true
+    this.wasHealthy = true
   }
 }

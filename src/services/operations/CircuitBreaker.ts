@@ -1,4 +1,4 @@
-/** A circuit breaker, kept by this process, whose state is told as a metric. */
+/** An in-process circuit breaker whose state is a metric. */
 import { CircuitBreaker } from "effect/persistence"
 import { Effect, Stream } from "effect"
 import { CurrentMetricsRegistry } from "./MetricsRegistry.ts"
@@ -7,7 +7,7 @@ export const make = Effect.fnUntraced(function* (options: Parameters<typeof Circ
   const breaker = yield* CircuitBreaker.make(options).pipe(Effect.provide(CircuitBreaker.layerStoreMemory()))
   const meter = yield* CurrentMetricsRegistry
   const open = new Map<string, boolean>()
-  /** Tells the state of a key from now on; keys are few. */
+  /** Publishes the state of a key from now on. The number of keys must be small. */
   const watch = (key: string): void => {
     if (open.has(key)) return
     open.set(key, false)

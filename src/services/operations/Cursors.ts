@@ -1,11 +1,14 @@
-/** Policy: cursors of lists, under the key that all gateways share. Source: docs/contract/conventions.md#paging. */
+/**
+ * Policy: cursors of lists, authenticated with the key that all gateways share.
+ * Source: docs/contract/conventions.md#paging.
+ */
 import { Context, Effect, Layer, Redacted } from "effect"
 import * as Cursor from "../../domain/Cursor.ts"
 import type { RowKey } from "../../domain/Page.ts"
 import { DomainError } from "../DomainError.ts"
 import { SigningKeys } from "./SigningKeys.ts"
 
-/** A list with the filters that its cursors belong to; the user is one of them. */
+/** A list with its filters; the user is one of them. A cursor is valid for one list. */
 export interface List {
   readonly endpoint: string
   readonly filters: Cursor.Filters
@@ -16,9 +19,9 @@ const invalid = new DomainError("InvalidCursor", { field: "cursor" })
 export class Cursors extends Context.Service<
   Cursors,
   {
-    /** Text after which the next page starts; `""` where there is none. */
+    /** The cursor of the next page; `""` if there is none. */
     readonly print: (list: List, rowKey: string | undefined) => string
-    /** The key after which to go on; `undefined` from the start. */
+    /** The row key of a cursor; `undefined` to read from the start. */
     readonly read: (list: List, cursor: string | undefined) => Effect.Effect<string | undefined, DomainError>
   }
 >()("gateway/services/Cursors") {

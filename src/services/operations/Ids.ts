@@ -1,7 +1,7 @@
 /**
- * Port: identifiers that nobody can guess or has used, and the derived ones of commands that must not run twice.
+ * Port: random identifiers, and derived ids for commands that must not run twice.
  *
- * Guarantee: no two ids are equal, on all gateways; an id tells nothing of the next one.
+ * Guarantee: ids are unique over all gateways and unpredictable.
  */
 import { Context, type Effect } from "effect"
 import { hash } from "node:crypto"
@@ -18,8 +18,8 @@ export class Ids extends Context.Service<
 const namespace = Buffer.from(NAMESPACE.replaceAll("-", ""), "hex")
 
 /**
- * Command id over kind, owner and id: whoever repeats the same act sends the same command. A UUID version 5, as
- * `domain/Address.ts` makes them, by the platform's SHA-1: every order needs one.
+ * Command id derived from kind, owner and id, so a repeated action sends the same command. A UUID version 5, as in
+ * `domain/Address.ts`, computed with the platform's SHA-1 for speed: every order needs one.
  * Source: docs/contract/boundary.md#ground-rules.
  */
 export const commandIdOf = (kind: string, owner: string, id: string | number): string => {

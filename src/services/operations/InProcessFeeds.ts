@@ -1,13 +1,13 @@
 /**
- * Connections to the feeds that have no socket under them, for doors that speak another protocol.
+ * Connections to the feeds without a socket, for servers of other protocols.
  *
- * Guarantee: what is said and told on one, its limits and its end are those of a WebSocket at the same endpoint. Whoever serves
- * sockets serves these too; before it does, and after it stopped, none is opened.
+ * Guarantee: messages, limits and close codes are those of a WebSocket at the same endpoint. The server of the
+ * sockets also serves these connections; before it starts and after it stops, none can be opened.
  */
 import { Context, Effect, Latch, Layer, type Scope, Stream } from "effect"
 import { DomainError } from "../DomainError.ts"
 
-/** Where whoever opens a line is: the address of the socket, and what proxies in front of it wrote. */
+/** The client of a connection: the address of its socket, and the X-Forwarded-For header. */
 export interface Peer {
   readonly address: string | undefined
   readonly forwarded: string | undefined
@@ -16,11 +16,11 @@ export interface Peer {
 export interface Opening {
   readonly endpoint: "public" | "private"
   readonly peer: Peer
-  /** What is said as soon as the line is open, in order. */
+  /** Messages sent when the connection opens, in order. */
   readonly messages: ReadonlyArray<string>
 }
 
-/** The line was closed from the other side. */
+/** The server closed the connection. */
 export class ConnectionEnded {
   readonly _tag = "LineEnded"
   /** Close code; docs/contract/websocket.md#close-codes. */
@@ -30,19 +30,19 @@ export class ConnectionEnded {
   }
 }
 
-/** Opens a line, which is closed with the stream, and tells the text of every message. */
+/** Opens a connection and returns its messages. The connection closes with the stream. */
 export type Open = (opening: Opening) => Stream.Stream<string, DomainError | ConnectionEnded>
 
 export class InProcessFeeds extends Context.Service<
   InProcessFeeds,
   {
     readonly open: Open
-    /** Lets lines be opened until the scope closes. */
+    /** Accepts connections until the scope closes. */
     readonly serve: (open: Open) => Effect.Effect<void, never, Scope.Scope>
-    /** Waits until lines were opened and are not any more: whoever carries them may go. */
+    /** Waits until the server has stopped serving; the carrier of the connections may stop then. */
     readonly over: Effect.Effect<void>
   }
->()("gateway/services/FeedLines") {
+>()("gateway/services/InProcessFeeds") {
   static readonly layer = Layer.sync(InProcessFeeds, () => {
     const closed: Open = () => Stream.fail(new DomainError("ShuttingDown"))
     let current = closed

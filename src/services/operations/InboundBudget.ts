@@ -1,18 +1,19 @@
 /**
- * Bounds the input that is not whole yet, of all connections together: bodies and messages under way. The address that holds
- * most of it loses its largest part, so that many slow senders cost themselves and nobody else.
+ * Bounds the incomplete input of all connections together: request bodies and messages in transit. When the total
+ * exceeds the limit, the address with the most input loses its largest part. Many slow senders therefore affect only
+ * themselves.
  * Source: docs/contract/limits.md#transports.
  */
 import { Context } from "effect"
 import { networkOf } from "../../domain/Ip.ts"
 import { transportLimits } from "../../domain/TransportLimits.ts"
 
-/** What a chunk costs beside its bytes: a peer may send a byte at a time. */
+/** Overhead counted per chunk, since a peer may send a byte at a time. */
 const CHUNK_BYTES = 256
 
 /** The unfinished input of one connection. */
 export interface Held {
-  /** Sets what it holds, in bytes and chunks; 0 releases it. */
+  /** Sets the size of the input, in bytes and chunks; 0 releases it. */
   readonly set: (bytes: number, chunks?: number) => void
 }
 
@@ -45,12 +46,12 @@ export class Budget {
     this.max = max
   }
 
-  /** Bytes that all connections hold. */
+  /** Bytes of all connections. */
   get held(): number {
     return this.total
   }
 
-  /** Input of one connection; `drop` ends it, and is called at most once for what it holds. */
+  /** Registers one connection; `drop` ends it, and is called at most once for its input. */
   open(address: string, drop: () => void): Held {
     return new Part(this, networkOf(address), drop)
   }
@@ -70,7 +71,7 @@ export class Budget {
     while (this.total > this.max) this.relieve()
   }
 
-  /** Drops the largest part of the network that holds most. */
+  /** Drops the largest part of the address with the most input. */
   private relieve(): void {
     let most: Network | undefined
     for (const network of this.networks.values()) if (most === undefined || network.bytes > most.bytes) most = network

@@ -1,5 +1,5 @@
 /**
- * Whether the process is stopping: /ready tells it, so that no new traffic comes.
+ * Whether the process is stopping. /ready reports it, so that new traffic goes elsewhere.
  * Source: docs/contract/configuration.md#shutdown.
  */
 import { Context, Effect, Layer } from "effect"
@@ -8,7 +8,7 @@ export class Lifecycle extends Context.Service<
   Lifecycle,
   {
     readonly isStopping: () => boolean
-    /** From now on the process is stopping. */
+    /** Marks the process as stopping. */
     readonly stop: Effect.Effect<void>
   }
 >()("gateway/services/Lifecycle") {

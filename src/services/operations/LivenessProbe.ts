@@ -1,33 +1,38 @@
 /**
- * Liveness of a server: a probe of its own sends the server a small request several times a second. After {@link SILENCE_MS}
- * without an answer the server counts as silent: calls that wait for it fail, and new calls fail fast until it answers again.
+ * Liveness of a server: a probe sends the server a small request several times a second. After {@link SILENCE_MS}
+ * without a response the server counts as silent: pending calls fail, and new calls fail fast until it responds
+ * again.
  *
- * The probe asks for next to nothing, so a server that is busy or slow still answers it.
+ * The request is so small that a busy or slow server still answers it.
  */
 import { Effect, type Scope } from "effect"
 import { type SilenceSignal, withTimeout } from "./Timeout.ts"
 
 /** Pause between two probes. */
 const EVERY = "200 millis"
-/** Longest wait for an answer, in ms: with the pause before it less than a second. */
+/** Longest wait for a response, in ms; together with the pause less than a second. */
 export const SILENCE_MS = 750
-/** Longest wait for a session of the probe, in such waits: it takes a connection, a log-in and what is negotiated. */
+/**
+ * Longest wait for a session of the probe, as a multiple of the response wait: it takes a connection, a login and
+ * negotiation.
+ */
 const ROUND_TRIPS_TO_BEGIN = 4
 
-/** A server without a probe never counts as silent. */
-export const unasked: SilenceSignal = { isSilent: () => false, await: () => () => {} }
+/** The signal of a server without a probe: never silent. */
+export const neverSilent: SilenceSignal = { isSilent: () => false, await: () => () => {} }
 
 /**
- * Probes for as long as the scope is open. `begin` opens a session, which the probe uses until it fails.
+ * Probes until the scope closes. `begin` opens a session, which the probe uses until it fails.
  *
- * A session that is refused says nothing: calls fail as fast. One that is accepted and never answered makes the server silent, as an
- * unanswered probe does; otherwise a server that stops answering before the first session, or between two, would never be found out.
+ * A refused session does not make the server silent, because calls fail as fast. A session that is accepted and never
+ * answered does, as an unanswered probe does; otherwise a server that stops responding before or between sessions
+ * would remain undetected.
  */
 export const make = Effect.fnUntraced(function* <E>(options: {
-  /** For the log. */
+  /** Name for the log. */
   readonly server: string
   readonly begin: Effect.Effect<Effect.Effect<unknown, E>, E, Scope.Scope>
-  /** The failure of a wait that took too long. */
+  /** The error of a timeout. */
   readonly late: () => E
   readonly silence_ms?: number | undefined
 }): Effect.fn.Return<SilenceSignal, never, Scope.Scope> {
@@ -38,13 +43,13 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   const answered = Effect.suspend(() => {
     if (!isSilent) return Effect.void
     isSilent = false
-    return Effect.logInfo(`${server} is silent no more`)
+    return Effect.logInfo(`${server} responds again`)
   })
   const missed = Effect.suspend(() => {
     if (isSilent) return Effect.void
     isSilent = true
     for (const giveUp of waiting) giveUp()
-    return Effect.logWarning(`${server} does not answer: what needs it is refused at once`)
+    return Effect.logWarning(`${server} does not respond: calls to it fail fast`)
   })
   const opened = Effect.suspend(() => {
     let isLate = false
@@ -58,9 +63,9 @@ export const make = Effect.fnUntraced(function* <E>(options: {
   })
   const probing = Effect.scoped(
     Effect.gen(function* () {
-      const ask = yield* opened
+      const request = yield* opened
       while (true) {
-        yield* Effect.tapError(withTimeout(silence_ms, ask, late), () => missed)
+        yield* Effect.tapError(withTimeout(silence_ms, request, late), () => missed)
         yield* answered
         yield* Effect.sleep(EVERY)
       }

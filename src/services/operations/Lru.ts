@@ -1,7 +1,7 @@
-/** A bounded map that forgets what was used longest ago. */
+/** A bounded map that evicts the least recently used entry. */
 export class Lru<K, V> {
   private readonly entries = new Map<K, V>()
-  /** The key that is last in line already. */
+  /** The most recently used key; reading it again needs no reordering. */
   private newest: K | undefined
   readonly max: number
   constructor(max: number) {

@@ -1,20 +1,20 @@
 /**
- * Where the gateway's parts count: each takes its counters once, when it is built, and adds to plain numbers from then on;
- * gauges are functions that are asked when somebody reads. The text of it all is {@link Metrics}'.
+ * The metrics of the gateway's parts. Each part gets its counters once, when it is built, and then adds to plain
+ * numbers. Gauges are functions, called at each scrape. {@link Metrics} produces the text.
  *
- * Whoever starts a gateway provides {@link layer}, so that two in one process do not add up; parts that are built without
- * it share one registry.
+ * A program that starts a gateway provides {@link layer}, so that two gateways in one process do not share counters.
+ * Parts built without it share one registry.
  */
 import { Context, Effect, Layer, Metric } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { catalogue, type Labels, type Name, type NameOf } from "./MetricNames.ts"
 
-/** Label values of one metric that are told apart; beyond that they are told as "". */
+/** Most label combinations per metric; beyond that, new ones are counted under "". */
 export const SERIES_MAX = 2_000
-/** Upper ends of the classes of durations, in seconds. */
+/** Histogram buckets of durations, in seconds. */
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** A number that only grows. */
+/** A monotonic counter. */
 export class Counter {
   value = 0
   add(by = 1): void {
@@ -33,7 +33,7 @@ export class MetricsRegistry {
   private readonly series = new Map<Name, number>()
   private readonly others = new Set<Effect.Effect<string>>()
 
-  /** The counter of these labels, the same one whoever asks. */
+  /** The counter with these labels; every call returns the same one. */
   counter<N extends NameOf<"counter">>(name: N, labels: Labels<N>): Counter {
     return this.once(this.counters, name, labels, (attributes) => {
       const counter = new Counter()
@@ -47,7 +47,7 @@ export class MetricsRegistry {
     })
   }
 
-  /** A counter that somebody else keeps, or a number: read when somebody asks. A later one of the same labels replaces it. */
+  /** A gauge or an external counter, read at each scrape. A later one with the same labels replaces it. */
   gauge<N extends NameOf<"gauge" | "counter">>(name: N, labels: Labels<N>, read: () => number): void {
     const { about: description, type } = catalogue[name]
     const options = { description, attributes: labels as Record<string, string> }
@@ -62,7 +62,7 @@ export class MetricsRegistry {
     }
   }
 
-  /** The histogram of these labels, in seconds. */
+  /** The histogram with these labels, in seconds. */
   histogram<N extends NameOf<"histogram">>(name: N, labels: Labels<N>): Histogram {
     return this.once(this.histograms, name, labels, (attributes) => {
       const { about: description } = catalogue[name]
@@ -72,7 +72,7 @@ export class MetricsRegistry {
     })
   }
 
-  /** Hits and misses of a cache. */
+  /** Counters of the hits and misses of a cache. */
   cache(cache: string): { readonly hit: Counter; readonly miss: Counter } {
     return {
       hit: this.counter("gateway_cache_lookups_total", { cache, result: "hit" }),
@@ -80,13 +80,13 @@ export class MetricsRegistry {
     }
   }
 
-  /** Text of another thread or program that belongs to this gateway, told behind its own. */
+  /** Appends the metrics of another thread or process of this gateway to the text. */
   include(text: Effect.Effect<string>): () => void {
     this.others.add(text)
     return () => void this.others.delete(text)
   }
 
-  /** Everything, as Prometheus reads it. */
+  /** All metrics in the Prometheus text format. */
   get text(): Effect.Effect<string> {
     return Effect.map(
       Effect.all([...this.others], { concurrency: "unbounded" }),
@@ -106,8 +106,8 @@ export class MetricsRegistry {
     if (found !== undefined) return found
     const count = this.series.get(name) ?? 0
     if (count >= SERIES_MAX && values.some((value) => value !== "")) {
-      const untold = Object.fromEntries(Object.keys(labels).map((label) => [label, ""]))
-      return this.once(known, name, untold as Labels<N>, make)
+      const overflow = Object.fromEntries(Object.keys(labels).map((label) => [label, ""]))
+      return this.once(known, name, overflow as Labels<N>, make)
     }
     this.series.set(name, count + 1)
     const made = make(labels)
@@ -116,9 +116,9 @@ export class MetricsRegistry {
   }
 }
 
-export const CurrentMetricsRegistry = Context.Reference<MetricsRegistry>("gateway/services/Meter", {
+export const CurrentMetricsRegistry = Context.Reference<MetricsRegistry>("gateway/services/MetricsRegistry", {
   defaultValue: () => new MetricsRegistry()
 })
 
-/** A registry of one gateway's own. */
+/** A separate registry for one gateway. */
 export const layer: Layer.Layer<never> = Layer.sync(CurrentMetricsRegistry, () => new MetricsRegistry())

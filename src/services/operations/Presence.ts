@@ -1,25 +1,26 @@
 /**
- * Port: which users hold an authenticated private connection, to this gateway or another one of its fleet.
+ * Port: which users have an authenticated private connection to any gateway of the fleet.
  *
- * Guarantee: a connection to this gateway counts at once, one to another gateway soon after. A user is told to be gone when
- * no gateway that is known to live has a connection of it; while the others cannot be asked nobody is told to be gone.
- * A gateway that is alone is the default adapter. Source: docs/contract/orders.md#dead-mans-switch.
+ * Guarantee: a connection to this gateway counts at once, one to another gateway shortly after. A user is reported
+ * offline when no live gateway has a connection of that user. While the other gateways cannot be queried, no user is
+ * reported offline. The default adapter is for a single gateway.
+ * Source: docs/contract/orders.md#dead-mans-switch.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 
-/** Told when a user's first connection has come, or the last one has gone. */
+/** Called when a user's first connection opens, and when the last one closes. */
 export type PresenceListener = (user_id: string, here: boolean) => void
 
 export class Presence extends Context.Service<
   Presence,
   {
-    /** A connection of the user to this gateway has authenticated; each is told once. */
+    /** A connection of the user to this gateway was authenticated; call it once per connection. */
     readonly came: (user_id: string) => void
-    /** A connection that came is gone. */
+    /** A connection of the user closed. */
     readonly went: (user_id: string) => void
     readonly isHere: (user_id: string) => boolean
     readonly watch: (listener: PresenceListener) => Effect.Effect<void, never, Scope.Scope>
-    /** Waits until listeners have been told all that the fleet knew when this began; for as long as that takes. */
+    /** Waits until listeners have received all changes that the fleet had recorded at the call. Has no time limit. */
     readonly settled: Effect.Effect<void>
   }
 >()("gateway/services/Presence") {
@@ -40,7 +41,7 @@ export class Presence extends Context.Service<
   })
 }
 
-/** Connections of this gateway, by user. */
+/** Number of connections to this gateway, by user. */
 export class Tally {
   private readonly connections = new Map<string, number>()
   has(user_id: string): boolean {
@@ -49,13 +50,13 @@ export class Tally {
   get users(): Iterable<string> {
     return this.connections.keys()
   }
-  /** Whether it is the user's first one. */
+  /** Returns whether it is the user's first connection. */
   came(user_id: string): boolean {
     const count = this.connections.get(user_id) ?? 0
     this.connections.set(user_id, count + 1)
     return count === 0
   }
-  /** Whether it was the user's last one. */
+  /** Returns whether it was the user's last connection. */
   went(user_id: string): boolean {
     const count = this.connections.get(user_id) ?? 0
     if (count <= 1) return this.connections.delete(user_id)
@@ -64,7 +65,7 @@ export class Tally {
   }
 }
 
-/** Listeners, for as long as their scopes live. */
+/** Listeners, registered until their scopes close. */
 export const watchers = () => {
   const listeners = new Set<PresenceListener>()
   return {

@@ -1,6 +1,7 @@
 /**
- * Policy: how often a caller may ask. A sliding log: a request passes if fewer than N passed in the last 60 000 ms;
- * refused ones do not count. Source: docs/contract/limits.md.
+ * Policy: request rates. A sliding log: a request passes if fewer than N passed in the last 60 000 ms. Refused
+ * requests do not count.
+ * Source: docs/contract/limits.md.
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { networkOf } from "../../domain/Ip.ts"
@@ -11,7 +12,7 @@ import { type Log, RateLimitStore, type RateLimitStoreUnavailable, type BucketSt
 
 export type { Bucket, Rate } from "../../domain/RateHeaders.ts"
 
-/** Requests a window, by bucket. */
+/** Requests per window, by bucket. */
 export type Limits = { readonly [B in Bucket]: number }
 
 export const defaultLimits: Limits = {
@@ -30,10 +31,10 @@ export const defaultLimits: Limits = {
   "activate-root": 5
 }
 
-/** Cancels pass as often as the other requests of the same credential or user, whatever those use up. */
+/** Buckets of cancels have the size of the bucket of their credential or user, and are independent of its use. */
 const asLargeAs = { "token-cancels": "token", "user-cancels": "user", "api-key-cancels": "api-key" } as const
 
-/** All limits, where some are set. */
+/** All limits, with some of them overridden. */
 export const limitsOf = (set: Partial<Limits> = {}): Limits => {
   const limits = { ...defaultLimits, ...set }
   const cancels = Object.entries(asLargeAs).map(
@@ -42,18 +43,19 @@ export const limitsOf = (set: Partial<Limits> = {}): Limits => {
   return { ...limits, ...Object.fromEntries(cancels) }
 }
 
-/** What a request counts as. */
+/** Class of a request. */
 export type Counted = "requests" | "cancels"
 
-/** A bucket, and whose. */
+/** A bucket and its key. */
 export interface Slot {
   readonly bucket: Bucket
   readonly key: string
 }
 
 /**
- * What a request with a good credential is counted against. All tokens of a user share the bucket of the user; API keys are
- * counted by themselves. Source: docs/contract/limits.md, docs/contract/limits.md#buckets.
+ * The buckets of an authenticated request. All tokens of a user share the bucket of the user; each API key has its
+ * own.
+ * Source: docs/contract/limits.md, docs/contract/limits.md#buckets.
  */
 export const slotsOf = ({ credential, user_id, via }: Caller, counted: Counted): ReadonlyArray<Slot> => {
   const isCancel = counted === "cancels"
@@ -65,19 +67,19 @@ export const slotsOf = ({ credential, user_id, via }: Caller, counted: Counted):
 }
 
 export interface RateLimiterOptions {
-  /** `report`: count and tell, refuse nothing; `off`: something in front does it. */
+  /** `report`: count and report, refuse nothing; `off`: another component limits rates. */
   readonly mode: "enforce" | "report" | "off"
   readonly limits?: Partial<Limits>
   /** Default one minute. */
   readonly window?: Duration.Input
 }
 
-/** Is told of every count that is made while a request is served, so that its answer can show the tightest bucket. */
+/** Receives every count of a request, so that its response can show the tightest bucket. */
 export const RateWitness = Context.Reference<((rate: Rate) => void) | undefined>("gateway/services/RateWitness", {
   defaultValue: () => undefined
 })
 
-/** Buckets whose key is the address of a client. */
+/** Buckets with the client's address as key. */
 const byAddress: ReadonlySet<Bucket> = new Set([
   "public",
   "authorize-ip",
@@ -90,21 +92,21 @@ export class RateLimiter extends Context.Service<
   RateLimiter,
   {
     /**
-     * Counts a request against a bucket. Keys that are IP addresses are counted by network (an IPv6 /64).
-     * `undefined`: limits are off, or the store does not answer (orders do not stop because a counter is lost).
-     * {@link RateWitness} is told what the bucket says.
+     * Counts a request against a bucket. IP addresses are counted by network (an IPv6 /64). `undefined`: limits are
+     * off, or the store does not respond (orders continue without rate limits). {@link RateWitness} receives the
+     * result.
      */
     readonly take: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
     /**
-     * The same as {@link take} at once, where the store can, and without telling {@link RateWitness}: for requests that are
-     * answered without a fiber.
+     * Synchronous {@link take}, if the store supports it, without {@link RateWitness}; for requests that are answered
+     * without a fiber.
      */
     readonly takeNow?: (bucket: Bucket, key: string) => Rate | undefined
-    /** Counts `count` requests (default 1) against each of some buckets, or none against any; answers the tightest. */
+    /** Counts `count` requests (default 1) against each of several buckets, or against none; returns the tightest. */
     readonly takeAll: (slots: ReadonlyArray<Slot>, count?: number) => Effect.Effect<Rate | undefined>
-    /** The same as {@link takeAll} at once, where {@link takeNow} can. */
+    /** Synchronous {@link takeAll}, where {@link takeNow} exists. */
     readonly takeAllNow?: (slots: ReadonlyArray<Slot>) => Rate | undefined
-    /** What `take` would say, without counting. */
+    /** The result of `take`, without counting. */
     readonly peek: (bucket: Bucket, key: string) => Effect.Effect<Rate | undefined>
   }
 >()("gateway/services/RateLimiter") {
@@ -138,43 +140,43 @@ export class RateLimiter extends Context.Service<
           limit: limits[bucket],
           window_ms
         })
-        const rateOf = (bucket: Bucket, standing: BucketState): Rate => ({
+        const rateOf = (bucket: Bucket, state: BucketState): Rate => ({
           bucket,
-          allowed: standing.passed || !enforced,
+          allowed: state.passed || !enforced,
           limit: limits[bucket],
-          remaining: Math.max(0, limits[bucket] - standing.used),
-          reset_s: Math.ceil(standing.wait_ms / 1000),
+          remaining: Math.max(0, limits[bucket] - state.used),
+          reset_s: Math.ceil(state.wait_ms / 1000),
           window_s
         })
 
-        /** Counts what a bucket refuses, or would. */
-        const counted = (bucket: Bucket, standing: BucketState): Rate => {
-          if (!standing.passed) refusals.get(bucket)!.add()
-          return rateOf(bucket, standing)
+        /** The rate of a bucket; counts refusals, also those that are only reported. */
+        const counted = (bucket: Bucket, state: BucketState): Rate => {
+          if (!state.passed) refusals.get(bucket)!.add()
+          return rateOf(bucket, state)
         }
         const uncounted = (error: RateLimitStoreUnavailable) =>
           Effect.as(Effect.logWarning("rate limit not counted", error), undefined)
-        const ask =
-          (question: (log: Log) => Effect.Effect<BucketState, RateLimitStoreUnavailable>, told = rateOf) =>
+        const query =
+          (read: (log: Log) => Effect.Effect<BucketState, RateLimitStoreUnavailable>, convert = rateOf) =>
           (bucket: Bucket, key: string): Effect.Effect<Rate | undefined> =>
-            Effect.matchEffect(question(logOf({ bucket, key })), {
+            Effect.matchEffect(read(logOf({ bucket, key })), {
               onFailure: uncounted,
-              onSuccess: (standing) => Effect.succeed(told(bucket, standing))
+              onSuccess: (state) => Effect.succeed(convert(bucket, state))
             })
-        const take = ask(store.take, counted)
-        const peek = ask(store.peek)
+        const take = query(store.take, counted)
+        const peek = query(store.peek)
         const witnessed = (taken: Effect.Effect<Rate | undefined>): Effect.Effect<Rate | undefined> =>
           Effect.withFiber((fiber) => {
             const witness = Context.get(fiber.context, RateWitness)
             if (witness === undefined) return taken
             return Effect.tap(taken, (rate) => Effect.sync(() => rate === undefined || witness(rate)))
           })
-        const ratesOf = (slots: ReadonlyArray<Slot>, standings: ReadonlyArray<BucketState>) =>
-          tightest(standings.map((standing, i) => counted(slots[i]!.bucket, standing)))
+        const ratesOf = (slots: ReadonlyArray<Slot>, states: ReadonlyArray<BucketState>) =>
+          tightest(states.map((state, i) => counted(slots[i]!.bucket, state)))
         const takeAll = (slots: ReadonlyArray<Slot>, count?: number): Effect.Effect<Rate | undefined> =>
           Effect.matchEffect(store.takeAll(slots.map(logOf), count), {
             onFailure: uncounted,
-            onSuccess: (standings) => Effect.succeed(ratesOf(slots, standings))
+            onSuccess: (states) => Effect.succeed(ratesOf(slots, states))
           })
         const { takeAllNow, takeNow } = store
         return RateLimiter.of({

@@ -1,5 +1,5 @@
 /**
- * Reads the body of a request in linear time, however it arrives: a peer may send a byte at a time, and pays for that itself.
+ * Reads a request body in linear time, also if the peer sends a byte at a time.
  * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
@@ -7,24 +7,24 @@ import type { IncomingMessage } from "node:http"
 import { transportLimits } from "../../domain/TransportLimits.ts"
 import type { Budget, Held } from "./InboundBudget.ts"
 
-/** Largest body that is read. */
+/** Largest accepted body. */
 export const BODY_BYTES_MAX = transportLimits.body_bytes.figure
-/** First size of a buffer that takes a second chunk. */
+/** Initial size of a buffer for a second chunk. */
 const GROWS_FROM = 4 * 1024
 
-/** Puts chunks together. One chunk, as nearly all bodies are, is not copied. */
+/** Concatenates chunks. A single chunk, as nearly all bodies are, is not copied. */
 export class Assembly {
-  /** Bytes that the sender announced; 0: none. */
+  /** Content-Length; 0: none. */
   private readonly announced: number
   private buffer: Buffer | undefined
-  /** Bytes that arrived. */
+  /** Bytes received. */
   length = 0
 
   constructor(announced = 0) {
     this.announced = announced
   }
 
-  /** Takes the next chunk; false: the body is too large. */
+  /** Adds the next chunk; false: the body is too large. */
   add(chunk: Buffer): boolean {
     const length = this.length + chunk.length
     if (length > BODY_BYTES_MAX) return false
@@ -36,29 +36,32 @@ export class Assembly {
     this.length = length
     return true
   }
-  /** Makes room for what was announced, else twice the size each time, so that all copies together are as long as the body. */
+  /**
+   * Grows the buffer to the announced length, else to twice its size, so the total of all copies is linear in the
+   * body.
+   */
   private grow(length: number): void {
     const size = Math.min(BODY_BYTES_MAX, Math.max(GROWS_FROM, 2 * this.buffer!.length, length, this.announced))
     const larger = Buffer.allocUnsafeSlow(size)
     this.buffer!.copy(larger, 0, 0, this.length)
     this.buffer = larger
   }
-  /** What arrived; undefined: nothing. */
+  /** The bytes received; undefined if there are none. */
   get bytes(): Buffer | undefined {
     return this.buffer?.subarray(0, this.length)
   }
-  /** Bytes of memory. */
+  /** Size of the buffer in bytes. */
   get size(): number {
     return this.buffer?.length ?? 0
   }
 }
 
-/** How reading ended without a body: it is too large, or its sender left. */
+/** Why there is no body: it is too large, or the client disconnected. */
 export type Unread = "too-large" | "cut"
 
 /**
- * Reads a body; calls back once, with what arrived (undefined: nothing) or why there is none. A body that is too large is taken
- * in to its end and dropped. The input of several chunks counts in the budget, which may end the connection.
+ * Reads a body. Calls back once, with the bytes (undefined: none) or with the failure. A body that is too large is
+ * read to its end and discarded. Input of several chunks counts in the budget, which may close the connection.
  */
 export const read = (
   source: IncomingMessage,
@@ -88,7 +91,7 @@ export const read = (
   source.on("data", onData).on("end", onEnd).on("close", onClose)
 }
 
-/** {@link read} as an effect. */
+/** {@link read} as an Effect. */
 export const readEffect = (source: IncomingMessage, budget: Budget): Effect.Effect<Buffer | undefined, Unread> =>
   Effect.callback((resume) =>
     read(source, budget, (result) => resume(typeof result === "string" ? Effect.fail(result) : Effect.succeed(result)))

@@ -1,10 +1,10 @@
 /**
- * The request that is being served, as far as services and adapters may know it. A door puts it into the context under
- * this key, with whatever more the door itself needs: one entry, seen as less from further inside.
+ * The current request, with the fields that services and adapters may use. Each server puts a larger object with its
+ * own fields into the context under this key.
  */
 import { Context } from "effect"
 
-export const REQUEST_KEY = "gateway/services/RequestInHand"
+export const REQUEST_KEY = "gateway/services/RequestContext"
 
 export class RequestContext extends Context.Service<
   RequestContext,

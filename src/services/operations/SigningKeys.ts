@@ -1,7 +1,8 @@
 /**
- * Port: the keys of the gateway itself: one that signs tokens, older ones that still verify them, and a key for cursors.
+ * Port: the keys of the gateway: one that signs tokens, older ones that still verify them, and a key for cursors.
  *
- * Guarantee: the same keys after every restart; secrets never leave this port but as signatures and {@link cursorKey}.
+ * Guarantee: the keys are the same after every restart. Private keys do not leave this port; it exposes only
+ * signatures and {@link cursorKey}.
  * Source: docs/contract/authentication.md#tokens, docs/contract/configuration.md#variables.
  */
 import { Context, type Redacted } from "effect"

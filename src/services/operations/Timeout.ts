@@ -1,20 +1,22 @@
-/** Waiting for a server that may never answer. */
+/** Timeouts of calls to a server that may never respond. */
 import { type Context, Effect } from "effect"
 
-/** Patience is counted in steps, one of which is over at most in a turn of the event loop, in ms. */
+/** Length of a step of the timeout, in ms; at most one step counts per turn of the event loop. */
 const STEP_MS = 50
 
-/** Tells who waits that it is in vain. */
+/** Signals that a server is silent. */
 export interface SilenceSignal {
   readonly isSilent: () => boolean
-  /** Calls back once the server is silent; answers how to leave. */
+  /** Calls back when the server is silent; returns a function that removes the callback. */
   readonly await: (giveUp: () => void) => () => void
 }
 
 /**
- * Ends after so many ms whether the effect does or not, and at once where the server is known to be silent: a driver waits
- * for the end of what it interrupts, and a transaction cannot be interrupted while it ends. The time is that of the machine, as
- * it is for sockets; time for which this process itself stood still does not count, since an answer may have come meanwhile.
+ * Completes after `ms` even if the effect does not, and at once if the server is silent. Interruption alone does not
+ * suffice: a driver waits for the end of an interrupted call, and a transaction cannot be interrupted while it ends.
+ *
+ * The time is that of the machine, as it is for sockets. Time during which this process itself was stalled does not
+ * count, since a response may have arrived meanwhile.
  */
 export const withTimeout = <A, E, R>(
   ms: number,

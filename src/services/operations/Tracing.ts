@@ -1,9 +1,10 @@
 /**
- * Spans, where somebody wants them: what a request, a call of a backend and a batch of events took. Nobody does unless a
- * {@link CurrentTracer} is provided; parts ask for it when they are built, and without one the way of a request has no step
- * more. It is not the tracer of Effect itself, so nothing else makes spans: what is in them is what stands here.
+ * Optional tracing of requests, backend calls and event batches. Without a {@link CurrentTracer} there are no spans
+ * and no extra steps: parts read the tracer when they are built. It is separate from Effect's own tracer, so only the
+ * spans created here exist.
  *
- * A span holds names, ids of requests and commands, counts and outcomes; never a header, a body, a query or an address.
+ * A span contains names, ids of requests and commands, counts and outcomes; never a header, a body, a query or an
+ * address.
  */
 import { Context, Effect, Exit, type Fiber, Option, Tracer } from "effect"
 import { RequestContext } from "./RequestContext.ts"
@@ -14,7 +15,7 @@ export const CurrentTracer = Context.Reference<Tracer.Tracer | undefined>("gatew
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 
-/** Begins a span at a time (Unix ns). */
+/** Starts a span at a time (Unix ns). */
 export const begin = (
   tracer: Tracer.Tracer,
   name: string,
@@ -37,7 +38,7 @@ export const begin = (
   return span
 }
 
-/** The same under the span of a fiber, with the id of the request that it serves. */
+/** Starts a span as a child of the fiber's span, with the id of the fiber's request. */
 export const beginIn = (
   fiber: Fiber.Fiber<unknown, unknown>,
   tracer: Tracer.Tracer,
@@ -46,21 +47,21 @@ export const beginIn = (
   startTime: bigint,
   attributes: Attributes = {}
 ): Tracer.Span => {
-  const asking = Context.getOrUndefined(fiber.context, RequestContext)
+  const request = Context.getOrUndefined(fiber.context, RequestContext)
   const parent = Context.getOrUndefined(fiber.context, Tracer.ParentSpan)
-  const id = asking === undefined ? {} : { request_id: asking.id }
+  const id = request === undefined ? {} : { request_id: request.id }
   return begin(tracer, name, kind, parent, startTime, { ...id, ...attributes })
 }
 
-const well = Exit.void
-/** Ends a span; `fault` is a word for what went wrong, never its text. */
+const success = Exit.void
+/** Ends a span; `fault` is a short error type, never an error text. */
 export const end = (span: Tracer.Span, endTime: bigint, fault?: string): void => {
-  if (fault === undefined) return span.end(endTime, well)
+  if (fault === undefined) return span.end(endTime, success)
   span.attribute("error.type", fault)
   span.end(endTime, Exit.fail(fault))
 }
 
-/** Runs an effect in a span of its own, which no other caused; where nobody wants spans, just so. */
+/** Runs an effect in a root span; without a tracer, runs the effect alone. */
 export const around = <A, E, R>(
   tracer: Tracer.Tracer | undefined,
   name: string,
@@ -80,26 +81,29 @@ export const around = <A, E, R>(
       })
 
 const TRACEPARENT = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:$|-)/u
-const NOTHING = /^0+$/u
+const ALL_ZERO = /^0+$/u
 
-/** Whoever calls, as its `traceparent` header says; `undefined`: it says nothing that can be read. Source: W3C Trace Context. */
+/**
+ * The parent span of a `traceparent` header; `undefined` if the header is absent or invalid. Source: W3C Trace
+ * Context.
+ */
 export const callerOf = (traceparent: string | undefined): Tracer.ExternalSpan | undefined => {
   const found = traceparent === undefined ? null : TRACEPARENT.exec(traceparent)
   if (found === null) return undefined
   const [text, version, traceId, spanId, flags] = found as unknown as [string, string, string, string, string]
-  if (version === "ff" || NOTHING.test(traceId) || NOTHING.test(spanId)) return undefined
+  if (version === "ff" || ALL_ZERO.test(traceId) || ALL_ZERO.test(spanId)) return undefined
   if (version === "00" && text.endsWith("-")) return undefined
   return Tracer.externalSpan({ traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 })
 }
 
-/** The header that makes a span the caller of what is asked. */
+/** The `traceparent` header of a span. */
 export const traceparentOf = ({ sampled, spanId, traceId }: Tracer.AnySpan): string =>
   `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`
 
-/** Spans of requests, by the platform's own object of the request. */
+/** Spans of requests, keyed by the platform's request object. */
 const requests = new WeakMap<object, Tracer.Span>()
 export const beginRequest = (request: object, span: Tracer.Span): void => void requests.set(request, span)
-/** The span of a request, which tells the id of the request from now on; `undefined`: it has none. */
+/** The span of a request; sets its request id. `undefined`: the request has no span. */
 export const ofRequest = (request: object, id: string): Tracer.Span | undefined => {
   const span = requests.get(request)
   span?.attribute("request_id", id)

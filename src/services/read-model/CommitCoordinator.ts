@@ -1,10 +1,11 @@
 /**
- * Policy: whose turn it is to write what the event stream means, and how much of it may be shown.
+ * Policy: which gateway commits projections, and how far a gateway may show events.
  *
- * Every gateway reads the same stream and derives the same rows and numbers from it. The one that leads commits them. The
- * others show what they find committed, as far as it is, and so stand at a committed position at every moment: whoever comes
- * to lead goes on exactly there. A commit of two that think they lead goes to whoever is first; the other one finds its own
- * rows in place, since they are the same. Source: docs/contract/boundary.md#one-event-stream, #ownership.
+ * Every gateway reads the same stream and derives the same rows and numbers from it. The leader commits them. The
+ * others show events only up to the committed position, so every gateway is always at a committed position, and a new
+ * leader continues exactly there. If two gateways both act as the leader, the first commit wins, and the other one
+ * finds identical rows.
+ * Source: docs/contract/boundary.md#one-event-stream, #ownership.
  */
 import { Effect, Schedule, Schema } from "effect"
 import type { StreamPosition } from "../../domain/Event.ts"
@@ -12,38 +13,38 @@ import type { ModelPosition, Projection } from "../../domain/Projection.ts"
 import { History, type HistoryUnavailable, type ProjectionRefused } from "../History.ts"
 import { Leadership } from "../operations/Leadership.ts"
 
-/** Waits between tries while the read model does not answer: from 50 ms, doubled, up to half a second. */
+/** Back-off while the read model does not respond: 50 ms, doubled, up to 500 ms. */
 const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("500 millis")])
-/** How often a follower looks how far the leader is, while it holds events that are not committed. */
+/** How often a follower polls the committed position while it holds uncommitted events. */
 const FOLLOW_PAUSE = "10 millis"
 
-/** The read model does not stand where this gateway does, and not behind it either: it is to be loaded again. */
+/** The read model is at another position than this gateway and not behind it, so it must be loaded again. */
 export class Superseded extends Schema.TaggedError<Superseded>()("Superseded", { message: Schema.String }) {}
 
-/** Whether the model holds all up to a position, in the same numbering. */
-const holds = (standing: ModelPosition | undefined, position: ModelPosition): boolean =>
-  standing?.epoch === position.epoch && standing.began === position.began && standing.seq >= position.seq
+/** Whether the model includes a position, in the same numbering. */
+const holds = (committed: ModelPosition | undefined, position: ModelPosition): boolean =>
+  committed?.epoch === position.epoch && committed.began === position.began && committed.seq >= position.seq
 
 export interface CommitCoordinator {
   /**
-   * Waits until events after `position` may be shown. `undefined`: this gateway leads, from exactly there, and commits them
-   * itself; else the seq up to which they are committed. `epoch`: that of the events.
+   * Waits until events after `position` may be shown. `undefined`: this gateway leads, starting exactly there, and
+   * commits the events itself; otherwise the seq up to which they are committed. `epoch`: that of the events.
    */
   readonly turn: (position: ModelPosition | undefined, epoch: string) => Effect.Effect<number | undefined, Superseded>
-  /** Commits, however long it takes; ends well where another gateway has committed the same. */
+  /** Commits without a time limit; succeeds if another gateway has committed the same projection. */
   readonly commit: (projection: Projection) => Effect.Effect<void, ProjectionRefused>
 }
 
 export const make: Effect.Effect<CommitCoordinator, never, History> = Effect.gen(function* () {
   const history = yield* History
   const leadership = yield* Leadership
-  /** The term for which it is known that the model stands where this gateway does. */
+  /** The term in which the position of the model was verified. */
   let confirmed: number | undefined
 
-  const untilAnswered = <A, E>(effect: Effect.Effect<A, E | HistoryUnavailable>) =>
+  const retryWhileUnavailable = <A, E>(effect: Effect.Effect<A, E | HistoryUnavailable>) =>
     effect.pipe(
       Effect.tapError((error) =>
-        isUnavailable(error) ? Effect.logError("the history does not answer", error.cause) : Effect.void
+        isUnavailable(error) ? Effect.logError("the history does not respond", error.cause) : Effect.void
       ),
       Effect.retry({ while: isUnavailable, schedule: backOff })
     ) as Effect.Effect<A, Exclude<E, HistoryUnavailable>>
@@ -53,12 +54,14 @@ export const make: Effect.Effect<CommitCoordinator, never, History> = Effect.gen
     while (true) {
       const term = leadership.term()
       if (term !== undefined && term === confirmed) return undefined
-      const standing = yield* untilAnswered(history.position)
-      const seq = standing?.seq ?? 0
+      const committed = yield* retryWhileUnavailable(history.position)
+      const seq = committed?.seq ?? 0
       if (
-        standing === undefined ? position !== undefined : standing.epoch !== from.epoch || standing.began !== from.began
+        committed === undefined
+          ? position !== undefined
+          : committed.epoch !== from.epoch || committed.began !== from.began
       ) {
-        return yield* new Superseded({ message: "the read model was built anew" })
+        return yield* new Superseded({ message: "the read model was rebuilt" })
       }
       if (seq < from.seq) return yield* new Superseded({ message: `the read model went back to ${seq}` })
       if (seq > from.seq) return seq
@@ -70,9 +73,9 @@ export const make: Effect.Effect<CommitCoordinator, never, History> = Effect.gen
   return {
     turn,
     commit: (projection) =>
-      untilAnswered(
+      retryWhileUnavailable(
         Effect.catchTag(history.commit(projection), "ProjectionRefused", (refused) =>
-          // an earlier try that seemed to fail had come through, or another gateway was first
+          // an earlier attempt that seemed to fail succeeded, or another gateway was first
           holds(refused.position, projection.position) ? Effect.void : Effect.fail(refused)
         )
       )

@@ -1,9 +1,10 @@
 /**
- * Policy: positions and balances as their last events showed them. REST, snapshots and the private topics read the same
- * records, so equal `seq` means equal fields, times included.
+ * Policy: positions and balances as of their last events. REST, snapshots and the private topics read the same
+ * records, so equal `seq` means equal fields, including times.
  *
- * What has had no event in this stream (a new sub-account, a market that it never used) has no record yet: then the
- * referee answers, with `seq` 0, unless an event has come up to the position of its answer.
+ * A position or balance without an event in this stream (a new sub-account, an unused market) has no record. The
+ * referee then supplies its state, with `seq` 0, unless an event has arrived up to the position of the referee's
+ * response.
  * Source: docs/contract/websocket.md#private-topics, docs/contract/conventions.md#updated-time.
  */
 import { Effect, Schema } from "effect"
@@ -12,10 +13,10 @@ import type { Position } from "../../domain/Position.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 
-/** The read model stays behind what the referee has answered. */
+/** The read model did not reach the position of the referee's response in time. */
 export class RecordsBehind extends Schema.TaggedError<RecordsBehind>()("RecordsBehind", {}) {}
 
-/** How often, and after which pause, the position of the read model is read until it has reached an answer. */
+/** Attempts, and the pause between them in ms, to see the read model reach a position. */
 const READS_MAX = 20
 const PAUSE_MS = 50
 
@@ -24,7 +25,7 @@ type Failure = HistoryUnavailable | RefereeUnavailable | RecordsBehind
 export interface LastRecords {
   /** Open positions of a user. */
   readonly open: (user_id: string) => Effect.Effect<ReadonlyArray<Position>, HistoryUnavailable>
-  /** Positions of sub-accounts in a market, one each, flat or not. */
+  /** Positions of sub-accounts in a market, one per sub-account, flat or not. */
   readonly positions: (
     user_id: string,
     addresses: ReadonlyArray<string>,
@@ -35,7 +36,7 @@ export interface LastRecords {
     user_id: string,
     addresses: ReadonlyArray<string>
   ) => Effect.Effect<ReadonlyArray<Balance>, Failure>
-  /** The record of a position once it shows what was done at a time, Unix ms. */
+  /** The record of a position once it includes a change at a time, Unix ms. */
   readonly since: (
     user_id: string,
     at: { readonly sub_account_address: string; readonly symbol: string; readonly updated_time: number }
@@ -50,7 +51,7 @@ export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect
   const history = yield* History
   const referee = yield* Referee
 
-  /** Reads until there is a result. */
+  /** Repeats a read until it has a result. */
   const untilFound = Effect.fnUntraced(function* <A>(
     read: Effect.Effect<A | undefined, HistoryUnavailable>
   ): Effect.fn.Return<A, HistoryUnavailable | RecordsBehind> {
@@ -64,11 +65,11 @@ export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect
   const reached = (seq: number) =>
     untilFound(Effect.map(history.position, (position) => ((position?.seq ?? 0) >= seq ? true : undefined)))
 
-  /** Records of sub-accounts; the referee answers for those that have none. */
+  /** Records of sub-accounts; the referee supplies the missing ones. */
   const complete = Effect.fnUntraced(function* <A extends Owned>(
     addresses: ReadonlyArray<string>,
     read: Effect.Effect<ReadonlyArray<A>, HistoryUnavailable>,
-    ask: (
+    readMissing: (
       missing: ReadonlyArray<string>
     ) => Effect.Effect<{ readonly records: ReadonlyArray<A>; readonly as_of_seq: number }, RefereeUnavailable>
   ): Effect.fn.Return<ReadonlyArray<A>, Failure> {
@@ -83,7 +84,7 @@ export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect
     const first = yield* known
     const without = missing(first)
     if (without.length === 0) return first
-    const answer = yield* ask(without)
+    const answer = yield* readMissing(without)
     yield* reached(answer.as_of_seq)
     const records = yield* known
     const still = new Set(missing(records))

@@ -1,9 +1,10 @@
 /**
- * Policy: what a credential holds: balances, positions, the portfolio, from the records of {@link LastRecords}.
+ * Policy: balances, positions and portfolio of a credential, from {@link LastRecords}.
  *
- * Each record names the user-stream position of its last event, each list the position that it holds, so that a client
- * can join them to the private topics. Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md,
- * docs/contract/rest-user.md#portfolio, docs/contract/websocket.md#lists-and-the-stream; amendments 10 to 12.
+ * Each record contains the user-stream position of its last event. Each list contains the position that it includes,
+ * so that a client can join it to the private topics.
+ * Source: docs/contract/rest-trading.md#positions, docs/contract/rest-account.md,
+ * docs/contract/rest-user.md#portfolio, docs/contract/websocket.md#lists-and-the-stream.
  */
 import { Context, Effect, Layer } from "effect"
 import type { Balance } from "../../domain/Account.ts"
@@ -19,7 +20,7 @@ import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import type { History } from "../History.ts"
 import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
-import type { ListRequest, Page, StreamMark } from "./HistoryQueries.ts"
+import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
@@ -29,12 +30,12 @@ import { UserStreams } from "./UserStreams.ts"
 
 export type PortfolioFailure = SubAccountFailure | RefereeUnavailable
 
-/** How often, and after which pause, a referee is read again that has closed a position of which no event has come. */
+/** Attempts, and the pause between them in ms, after the referee has closed a position whose event has not arrived. */
 const READS_MAX = 20
 const PAUSE_MS = 50
 
-const behind = new DomainError("BackendLagging")
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const lagging = new DomainError("BackendLagging")
+const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 
 const sum = (texts: ReadonlyArray<string>): string =>
   Decimal.format(texts.reduce((total, text) => total + Decimal.parse(text), 0n))
@@ -46,20 +47,20 @@ export class PortfolioQueries extends Context.Service<
       caller: Caller,
       sub_account_address: string | undefined
     ) => Effect.Effect<{ readonly list: ReadonlyArray<Balance> } & StreamMark, PortfolioFailure>
-    /** Open positions; with a symbol one record a sub-account, even if flat. */
+    /** Open positions; with a symbol one record per sub-account, including flat ones. */
     readonly positions: (
       caller: Caller,
-      asked: ListRequest
+      request: ListRequest
     ) => Effect.Effect<Page<Position> & StreamMark, PortfolioFailure>
     /** Fee rates of one market or of all. */
     readonly feeRates: (
       caller: Caller,
       symbol: string | undefined
     ) => Effect.Effect<ReadonlyArray<FeeRate>, PortfolioFailure>
-    /** Sums leave out what a bound key does not see. */
+    /** Sums exclude sub-accounts that a bound key may not access. */
     readonly portfolio: (caller: Caller) => Effect.Effect<Portfolio, PortfolioFailure>
   }
->()("gateway/services/Holdings") {
+>()("gateway/services/PortfolioQueries") {
   static readonly layer: Layer.Layer<
     PortfolioQueries,
     never,
@@ -68,15 +69,15 @@ export class PortfolioQueries extends Context.Service<
     PortfolioQueries,
     Effect.gen(function* () {
       const cursors = yield* Cursors
-      const gate = yield* BackendAvailability
+      const availability = yield* BackendAvailability
       const markets = yield* MarketView
-      const ownWrites = yield* ReadYourWrites
+      const readYourWrites = yield* ReadYourWrites
       const records = yield* LastRecords.make
       const referee = yield* Referee
       const subAccounts = yield* SubAccounts
       const streams = yield* UserStreams
 
-      // read before the records: they then hold every event up to it
+      // read before the records, which then include every event up to it
       const markOf = (caller: Caller): StreamMark => ({
         stream_id: streams.streamId(),
         seq: streams.head(caller.user_id)
@@ -86,37 +87,37 @@ export class PortfolioQueries extends Context.Service<
         Effect.catchIf(
           read,
           (error): error is RecordsBehind => error instanceof RecordsBehind,
-          () => Effect.fail(behind)
+          () => Effect.fail(lagging)
         ) as Effect.Effect<A, Exclude<E, RecordsBehind> | DomainError>
 
       const unseen = (caller: Caller): ((address: string) => boolean) =>
         caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
 
-      /** What funding has come to in the markets of a user's positions. */
+      /** Funding state of the markets of a user's positions. */
       const fundingOf = Effect.fnUntraced(function* (caller: Caller, positions: ReadonlyArray<Position>) {
         for (let reads = 0; reads < READS_MAX; reads++) {
           const { portfolio } = yield* referee.portfolio(caller.user_id)
           const found = new Map(portfolio.positions.map((position) => [position.market_addr as string, position]))
           if (positions.every(({ symbol }) => found.has(marketAddress(symbol)))) return found
-          // it has closed a position whose event is on its way
+          // the referee has closed a position whose event has not arrived
           yield* Effect.sleep(PAUSE_MS)
           const open = new Set((yield* records.open(caller.user_id)).map(keyOf))
           positions = positions.filter((position) => open.has(keyOf(position)))
         }
-        return yield* Effect.fail(behind)
+        return yield* Effect.fail(lagging)
       })
 
       return PortfolioQueries.of({
         balances: Effect.fnUntraced(function* (caller, sub_account_address) {
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
-          yield* gate.referee
-          yield* ownWrites.heldOfAll
+          yield* availability.referee
+          yield* readYourWrites.awaitAll
           const mark = markOf(caller)
           const list = yield* accountRecords(records.balances(caller.user_id, addresses))
           return { list: inOrderOf(addresses, list), ...mark }
         }),
-        positions: Effect.fnUntraced(function* (caller, asked) {
-          const { symbol, sub_account_address } = asked
+        positions: Effect.fnUntraced(function* (caller, request) {
+          const { symbol, sub_account_address } = request
           const filters = [
             caller.user_id,
             caller.bound_to === undefined ? undefined : [...caller.bound_to].sort().join(),
@@ -124,11 +125,12 @@ export class PortfolioQueries extends Context.Service<
             symbol
           ]
           const cursorList = { endpoint: "position/list", filters }
-          const after = yield* cursors.read(cursorList, asked.cursor)
+          const after = yield* cursors.read(cursorList, request.cursor)
           const addresses = yield* subAccounts.resolve(caller, sub_account_address)
-          if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
-          yield* gate.referee
-          yield* ownWrites.heldOfAll
+          if (symbol !== undefined && markets.instrument(symbol) === undefined)
+            return yield* Effect.fail(symbolNotFound)
+          yield* availability.referee
+          yield* readYourWrites.awaitAll
           const mark = markOf(caller)
           const wanted = new Set(addresses)
           const positions = yield* symbol === undefined
@@ -139,7 +141,7 @@ export class PortfolioQueries extends Context.Service<
             .map((position) => ({ key: rowKeyOf(position), position }))
             .sort((a, b) => (a.key < b.key ? 1 : -1))
             .filter(({ key }) => after === undefined || key < after)
-          const limit = asked.limit ?? LIMIT_DEFAULT
+          const limit = request.limit ?? LIMIT_DEFAULT
           const shown = rows.slice(0, limit)
           return {
             list: shown.map(({ position }) => position),
@@ -148,16 +150,17 @@ export class PortfolioQueries extends Context.Service<
           }
         }),
         feeRates: Effect.fnUntraced(function* (caller, symbol) {
-          if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
-          yield* gate.referee
+          if (symbol !== undefined && markets.instrument(symbol) === undefined)
+            return yield* Effect.fail(symbolNotFound)
+          yield* availability.referee
           const rates = yield* referee.feeRates(caller.user_id)
           return rates.filter((rate) => symbol === undefined || rate.symbol === symbol)
         }),
         portfolio: Effect.fnUntraced(function* (caller) {
           const isUnseen = unseen(caller)
           const addresses = yield* subAccounts.resolve(caller, undefined)
-          yield* gate.referee
-          yield* ownWrites.heldOfAll
+          yield* availability.referee
+          yield* readYourWrites.awaitAll
           const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))
           const open = (yield* records.open(caller.user_id)).filter(
             (position) => !isUnseen(position.sub_account_address)
@@ -213,6 +216,6 @@ const keyOf = (position: Position): string => `${position.sub_account_address}|$
 const inOrderOf = (addresses: ReadonlyArray<string>, balances: ReadonlyArray<Balance>): ReadonlyArray<Balance> =>
   addresses.flatMap((address) => balances.filter(({ sub_account_address }) => sub_account_address === address))
 
-/** Newest first, as text that orders the same way. */
+/** Sort key, newest first, as text with the same order. */
 const rowKeyOf = (position: Position): string =>
   `${String(position.created_time).padStart(16, "0")}/${position.sub_account_address}/${marketAddress(position.symbol)}`

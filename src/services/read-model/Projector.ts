@@ -1,73 +1,78 @@
 /**
- * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history (or finds it committed
- * by the gateway whose turn that is, see {@link CommitCoordinator}) and only then shows it to who reads or follows: {@link MarketView}
- * first, then {@link UserStreams}. Everything a reader sees is committed.
+ * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history or waits until the leading
+ * gateway has committed it ({@link CommitCoordinator}), and only then shows it to readers and followers: first
+ * {@link MarketView}, then {@link UserStreams}. Readers see only committed events.
  *
- * The lane goes on by itself, for ever: where the history fails, the batch is tried again and readers stay at the committed
- * state; where the feed repeats, jumps or ends, it is followed anew from the committed position; where the position is gone,
- * what is open is read from the backend and numbering starts anew. Source: docs/contract/websocket.md#private-topics,
- * #emission, docs/contract/boundary.md#one-event-stream, #lagging.
+ * The lane recovers by itself. If the history fails, the batch is retried and readers stay at the committed state. If the
+ * feed repeats, skips or ends, it is followed again from the committed position. If that position is no longer retained, the
+ * read model is rebuilt from the backend and numbering restarts.
+ * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
-import { Cause, Clock, Context, Duration, Effect, FiberSet, Layer, Queue, Ref, Schedule, Schema, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Layer, Queue, Schema, Stream } from "effect"
 import type { Event } from "../../domain/Event.ts"
-import type { Instrument } from "../../domain/Market.ts"
 import { type ModelPosition, Projecting, streamIdOf } from "../../domain/Projection.ts"
-import * as RecordJson from "../../domain/RecordJson.ts"
-import { DAY_MS, MINUTE_MS } from "../../domain/Time.ts"
-import type { SubAccountState } from "../../domain/User.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
-import * as CommitCoordinator from "./CommitCoordinator.ts"
+import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+import * as Tracing from "../operations/Tracing.ts"
 import { Feed, type FeedFrame, type FeedGone } from "../Feed.ts"
-import { History, type LastRecord, type ProjectionRefused, TRADES_KEPT } from "../History.ts"
+import type { History, ProjectionRefused } from "../History.ts"
 import { MarketState } from "../markets/MarketState.ts"
 import { MarketView } from "../markets/MarketView.ts"
-import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
-import { Referee } from "../Referee.ts"
-import { Sequencer } from "../Sequencer.ts"
-import * as Tracing from "../operations/Tracing.ts"
+import type { Referee } from "../Referee.ts"
+import type { Sequencer } from "../Sequencer.ts"
+import * as BackendReads from "./BackendReads.ts"
+import * as CommitCoordinator from "./CommitCoordinator.ts"
+import { loadReadModel } from "./LoadReadModel.ts"
+import { backOff } from "./ProjectorBackOff.ts"
+import { rebuildReadModel } from "./RebuildReadModel.ts"
+import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
-/** Frames that wait for the projector; beyond them the feed waits. */
+/** Frames queued for the projector; beyond them the feed waits. */
 const FRAMES_WAITING = 1_024
-/** Events that one commit holds; frames that wait are committed together up to here. */
+/** Most events of one commit; queued frames are committed together up to this number. */
 const EVENTS_PER_COMMIT = 4_096
+/** Longest wait of a reader for the read model, which may lag. */
+const REACHED_WAIT = Duration.seconds(1)
+/** Pause before the feed is followed again: the first one, and the longest, in ms. */
+const PAUSE_MS_MIN = 50
+const PAUSE_MS_MAX = 2_000
+/** After a run of this length, the pause starts over, in ms. */
+const STABLE_MS = 10_000
 
 export interface Options {
   /**
-   * Users that nobody can log in as, such as a market maker of the backend: their orders are in books, trades and candles,
-   * but fill no order index and no user stream that nobody could read.
+   * Users that no client can log in as, such as a market maker of the backend. Their orders appear in books, trades and
+   * candles, but not in the order index or a user stream.
    */
   readonly houseUsers?: ReadonlySet<string>
 }
 
-/** The feed brought something that does not follow the position, or ended. */
+/** The feed ended, or returned something that does not follow the position. */
 class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
 
-/** Waits between tries: from 50 ms, doubled, up to 2 s. */
-const backOff = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")])
+type Fault = CommitCoordinator.Superseded | ProjectionRefused | FeedGone | FeedBroken | Cause.Done
+const isFeedGone = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && (reason.error as Fault)._tag === "FeedGone")
 
-/** Longest wait for the read model: it may lag, and nobody waits for ever. */
-const REACHED_WAIT = Duration.seconds(1)
-
-/** Sub-accounts that are read at once where the read model begins anew. */
-const ACCOUNTS_READ = 8
-
-/** How often a pool is asked for at a start; after that the stream tells it at the latest when it changes. */
-const POOL_TRIES = 5
-
-/** The last record of a market. */
-const newest = (symbol: string) => ({ symbol, start_time: undefined, end_time: undefined, limit: 1 })
+/** Retries without a limit; logs every failure. */
+const insist = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
+  effect.pipe(
+    Effect.tapCause((cause) => Effect.logError(`${what} failed`, cause)),
+    Effect.retry(backOff),
+    Effect.orDie
+  )
 
 export class Projector extends Context.Service<
   Projector,
   {
-    /** Position up to which readers see the stream; `undefined` before anything was committed. */
+    /** Position up to which readers see the stream; `undefined` before the first commit. */
     readonly position: () => ModelPosition | undefined
-    /** Whether the read model has been loaded and is being moved on. */
+    /** Whether the read model is loaded and follows the stream. */
     readonly loaded: () => boolean
     /** Waits until readers see the stream up to `seq`, at most {@link REACHED_WAIT}. */
     readonly reached: (seq: number) => Effect.Effect<void>
-    /** Calls back, synchronously, after every move of the position; the returned function ends it. */
+    /** Registers a synchronous listener for changes of the position; the returned function removes it. */
     readonly onMoved: (listener: (position: ModelPosition) => void) => () => void
   }
 >()("gateway/services/Projector") {
@@ -79,216 +84,91 @@ export class Projector extends Context.Service<
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const feed = yield* Feed
-  const history = yield* History
-  const sequencer = yield* Sequencer
-  const referee = yield* Referee
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
   const commits = yield* CommitCoordinator.make
   const markets = new MarketState(clock)
   const streams = new Streams()
-  const reads = yield* FiberSet.make<void>()
-  const meter = yield* CurrentMetricsRegistry
+  const reads = yield* BackendReads.make(markets)
+  const metrics = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
-  const shown = meter.counter("gateway_projector_events_total", {})
-  const commitTimes = meter.histogram("gateway_projector_commit_seconds", {})
+  const shownEvents = metrics.counter("gateway_projector_events_total", {})
+  const commitTimes = metrics.histogram("gateway_projector_commit_seconds", {})
 
   let position: ModelPosition | undefined
   let projecting: Projecting | undefined
-  /** Instruments as the sequencer told them, to be kept with the next batch. */
-  let told: ReadonlyArray<Instrument> = []
-  let connected = false
+  let isConnected = false
   let headSeq = 0
-  /** How far our clock is ahead of the engine's, by the promptest heartbeat of this connection. */
-  let ahead: number | undefined
-
-  /** Reads the books that are wanted, each in a fiber of its own, until each fits. */
-  const readBooks: Effect.Effect<void> = Effect.suspend(() => {
-    const wanted = markets.booksToRead()
-    if (wanted.length === 0) return Effect.void
-    return Effect.forEach(
-      wanted,
-      ({ symbol, done }) =>
-        FiberSet.run(
-          reads,
-          sequencer.orderBook(symbol).pipe(
-            Effect.retry(backOff),
-            Effect.flatMap((read) => Effect.sync(() => done(read))),
-            Effect.andThen(readAgain),
-            Effect.ignore
-          )
-        ),
-      { discard: true }
-    )
-  })
-  // a read that did not fit is made again, not at once
-  const readAgain = Effect.delay(
-    Effect.suspend(() => readBooks),
-    "50 millis"
-  )
-
-  /** Reads the pools that the stream has not told yet, each in a fiber of its own; a referee without pools has none. */
-  const readPools = (instruments: ReadonlyArray<Instrument>) =>
-    Effect.forEach(
-      instruments.filter(({ symbol }) => markets.view.pool(symbol) === undefined || !markets.view.alert(symbol)),
-      ({ symbol }) =>
-        FiberSet.run(
-          reads,
-          Effect.all([referee.pool(symbol), referee.adlAlert(symbol)]).pipe(
-            Effect.retry({ schedule: backOff, times: POOL_TRIES - 1 }),
-            Effect.flatMap(([pool, alert]) => Effect.sync(() => markets.seedPool(symbol, pool, alert))),
-            Effect.ignore
-          )
-        ),
-      { discard: true }
-    )
-
-  /** Reads what the stream tells only when it changes: instruments, pools, and prices before their first sample. */
-  const readStatics = Effect.all(
-    [
-      FiberSet.run(
-        reads,
-        sequencer.instruments.pipe(
-          Effect.retry(backOff),
-          Effect.flatMap((instruments) => {
-            told = instruments
-            markets.know(instruments)
-            return Effect.andThen(readBooks, readPools(instruments))
-          }),
-          Effect.ignore
-        )
-      ),
-      FiberSet.run(
-        reads,
-        referee.prices([]).pipe(
-          Effect.retry(backOff),
-          Effect.flatMap((prices) => Effect.sync(() => markets.seed(prices))),
-          Effect.ignore
-        )
-      )
-    ],
-    { discard: true }
-  )
-
-  /** What the history holds, all of one moment: another gateway may be writing. */
-  const read = Effect.gen(function* () {
-    const [standing, heads, candles, instruments, ledger] = yield* Effect.all([
-      history.position,
-      history.streamHeads,
-      history.lastCandles,
-      history.instruments,
-      history.ledger
-    ])
-    const traded = candles.filter(({ kind }) => kind === "trade")
-    const symbols = new Set([...instruments, ...traded].map(({ symbol }) => symbol))
-    const now = standing?.ts_ms ?? 0
-    const starts = yield* Effect.forEach([...symbols], (symbol) =>
-      Effect.all({
-        symbol: Effect.succeed(symbol),
-        instrument: Effect.succeed(instruments.find((each) => each.symbol === symbol)),
-        trades: history.trades(symbol, TRADES_KEPT),
-        candles: Effect.succeed(traded.find((each) => each.symbol === symbol)?.last ?? []),
-        minutes: Effect.zipWith(
-          history.candles({
-            kind: "trade",
-            symbol,
-            interval: "1",
-            start: now - DAY_MS - MINUTE_MS,
-            end: Number.MAX_SAFE_INTEGER,
-            limit: 1_500
-          }),
-          history.candles({ kind: "trade", symbol, interval: "1", start: 0, end: now - DAY_MS - MINUTE_MS, limit: 1 }),
-          (day, before) => [...day, ...before]
-        ),
-        pool: Effect.map(history.pools(newest(symbol)), ([pool]) => pool),
-        alert: Effect.map(history.adlAlerts(newest(symbol)), ([alert]) => alert)
-      })
-    )
-    return { standing, heads, candles, ledger, starts }
-  })
-
-  /** Loads what the history holds and begins there. */
-  const load = Effect.gen(function* () {
-    const { standing, heads, candles, ledger, starts } = yield* history.moment(read)
-    position = standing
-    headSeq = Math.max(headSeq, standing?.seq ?? 0)
-    projecting = new Projecting({ position: standing, heads, candles, ledger }, options.houseUsers)
-    markets.start(standing, starts)
-    streams.start(standing === undefined ? "" : streamIdOf(standing), heads)
-    yield* readBooks
-  })
+  /** How far the local clock is ahead of the engine's, by the fastest heartbeat of this connection, in ms. */
+  let clockAhead: number | undefined
 
   const followers = new Set<(position: ModelPosition) => void>()
   const onMoved = (listener: (position: ModelPosition) => void) => {
     followers.add(listener)
     return () => void followers.delete(listener)
   }
+  const waiters = new SeqWaiters()
 
-  /** Tells how far the lane is; `waiting` is the engine time of the oldest event that is not committed. */
-  const waiting = new Set<{ readonly seq: number; readonly resume: () => void }>()
-  const wake = () => {
-    for (const waiter of waiting) {
-      if (waiter.seq > position!.seq) continue
-      waiting.delete(waiter)
-      waiter.resume()
-    }
-  }
-  const reached = (seq: number): Effect.Effect<void> =>
-    Effect.callback<void>((resume) => {
-      if (position !== undefined && position.seq >= seq) return resume(Effect.void)
-      const waiter = { seq, resume: () => resume(Effect.void) }
-      waiting.add(waiter)
-      return Effect.sync(() => waiting.delete(waiter))
-    }).pipe(Effect.timeoutOption(REACHED_WAIT), Effect.asVoid)
+  /** Loads the read model and starts there. */
+  const load = Effect.gen(function* () {
+    const model = yield* loadReadModel
+    position = model.position
+    headSeq = Math.max(headSeq, position?.seq ?? 0)
+    waiters.load(position?.seq ?? 0)
+    projecting = new Projecting(model, options.houseUsers)
+    markets.start(position, model.starts)
+    streams.start(position === undefined ? "" : streamIdOf(position), model.heads)
+    yield* reads.books
+  })
 
-  const report = (waiting: number | undefined) =>
+  /** Reports the progress of the lane; `oldest`: engine time of the oldest uncommitted event. */
+  const report = (oldest: number | undefined) =>
     health.sawSequencer({
       head_seq: headSeq,
       applied_seq: position?.seq ?? 0,
-      oldest_unapplied_ms: waiting === undefined ? undefined : waiting + (ahead ?? 0)
+      oldest_unapplied_ms: oldest === undefined ? undefined : oldest + (clockAhead ?? 0)
     })
 
-  const lost = () => {
-    connected = false
-    ahead = undefined
+  const disconnected = () => {
+    isConnected = false
+    clockAhead = undefined
     markets.interrupted()
     health.lostSequencer()
   }
-
-  /** A frame came: after a loss, readers start from snapshots, and what may have changed meanwhile is read. */
-  const alive: Effect.Effect<void> = Effect.suspend(() => {
-    if (connected) return Effect.void
-    connected = true
+  /** A frame arrived: after a loss, readers start from snapshots, and state that may have changed is read. */
+  const connected: Effect.Effect<void> = Effect.suspend(() => {
+    if (isConnected) return Effect.void
+    isConnected = true
     markets.regained()
-    return readStatics
+    return reads.statics
   })
 
   /** Projects, commits and shows events that follow the position. */
-  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>, ours: boolean) {
+  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>, isLeader: boolean) {
     let projection = projecting!.next(epoch, events)
-    if (told.length > 0) {
+    const instruments = reads.takeInstruments()
+    if (instruments.length > 0) {
       const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
-      const known = told.filter(({ symbol }) => !newer.has(symbol))
-      projection = { ...projection, instruments: [...known, ...projection.instruments] }
-      told = []
+      const unchanged = instruments.filter(({ symbol }) => !newer.has(symbol))
+      projection = { ...projection, instruments: [...unchanged, ...projection.instruments] }
     }
-    if (ours) {
+    if (isLeader) {
       const began = performance.now()
       yield* commits.commit(projection)
       commitTimes.observe((performance.now() - began) / 1_000)
     }
-    shown.add(events.length)
+    shownEvents.add(events.length)
     position = projection.position
-    yield* alive
+    yield* connected
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
     report(undefined)
-    if (waiting.size > 0) wake()
+    waiters.advance(position.seq)
     for (const listener of followers) listener(position)
-    yield* readBooks
+    yield* reads.books
   })
 
-  /** Shows a batch: at once where this gateway leads, else as far as and as soon as another one has committed it. */
+  /** Shows a batch: at once if this gateway leads, otherwise as far and as soon as the leader has committed it. */
   const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
     for (let rest = events; rest.length > 0;) {
       report(rest[0]!.ts_ms)
@@ -300,6 +180,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     }
   })
 
+  /** Collects the events of frames into batches and applies them. */
   const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
     let epoch = position?.epoch
     let batch: Array<Event> = []
@@ -309,15 +190,15 @@ const make = Effect.fnUntraced(function* (options: Options) {
         case "events": {
           if (frame.events.length === 0) break
           if (epoch !== undefined && epoch !== frame.epoch) {
-            return yield* new FeedBroken({ message: `epoch ${frame.epoch} came where ${epoch} goes on` })
+            return yield* new FeedBroken({ message: `epoch ${frame.epoch} follows ${epoch}` })
           }
           epoch = frame.epoch
-          // what was seen before is left out
+          // drop events seen before
           const fresh = frame.events[0]!.seq >= next ? frame.events : frame.events.filter(({ seq }) => seq >= next)
           for (const event of fresh) {
             if (event.seq !== next) {
               if (batch.length > 0) yield* apply(epoch, batch)
-              return yield* new FeedBroken({ message: `event ${event.seq} came where ${next} was due` })
+              return yield* new FeedBroken({ message: `event ${event.seq} follows ${next - 1}` })
             }
             batch.push(event)
             next++
@@ -332,16 +213,16 @@ const make = Effect.fnUntraced(function* (options: Options) {
         case "heartbeat":
           headSeq = frame.head_seq
           health.sequencerRefuses(frame.refusing)
-          ahead = Math.min(ahead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
+          clockAhead = Math.min(clockAhead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
           if (batch.length === 0) {
-            yield* alive
+            yield* connected
             report(undefined)
           }
           break
         case "interrupted":
           if (batch.length > 0) yield* apply(epoch!, batch)
           batch = []
-          lost()
+          disconnected()
           break
       }
     }
@@ -356,81 +237,22 @@ const make = Effect.fnUntraced(function* (options: Options) {
     })
   )
 
-  /** Balances and open positions of a sub-account as the referee has them, for where numbering begins. */
-  const firstRecords = ({ sub_account_address, user_id }: SubAccountState) =>
-    Effect.map(referee.account(sub_account_address), ({ balances, positions }): ReadonlyArray<LastRecord> => {
-      const of = { user_id, sub_account_address, seq: 0 } as const
-      return [
-        ...balances.map((balance) => {
-          const record = JSON.stringify({ ...balance, seq: 0 })
-          return { ...of, topic: "account_balance" as const, subject: balance.asset, record }
-        }),
-        ...positions.map((position) => {
-          const record = RecordJson.position(position, 0)
-          return { ...of, topic: "position" as const, subject: position.symbol, record }
-        })
-      ]
-    })
-
-  /** The position is gone: whoever leads reads what is open and begins anew there, and the others load that. */
-  const rebuild = Effect.gen(function* () {
-    if ((yield* commits.turn(position, position?.epoch ?? "")) !== undefined) return
-    const before = yield* sequencer.head
-    const open = yield* sequencer.openOrders
-    const subAccounts = yield* sequencer.subAccounts(undefined)
-    const instruments = yield* sequencer.instruments
-    const records = yield* Effect.forEach(
-      subAccounts.filter(({ deleted }) => !deleted),
-      firstRecords,
-      { concurrency: ACCOUNTS_READ }
-    )
-    const after = yield* sequencer.head
-    if (before.epoch !== after.epoch) return yield* new FeedBroken({ message: "the epoch changed while it was read" })
-    const anew: ModelPosition = {
-      epoch: after.epoch,
-      seq: open.as_of_seq,
-      began: open.as_of_seq,
-      ts_ms: clock.currentTimeMillisUnsafe()
-    }
-    headSeq = after.head_seq
-    yield* history.restart(position, anew, {
-      orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: RecordJson.order(order) })),
-      subAccounts,
-      instruments,
-      records: records.flat()
-    })
-    yield* Effect.logWarning("the event stream was not kept from where the read model stood: it was built anew").pipe(
-      Effect.annotateLogs({ epoch: anew.epoch, seq: anew.seq })
-    )
-  }).pipe(Effect.catchTags({ Superseded: () => Effect.void, ProjectionRefused: () => Effect.void }))
-
-  /** Tries for ever; every failure is logged. */
-  const insist = <A, E>(what: string, effect: Effect.Effect<A, E>): Effect.Effect<A> =>
-    effect.pipe(
-      Effect.tapCause((cause) => Effect.logError(`${what} failed`, cause)),
-      Effect.retry(backOff),
-      Effect.orDie
-    )
-  type Fault = CommitCoordinator.Superseded | ProjectionRefused | FeedGone | FeedBroken | Cause.Done
-  const gone = (cause: Cause.Cause<unknown>): boolean =>
-    cause.reasons.some((reason) => Cause.isFailReason(reason) && (reason.error as Fault)._tag === "FeedGone")
-
-  const pause = yield* Ref.make(0)
   const lane = Effect.gen(function* () {
+    let pause = 0
     yield* insist("loading the read model", load)
     while (true) {
       const started = clock.currentTimeMillisUnsafe()
       const cause = yield* follow.pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
-      lost()
-      if (gone(cause)) yield* insist("building the read model anew", rebuild)
-      else yield* Effect.logWarning("the event stream broke off", cause)
-      // at once after a good while, then slower and slower
-      const waited = yield* Ref.updateAndGet(pause, (ms) =>
-        clock.currentTimeMillisUnsafe() - started > 10_000 ? 50 : Math.min(2_000, Math.max(50, ms * 2))
-      )
-      yield* Effect.sleep(waited)
-      yield* FiberSet.clear(reads)
+      disconnected()
+      if (isFeedGone(cause)) {
+        const head = yield* insist("rebuilding the read model", rebuildReadModel(commits, position))
+        headSeq = head ?? headSeq
+      } else yield* Effect.logWarning("the event stream ended", cause)
+      const isStable = clock.currentTimeMillisUnsafe() - started > STABLE_MS
+      pause = isStable ? PAUSE_MS_MIN : Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, pause * 2))
+      yield* Effect.sleep(pause)
+      yield* reads.clear
       yield* insist("loading the read model", load)
     }
   })
@@ -438,6 +260,11 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   return Context.make(
     Projector,
-    Projector.of({ position: () => position, loaded: () => projecting !== undefined, reached, onMoved })
+    Projector.of({
+      position: () => position,
+      loaded: () => projecting !== undefined,
+      reached: (seq) => waiters.wait(seq, REACHED_WAIT),
+      onMoved
+    })
   ).pipe(Context.add(MarketView, markets.view), Context.add(UserStreams, streams.view))
 })

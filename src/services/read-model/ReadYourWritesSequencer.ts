@@ -1,9 +1,9 @@
 /**
- * Policy: whoever was answered finds what was done.
+ * Policy: read-your-writes for commands.
  *
- * A sequencer whose answers to everything but orders wait until the read models hold the command's events, so that a list
- * read afterwards shows them. Orders are not waited for: they are asynchronous by specification, and speed is theirs. Their
- * acknowledgements are noted instead, and it is the lists that wait: {@link ReadYourWrites}.
+ * A sequencer whose acknowledgements, except those of orders, wait until the read models include the events of the
+ * command, so that a later list shows them. Orders do not wait, because they are asynchronous by contract and need
+ * the speed. Their acknowledgements are recorded, and the lists wait instead: {@link ReadYourWrites}.
  */
 import { Effect, Layer } from "effect"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
@@ -16,14 +16,14 @@ export const layer: Layer.Layer<Sequencer, never, ReadYourWrites | Sequencer | P
   Sequencer,
   Effect.gen(function* () {
     const sequencer = yield* Sequencer
-    const ownWrites = yield* ReadYourWrites
+    const readYourWrites = yield* ReadYourWrites
     const projector = yield* Projector
     return Sequencer.of({
       ...sequencer,
       submit: (command) =>
         orders.has(command.body.type)
           ? Effect.map(sequencer.submit(command), (ack) => {
-              ownWrites.noted(command.user_id, ack.seq)
+              readYourWrites.record(command.user_id, ack.seq)
               return ack
             })
           : Effect.tap(sequencer.submit(command), (ack) => projector.reached(ack.seq))

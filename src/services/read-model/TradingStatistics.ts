@@ -1,9 +1,10 @@
 /**
- * Policy: how accounts traded over a span of time: figures of a period for their owner, and of each day for competitions.
+ * Policy: trading statistics over a time range: figures of a period for their owner, and of each day for
+ * competitions.
  *
- * Whole hours come summed up from the {@link History}; an hour that a bound cuts is read fill by fill, so every figure is
- * exact to the millisecond. Source: docs/contract/rest-account.md#statistics,
- * docs/contract/exchange.md#competition-scoring.
+ * Whole hours are read as sums from the {@link History}. Hours that a bound divides are read fill by fill, so every
+ * figure is exact to the millisecond.
+ * Source: docs/contract/rest-account.md#statistics, docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { Statistics } from "../../domain/Account.ts"
@@ -19,35 +20,35 @@ import { History, type HistoryUnavailable } from "../History.ts"
 import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
 
 export interface DaysQuery {
-  /** Users to look at; `undefined`: all that traded in the span. */
+  /** Users to include; `undefined`: all that traded in the range. */
   readonly user_ids: ReadonlyArray<string> | undefined
   /** `undefined`: all markets. */
   readonly symbol: string | undefined
-  /** Unix ms, inclusive; day 0 begins here, each has 24 hours. */
+  /** Unix ms, inclusive; day 0 begins here, and each day has 24 hours. */
   readonly start: number
   /** Unix ms, exclusive. */
   readonly end: number
-  /** Whether the equity of each day is wanted: it is most of the reading. */
+  /** Whether to compute the equity of each day; it is most of the cost. */
   readonly equity: boolean
 }
 
-/** What a sub-account did on one day on which it traded. Decimals are text. */
+/** Figures of a sub-account on one day with trades. Decimals are text. */
 export interface DayFigures {
   readonly user_id: string
   readonly sub_account_address: string
   /** 0 for the 24 hours from `start`. */
   readonly day: number
-  /** Σ exec_value of maker and taker fills; liquidation and deleveraging left out, as in all figures here. */
+  /** Σ exec_value of maker and taker fills, without liquidation and deleveraging, as in all figures here. */
   readonly volume: string
-  /** Σ closed PnL, open and close fees in; signed. */
+  /** Σ closed PnL, after open and close fees; signed. */
   readonly closed_pnl: string
-  /** Money and unrealised PnL of the sub-account at the start of the day, at the mark of then; signed. */
+  /** Money and unrealised PnL of the sub-account at the start of the day, at the mark price of that time; signed. */
   readonly equity: string | undefined
-  /** Time of the last fill that counts, Unix ms. */
+  /** Time of the last counted fill, Unix ms. */
   readonly last_fill: number
 }
 
-/** How far a period reaches back. */
+/** Lengths of the periods. */
 const PERIOD_MS: { readonly [P in Exclude<Period, "all">]: number } = {
   "1d": DAY_MS,
   "7d": 7 * DAY_MS,
@@ -66,23 +67,23 @@ interface Day {
 export class TradingStatistics extends Context.Service<
   TradingStatistics,
   {
-    /** By sub-account, then day; days without a fill that counts are left out. */
+    /** Ordered by sub-account, then day; days without a counted fill are omitted. */
     readonly days: (query: DaysQuery) => Effect.Effect<ReadonlyArray<DayFigures>, HistoryUnavailable>
     readonly statistics: (
       caller: Caller,
-      asked: { readonly sub_account_address?: string; readonly period?: Period }
+      request: { readonly sub_account_address?: string; readonly period?: Period }
     ) => Effect.Effect<Statistics, SubAccountFailure>
   }
->()("gateway/services/Performance") {
+>()("gateway/services/TradingStatistics") {
   static readonly layer: Layer.Layer<TradingStatistics, never, BackendAvailability | History | SubAccounts> =
     Layer.effect(
       TradingStatistics,
       Effect.gen(function* () {
-        const gate = yield* BackendAvailability
+        const availability = yield* BackendAvailability
         const history = yield* History
         const subAccounts = yield* SubAccounts
 
-        /** The mark of a market at the last full minute before `at`. */
+        /** The mark price of a market at the last full minute before `at`. */
         const markAt = (symbol: string, at: number) =>
           Effect.map(
             history.candles({ kind: "mark", symbol, interval: "1", start: 0, end: at - MINUTE_MS + 1, limit: 1 }),
@@ -109,13 +110,13 @@ export class TradingStatistics extends Context.Service<
               type: undefined
             })
             if (page.rows[0] !== undefined) return page.rows[0]
-            // the other sub-accounts of the user may fill a page
+            // rows of the user's other sub-accounts may fill a page
             after = page.next
           } while (after !== undefined)
           return undefined
         })
 
-        /** Equity of the sub-accounts of a user at a moment; one that had nothing is left out. */
+        /** Equity of the sub-accounts of a user at a time; empty sub-accounts are omitted. */
         const equityAt = Effect.fnUntraced(function* (user_id: string, at: number) {
           const hour = hourOf(at)
           const { accounts, markets } = yield* history.hoursBefore({ user_id, hour })
@@ -157,11 +158,11 @@ export class TradingStatistics extends Context.Service<
             const before = found.get(key)?.flows ?? noFlows
             found.set(key, { user_id, sub_account_address, day, flows: plus(before, flows) })
           }
-          const asked = user_ids === undefined ? [undefined] : [...new Set(user_ids)]
-          const hours = yield* Effect.forEach(asked, (user_id) =>
+          const users = user_ids === undefined ? [undefined] : [...new Set(user_ids)]
+          const hours = yield* Effect.forEach(users, (user_id) =>
             history.marketHours({ user_id, start: hourOf(start), end })
           )
-          // days begin at `start`: in most of them an hour is cut unless that is a full one
+          // days begin at `start`; unless that is a full hour, most days divide an hour
           const isCut = (hour: number) =>
             hour < start || hour + HOUR_MS > end || (hour - start) % DAY_MS > DAY_MS - HOUR_MS
           const cut = new Map<string, { readonly user_id: string; readonly hour: number }>()
@@ -214,7 +215,7 @@ export class TradingStatistics extends Context.Service<
           days,
           statistics: Effect.fnUntraced(function* (caller, { period = PERIOD_DEFAULT, sub_account_address }) {
             const addresses = new Set(yield* subAccounts.resolve(caller, sub_account_address))
-            yield* gate.sequencer
+            yield* availability.sequencer
             const to_ms = yield* Clock.currentTimeMillis
             const from_ms = period === "all" ? 0 : hourOf(Math.max(0, to_ms - PERIOD_MS[period]))
             const span = { user_id: caller.user_id, start: from_ms, end: Number.MAX_SAFE_INTEGER }

@@ -1,8 +1,9 @@
 /**
- * Policy: what a user's private topics stand at, joined to the numbers of the user stream.
+ * Policy: snapshots of a user's private topics, joined to the numbering of the user stream.
  *
- * Guarantee: a snapshot holds every event up to its `seq`. It may hold a few later ones, which do no harm, since events
- * carry whole records. A replay is complete or it is none. Source: docs/contract/websocket.md#resume.
+ * Guarantee: a snapshot includes every event up to its `seq`. It may include a few later ones, which is harmless
+ * because events carry whole records. A replay is complete or absent.
+ * Source: docs/contract/websocket.md#resume.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import type { Balance } from "../../domain/Account.ts"
@@ -18,7 +19,7 @@ import type { RecordsBehind } from "./LastRecords.ts"
 import type { RefereeUnavailable } from "../Referee.ts"
 import { UserStreams } from "./UserStreams.ts"
 
-/** What the snapshot needs does not answer, or lies behind what the gateway has told already. */
+/** A dependency of the snapshot does not respond, or is behind the data that the gateway has already sent. */
 export class SnapshotUnavailable extends Schema.TaggedError<SnapshotUnavailable>()("SnapshotUnavailable", {
   reason: Schema.Literals(["BackendUnavailable", "BackendLagging"]),
   cause: Schema.optionalKey(Schema.Defect())
@@ -30,11 +31,11 @@ export interface Snapshot {
   readonly list: ReadonlyArray<Order | Position | Balance>
 }
 
-/** Rows read at a time. */
+/** Rows per read. */
 const PAGE = 500
-/** How often a list is read again to catch it between two events. */
+/** Attempts to read a list between two events. */
 const READS_MAX = 3
-/** Events that a replay may hold: more are answered by snapshots. */
+/** Most events in a replay; beyond that, clients start from snapshots. */
 export const REPLAY_MAX = 20_000
 
 const OPEN: ReadonlyArray<OrderStatus> = ["New", "PartiallyFilled", "Untriggered", "CancelRequested"]
@@ -42,15 +43,15 @@ const OPEN: ReadonlyArray<OrderStatus> = ["New", "PartiallyFilled", "Untriggered
 export class UserSnapshots extends Context.Service<
   UserSnapshots,
   {
-    /** The records of a topic: open orders, open positions, all balances; executions have none. */
+    /** The records of a topic: open orders, open positions or all balances; none for executions. */
     readonly take: (
       user_id: string,
       topic: PrivateTopic,
       sub_accounts: ReadonlySet<string> | undefined
     ) => Effect.Effect<Snapshot, SnapshotUnavailable>
     /**
-     * All events of the user after a position, oldest first; `undefined` where they cannot be told: another stream,
-     * a position that was never reached, or one that is not kept any more. `stream_id` undefined: the current one.
+     * All events of the user after a position, oldest first; `undefined` if the position belongs to another stream,
+     * was never reached, or is no longer retained. `stream_id` undefined: the current stream.
      */
     readonly replay: (
       user_id: string,
@@ -98,7 +99,7 @@ export class UserSnapshots extends Context.Service<
           const seq = streams.head(user_id)
           const stream_id = streams.streamId()
           const list = yield* openOrders(user_id, named)
-          // nothing happened meanwhile: the list is exactly that of this position
+          // without a concurrent event, the list is exactly that of this position
           if ((streams.head(user_id) === seq && streams.streamId() === stream_id) || reads === READS_MAX) {
             return { stream_id, seq, list }
           }
@@ -114,8 +115,8 @@ export class UserSnapshots extends Context.Service<
         )
       })
 
-      /** The last records of a topic, which hold every event up to `seq`. */
-      const judged = Effect.fnUntraced(function* (
+      /** The last records of a topic; they include every event up to `seq`. */
+      const lastRecords = Effect.fnUntraced(function* (
         user_id: string,
         topic: "position" | "account_balance",
         sub_accounts: ReadonlySet<string> | undefined
@@ -146,8 +147,8 @@ export class UserSnapshots extends Context.Service<
       return UserSnapshots.of({
         take: (user_id, topic, sub_accounts) =>
           Effect.suspend(() => {
-            const judges = topic === "position" || topic === "account_balance"
-            const link = judges ? health.referee() : health.sequencer()
+            const needsReferee = topic === "position" || topic === "account_balance"
+            const link = needsReferee ? health.referee() : health.sequencer()
             if (link.ill) {
               const isLate = link.connected && link.illness !== "stalled"
               return new SnapshotUnavailable({ reason: isLate ? "BackendLagging" : "BackendUnavailable" })
@@ -155,14 +156,16 @@ export class UserSnapshots extends Context.Service<
             if (topic === "execution") {
               return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })
             }
-            return unavailable(topic === "order" ? orders(user_id, sub_accounts) : judged(user_id, topic, sub_accounts))
+            return unavailable(
+              topic === "order" ? orders(user_id, sub_accounts) : lastRecords(user_id, topic, sub_accounts)
+            )
           }),
         replay: Effect.fnUntraced(function* (user_id, since) {
           const stream_id = streams.streamId()
           const head = streams.head(user_id)
           if (since.stream_id !== undefined && since.stream_id !== stream_id) return undefined
           const events: Array<UserEvent> = []
-          // another gateway may tell what is committed a moment earlier: what the model holds was reached, and comes here too
+          // another gateway may show a commit a moment earlier: an event that the model contains will arrive here too
           if (since.seq > head) {
             const [reached] = yield* unavailable(history.userEvents(user_id, since.seq - 1, 1))
             if (reached?.seq !== since.seq) return undefined

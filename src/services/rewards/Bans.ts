@@ -1,10 +1,11 @@
 /**
- * Policy: shutting a wallet out, and letting it in again.
+ * Policy: bans of wallets.
  *
- * First the ban is on record, every credential of the user refused and its sockets closed; then its keys are revoked for
- * good, its orders canceled and its entries in running competitions excluded. Whatever fails in between, the same call
- * again finishes it. Orders are canceled once more when no request that was let in before, by any gateway, can be on its
- * way any longer. Source: docs/contract/rest-user.md#bans.
+ * A ban is first recorded, every credential of the user is refused and its sockets are closed. Then its keys are
+ * revoked, its orders canceled and its entries in running competitions excluded. After a failure in between, the same
+ * call completes the ban. Orders are canceled a second time, when no request that any gateway accepted earlier can
+ * still be in progress.
+ * Source: docs/contract/rest-user.md#bans.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { userIdOf } from "../../domain/Address.ts"
@@ -20,12 +21,14 @@ import { CommandRefused, type ReadError, Sequencer, type SubmitError } from "../
 export type BansFailure = DomainError | AccountsUnavailable | ApiKeysError | ScoringFailure | SubmitError | ReadError
 
 /**
- * For how long a command that was let in may still come to be sequenced. Source: docs/contract/boundary.md#sequencer,
- * #errors.
+ * Time within which an accepted command may still be sequenced. Source: docs/contract/boundary.md#sequencer, #errors.
  */
-const ON_ITS_WAY = "5 seconds"
-/** When the last order of a banned user is in its place: other gateways have heard of the ban, and their commands ended. */
-export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(ON_ITS_WAY))
+const IN_FLIGHT = "5 seconds"
+/**
+ * Time after which a banned user's last order is sequenced: other gateways have received the ban, and their commands
+ * have ended.
+ */
+export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(IN_FLIGHT))
 
 const unknownWallet = new DomainError("WalletNotFound")
 
@@ -33,7 +36,7 @@ export class Bans extends Context.Service<
   Bans,
   {
     readonly ban: (root_address: string, reason: string) => Effect.Effect<void, BansFailure>
-    /** Revoked credentials stay revoked. */
+    /** Lifts a ban. Revoked credentials remain revoked. */
     readonly lift: (root_address: string) => Effect.Effect<void, BansFailure>
   }
 >()("gateway/services/Bans") {
@@ -61,7 +64,7 @@ export class Bans extends Context.Service<
       const revokeKeys = Effect.fnUntraced(function* (user_id: string) {
         for (const { api_key_id } of yield* apiKeys.list(user_id)) {
           yield* apiKeys.revoke(user_id, api_key_id).pipe(
-            // revoked in between
+            // revoked concurrently
             Effect.catchIf(
               (error) => error._tag === "ApiKeyRefused" && error.reason === "ApiKeyNotFound",
               () => Effect.void
@@ -90,7 +93,7 @@ export class Bans extends Context.Service<
               }
             })
             .pipe(
-              // deleted in between
+              // deleted concurrently
               Effect.catchIf(
                 (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
                 () => Effect.void
@@ -104,7 +107,7 @@ export class Bans extends Context.Service<
           const { user_id } = yield* userOf(root_address)
           const changed_time = yield* Clock.currentTimeMillis
           yield* bans.put({ root_address, user_id, banned: true, reason, changed_time })
-          // keys and orders that were being made are made by now, and end with the others
+          // keys and orders in creation are created by now, and are ended with the others
           yield* grants.settled(user_id)
           yield* revokeKeys(user_id)
           yield* cancelOrders(user_id)
@@ -119,7 +122,7 @@ export class Bans extends Context.Service<
           const { user_id } = yield* userOf(root_address)
           const known = bans.of(user_id)
           if (known?.banned !== true) return
-          // one that another gateway was making while the ban was set
+          // a key that another gateway created while the ban was set
           yield* revokeKeys(user_id)
           yield* bans.put({ ...known, banned: false, changed_time: yield* Clock.currentTimeMillis })
           yield* scores.judge(user_id)

@@ -1,11 +1,11 @@
 /**
- * Policy: keeps the scores of running competitions, and settles those that are over.
+ * Policy: scores running competitions, and settles those that are over.
  *
- * One fiber follows the executions of the history. Who traded is read anew for that day, so a score is a function of the
- * records alone: counting twice changes nothing, and what a crash or another gateway left is gone on with. An hour after
- * its end, and not before every record of it is counted, a competition is finalized: multipliers are fixed and the prize
- * is granted as rewards. Source: docs/contract/rest-user.md#competitions,
- * docs/contract/exchange.md#competition-scoring.
+ * One fiber follows the executions of the history. For each user with new executions the affected day is read again,
+ * so a score is a function of the records alone. Repeated counting changes nothing, and work left by a crash or
+ * another gateway is resumed. A competition is finalized an hour after its end, and not before all its records are
+ * counted: multipliers are fixed and the prize is granted as rewards.
+ * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer, Semaphore } from "effect"
 import { FINALIZED_AFTER_MS } from "../../domain/Competition.ts"
@@ -20,22 +20,22 @@ import { History, type HistoryUnavailable, type PastExecution } from "../History
 import { type DayFigures, TradingStatistics } from "../read-model/TradingStatistics.ts"
 import { type NewReward, type Outpaced, RewardStore } from "./RewardStore.ts"
 
-/** Executions that are looked at in one step. */
+/** Executions per step. */
 const STEP_ROWS = 1_000
-/** Users whose day is read at once. */
+/** Users per read of a day. */
 const USERS_READ = 64
-/** Entries that one step of a settlement writes. */
+/** Entries per step of a settlement. */
 const STEP_ENTRIES = 500
-/** Pause after everything is counted: so old a score may be. */
+/** Pause after everything is counted; the maximum staleness of a score. */
 const PAUSE = "5 seconds"
-/** How often a change is tried that another gateway outpaced. */
+/** Attempts of a change that another gateway preempted. */
 const TRIES_MAX = 5
 /** Multiplier of a wallet without activation. */
 const MULTIPLIER_BPS = 10_000
 
 export type ScoringFailure = AccountsUnavailable | HistoryUnavailable | Outpaced
 
-/** Units of a day in the words of the metric. */
+/** Units of a day under the metric of the competition. */
 const unitsOf = ({ scoring }: CompetitionRecord, figures: DayFigures): Decimal.Scaled => {
   switch (scoring.metric) {
     case "volume":
@@ -58,12 +58,12 @@ const eligibleSum = (entries: Iterable<Entry>): Decimal.Scaled => {
 export class CompetitionScoring extends Context.Service<
   CompetitionScoring,
   {
-    /** Counts what the history holds by now, and settles what is due. */
+    /** Counts the executions in the history, and settles the competitions that are due. */
     readonly count: Effect.Effect<void, ScoringFailure>
-    /** Looks at a user's entries again: banned users are excluded. */
+    /** Evaluates a user's entries again; entries of banned users are excluded. */
     readonly judge: (user_id: string) => Effect.Effect<void, ScoringFailure>
   }
->()("gateway/services/Scorekeeper") {
+>()("gateway/services/CompetitionScoring") {
   static readonly layer: Layer.Layer<
     CompetitionScoring,
     never,
@@ -75,12 +75,12 @@ export class CompetitionScoring extends Context.Service<
       const bans = yield* BanList
       const store = yield* CompetitionStore
       const history = yield* History
-      const performance = yield* TradingStatistics
+      const statistics = yield* TradingStatistics
       const rewards = yield* RewardStore
-      // counting, judging and settling change the same sums
+      // counting, evaluating and settling change the same sums
       const alone = Semaphore.makeUnsafe(1).withPermits(1)
 
-      /** An entry with its days scored, and its owner judged. */
+      /** An entry with its score and eligibility. */
       const scored = (
         competition: CompetitionRecord,
         { sub_account_address, user_id, days }: Pick<Entry, "sub_account_address" | "user_id" | "days">
@@ -101,7 +101,7 @@ export class CompetitionScoring extends Context.Service<
         }
       }
 
-      /** What those who traded did on the days on which they did. */
+      /** Figures of the users of some executions, on the days of these executions. */
       const figuresOf = Effect.fnUntraced(function* (
         { end_time_ms, scoring, start_time_ms, symbol }: CompetitionRecord,
         rows: ReadonlyArray<PastExecution>
@@ -123,14 +123,14 @@ export class CompetitionScoring extends Context.Service<
           const all = [...users]
           for (let at = 0; at < all.length; at += USERS_READ) {
             const user_ids = all.slice(at, at + USERS_READ)
-            const asked = { user_ids, symbol, start, end, equity: scoring.metric === "roi" }
-            for (const one of yield* performance.days(asked)) found.push({ ...one, day })
+            const query = { user_ids, symbol, start, end, equity: scoring.metric === "roi" }
+            for (const one of yield* statistics.days(query)) found.push({ ...one, day })
           }
         }
         return found
       })
 
-      /** Entries with some days read anew. */
+      /** Entries before and after some days were read again. */
       const changed = Effect.fnUntraced(function* (competition: CompetitionRecord, figures: ReadonlyArray<DayFigures>) {
         const addresses = [...new Set(figures.map(({ sub_account_address }) => sub_account_address))]
         const before = new Map(
@@ -158,10 +158,10 @@ export class CompetitionScoring extends Context.Service<
         return { before: [...before.values()], after }
       })
 
-      /** Counts one step; answers the time up to which nothing is left to count, `undefined` where rows wait. */
+      /** Counts one step. Returns the time up to which everything is counted, `undefined` if rows remain. */
       const step = Effect.fnUntraced(function* (competition: CompetitionRecord) {
         const tally = yield* store.tally(competition.id)
-        // read before the rows: they then hold every execution up to it
+        // read before the rows, which then include every execution up to it
         const position = yield* history.position
         const rows = yield* history.executionsAfter(tally.counted_to, STEP_ROWS)
         const last = rows.at(-1)
@@ -178,11 +178,11 @@ export class CompetitionScoring extends Context.Service<
         return rows.length < STEP_ROWS ? (position?.ts_ms ?? 0) : undefined
       })
 
-      /** Fixes the multipliers and grants the prize; ends with the same result wherever it was broken off. */
+      /** Fixes the multipliers and grants the prize. May be interrupted and repeated anywhere with the same result. */
       const settle = Effect.fnUntraced(function* (competition: CompetitionRecord, now: number) {
         const { id, prize_usdc } = competition
         const prize = BigInt(prize_usdc) * Decimal.ONE
-        // from here on it is not canceled any more: what is granted stays granted
+        // from here on it cannot be canceled: grants are final
         if (!(yield* store.settle(id))) return
         let after = ""
         for (;;) {
@@ -244,7 +244,7 @@ export class CompetitionScoring extends Context.Service<
 
       yield* count.pipe(
         Effect.catchTags({
-          // another gateway has counted on: it does the work
+          // another gateway is ahead and does the work
           Outpaced: () => Effect.void,
           AccountsUnavailable: (error) => Effect.logWarning("competitions not counted", error),
           HistoryUnavailable: (error) => Effect.logWarning("competitions not counted", error)

@@ -1,8 +1,8 @@
 /**
- * Port: competitions, and the entries that are counted for them.
+ * Port: competitions and their entries.
  *
- * Guarantee: slugs are unique; entries and the place up to which they are counted change in one transaction, and only by
- * who saw the last change, so that every record counts once on all gateways that share the store.
+ * Guarantee: slugs are unique. Entries and the position up to which they are counted change in one transaction, and
+ * only if the caller has seen the last change. So every record counts once over all gateways that share the store.
  * Source: docs/contract/rest-user.md#competitions, docs/contract/boundary.md#ownership,
  * docs/contract/exchange.md#competition-scoring.
  */
@@ -33,17 +33,17 @@ export interface CompetitionRecord {
   readonly finalized_time: number | undefined
 }
 
-/** How far a competition is counted. */
+/** Progress of the counting of a competition. */
 export interface Tally {
-  /** Counts the changes. */
+  /** Number of changes. */
   readonly revision: number
-  /** Id of the last row of the history that was looked at. */
+  /** Id of the last counted row of the history. */
   readonly counted_to: number
   /** Sum of the scores of eligible entries, decimal text. */
   readonly eligible_total: string
 }
 
-/** What one day counts for. */
+/** The units of one day. */
 export interface DayUnits {
   readonly day: number
   /** Decimal text, above 0. */
@@ -55,7 +55,7 @@ export interface DayUnits {
 export interface Entry {
   readonly sub_account_address: string
   readonly user_id: string
-  /** By day, ascending; days that count nothing are left out. */
+  /** Ascending by day; days without units are omitted. */
   readonly days: ReadonlyArray<DayUnits>
   /** Time of the last contribution, Unix ms. */
   readonly last_time: number
@@ -63,66 +63,64 @@ export interface Entry {
   readonly metric_value: string
   readonly score: string
   readonly ineligible_reason: IneligibleReason | undefined
-  /** Of the activation; fixed when the competition is finalized. */
+  /** Multiplier of the activation; fixed when the competition is finalized. */
   readonly multiplier_bps: number | undefined
 }
 
-/** Digits that every score fits. */
+/** Digits that suffice for every score. */
 const SCORE_DIGITS = 60
 const SCORE_TOP = 10n ** BigInt(SCORE_DIGITS)
 
-/**
- * Text that orders eligible entries by rank: by score, then earlier last contribution, then address. `undefined`: no rank.
- */
+/** Sort key of eligible entries by rank: score, then earlier last contribution, then address. `undefined`: no rank. */
 export const placeOf = (entry: Entry): string | undefined => {
   if (entry.ineligible_reason !== undefined) return undefined
   const behind = (SCORE_TOP - Decimal.parse(entry.score)).toString().padStart(SCORE_DIGITS + 1, "0")
   return `${behind}.${String(entry.last_time).padStart(16, "0")}.${entry.sub_account_address}`
 }
 
-/** Place of a competition in the list: the latest start first. */
+/** Sort key of a competition: the latest start first. */
 export interface CompetitionKey {
   readonly start_time_ms: number
   readonly id: string
 }
 
-type Answer<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
+type Result<A, E = never> = Effect.Effect<A, E | AccountsUnavailable>
 
 export class CompetitionStore extends Context.Service<
   CompetitionStore,
   {
-    /** `counted_to`: rows up to there are none of its records. */
-    readonly create: (competition: CompetitionRecord, counted_to: number) => Answer<void, SlugTaken>
+    /** `counted_to`: rows up to this id do not belong to the competition. */
+    readonly create: (competition: CompetitionRecord, counted_to: number) => Result<void, SlugTaken>
     /**
-     * Writes everything but id, creation and finalization, as long as its state is `was`. The state stays once its
+     * Writes all fields except id, creation and finalization, if its state is `was`. The state cannot change once its
      * settlement has begun.
      */
-    readonly update: (competition: CompetitionRecord, was: CompetitionState) => Answer<void, SlugTaken | Outpaced>
-    readonly get: (id: string) => Answer<CompetitionRecord | undefined>
-    /** All but drafts, latest start first. */
+    readonly update: (competition: CompetitionRecord, was: CompetitionState) => Result<void, SlugTaken | Outpaced>
+    readonly get: (id: string) => Result<CompetitionRecord | undefined>
+    /** All except drafts, latest start first. */
     readonly list: (query: {
       readonly status: CompetitionStatus | undefined
       readonly symbol: string | undefined
       readonly now: number
       readonly limit: number
       readonly after: CompetitionKey | undefined
-    }) => Answer<ReadonlyArray<CompetitionRecord>>
-    /** Published ones that have begun and are not finalized. */
-    readonly running: (now: number) => Answer<ReadonlyArray<CompetitionRecord>>
+    }) => Result<ReadonlyArray<CompetitionRecord>>
+    /** Published competitions that have started and are not finalized. */
+    readonly running: (now: number) => Result<ReadonlyArray<CompetitionRecord>>
 
-    readonly tally: (id: string) => Answer<Tally>
-    readonly entries: (id: string, addresses: ReadonlyArray<string>) => Answer<ReadonlyArray<Entry>>
-    readonly entriesOf: (id: string, user_id: string) => Answer<ReadonlyArray<Entry>>
-    /** Every entry, by address, after one. */
-    readonly walk: (id: string, after: string, limit: number) => Answer<ReadonlyArray<Entry>>
-    /** Entries with a rank, the first first, after a place. */
-    readonly ranked: (id: string, after: string | undefined, limit: number) => Answer<ReadonlyArray<Entry>>
-    /** How many entries stand before a place: all, or those from another place on. It looks at each of them. */
-    readonly ahead: (id: string, place: string, from?: string) => Answer<number>
-    /** Writes entries and the tally that they lead to, if its revision is the next one. */
-    readonly advance: (id: string, tally: Tally, entries: ReadonlyArray<Entry>) => Answer<void, Outpaced>
-    /** Begins the settlement of a published competition, or goes on with it; `false`: it was canceled before. */
-    readonly settle: (id: string) => Answer<boolean>
-    readonly finalize: (id: string, finalized_time: number) => Answer<void>
+    readonly tally: (id: string) => Result<Tally>
+    readonly entries: (id: string, addresses: ReadonlyArray<string>) => Result<ReadonlyArray<Entry>>
+    readonly entriesOf: (id: string, user_id: string) => Result<ReadonlyArray<Entry>>
+    /** Entries ordered by address, after an address. */
+    readonly walk: (id: string, after: string, limit: number) => Result<ReadonlyArray<Entry>>
+    /** Entries with a rank, in order of rank, after a place. */
+    readonly ranked: (id: string, after: string | undefined, limit: number) => Result<ReadonlyArray<Entry>>
+    /** Number of entries before a place: all, or those from another place on. The cost is linear in the result. */
+    readonly ahead: (id: string, place: string, from?: string) => Result<number>
+    /** Writes entries and their resulting tally, if its revision is the next one. */
+    readonly advance: (id: string, tally: Tally, entries: ReadonlyArray<Entry>) => Result<void, Outpaced>
+    /** Starts or resumes the settlement of a published competition; `false` if it was canceled before. */
+    readonly settle: (id: string) => Result<boolean>
+    readonly finalize: (id: string, finalized_time: number) => Result<void>
   }
 >()("gateway/services/CompetitionStore") {}

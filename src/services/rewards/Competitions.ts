@@ -1,5 +1,5 @@
 /**
- * Policy: competitions as the administrator makes them and as users see them.
+ * Policy: management and display of competitions.
  * Source: docs/contract/rest-user.md#competitions, docs/contract/exchange.md#competition-scoring.
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -21,14 +21,14 @@ import {
 import { Cursors } from "../operations/Cursors.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
-import type { Page } from "../read-model/HistoryQueries.ts"
+import type { Page } from "../operations/Paging.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { DomainError } from "../DomainError.ts"
 
-/** Rows of a leaderboard's page by default. */
+/** Default page size of a leaderboard. */
 export const LEADERBOARD_LIMIT = 20
 
-/** What the administrator says of a competition; on a change, only what changes. */
+/** Fields of a competition; in a change, only the changed ones. */
 export interface CompetitionFields {
   readonly slug: string
   readonly title: string
@@ -55,10 +55,10 @@ const slugTaken = new DomainError("SlugTaken", { field: "slug" })
 const started = new DomainError(
   "CompetitionStarted",
   {},
-  "only a draft changes; later it can be described and canceled"
+  "only a draft can change; later only the description and cancellation"
 )
-const finalized = new DomainError("CompetitionStarted", {}, "it was canceled at this moment, or its prizes are granted")
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const finalized = new DomainError("CompetitionStarted", {}, "it was canceled concurrently, or its prizes are granted")
+const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const clocked = new DomainError(
   "InvalidField",
   { field: "status" },
@@ -84,7 +84,7 @@ const parseKey = (text: string): CompetitionKey => {
   return { start_time_ms: Number(text.slice(0, at)), id: text.slice(at + 1) }
 }
 
-/** What of a competition a status asks for. */
+/** The state for a requested status. */
 const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState): CompetitionState | DomainError => {
   switch (status) {
     case undefined:
@@ -102,7 +102,7 @@ const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState
   }
 }
 
-/** What is wrong with the times of a competition. */
+/** The error of invalid times of a competition. */
 const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, now: number): DomainError | undefined => {
   const field = "end_time_ms"
   if (end_time_ms <= start_time_ms) {
@@ -128,10 +128,10 @@ const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, no
 export class Competitions extends Context.Service<
   Competitions,
   {
-    readonly list: (asked: CompetitionsRequest) => Effect.Effect<Page<Competition>, DomainError | AccountsUnavailable>
-    /** Drafts too, for who knows their id. */
+    readonly list: (request: CompetitionsRequest) => Effect.Effect<Page<Competition>, DomainError | AccountsUnavailable>
+    /** Includes drafts. */
     readonly get: (id: string) => Effect.Effect<Competition, DomainError | AccountsUnavailable>
-    /** The caller's sub-accounts that have traded, by score descending. */
+    /** The caller's sub-accounts with trades, by descending score. */
     readonly placement: (
       caller: Caller,
       id: string
@@ -142,7 +142,7 @@ export class Competitions extends Context.Service<
     /** Eligible entries by rank. */
     readonly leaderboard: (
       id: string,
-      asked: { readonly limit?: number; readonly cursor?: string }
+      request: { readonly limit?: number; readonly cursor?: string }
     ) => Effect.Effect<
       {
         readonly competition: Competition
@@ -173,7 +173,7 @@ export class Competitions extends Context.Service<
         return (yield* store.get(id)) ?? (yield* Effect.fail(notFound))
       })
 
-      /** Entries as the API tells them; `rankOf` is asked for those that have one. */
+      /** Placements of entries; `rankOf` is called for entries with a rank. */
       const placements = Effect.fnUntraced(function* (
         id: string,
         entries: ReadonlyArray<Entry>,
@@ -203,22 +203,22 @@ export class Competitions extends Context.Service<
         return data
       })
 
-      /** Checks a competition as it shall be, and finds from where its records are counted once it is published. */
+      /** Validates a competition, and returns the row from which its records are counted once it is published. */
       const checked = Effect.fnUntraced(function* (competition: CompetitionRecord, now: number) {
         const wrong = wrongTimes(competition, now)
         if (wrong !== undefined) return yield* Effect.fail(wrong)
         const { symbol } = competition
-        if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(noSymbol)
+        if (symbol !== undefined && markets.instrument(symbol) === undefined) return yield* Effect.fail(symbolNotFound)
         const known = (yield* history.position)?.ts_ms ?? 0
-        // no record that is known by now can count for what begins later
+        // no existing record can count for a later start
         return competition.start_time_ms > known ? yield* history.lastExecution : 0
       })
 
       return Competitions.of({
         list: Effect.fnUntraced(function* ({ cursor, limit = LIMIT_DEFAULT, status, symbol }) {
-          // while no market is loaded it may be any
+          // before markets are loaded, accept any symbol
           if (symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
-            return yield* Effect.fail(noSymbol)
+            return yield* Effect.fail(symbolNotFound)
           }
           const list = { endpoint: "user/competitions", filters: [status, symbol] }
           const after = yield* cursors.read(list, cursor)
@@ -248,7 +248,7 @@ export class Competitions extends Context.Service<
                 Decimal.compare(Decimal.parse(b.score), Decimal.parse(a.score)) ||
                 ((placeOf(a) ?? "") < (placeOf(b) ?? "") ? -1 : 1)
             )
-          // each counts on from the one before it, so that all of them are one walk at most
+          // each rank continues from the previous one, so together they are one scan at most
           let rank = 1
           let from: string | undefined
           const data = yield* placements(id, own, (place) =>
@@ -297,7 +297,7 @@ export class Competitions extends Context.Service<
             const counted_to = yield* checked(after, now)
             const tally = yield* store.tally(id)
             yield* store.advance(id, { ...tally, revision: tally.revision + 1, counted_to }, []).pipe(
-              // somebody else publishes it at this moment
+              // published concurrently
               Effect.catchTag("Outpaced", () => Effect.fail(started))
             )
           } else {
@@ -310,7 +310,7 @@ export class Competitions extends Context.Service<
           yield* store.update(after, before.state).pipe(
             Effect.catchTags({
               SlugTaken: () => Effect.fail(slugTaken),
-              // somebody else changes its state at this moment, or its prizes are being granted
+              // its state changed concurrently, or its prizes are being granted
               Outpaced: () => Effect.fail(before.state === "published" ? finalized : started)
             })
           )

@@ -1,9 +1,10 @@
 /**
- * Policy: what referrers earn. One fiber follows the executions of the history, each once, and adds a tenth of every
- * taker fee to its referrer's reward of that day (UTC), which can be claimed when the day is over.
+ * Policy: rewards of referrers. One fiber follows the executions of the history, each once, and adds a tenth of every
+ * taker fee to the referrer's reward of that day (UTC). The reward can be claimed after the day.
  *
- * What is earned is a function of the executions and of who referred whom, so a restart or another gateway goes on where
- * this one stood. Source: docs/contract/exchange.md#referrals.
+ * Rewards are a function of the executions and the referrals, so a restart or another gateway resumes where this one
+ * stopped.
+ * Source: docs/contract/exchange.md#referrals.
  */
 import { Context, Effect, Layer } from "effect"
 import * as Decimal from "../../domain/Decimal.ts"
@@ -14,7 +15,7 @@ import { History, type HistoryUnavailable, type PastExecution } from "../History
 import { ReferralStore } from "./ReferralStore.ts"
 import { type NewReward, type Outpaced, RewardStore } from "./RewardStore.ts"
 
-/** Executions that are looked at in one step. */
+/** Executions per step. */
 const STEP_ROWS = 1_000
 /** Pause after the last execution was looked at. */
 const PAUSE = "5 seconds"
@@ -24,7 +25,7 @@ const ASSET = "USDC"
 export class ReferralFees extends Context.Service<
   ReferralFees,
   {
-    /** Counts what the history holds by now. */
+    /** Counts the executions in the history. */
     readonly count: Effect.Effect<void, AccountsUnavailable | HistoryUnavailable | Outpaced>
   }
 >()("gateway/services/ReferralFees") {
@@ -35,7 +36,7 @@ export class ReferralFees extends Context.Service<
       const referrals = yield* ReferralStore
       const rewards = yield* RewardStore
 
-      /** The rewards that some executions add to. */
+      /** The rewards earned by some executions. */
       const earned = Effect.fnUntraced(function* (rows: ReadonlyArray<PastExecution>) {
         const paying = rows.flatMap(({ user_id, execution }) => {
           const share = referralShare(execution)
@@ -58,7 +59,8 @@ export class ReferralFees extends Context.Service<
               kind: "referral" as const,
               asset: ASSET,
               source_id,
-              // its first fee: the referrer's account is older than that, but maybe not than the day
+              // the time of its first fee: the referrer's account is older, but may be newer than the start of the
+              // day
               created_time: at,
               due_time: day + DAY_MS
             }
@@ -71,14 +73,14 @@ export class ReferralFees extends Context.Service<
       const count = Effect.gen(function* () {
         for (;;) {
           const from = yield* rewards.counted(SOURCE)
-          // read before the rows: they then hold every execution up to it
+          // read before the rows, which then include every execution up to it
           const position = yield* history.position
           const rows = yield* history.executionsAfter(from.to, STEP_ROWS)
           const last = rows.at(-1)
           const full = rows.length === STEP_ROWS
           const through = full ? Number(last!.execution.exec_time) : (position?.ts_ms ?? 0)
           const to = { to: last?.id ?? from.to, through: Math.max(from.through, through) }
-          // a quiet history moves on day by day, not with every price
+          // without executions the position is written once a day, not with every price
           const dayOver = Math.floor(to.through / DAY_MS) > Math.floor(from.through / DAY_MS)
           if (last !== undefined || dayOver) yield* rewards.accrue(SOURCE, from, to, yield* earned(rows))
           if (!full) return

@@ -1,7 +1,4 @@
-/**
- * Policy: who referred the caller, and whom it referred. Source: specification, Referral record;
- * docs/contract/rest-user.md#referral.
- */
+/** Policy: the caller's referrer and referrals. Source: docs/contract/rest-user.md#referral. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { parseReferralCode, type Referral } from "../../domain/Referral.ts"
 import type { Caller } from "../../domain/User.ts"
@@ -22,7 +19,7 @@ export class Referrals extends Context.Service<
   Referrals,
   {
     readonly get: (caller: Caller) => Effect.Effect<Referral, AccountsUnavailable>
-    /** Names the referrer by its code; the same code again answers as the first time. */
+    /** Sets the referrer by its code. Idempotent for the same code. */
     readonly refer: (
       caller: Caller,
       referral_code: string

@@ -1,9 +1,10 @@
 /**
  * Port: rewards of users.
  *
- * Guarantee: a reward exists once, whoever grants it again; of all who mark it claimed one succeeds; additions are counted
- * once, since they move on with the place up to which their source was read.
- * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ownership, docs/contract/exchange.md#referrals.
+ * Guarantee: a reward exists once, even if it is granted repeatedly. Of concurrent claims one succeeds. Additions
+ * count once, because they are stored together with the position up to which their source was read.
+ * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ownership,
+ * docs/contract/exchange.md#referrals.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { RewardKind, RewardStatus } from "../../domain/Enumerations.ts"
@@ -19,29 +20,29 @@ export interface RewardRecord {
   readonly source_id: string
   /** Unix ms. */
   readonly created_time: number
-  /** From when it can be claimed, Unix ms. */
+  /** Time from which it can be claimed, Unix ms. */
   readonly due_time: number
   readonly claimed_time: number | undefined
-  /** Where it is paid to: fixed before it is paid, so that a repetition pays the same. */
+  /** Its destination, fixed before it is paid, so that a retry pays the same. */
   readonly paid_to: string | undefined
 }
 export type NewReward = Omit<RewardRecord, "status" | "claimed_time" | "paid_to">
 
-/** Place of a reward in its list, newest first. */
+/** Sort key of a reward, newest first. */
 export interface RewardKey {
   readonly created_time: number
   readonly reward_id: string
 }
 
-/** Up to where a source was counted. */
+/** Position up to which a source was counted. */
 export interface Counted {
-  /** Id of the last row of the history that was looked at. */
+  /** Id of the last counted row of the history. */
   readonly to: number
-  /** Engine time up to which nothing can be added any more, Unix ms. */
+  /** Engine time before which nothing can be added, Unix ms. */
   readonly through: number
 }
 
-/** Somebody else has counted on from there. Nothing was written. */
+/** Another gateway has changed the position concurrently. Nothing was written. */
 export class Outpaced extends Schema.TaggedError<Outpaced>()("Outpaced", {}) {}
 
 export class RewardStore extends Context.Service<
@@ -55,13 +56,13 @@ export class RewardStore extends Context.Service<
       readonly limit: number
       readonly after: RewardKey | undefined
     }) => Effect.Effect<ReadonlyArray<RewardRecord>, AccountsUnavailable>
-    /** Makes rewards claimable that do not exist yet. */
+    /** Creates claimable rewards; existing ones are unchanged. */
     readonly grant: (rewards: ReadonlyArray<NewReward>) => Effect.Effect<void, AccountsUnavailable>
 
     readonly counted: (source: string) => Effect.Effect<Counted, AccountsUnavailable>
     /**
-     * Adds amounts to pending rewards, making those that are new, and moves the source on from `from.to`. What is due by
-     * `to.through` becomes claimable. All in one transaction.
+     * Adds amounts to pending rewards, creates new ones, and advances the source from `from.to`. Rewards due by
+     * `to.through` become claimable. All in one transaction.
      */
     readonly accrue: (
       source: string,
@@ -70,11 +71,11 @@ export class RewardStore extends Context.Service<
       additions: ReadonlyArray<NewReward>
     ) => Effect.Effect<void, Outpaced | AccountsUnavailable>
 
-    /** Fixes where a reward is paid to unless that is fixed; answers where. */
+    /** Sets the destination of a reward unless it is set; returns the destination. */
     readonly direct: (reward_id: string, sub_account_address: string) => Effect.Effect<string, AccountsUnavailable>
-    /** Forgets where an unclaimed reward is paid to, if it is there. */
+    /** Clears the destination of an unclaimed reward, if it is the given one. */
     readonly undirect: (reward_id: string, sub_account_address: string) => Effect.Effect<void, AccountsUnavailable>
-    /** Marks a claimable reward as claimed; whether this call did. */
+    /** Marks a claimable reward as claimed; returns whether this call did. */
     readonly claim: (
       reward_id: string,
       paid_to: string,

@@ -1,8 +1,9 @@
 /**
  * Policy: rewards are listed, and claimed once.
  *
- * Where a reward goes is on record before it is paid, the payment is one command whose id is the reward's, and only then is
- * it marked as claimed: after a crash anywhere in between the claim is repeated and pays nothing twice.
+ * The destination of a reward is stored before it is paid. The payment is one command with an id derived from the
+ * reward, and only then is the reward marked as claimed. After a crash at any point, a repeated claim pays nothing
+ * twice.
  * Source: docs/contract/rest-user.md#rewards, docs/contract/boundary.md#ground-rules,
  * docs/contract/exchange.md#referrals.
  */
@@ -15,7 +16,7 @@ import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import { commandIdOf } from "../operations/Ids.ts"
-import type { Page } from "../read-model/HistoryQueries.ts"
+import type { Page } from "../operations/Paging.ts"
 import { DomainError } from "../DomainError.ts"
 import { type RewardKey, type RewardRecord, RewardStore } from "./RewardStore.ts"
 import { Sequencer } from "../Sequencer.ts"
@@ -53,9 +54,9 @@ export class Rewards extends Context.Service<
   {
     readonly list: (
       caller: Caller,
-      asked: RewardsRequest
+      request: RewardsRequest
     ) => Effect.Effect<Page<Reward>, DomainError | AccountsUnavailable>
-    /** Pays a reward into a sub-account of the caller. */
+    /** Pays a reward to a sub-account of the caller. */
     readonly claim: (
       caller: Caller,
       reward_id: string,
@@ -71,7 +72,7 @@ export class Rewards extends Context.Service<
     Rewards,
     Effect.gen(function* () {
       const cursors = yield* Cursors
-      const gate = yield* BackendAvailability
+      const availability = yield* BackendAvailability
       const sequencer = yield* Sequencer
       const store = yield* RewardStore
       const subAccounts = yield* SubAccounts
@@ -99,7 +100,7 @@ export class Rewards extends Context.Service<
           yield* subAccounts.resolve(caller, sub_account_address)
           if (reward.status === "claimed") return yield* Effect.fail(claimed)
           if (reward.status === "pending") return yield* Effect.fail(pending)
-          yield* gate.sequencer
+          yield* availability.sequencer
           const paid_to = yield* store.direct(reward_id, sub_account_address)
           const now = yield* Clock.currentTimeMillis
           yield* sequencer
@@ -111,7 +112,8 @@ export class Rewards extends Context.Service<
             })
             .pipe(
               Effect.tapErrorTag("CommandRefused", ({ reason }) =>
-                // paid before, to where its owner had it sent then; else nothing was, and another claim may name another
+                // paid before, to its earlier destination; otherwise nothing was paid, and another claim may use
+                // another destination
                 reason === "DuplicateRequestId"
                   ? store.claim(reward_id, paid_to, now)
                   : store.undirect(reward_id, paid_to)

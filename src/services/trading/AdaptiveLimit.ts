@@ -1,16 +1,16 @@
 /**
  * A limit on work in flight that follows the measured delay: additive increase, multiplicative decrease.
  *
- * The delay is averaged over a round, which is about one delay long. A round above the target lowers the limit by a tenth. A round
- * below it, in which the limit held work back, raises the limit by its square root. Work that the limit does not hold back says
- * nothing about a higher limit. docs/decisions/0014.
+ * The delay is averaged over a round, which is about one delay long. A round above the target lowers the limit by a
+ * tenth. A round below it, in which the limit delayed work, raises the limit by its square root. A round in which the
+ * limit delayed no work gives no evidence for a higher limit. docs/decisions/0014.
  */
 
 export interface AdaptiveLimitOptions {
   readonly initial: number
   readonly min: number
   readonly max: number
-  /** Mean delay at which the limit stops to grow, in ms. */
+  /** Mean delay above which the limit decreases, in ms. */
   readonly target_ms: number
 }
 
@@ -32,7 +32,7 @@ export class AdaptiveLimit {
     this.limit = options.initial
   }
 
-  /** Pieces of work that may be in flight. */
+  /** Most work items in flight. */
   get value(): number {
     return Math.floor(this.limit)
   }
@@ -41,12 +41,12 @@ export class AdaptiveLimit {
     return this.mean
   }
 
-  /** The limit held work back. */
+  /** Records that the limit delayed work. */
   reached(): void {
     this.wasReached = true
   }
 
-  /** A piece of work is done, after so many ms. `now`: monotonic, in ms. */
+  /** Records a completed work item with its delay in ms. `now`: monotonic, in ms. */
   observe(now: number, delay_ms: number): void {
     this.began_ms ??= now - delay_ms
     this.sum_ms += delay_ms

@@ -1,10 +1,11 @@
 /**
- * Policy: how many commands are in flight. A command is in flight from its hand-over to the sequencer until this gateway shows
- * what it caused, or it is refused.
+ * Policy: admission of commands. A command is in flight from its hand-over to the sequencer until this gateway shows
+ * its events, or until it is refused.
  *
- * The limit follows the measured delay ({@link AdaptiveLimit}). Commands beyond it wait for a slot, for a bounded time, in a queue that
- * serves its users in turn ({@link FairQueue}). Commands beyond the queue are refused at once as {@link Overloaded}: they are surely
- * not sequenced. Cancels take a slot without waiting and are never refused here.
+ * The limit follows the measured delay ({@link AdaptiveLimit}). Commands beyond it wait for a slot, for a bounded
+ * time, in a queue that serves users in turn ({@link FairQueue}). Commands beyond the queue are refused at once as
+ * {@link Overloaded}: they are certainly not sequenced. Cancels take a slot without waiting and are never refused
+ * here.
  * Source: docs/contract/boundary.md#lagging, #overload; docs/decisions/0014.
  */
 import { Clock, Context, Effect, Exit, Layer } from "effect"
@@ -25,15 +26,15 @@ import {
 
 /** Commands that wait for a slot, over all users. */
 export const WAITING_MAX = 4_096
-/** A user whose oldest command has waited for so long may add none, in ms; and the longest wait. */
+/** Age of a user's oldest queued command from which further ones are refused, and the longest wait, in ms. */
 export const AGE_MS_MAX = 1_500
 export const WAIT_MS_MAX = 2_000
-/** How often waits are looked at, in ms. */
+/** How often expired waits are removed, in ms. */
 const WAIT_STEP_MS = 50
 
 /**
- * The target is the time that a list waits for its caller's own orders. Below the least limit a turn of the event loop has too
- * few commands to share its cost.
+ * The target is the time that a list waits for the orders of its caller. Below the minimum, a turn of the event loop
+ * has too few commands to share its cost.
  */
 export const limits: AdaptiveLimitOptions = { initial: 1_024, min: 512, max: 4_096, target_ms: 1_000 }
 
@@ -44,11 +45,11 @@ interface Slot {
   state: "waiting" | "in-flight" | "over"
   admitted_ms: number
   queued: Queued<Slot> | undefined
-  /** Continues the fiber that waits. */
+  /** Resumes the waiting fiber. */
   resume: ((go: Effect.Effect<void, Overloaded>) => void) | undefined
 }
 
-/** An acknowledged command whose last event is not shown. */
+/** An acknowledged command whose last event is not shown yet. */
 interface Unshown {
   readonly seq: number
   readonly slot: Slot
@@ -63,8 +64,8 @@ export class CommandAdmission extends Context.Service<
     /** Whether commands wait for slots, so that some may be refused. */
     readonly isBusy: () => boolean
     /**
-     * Whether any command but a cancel is surely refused, so that it need not be read; counted as a refusal. `user_id` undefined:
-     * the sender is not known.
+     * Whether any command except a cancel is certainly refused, so that it need not be parsed; counted as a refusal.
+     * `user_id` undefined: the sender is unknown.
      */
     readonly refusesNow: (user_id: string | undefined) => boolean
     /** Runs the submission of a command in a slot. */
@@ -85,27 +86,27 @@ const make = Effect.fnUntraced(function* (options: {
 }) {
   const projector = yield* Projector
   const clock = yield* Clock.Clock
-  const meter = yield* CurrentMetricsRegistry
+  const metrics = yield* CurrentMetricsRegistry
   const limit = new AdaptiveLimit(options.limits ?? limits)
   const queue = new FairQueue<Slot>(options.waiting_max ?? WAITING_MAX, AGE_MS_MAX)
   const now = () => Number(clock.monotonicTimeNanosUnsafe()) / 1_000_000
-  const refusals = meter.counter("gateway_command_refusals_total", {})
-  const delays = meter.histogram("gateway_command_shown_seconds", {})
+  const refusals = metrics.counter("gateway_command_refusals_total", {})
+  const delays = metrics.histogram("gateway_command_shown_seconds", {})
   let inFlight = 0
-  /** By seq, as the acknowledgements come. */
+  /** Ordered by seq, because acknowledgements are. */
   let unshown: Array<Unshown> = []
   let firstUnshown = 0
   let position: ModelPosition | undefined = projector.position()
-  meter.gauge("gateway_commands_limit", {}, () => limit.value)
-  meter.gauge("gateway_commands_in_flight", {}, () => inFlight)
-  meter.gauge("gateway_commands_waiting", {}, () => queue.size)
+  metrics.gauge("gateway_commands_limit", {}, () => limit.value)
+  metrics.gauge("gateway_commands_in_flight", {}, () => inFlight)
+  metrics.gauge("gateway_commands_waiting", {}, () => queue.size)
 
   const start = (slot: Slot): void => {
     inFlight++
     slot.state = "in-flight"
     slot.admitted_ms = now()
   }
-  /** Gives free slots to those who wait. */
+  /** Assigns free slots to queued commands. */
   const serve = (): void => {
     while (queue.size > 0 && inFlight < limit.value) {
       const slot = queue.shift()!
@@ -124,17 +125,17 @@ const make = Effect.fnUntraced(function* (options: {
     serve()
   }
 
-  /** The command has its answer; an acknowledged one keeps its slot until it is shown. */
+  /** The command completed; an acknowledged one keeps its slot until it is shown. */
   const answered = (slot: Slot, exit: Exit.Exit<CommandAck, SubmitError>): void => {
     if (Exit.isFailure(exit) || exit.value.duplicate || (position?.seq ?? 0) >= exit.value.seq) return end(slot)
     unshown.push({ seq: exit.value.seq, slot })
   }
   const moved = (to: ModelPosition): void => {
-    // under another numbering the events of older commands never arrive
-    const isAnew = position !== undefined && (position.epoch !== to.epoch || position.began !== to.began)
+    // after a restart of the numbering, the events of older commands never arrive
+    const isRestarted = position !== undefined && (position.epoch !== to.epoch || position.began !== to.began)
     position = to
     const at = now()
-    const through = isAnew ? Infinity : to.seq
+    const through = isRestarted ? Infinity : to.seq
     while (firstUnshown < unshown.length && unshown[firstUnshown]!.seq <= through) {
       const { slot } = unshown[firstUnshown++]!
       const delay_ms = at - slot.admitted_ms
@@ -186,7 +187,7 @@ const make = Effect.fnUntraced(function* (options: {
           if (slot.state === "waiting") slot.resume = resume
           else resume(slot.state === "in-flight" ? admitted : refused)
         })
-        // an interrupted caller gives back its place, or the slot that it got in the same moment
+        // an interrupted caller releases its place in the queue, or a slot assigned at the same moment
         return Effect.andThen(
           Effect.onInterrupt(restore(wait), () => Effect.sync(() => end(slot))),
           run
@@ -195,7 +196,7 @@ const make = Effect.fnUntraced(function* (options: {
   })
 })
 
-/** A sequencer that takes only commands that are admitted. */
+/** A sequencer with admission control. */
 export const sequencer: Layer.Layer<Sequencer, never, CommandAdmission | Sequencer> = Layer.effect(
   Sequencer,
   Effect.gen(function* () {

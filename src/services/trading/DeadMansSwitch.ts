@@ -1,10 +1,11 @@
 /**
- * Policy: the dead-man's switch. When a user's last private connection has been gone for the window of a sub-account, its
- * orders are canceled; exits stay, since they guard a position.
+ * Policy: the dead-man's switch. When a user has had no private connection for the window of a sub-account, the
+ * orders of the sub-account are canceled. Take-profit and stop-loss orders stay, because they protect a position.
  *
- * An absence cancels a sub-account's orders once: what is placed while the user is away is not touched. A restart begins
- * the windows anew, and so does a change of the setting, for its sub-account. A cancel is tried until it is acknowledged
- * or the user is back. Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
+ * Each absence cancels the orders of a sub-account once; orders placed during the absence stay. A restart of the
+ * gateway restarts the windows, and a change of the setting restarts that of its sub-account. A cancel is retried
+ * until it is acknowledged or the user reconnects.
+ * Source: docs/contract/orders.md#dead-mans-switch, docs/contract/rest-trading.md#order-endpoints.
  */
 import { Clock, Context, Effect, FiberMap, Layer, Schedule } from "effect"
 import { SECOND_MS } from "../../domain/Time.ts"
@@ -20,22 +21,22 @@ import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
 
 export type SwitchFailure = SubAccountFailure | AccountsUnavailable
 
-/** Waits between tries: from 100 ms, doubled, up to 2 s. */
+/** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
-/** A time without any private connection of a user. */
+/** A period without a private connection of a user. */
 interface Absence {
   readonly began_ms: number
-  /** Windows that began later, by sub-account: they were set meanwhile. */
+  /** Later starts of windows, by sub-account: their settings changed during the absence. */
   readonly later: Map<string, number>
-  /** Sub-accounts whose orders are canceled. */
+  /** Sub-accounts whose orders were canceled. */
   readonly done: Set<string>
 }
 
 export class DeadMansSwitch extends Context.Service<
   DeadMansSwitch,
   {
-    /** Settings of the sub-accounts that the credential sees, as far as they were ever set. */
+    /** Settings of the accessible sub-accounts; those never set are omitted. */
     readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, SwitchFailure>
     readonly set: (
       caller: Caller,
@@ -84,7 +85,7 @@ export class DeadMansSwitch extends Context.Service<
         }
         const ack = yield* sequencer.submit(command).pipe(
           Effect.tapError(logged(`orders of ${sub_account_address} not canceled`)),
-          // a sub-account that is gone has no orders; everything else may pass
+          // a refused command means a deleted sub-account, without orders; retry all other errors
           Effect.retry({ while: (error) => error._tag !== "CommandRefused", schedule: backOff }),
           Effect.catch(() => Effect.undefined)
         )
@@ -93,7 +94,7 @@ export class DeadMansSwitch extends Context.Service<
         )
       })
 
-      /** Waits for one window after the other, the shortest first, until nothing is left to cancel. */
+      /** Waits for each window, the shortest first, until no orders are left to cancel. */
       const countdown = Effect.fnUntraced(function* (user_id: string, absence: Absence) {
         const settings = yield* store
           .of(user_id)
@@ -109,9 +110,9 @@ export class DeadMansSwitch extends Context.Service<
           .sort((a, b) => a.at_ms - b.at_ms)
         for (const { address, at_ms } of due) {
           yield* Effect.sleep(Math.max(0, at_ms - clock.currentTimeMillisUnsafe()))
-          // whoever is connected to another gateway is here: that ends this countdown
+          // a connection to another gateway makes the user present, which ends this countdown
           yield* presence.settled
-          // a gateway that closes its own connections tells nothing of the users
+          // a gateway that is shutting down closes all connections, which is no evidence of absence
           if (lifecycle.isStopping()) return
           yield* cancelAll(user_id, address)
           absence.done.add(address)
@@ -130,10 +131,10 @@ export class DeadMansSwitch extends Context.Service<
       yield* presence.watch((user_id, here) => {
         if (!here) return start(user_id)
         absences.delete(user_id)
-        // replaces the countdown, which ends it
+        // replacing the countdown interrupts it
         if (FiberMap.hasUnsafe(countdowns, user_id)) run(user_id, Effect.void)
       })
-      // after a start nobody is connected yet
+      // after a start no user is connected yet
       yield* store.users.pipe(
         Effect.tapError(logged("settings not read")),
         Effect.retry(backOff),

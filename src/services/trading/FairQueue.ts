@@ -1,12 +1,12 @@
 /**
- * A bounded queue that serves its owners in turn, one item each, so that an owner who queues much delays only itself.
+ * A bounded queue that serves its owners in turn, one item each, so that an owner with many items delays only itself.
  *
- * There is no room for another item of an owner whose oldest item is too old: the next one would wait as long. Any owner may fill
- * half of the queue. Beyond, an owner holds at most an equal share of the whole, counted as if there were one owner more, so that
- * there is room for a new one.
+ * An owner whose oldest item is too old may not add another, which would wait as long. Any owner may fill half of the
+ * queue. Beyond that, an owner may hold at most an equal share of the whole, computed with one additional owner, so
+ * that a new owner has room.
  */
 
-/** An item in the queue; give it to `remove` to take it out. */
+/** A queued item; pass it to `remove` to remove it. */
 export interface Queued<A> {
   readonly owner: string
   readonly item: A
@@ -16,7 +16,7 @@ export interface Queued<A> {
 }
 
 /** Items of one owner, oldest first. */
-class Line<A> {
+class OwnerQueue<A> {
   private items: Array<Queued<A>> = []
   private first = 0
   /** Items that are not over. */
@@ -40,11 +40,11 @@ class Line<A> {
 export class FairQueue<A> {
   private readonly max: number
   private readonly age_ms_max: number
-  /** By owner; the first one is next. */
-  private readonly lines = new Map<string, Line<A>>()
+  /** By owner; the first entry is served next. */
+  private readonly queues = new Map<string, OwnerQueue<A>>()
   private count = 0
 
-  /** `max`: items of all owners; `age_ms_max`: of an owner's oldest item, beyond which it may add none. */
+  /** `max`: items of all owners; `age_ms_max`: age of an owner's oldest item beyond which it may add none. */
   constructor(max: number, age_ms_max: number) {
     this.max = max
     this.age_ms_max = age_ms_max
@@ -54,54 +54,54 @@ export class FairQueue<A> {
     return this.count
   }
 
-  /** Whether there is room for another item of an owner, or, where the owner is not known, of any owner. */
+  /** Whether another item of an owner fits or, for an unknown owner, an item of any owner. */
   hasRoom(owner: string | undefined, now: number): boolean {
     if (this.count >= this.max) return false
-    const line = owner === undefined ? undefined : this.lines.get(owner)
-    if (line === undefined) return true
-    if (now - line.head()!.since_ms > this.age_ms_max) return false
-    return this.count * 2 < this.max || line.size < this.max / (this.lines.size + 1)
+    const own = owner === undefined ? undefined : this.queues.get(owner)
+    if (own === undefined) return true
+    if (now - own.head()!.since_ms > this.age_ms_max) return false
+    return this.count * 2 < this.max || own.size < this.max / (this.queues.size + 1)
   }
 
-  /** Adds an item; the caller has looked whether there is room. */
+  /** Adds an item; the caller has checked that there is room. */
   push(owner: string, item: A, now: number): Queued<A> {
     const queued: Queued<A> = { owner, item, since_ms: now, isOver: false }
-    let line = this.lines.get(owner)
-    if (line === undefined) {
-      line = new Line()
-      this.lines.set(owner, line)
+    let own = this.queues.get(owner)
+    if (own === undefined) {
+      own = new OwnerQueue()
+      this.queues.set(owner, own)
     }
-    line.push(queued)
+    own.push(queued)
     this.count++
     return queued
   }
 
-  /** Takes the oldest item of the owner whose turn it is. */
+  /** Removes and returns the oldest item of the next owner. */
   shift(): A | undefined {
-    for (const [owner, line] of this.lines) {
-      const queued = line.head()!
+    for (const [owner, own] of this.queues) {
+      const queued = own.head()!
       this.remove(queued)
-      // its next item waits until the others had their turn
-      if (this.lines.delete(owner) && line.size > 0) this.lines.set(owner, line)
+      // move the owner behind the others
+      if (this.queues.delete(owner) && own.size > 0) this.queues.set(owner, own)
       return queued.item
     }
     return undefined
   }
 
-  /** Takes an item out, wherever it is; one that is out already stays so. */
+  /** Removes an item; no effect if it was removed before. */
   remove(queued: Queued<A>): void {
     if (queued.isOver) return
     queued.isOver = true
     this.count--
-    const line = this.lines.get(queued.owner)!
-    if (--line.size === 0) this.lines.delete(queued.owner)
+    const own = this.queues.get(queued.owner)!
+    if (--own.size === 0) this.queues.delete(queued.owner)
   }
 
-  /** Takes out and returns what has waited since before `before_ms`. */
+  /** Removes and returns the items queued before `before_ms`. */
   expired(before_ms: number): ReadonlyArray<A> {
     const late: Array<A> = []
-    for (const line of this.lines.values()) {
-      for (let head = line.head(); head !== undefined && head.since_ms < before_ms; head = line.head()) {
+    for (const own of this.queues.values()) {
+      for (let head = own.head(); head !== undefined && head.since_ms < before_ms; head = own.head()) {
         this.remove(head)
         late.push(head.item)
       }

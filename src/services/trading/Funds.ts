@@ -1,4 +1,4 @@
-/** Policy: test money, transfers between own sub-accounts, and withdrawals. Source: docs/contract/rest-account.md. */
+/** Policy: faucet, transfers between a user's sub-accounts, and withdrawals. Source: docs/contract/rest-account.md. */
 import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Withdrawal } from "../../domain/Account.ts"
 import * as Decimal from "../../domain/Decimal.ts"
@@ -12,7 +12,7 @@ import { DomainError } from "../DomainError.ts"
 import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
 import { WithdrawalAddresses } from "./WithdrawalAddresses.ts"
 
-/** The collateral that is shipped. */
+/** The only supported collateral. */
 const ASSET = "USDC"
 
 export type FundsFailure = DomainError | SubmitError | AccountsUnavailable
@@ -35,17 +35,17 @@ const wrongAmount = (asset: string, amount: string): DomainError | undefined => 
 const movementOf = (ack: CommandAck): Effect.Effect<Movement, SequencerFault> =>
   ack.result?.type === "movement"
     ? Effect.succeed(ack.result.movement)
-    : Effect.fail(new SequencerFault({ cause: "the answer holds no movement" }))
+    : Effect.fail(new SequencerFault({ cause: "the response contains no movement" }))
 
 export class Funds extends Context.Service<
   Funds,
   {
-    /** Deposits test money; refused where the faucet is switched off. */
+    /** Deposits test money; refused if the faucet is disabled. */
     readonly faucet: (
       caller: Caller,
       body: { readonly sub_account_address: string; readonly asset: string; readonly amount: string }
     ) => Effect.Effect<Deposit, FundsFailure>
-    /** The same content under a transfer_id answers the first result, for ever. */
+    /** Idempotent by transfer_id, without a time limit: the same content returns the first result. */
     readonly transfer: (
       caller: Caller,
       body: {
@@ -56,7 +56,10 @@ export class Funds extends Context.Service<
         readonly amount: string
       }
     ) => Effect.Effect<{ readonly transfer_id: string; readonly status: TransferStatus }, FundsFailure>
-    /** Takes money out at once; it is `pending` until it has arrived. Its id makes it idempotent like a transfer. */
+    /**
+     * Debits the wallet at once; the withdrawal is `pending` until it has arrived. Idempotent by its id, like a
+     * transfer.
+     */
     readonly withdraw: (
       caller: Caller,
       body: {
@@ -70,13 +73,13 @@ export class Funds extends Context.Service<
   }
 >()("gateway/services/Funds") {
   static readonly layer = (options: {
-    /** Off in production. */
+    /** Disabled in production. */
     readonly faucet: boolean
   }): Layer.Layer<Funds, never, BackendAvailability | Ids | Sequencer | WithdrawalAddresses> =>
     Layer.effect(
       Funds,
       Effect.gen(function* () {
-        const gate = yield* BackendAvailability
+        const availability = yield* BackendAvailability
         const ids = yield* Ids
         const sequencer = yield* Sequencer
         const addresses = yield* WithdrawalAddresses
@@ -88,7 +91,7 @@ export class Funds extends Context.Service<
             const wrong = wrongAmount(asset, amount)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
-            yield* gate.sequencer
+            yield* availability.sequencer
             const deposit_id = yield* ids.uuid
             const ack = yield* sequencer.submit({
               command_id: yield* ids.uuid,
@@ -113,7 +116,7 @@ export class Funds extends Context.Service<
             const wrong = wrongAmount(asset, amount) ?? (from === to ? sameAccount : undefined)
             if (wrong !== undefined) return yield* Effect.fail(wrong)
             if (!sees(caller, from) || !sees(caller, to)) return yield* Effect.fail(notFound)
-            yield* gate.sequencer
+            yield* availability.sequencer
             const ack = yield* sequencer.submit({
               command_id: commandIdOf("transfer", caller.user_id, transfer_id),
               user_id: caller.user_id,
@@ -135,7 +138,7 @@ export class Funds extends Context.Service<
             if (wrong !== undefined) return yield* Effect.fail(wrong)
             const destination = yield* destinationOf(caller, body.destination)
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
-            yield* gate.sequencer
+            yield* availability.sequencer
             const submitted = sequencer.submit({
               command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),
               user_id: caller.user_id,

@@ -1,10 +1,10 @@
-/** The rules of the instruments that the gateway knows, and what breaking one is answered. */
+/** The order rules of instruments, and the errors of their violations. */
 import type { Instrument } from "../../domain/Market.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import { DomainError } from "../DomainError.ts"
 
 const rulesOf = new WeakMap<Instrument, OrderRules.OrderRules>()
-/** The rules of an instrument, made once. */
+/** The rules of an instrument, cached. */
 export const rules = (instrument: Instrument): OrderRules.OrderRules => {
   let made = rulesOf.get(instrument)
   if (made === undefined) {
@@ -14,7 +14,7 @@ export const rules = (instrument: Instrument): OrderRules.OrderRules => {
   return made
 }
 
-/** A broken rule as the refusal of the request. */
+/** The error of a violation. */
 export const violated = ({
   accepted,
   reason,

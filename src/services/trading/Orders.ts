@@ -1,12 +1,13 @@
 /**
- * Policy: the order desk. Refuses what is sure without the sequence, gives each command its id and submits the rest.
+ * Policy: order entry. Refuses requests that are certainly invalid, assigns each command its id and submits the rest.
  *
- * An acknowledgement says that the order has its place in the sequence; what became of it arrives on the event stream. One
- * of an amend also says whether its turn refused it, where the sequencer decides before it acknowledges.
- * The read model may lag, so what it does not know is never refused here but forwarded; where the sequencer does not
- * know an order any more, the history still tells what became of it. Source: docs/contract/orders.md#new-order,
- * #order-semantics, docs/contract/rest-trading.md#order-endpoints, docs/contract/boundary.md#errors, #retries,
- * #lagging.
+ * An acknowledgement means that the order has its place in the sequence; the result arrives on the event stream. The
+ * acknowledgement of an amend also reports a refusal, if the sequencer decides it before it acknowledges.
+ *
+ * The read model may lag, so an order that it does not contain is never refused here but forwarded. If the sequencer
+ * no longer has an order, the history supplies its final status.
+ * Source: docs/contract/orders.md#new-order, #order-semantics, docs/contract/rest-trading.md#order-endpoints,
+ * docs/contract/boundary.md#errors, #retries, #lagging.
  */
 import { Clock, Context, Effect, Layer, Result } from "effect"
 import type { OrderFilter, Side } from "../../domain/Enumerations.ts"
@@ -30,13 +31,13 @@ export interface CancelAllRequest {
   readonly reduce_only?: boolean
 }
 
-/** What became of the orders of a batch, one by one. */
+/** The results of the orders of a batch, in order. */
 export type BatchOutcome = ReadonlyArray<Result.Result<OrderRef, OrderFailure>>
 
 export type OrderFailure = DomainError | SubmitError | HistoryUnavailable
 
 const noSubAccount = new DomainError("SubAccountNotFound")
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 const noOrderNamed = new DomainError("MissingField", { field: "order_id" }, "expected order_id or order_link_id")
 const noChange = new DomainError(
@@ -56,10 +57,13 @@ export class Orders extends Context.Service<
     readonly create: (caller: Caller, order: OrderRequest) => Effect.Effect<OrderRef, OrderFailure>
     readonly amend: (caller: Caller, amend: AmendRequest) => Effect.Effect<OrderRef, OrderFailure>
     readonly cancel: (caller: Caller, cancel: OrderNameRequest) => Effect.Effect<OrderRef, OrderFailure>
-    /** Each order as by itself, submitted in this order and at once; results in the same order. */
+    /**
+     * Handles each order independently. The commands are submitted in this order without waiting; the results are in
+     * the same order.
+     */
     readonly createBatch: (caller: Caller, orders: ReadonlyArray<OrderRequest>) => Effect.Effect<BatchOutcome>
     readonly cancelBatch: (caller: Caller, orders: ReadonlyArray<OrderNameRequest>) => Effect.Effect<BatchOutcome>
-    /** Answers the orders taken into cancellation. */
+    /** Returns the orders whose cancellation was accepted. */
     readonly cancelAll: (
       caller: Caller,
       cancel: CancelAllRequest
@@ -72,7 +76,7 @@ export class Orders extends Context.Service<
       Effect.gen(function* () {
         const clock = yield* Clock.Clock
         const now = () => clock.currentTimeMillisUnsafe()
-        const gate = yield* BackendAvailability
+        const availability = yield* BackendAvailability
         const history = yield* History
         const ids = yield* Ids
         const markets = yield* MarketView
@@ -91,22 +95,28 @@ export class Orders extends Context.Service<
 
         const refOf = (ack: CommandAck): OrderRef => ack.orders[0]!
 
-        const create = (caller: Caller, asked: OrderRequest): Effect.Effect<OrderRef, OrderFailure> => {
-          if (isForeign(caller, asked.sub_account_address)) return Effect.fail(noSubAccount)
-          const instrument = markets.instrument(asked.symbol)
-          if (instrument === undefined) return Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
-          const order = OrderForm.newOrder(rules(instrument), asked, now)
+        const create = (caller: Caller, request: OrderRequest): Effect.Effect<OrderRef, OrderFailure> => {
+          if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
+          const instrument = markets.instrument(request.symbol)
+          if (instrument === undefined)
+            return Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
+          const order = OrderForm.newOrder(rules(instrument), request, now)
           if (OrderForm.isViolation(order)) return Effect.fail(violated(order))
           const body = { type: "place" as const, order }
-          const link = asked.order_link_id
+          const link = request.order_link_id
           const submitted =
             link === undefined
-              ? Effect.flatMap(ids.uuid, (id) => submit(caller, asked.sub_account_address, id, body))
-              : submit(caller, asked.sub_account_address, commandIdOf("place", asked.sub_account_address, link), body)
+              ? Effect.flatMap(ids.uuid, (id) => submit(caller, request.sub_account_address, id, body))
+              : submit(
+                  caller,
+                  request.sub_account_address,
+                  commandIdOf("place", request.sub_account_address, link),
+                  body
+                )
           return Effect.andThen(
-            gate.sequencer,
+            availability.sequencer,
             Effect.flatMap(submitted, (ack) =>
-              // nothing here repeats a command by itself: a duplicate is the client's
+              // the gateway does not retry commands, so a duplicate is from the client
               ack.duplicate
                 ? Effect.fail(new DomainError("DuplicateOrderLinkId", { order_id: refOf(ack).order_id }))
                 : Effect.succeed(refOf(ack))
@@ -114,99 +124,103 @@ export class Orders extends Context.Service<
           )
         }
 
-        const nameOf = (asked: OrderNameRequest): OrderName => ({
-          order_id: asked.order_id,
-          order_link_id: asked.order_link_id
+        const nameOf = (request: OrderNameRequest): OrderName => ({
+          order_id: request.order_id,
+          order_link_id: request.order_link_id
         })
 
-        /** An order that the sequencer has forgotten is still in the history, and final. */
-        const explain = (caller: Caller, asked: OrderNameRequest) => (refusal: SubmitError) =>
+        /** Explains OrderNotFound: an order that the sequencer has evicted is in the history, with a final status. */
+        const explain = (caller: Caller, request: OrderNameRequest) => (refusal: SubmitError) =>
           refusal instanceof CommandRefused && refusal.reason === "OrderNotFound"
             ? Effect.flatMap(
                 history.order({
                   user_id: caller.user_id,
-                  sub_account_address: asked.sub_account_address,
-                  order_id: asked.order_id,
-                  order_link_id: asked.order_id === undefined ? asked.order_link_id : undefined
+                  sub_account_address: request.sub_account_address,
+                  order_id: request.order_id,
+                  order_link_id: request.order_id === undefined ? request.order_link_id : undefined
                 }),
                 (order): Effect.Effect<never, OrderFailure> =>
-                  order === undefined || order.symbol !== asked.symbol || !isFinal(order.order_status)
+                  order === undefined || order.symbol !== request.symbol || !isFinal(order.order_status)
                     ? Effect.fail(refusal)
-                    : asked.order_link_id !== undefined && order.order_link_id !== asked.order_link_id
+                    : request.order_link_id !== undefined && order.order_link_id !== request.order_link_id
                       ? Effect.fail(otherOrder)
                       : Effect.fail(new DomainError("OrderAlreadyClosed", { order_status: order.order_status }))
               )
             : Effect.fail(refusal)
 
-        /** Submits a command on a named order. */
+        /** Submits a command for an existing order. */
         const onOrder = (
           caller: Caller,
-          asked: OrderNameRequest,
+          request: OrderNameRequest,
           body: CommandBody
         ): Effect.Effect<OrderRef, OrderFailure> =>
-          Effect.flatMap(ids.uuid, (id) => submit(caller, asked.sub_account_address, id, body)).pipe(
+          Effect.flatMap(ids.uuid, (id) => submit(caller, request.sub_account_address, id, body)).pipe(
             Effect.flatMap((ack) =>
               ack.refusal === undefined ? Effect.succeed(refOf(ack)) : Effect.fail(ack.refusal)
             ),
-            Effect.catch(explain(caller, asked))
+            Effect.catch(explain(caller, request))
           )
 
-        /** What is wrong with the naming of an order, before anything is asked of it. */
-        const misnamed = (caller: Caller, asked: OrderNameRequest): DomainError | undefined => {
-          if (asked.order_id === undefined && asked.order_link_id === undefined) return noOrderNamed
-          if (isForeign(caller, asked.sub_account_address)) return noSubAccount
-          if (markets.instrument(asked.symbol) === undefined && markets.instruments().length > 0) return noSymbol
+        /** The error of an invalid order reference, before anything is submitted. */
+        const invalidReference = (caller: Caller, request: OrderNameRequest): DomainError | undefined => {
+          if (request.order_id === undefined && request.order_link_id === undefined) return noOrderNamed
+          if (isForeign(caller, request.sub_account_address)) return noSubAccount
+          if (markets.instrument(request.symbol) === undefined && markets.instruments().length > 0)
+            return symbolNotFound
           return undefined
         }
 
-        const amend = (caller: Caller, asked: AmendRequest): Effect.Effect<OrderRef, OrderFailure> => {
-          if ([asked.price, asked.qty, asked.trigger, asked.tpsl].every((part) => part === undefined))
+        const amend = (caller: Caller, request: AmendRequest): Effect.Effect<OrderRef, OrderFailure> => {
+          if ([request.price, request.qty, request.trigger, request.tpsl].every((part) => part === undefined))
             return Effect.fail(noChange)
-          const wrong = misnamed(caller, asked)
+          const wrong = invalidReference(caller, request)
           if (wrong !== undefined) return Effect.fail(wrong)
-          const instrument = markets.instrument(asked.symbol)
+          const instrument = markets.instrument(request.symbol)
           if (instrument === undefined) return Effect.fail(notLoaded)
-          const made = OrderForm.amendment(rules(instrument), asked)
+          const made = OrderForm.amendment(rules(instrument), request)
           if (OrderForm.isViolation(made)) return Effect.fail(violated(made))
-          return Effect.andThen(gate.sequencer, onOrder(caller, asked, { type: "amend", amend: made }))
+          return Effect.andThen(availability.sequencer, onOrder(caller, request, { type: "amend", amend: made }))
         }
 
-        const cancel = (caller: Caller, asked: OrderNameRequest): Effect.Effect<OrderRef, OrderFailure> => {
-          const wrong = misnamed(caller, asked)
+        const cancel = (caller: Caller, request: OrderNameRequest): Effect.Effect<OrderRef, OrderFailure> => {
+          const wrong = invalidReference(caller, request)
           if (wrong !== undefined) return Effect.fail(wrong)
-          return onOrder(caller, asked, { type: "cancel", cancel: { symbol: asked.symbol, order: nameOf(asked) } })
+          return onOrder(caller, request, {
+            type: "cancel",
+            cancel: { symbol: request.symbol, order: nameOf(request) }
+          })
         }
 
         const cancelAll = (
           caller: Caller,
-          asked: CancelAllRequest
+          request: CancelAllRequest
         ): Effect.Effect<ReadonlyArray<OrderRef>, OrderFailure> => {
-          if (isForeign(caller, asked.sub_account_address)) return Effect.fail(noSubAccount)
-          if (asked.symbol !== undefined && markets.instrument(asked.symbol) === undefined) {
-            return Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
+          if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
+          if (request.symbol !== undefined && markets.instrument(request.symbol) === undefined) {
+            return Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
           }
           const cancel_all = {
-            symbol: asked.symbol,
-            side: asked.side,
-            order_filter: asked.order_filter ?? ("All" as const),
-            reduce_only: asked.reduce_only,
+            symbol: request.symbol,
+            side: request.side,
+            order_filter: request.order_filter ?? ("All" as const),
+            reduce_only: request.reduce_only,
             cancel_type: "CancelByUser" as const
           }
           return Effect.flatMap(ids.uuid, (id) =>
-            submit(caller, asked.sub_account_address, id, { type: "cancel_all", cancel_all })
+            submit(caller, request.sub_account_address, id, { type: "cancel_all", cancel_all })
           ).pipe(Effect.map((ack) => ack.orders))
         }
 
-        // a fiber each, begun one after the other: none waits for anything before its command is submitted
-        const each = <A>(asked: ReadonlyArray<A>, act: (asked: A) => Effect.Effect<OrderRef, OrderFailure>) =>
-          Effect.forEach(asked, (one) => Effect.result(act(one)), { concurrency: "unbounded" })
+        // one fiber per order, started in order: none waits before its command is submitted
+        const each = <A>(requests: ReadonlyArray<A>, act: (request: A) => Effect.Effect<OrderRef, OrderFailure>) =>
+          Effect.forEach(requests, (one) => Effect.result(act(one)), { concurrency: "unbounded" })
 
         return Orders.of({
           create,
           amend,
           cancel,
-          createBatch: (caller, orders) => each(orders, (asked) => create(caller, asked)),
-          cancelBatch: (caller, orders) => each(orders, (asked) => cancel(caller, asked)),
+          createBatch: (caller, orders) => each(orders, (request) => create(caller, request)),
+          cancelBatch: (caller, orders) => each(orders, (request) => cancel(caller, request)),
           cancelAll
         })
       })

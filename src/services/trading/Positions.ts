@@ -1,7 +1,7 @@
 /**
- * Policy: how a position is carried: its leverage, margin mode, margin and exits.
+ * Policy: settings of a position: leverage, margin mode, margin, take-profit and stop-loss.
  *
- * Each command is answered after its turn, with its result, and once the read models hold it.
+ * Each command is acknowledged after its execution, with its result, when the read models include it.
  * Source: docs/contract/orders.md#acknowledgement, docs/contract/rest-trading.md#positions.
  */
 import { Context, Effect, Layer } from "effect"
@@ -22,7 +22,7 @@ import type { Referee } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
 import { type CommandBody, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
 
-/** Names a position: of a sub-account in a market. */
+/** Identifies a position: sub-account and market. */
 export interface PositionKey {
   readonly sub_account_address: string
   readonly symbol: string
@@ -34,7 +34,7 @@ export interface TradingStopRequest extends PositionKey {
   readonly stop_loss?: string
   readonly tp_trigger_by?: TriggerBy
   readonly sl_trigger_by?: TriggerBy
-  /** With mode `Partial`; absent: the whole position. */
+  /** For mode `Partial`; absent: the whole position. */
   readonly tp_size?: string
   readonly sl_size?: string
 }
@@ -42,24 +42,24 @@ export interface TradingStopRequest extends PositionKey {
 export type PositionFailure = DomainError | SubmitError
 
 const noSubAccount = new DomainError("SubAccountNotFound")
-const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
+const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
-const behind = new DomainError("BackendLagging")
+const lagging = new DomainError("BackendLagging")
 const noMargin = new DomainError("OutOfRange", { field: "margin" }, "expected an amount other than 0")
 const noStop = new DomainError("MissingField", { field: "take_profit" }, "expected take_profit or stop_loss")
 const notPartial = (field: string) =>
   new DomainError("InvalidField", { field }, "expected no value without tpsl_mode Partial")
 
-/** Why a leverage cannot be, whatever the position. */
+/** The error of a leverage that is invalid for any position. */
 const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): DomainError | undefined => {
   const field = "leverage"
   const { leverage_step: step, max_leverage: max, min_leverage: min } = leverage_filter
-  const asked = Decimal.parse(leverage)
-  if (asked < Decimal.parse(min) || asked > Decimal.parse(max))
+  const value = Decimal.parse(leverage)
+  if (value < Decimal.parse(min) || value > Decimal.parse(max))
     return new DomainError("OutOfRange", { field, min, max }, `leverage must lie between ${min} and ${max}`)
   const unit = Decimal.parse(step)
-  if (Decimal.isMultipleOf(asked, unit)) return undefined
-  const below = asked - (asked % unit)
+  if (Decimal.isMultipleOf(value, unit)) return undefined
+  const below = value - (value % unit)
   const nearest = [below, below + unit].map(Decimal.format)
   const message = `leverage is not a multiple of the step ${step}; nearest: ${nearest.join(", ")}`
   return new DomainError("NotMultipleOfStep", { field, step, nearest }, message)
@@ -67,19 +67,19 @@ const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Domai
 
 const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n
 
-/** Why exits cannot be, whatever the position. */
-const wrongStop = (instrument: Instrument, asked: TradingStopRequest): DomainError | undefined => {
-  if (asked.take_profit === undefined && asked.stop_loss === undefined) return noStop
+/** The error of exits that are invalid for any position. */
+const wrongStop = (instrument: Instrument, request: TradingStopRequest): DomainError | undefined => {
+  if (request.take_profit === undefined && request.stop_loss === undefined) return noStop
   for (const field of ["take_profit", "stop_loss"] as const) {
-    const price = asked[field]
+    const price = request[field]
     if (price === undefined || isRemoval(price)) continue
     const ticks = OrderRules.checkPrice(rules(instrument), price, field)
     if (typeof ticks !== "number") return violated(ticks)
   }
   for (const field of ["tp_size", "sl_size"] as const) {
-    const size = asked[field]
+    const size = request[field]
     if (size === undefined) continue
-    if (asked.tpsl_mode !== "Partial") return notPartial(field)
+    if (request.tpsl_mode !== "Partial") return notPartial(field)
     const lots = OrderRules.checkQty(rules(instrument), size, false, false, field)
     if (typeof lots !== "number") return violated(lots)
   }
@@ -94,20 +94,20 @@ export class Positions extends Context.Service<
   {
     readonly setLeverage: (
       caller: Caller,
-      asked: PositionKey & { readonly leverage: string }
+      request: PositionKey & { readonly leverage: string }
     ) => Effect.Effect<PositionState, PositionFailure>
-    /** Only of a flat position without open orders. */
+    /** Requires a flat position without open orders. */
     readonly switchMarginMode: (
       caller: Caller,
-      asked: PositionKey & { readonly margin_mode: MarginMode; readonly leverage?: string }
+      request: PositionKey & { readonly margin_mode: MarginMode; readonly leverage?: string }
     ) => Effect.Effect<PositionState, PositionFailure>
-    /** Moves margin into an Isolated position; a negative amount out of it, down to the initial margin. */
+    /** Adds margin to an Isolated position; a negative amount removes margin, down to the initial margin. */
     readonly addMargin: (
       caller: Caller,
-      asked: PositionKey & { readonly margin: string }
+      request: PositionKey & { readonly margin: string }
     ) => Effect.Effect<Position, PositionFailure | HistoryUnavailable>
     /** Sets, replaces or removes the exits of a position. */
-    readonly tradingStop: (caller: Caller, asked: TradingStopRequest) => Effect.Effect<PositionState, PositionFailure>
+    readonly tradingStop: (caller: Caller, request: TradingStopRequest) => Effect.Effect<PositionState, PositionFailure>
   }
 >()("gateway/services/Positions") {
   static readonly layer: Layer.Layer<
@@ -117,13 +117,13 @@ export class Positions extends Context.Service<
   > = Layer.effect(
     Positions,
     Effect.gen(function* () {
-      const gate = yield* BackendAvailability
+      const availability = yield* BackendAvailability
       const records = yield* LastRecords.make
       const ids = yield* Ids
       const markets = yield* MarketView
       const sequencer = yield* Sequencer
 
-      /** Submits a command on a position, unless `wrong` finds a reason against it, and answers how it left it. */
+      /** Submits a command for a position, unless `wrong` returns an error, and returns the resulting position. */
       const submit = Effect.fnUntraced(function* (
         caller: Caller,
         { sub_account_address, symbol }: PositionKey,
@@ -133,11 +133,11 @@ export class Positions extends Context.Service<
         if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
         const instrument = markets.instrument(symbol)
         if (instrument === undefined) {
-          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : noSymbol)
+          return yield* Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
         }
         const refused = wrong(instrument)
         if (refused !== undefined) return yield* Effect.fail(refused)
-        yield* gate.sequencer
+        yield* availability.sequencer
         const { result } = yield* sequencer.submit({
           command_id: yield* ids.uuid,
           user_id: caller.user_id,
@@ -146,53 +146,53 @@ export class Positions extends Context.Service<
         })
         return result?.type === "position"
           ? result.position
-          : yield* new SequencerFault({ cause: "the answer holds no position" })
+          : yield* new SequencerFault({ cause: "the response contains no position" })
       })
 
       return Positions.of({
-        setLeverage: (caller, asked) =>
+        setLeverage: (caller, request) =>
           submit(
             caller,
-            asked,
-            { type: "set_leverage", symbol: asked.symbol, leverage: Decimal.canonical(asked.leverage) },
-            (instrument) => wrongLeverage(instrument, asked.leverage)
+            request,
+            { type: "set_leverage", symbol: request.symbol, leverage: Decimal.canonical(request.leverage) },
+            (instrument) => wrongLeverage(instrument, request.leverage)
           ),
-        switchMarginMode: (caller, asked) => {
-          const { leverage, margin_mode, symbol } = asked
+        switchMarginMode: (caller, request) => {
+          const { leverage, margin_mode, symbol } = request
           const canonical = leverage === undefined ? undefined : Decimal.canonical(leverage)
           return submit(
             caller,
-            asked,
+            request,
             { type: "set_margin_mode", symbol, margin_mode, leverage: canonical },
             (instrument) => (canonical === undefined ? undefined : wrongLeverage(instrument, canonical))
           )
         },
-        addMargin: Effect.fnUntraced(function* (caller, asked) {
-          const { margin, symbol } = asked
+        addMargin: Effect.fnUntraced(function* (caller, request) {
+          const { margin, symbol } = request
           const amount = Decimal.canonical(margin)
-          const position = yield* submit(caller, asked, { type: "add_margin", symbol, margin: amount }, () =>
+          const position = yield* submit(caller, request, { type: "add_margin", symbol, margin: amount }, () =>
             amount === "0" ? noMargin : undefined
           )
           return yield* Effect.catchTag(records.since(caller.user_id, position), "RecordsBehind", () =>
-            Effect.fail(behind)
+            Effect.fail(lagging)
           )
         }),
-        tradingStop: (caller, asked) =>
+        tradingStop: (caller, request) =>
           submit(
             caller,
-            asked,
+            request,
             {
               type: "set_trading_stop",
-              symbol: asked.symbol,
+              symbol: request.symbol,
               tpsl: {
-                mode: asked.tpsl_mode ?? "Full",
-                take_profit: exitOf(asked.take_profit, asked.tp_trigger_by),
-                stop_loss: exitOf(asked.stop_loss, asked.sl_trigger_by)
+                mode: request.tpsl_mode ?? "Full",
+                take_profit: exitOf(request.take_profit, request.tp_trigger_by),
+                stop_loss: exitOf(request.stop_loss, request.sl_trigger_by)
               },
-              take_profit_size: asked.tp_size,
-              stop_loss_size: asked.sl_size
+              take_profit_size: request.tp_size,
+              stop_loss_size: request.sl_size
             },
-            (instrument) => wrongStop(instrument, asked)
+            (instrument) => wrongStop(instrument, request)
           )
       })
     })

@@ -1,10 +1,11 @@
 /**
- * Policy: the destinations to which a user may close his withdrawals.
+ * Policy: the restriction of a user's withdrawals to listed destinations.
  *
- * What loosens takes effect after a delay, so that a stolen credential leaves time to act: a new destination, and the end of
- * `only_listed`. What tightens takes effect at once: when the change is answered, no withdrawal that was checked before is
- * still on its way, through any gateway. Each withdrawal is noted before it is checked, and a change waits for those that
- * were noted. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
+ * A change that loosens the rules (a new destination, the end of `only_listed`) takes effect after a delay, so that
+ * there is time to act on a stolen credential. A change that tightens them takes effect at once: when it is
+ * acknowledged, no withdrawal that was checked under the old rules is still in progress on any gateway. Each
+ * withdrawal is recorded before it is checked, and a change waits for the recorded ones.
+ * Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
  */
 import { Clock, Context, Duration, Effect, Layer, Schedule } from "effect"
 import {
@@ -20,14 +21,14 @@ import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
 import { WithdrawalAddressStore } from "./WithdrawalAddressStore.ts"
 
-/** Destinations of a user. */
+/** Most destinations per user. */
 export const ADDRESSES_MAX = 50
 /**
- * A withdrawal that was begun is sequenced within this time, or never. Source: docs/contract/boundary.md#sequencer,
- * #errors.
+ * Time within which a withdrawal is sequenced after it began, or never.
+ * Source: docs/contract/boundary.md#sequencer, #errors.
  */
 const ATTEMPT_MS = 10_000
-/** Time between two looks at the withdrawals for which a change waits. */
+/** Pause between two polls of the withdrawals in progress. */
 const LOOK_AGAIN = "50 millis"
 
 const notFound = new DomainError("DestinationNotFound", { field: "destination" })
@@ -37,7 +38,7 @@ const bound = new DomainError(
   "an API key bound to sub-accounts does not change the user's withdrawal addresses"
 )
 
-/** The rules as they are shown: `only_listed` is false from its end on. */
+/** The rules in the API: `only_listed` is false after its end. */
 export interface ShownRules {
   readonly only_listed: boolean
   readonly loosens_time?: number
@@ -57,7 +58,7 @@ export class WithdrawalAddresses extends Context.Service<
   WithdrawalAddresses,
   {
     readonly rules: (caller: Caller) => Effect.Effect<ShownRules, AccountsUnavailable>
-    /** One that is listed already keeps its times. */
+    /** A destination that is already listed keeps its times. */
     readonly add: (
       caller: Caller,
       body: { readonly destination: string; readonly label?: string }
@@ -68,8 +69,8 @@ export class WithdrawalAddresses extends Context.Service<
       only_listed: boolean
     ) => Effect.Effect<ShownRules, DomainError | AccountsUnavailable>
     /**
-     * Runs a withdrawal to a canonical destination where the rules allow it; 403 `DestinationNotListed` elsewhere.
-     * `isOpen` says of a failure whether the withdrawal may still be sequenced.
+     * Runs a withdrawal to a canonical destination if the rules allow it; otherwise fails with
+     * `DestinationNotListed`. `isOpen` returns whether the withdrawal may still be sequenced after a failure.
      */
     readonly guarded: <A, E>(
       user_id: string,
@@ -80,7 +81,7 @@ export class WithdrawalAddresses extends Context.Service<
   }
 >()("gateway/services/WithdrawalAddresses") {
   static readonly layer = (options: {
-    /** How long an addition, or the end of `only_listed`, waits. */
+    /** Delay of an addition and of the end of `only_listed`. */
     readonly delay: Duration.Input
   }): Layer.Layer<WithdrawalAddresses, never, Ids | WithdrawalAddressStore> =>
     Layer.effect(
@@ -90,7 +91,7 @@ export class WithdrawalAddresses extends Context.Service<
         const store = yield* WithdrawalAddressStore
         const delay_ms = Duration.toMillis(options.delay)
 
-        /** Waits until no withdrawal that began before is on its way: at most {@link ATTEMPT_MS}. */
+        /** Waits until no withdrawal that began before is in progress: at most {@link ATTEMPT_MS}. */
         const settled = Effect.fnUntraced(function* (user_id: string) {
           const before = new Set(yield* store.open(user_id, yield* Clock.currentTimeMillis))
           if (before.size === 0) return
@@ -150,7 +151,7 @@ export class WithdrawalAddresses extends Context.Service<
                 const attempt = yield* ids.uuid
                 const began = yield* Clock.currentTimeMillis
                 yield* store.begin(user_id, attempt, began + ATTEMPT_MS)
-                // a process that stood still for long must not submit what it checked before
+                // a process that was suspended must not submit what it checked long before
                 const inTime = Effect.flatMap(Clock.currentTimeMillis, (now) =>
                   now - began < ATTEMPT_MS / 2
                     ? Effect.void
@@ -165,7 +166,7 @@ export class WithdrawalAddresses extends Context.Service<
                   return yield* Effect.fail(new DomainError("DestinationNotListed", facts))
                 })
                 yield* Effect.onError(restore(checked), () => forget)
-                // after an interruption it may still be sequenced: the note stays until its time is over
+                // after an interruption the withdrawal may still be sequenced: the record stays until it expires
                 const result = yield* Effect.tapError(restore(withdrawal), (error) =>
                   isOpen(error) ? Effect.void : forget
                 )

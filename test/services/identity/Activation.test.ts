@@ -198,7 +198,7 @@ describe("access codes", () => {
     assert.strictEqual(normalizeCode("straße-ı-é"), "STRAßE-ı-é")
     assert.strictEqual(hashOfCode(CODE), "3f2a4aeab0fdc190a5031ebd98fd8a767923287824eafd43a4a1c6d2f3f43dd6")
   })
-  it("are made up of 12 letters and digits that nobody confuses", () => {
+  it("consist of 12 unambiguous letters and digits", () => {
     const codes = Array.from({ length: 1000 }, () => codeOfId(crypto.randomUUID()))
     for (const code of codes) assert.match(code, /^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}$/u)
     assert.strictEqual(new Set(codes).size, 1000)

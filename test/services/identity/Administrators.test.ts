@@ -46,7 +46,7 @@ const login = (username: string, password: string, ip = IP) =>
   )
 
 describe("an administrator", () => {
-  it.effect("of the settings is known by name and password, and not by either alone", () =>
+  it.effect("of the settings needs the correct name and password", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* login("admin", "correct horse battery"), "admin")
       assert.strictEqual(yield* login("admin", "correct horse batterx"), "BadCredentials")
@@ -55,7 +55,7 @@ describe("an administrator", () => {
     }).pipe(Effect.provide(world({ users: [] }).layer))
   )
 
-  it.effect("is nobody where none is set", () =>
+  it.effect("is refused if none is configured", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* login("admin", "correct horse battery"), "BadCredentials")
     }).pipe(Effect.provide(world({ admin: undefined, users: [] }).layer))
@@ -75,7 +75,7 @@ describe("an administrator", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("that does not exist costs a hash too, so that time tells no name", () => {
+  it.effect("that does not exist costs a hash too, so that the response time reveals no name", () => {
     const { counts, layer } = world()
     return Effect.gen(function* () {
       assert.strictEqual(yield* login("mallory", "right"), "BadCredentials")
@@ -184,7 +184,7 @@ describe("a file of administrators", () => {
     )
     assert.deepStrictEqual(users, [alice])
     assert.lengthOf(wrong, 4)
-    assert.match(wrong[0]!, /^line 4: username alice is there already$/u)
+    assert.match(wrong[0]!, /^line 4: duplicate username alice$/u)
     assert.match(wrong[1]!, /^line 5: role: expected reader, operator, admin, got "root"$/u)
     assert.match(wrong[2]!, /^line 6: /u)
     assert.match(wrong[3]!, /^line 7: .*password/u)

@@ -63,7 +63,7 @@ const world = (doubles: Doubles = {}) => {
 const actions = endpoints.filter(({ method }) => method !== "GET")
 
 describe("the audit trail", () => {
-  it("has two entries of every action: who, what, before, after, request id and time", async () => {
+  it("has two entries per action: actor, action, before, after, request id and time", async () => {
     const { ask, entries, gate, lines } = world()
     assert.isAbove(actions.length, 8)
     for (const endpoint of actions) {
@@ -78,7 +78,7 @@ describe("the audit trail", () => {
       assert.isDefined(done!.after)
       assert.isAtLeast(done!.time, requested!.time)
       assert.lengthOf(
-        lines.filter((line) => line.includes("administrator acts") && line.includes("audited")),
+        lines.filter((line) => line.includes("administrator action") && line.includes("audited")),
         2,
         nameOf(endpoint)
       )
@@ -113,7 +113,7 @@ describe("the audit trail", () => {
     await gate.dispose()
   })
 
-  it("comes first: an action that cannot be recorded has no effect; one whose outcome cannot be, has", async () => {
+  it("is written first: an unrecorded action has no effect, an unrecorded outcome does not undo it", async () => {
     for (const failsAt of ["requested", "done"]) {
       let effects = 0
       const { ask, gate, lines } = world({
@@ -125,7 +125,7 @@ describe("the audit trail", () => {
       })
       const { status } = await ask({ method: "PUT", path: "/api/v1/authorize/whitelist/:root_address" })
       assert.deepStrictEqual([status, effects], failsAt === "requested" ? [503, 0] : [200, 1])
-      assert.strictEqual(lines.join().includes("the outcome of an action is not on record"), failsAt === "done")
+      assert.strictEqual(lines.join().includes("the outcome of an action was not recorded"), failsAt === "done")
       await gate.dispose()
     }
   })
@@ -138,7 +138,7 @@ describe("the roles of administrators", () => {
       assert.strictEqual(roleFor(endpoint) === "reader", endpoint.method === "GET", nameOf(endpoint))
   })
 
-  it("let each role call what is its own, and nothing above it", async () => {
+  it("allow each role its own endpoints and those of lower roles only", async () => {
     const { ask, entries, gate } = world()
     const allowed = { reader: ["reader"], operator: ["reader", "operator"], admin: ["reader", "operator", "admin"] }
     for (const role of ["reader", "operator", "admin"] as const) {

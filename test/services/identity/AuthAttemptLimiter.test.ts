@@ -55,7 +55,7 @@ const bad = Effect.fail("bad")
 const all = { concurrency: "unbounded" } as const
 
 describe("attempts", () => {
-  it.effect("fail as often as the limit says, of many at once; the others are refused unchecked", () =>
+  it.effect("may fail up to the limit when concurrent; the others are refused without a check", () =>
     Effect.gen(function* () {
       const { bucket, run, seen } = make()
       const exits = yield* Effect.all(
@@ -69,7 +69,7 @@ describe("attempts", () => {
       assert.strictEqual(told.filter((each) => each.includes("limited")).length, 40 - LIMIT)
     })
   )
-  it.effect("that are good all pass, however many come at once, and no more run than may fail", () =>
+  it.effect("all pass when valid, and no more run concurrently than may fail", () =>
     Effect.gen(function* () {
       const { bucket, run, seen } = make()
       const exits = yield* Effect.all(
@@ -120,7 +120,7 @@ describe("attempts", () => {
       assert.isTrue(exits.every(Exit.isSuccess))
     })
   )
-  it.effect("all run where limits are told and not enforced", () =>
+  it.effect("all run if limits are reported and not enforced", () =>
     Effect.gen(function* () {
       const { run, seen } = make("report")
       yield* Effect.all(

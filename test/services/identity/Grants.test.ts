@@ -15,7 +15,7 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 const USER = "f4d12921-24f9-5d21-bac3-b037fe010f93"
 const root_address = Wallets.rootOfUser(USER)
 
-describe("Amendment 18: grants", () => {
+describe("grants", () => {
   it.effect("are one a credential, end for good, and a credential that is found good again gets another", () =>
     Effect.gen(function* () {
       const grants = yield* Grants
@@ -37,7 +37,7 @@ describe("Amendment 18: grants", () => {
     }).pipe(Effect.provide(Grants.layer))
   )
 
-  it.effect("let a change wait for the effects under way of its own credential, and of no other", () =>
+  it.effect("make a change wait for the effects in progress of its own credential only", () =>
     Effect.gen(function* () {
       const grants = yield* Grants
       const [token, key] = [grants.issue("token", "user"), grants.issue("key", "user")]
@@ -63,7 +63,7 @@ describe("Amendment 18: grants", () => {
     }).pipe(Effect.provide(Grants.layer))
   )
 
-  it.effect("let no change wait longer than ten seconds", () =>
+  it.effect("delay a change by ten seconds at most", () =>
     Effect.gen(function* () {
       const grants = yield* Grants
       grants.issue("key", "user").hold()
@@ -119,7 +119,7 @@ const enlisted = Effect.gen(function* () {
 })
 const { hex } = Wallets.walletNo(9)
 
-describe("Amendment 18: API keys", () => {
+describe("API keys", () => {
   it.effect("that are changed while they are being read are read again, and never given out as they were", () =>
     Effect.gen(function* () {
       const { accounts, bans } = yield* enlisted
@@ -194,8 +194,8 @@ describe("Amendment 18: API keys", () => {
   )
 })
 
-describe("Amendment 18: bans", () => {
-  it.effect("by gateways whose clocks are apart are seen by the others within a second", () =>
+describe("bans", () => {
+  it.effect("by gateways with different clocks are visible to the others within a second", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_767_225_600_000)
       const { accounts, bans } = yield* enlisted
@@ -213,7 +213,7 @@ describe("Amendment 18: bans", () => {
     }).pipe(Effect.provide(stores))
   )
 
-  it.effect("that are lifted by a gateway whose clock is behind are lifted", () =>
+  it.effect("are lifted by a gateway whose clock is behind", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_767_225_600_000)
       const { accounts, bans } = yield* enlisted

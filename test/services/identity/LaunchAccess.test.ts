@@ -13,7 +13,7 @@ const passes = (root: string) =>
   })
 
 describe("Admission", () => {
-  it.effect("gates nobody unless the launch is closed", () =>
+  it.effect("restricts no wallet unless the launch is closed", () =>
     Effect.gen(function* () {
       for (const mode of ["off", "open"] as const) {
         assert.isUndefined((yield* Effect.provide(LaunchAccess, layer(mode))).gate)
@@ -21,7 +21,7 @@ describe("Admission", () => {
     })
   )
 
-  it.effect("lets a wallet in as soon as it is on the whitelist, and out as soon as it is taken off here", () =>
+  it.effect("admits a wallet once it is on the whitelist, and refuses it once it is removed on this gateway", () =>
     Effect.gen(function* () {
       const [admission, accounts] = [yield* LaunchAccess, yield* Accounts]
       assert.isFalse(yield* passes("0x1"))
@@ -35,7 +35,7 @@ describe("Admission", () => {
     }).pipe(Effect.provide(layer("closed")))
   )
 
-  it.effect("finds out within five seconds that another gateway took a wallet off", () =>
+  it.effect("applies a removal by another gateway within five seconds", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       yield* accounts.setWhitelisted("0x1", true)

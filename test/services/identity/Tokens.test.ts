@@ -58,7 +58,7 @@ const forge = (header: unknown, claims: unknown, signer = own) => {
 const without = (name: string) => Object.fromEntries(Object.entries(CLAIMS).filter(([key]) => key !== name))
 
 describe("a token", () => {
-  it.effect("Amendment 18: is ended by a ban of the same second, and one after the ban is not, however often", () => {
+  it.effect("is ended by a ban of the same second; one issued after the ban is not", () => {
     let banned = false
     let through = 0
     const bans = Layer.mock(BanList)({
@@ -87,7 +87,7 @@ describe("a token", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("says what the contract says, and is accepted", () =>
+  it.effect("has the claims of the contract, and is accepted", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const service = yield* Tokens
@@ -129,7 +129,7 @@ describe("a token", () => {
     }).pipe(Effect.provide(tokens()))
   )
 
-  it.effect("is good for nobody before its time, nor after it, wherever the clock is set", () =>
+  it.effect("is refused before and after its validity, wherever the clock is set", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const service = yield* Tokens
@@ -289,7 +289,7 @@ describe("a token", () => {
     })
   )
 
-  it.effect("of an older key is accepted; of a key that is gone it is not", () =>
+  it.effect("of an older key is accepted; of a removed key it is refused", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(NOW)
       const service = yield* Tokens

@@ -44,7 +44,7 @@ describe("the history of a market", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("lists pools of one market or of all, and nothing while nobody judges them", () => {
+  it.effect("lists pools of one market or of all, and none while the referee is unavailable", () => {
     const asked: Array<MarketsQuery> = []
     let ill = false
     const layer = policies({
@@ -78,7 +78,7 @@ describe("the history of a market", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("tells the age of its data while the sequencer is away", () => {
+  it.effect("returns the age of its data while the sequencer is unavailable", () => {
     const layer = policies({ health: { sequencer: () => ({ ...well, ill: true, age_ms: 4_000 }) } })
     return Effect.gen(function* () {
       const history = yield* MarketHistory

@@ -78,7 +78,7 @@ describe("MarketState, books", () => {
     assert.isUndefined(told.at(-1)!.book)
   })
 
-  it("holds a read that is newer than the stream back until the stream has come as far", () => {
+  it("delays a read ahead of the stream until the stream has reached it", () => {
     const { apply, markets, view } = setting()
     apply(body.instrument())
     const [wanted] = markets.booksToRead()
@@ -167,7 +167,7 @@ describe("MarketState, books", () => {
     )
   })
 
-  it("tells the net change of a batch, from the seq before it to the seq after it", () => {
+  it("reports the net change of a batch, from the seq before it to the seq after it", () => {
     const { apply, read, told } = setting()
     apply(body.instrument())
     read({ as_of_seq: 1 })
@@ -195,7 +195,7 @@ describe("MarketState, books", () => {
     assert.isTrue(tickerChanged)
   })
 
-  it("Amendment 9: follows a book whose numbers fills take too, and reads it again where a change is missing", () => {
+  it("follows a book that shares its numbers with fills, and reads it again if a change is missing", () => {
     const { apply, read, view } = setting()
     apply(body.instrument())
     read({ as_of_seq: 1, book_seq: 4 })
@@ -236,7 +236,7 @@ describe("MarketState, books", () => {
 })
 
 describe("MarketState, tickers and trades", () => {
-  it("answers a ticker over a window of 24 hours that moves with the engine's time", () => {
+  it("returns a ticker over a window of 24 hours that moves with the engine's time", () => {
     const { apply, read, view } = setting()
     const at = (hours: number) => START + hours * 60 * MINUTE_MS
     assert.isUndefined(view.ticker(symbol))
@@ -295,7 +295,7 @@ describe("MarketState, tickers and trades", () => {
     )
   })
 
-  it("tells a candle once more when it closes, and answers a flat one after it", () => {
+  it("reports a candle once more when it closes, and returns a flat one after it", () => {
     const { apply, told, view } = setting()
     assert.isUndefined(view.openCandle(symbol, "1"))
     apply(body.trades({ price: "100", timestamp: START + 1 }))
@@ -313,7 +313,7 @@ describe("MarketState, tickers and trades", () => {
 })
 
 describe("MarketState, revision", () => {
-  it("moves with every change of an answer, and with every minute", () => {
+  it("changes with every change of a result, and every minute", () => {
     const { apply, markets, view } = setting()
     const check = revisionCheck(view)
     const moved = (change: () => void) => {
@@ -332,7 +332,7 @@ describe("MarketState, revision", () => {
 })
 
 describe("MarketState, risk", () => {
-  it("tells the fills of liquidations, from executions whose order took a position over", () => {
+  it("reports the fills of liquidations, from executions of orders that took over a position", () => {
     const { apply, told } = setting()
     const taken = { side: "Sell", order_price: "40033", exec_time: String(START), seq: 9 } as const
     apply(
@@ -356,7 +356,7 @@ describe("MarketState, risk", () => {
     )
   })
 
-  it("keeps pool and alert of a market as told last, and tells each change", () => {
+  it("keeps the last pool and alert of a market, and reports each change", () => {
     const { apply, told, view } = setting()
     assert.deepStrictEqual([view.pool(symbol), view.alert(symbol)], [undefined, undefined])
     apply(
@@ -373,7 +373,7 @@ describe("MarketState, risk", () => {
     assert.deepStrictEqual([told.at(-1)!.poolChanged, told.at(-1)!.alerts], [false, []])
   })
 
-  it("takes from the referee what the stream has not told, and nothing else", () => {
+  it("reads from the referee only what the stream has not reported", () => {
     const { apply, markets, told, view } = setting()
     apply(body.pool({ cash_balance: "7" }))
     markets.seedPool(symbol, pool({ cash_balance: "0" }), alert())

@@ -131,7 +131,7 @@ describe("BackendHealth", () => {
   )
 
   test(
-    "Amendment 30: what this gateway has received and not applied is no illness of the backend, however much and old it is",
+    "events received and not applied here do not make the backend ill, in any number and of any age",
     Effect.gen(function* () {
       const health = yield* BackendHealth
       health.sawSequencer(level)
@@ -146,7 +146,7 @@ describe("BackendHealth", () => {
   )
 
   test(
-    "Amendment 30: a backend is not called silent while received events wait here",
+    "a backend is not silent while received events are queued here",
     Effect.gen(function* () {
       const health = yield* BackendHealth
       health.sawSequencer(level)
@@ -219,7 +219,7 @@ describe("BackendHealth", () => {
     })
   )
 
-  it.live("Amendment 30: a stall of this process is no silence of a backend", () =>
+  it.live("a stall of this process does not count as silence of a backend", () =>
     Effect.gen(function* () {
       const health = yield* BackendHealth
       health.sawSequencer(level)

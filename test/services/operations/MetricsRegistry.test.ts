@@ -21,7 +21,7 @@ it("gives the same counter for the same labels, and another one for others", () 
   assert.include(text(meter), "# TYPE gateway_stream_losses_total counter\n")
 })
 
-it("asks gauges when somebody reads, the newest one of the same labels", () => {
+it("reads gauges at each scrape, the newest one of the same labels", () => {
   const meter = new MetricsRegistry()
   let waiting = 1
   meter.gauge("gateway_commands_pending", {}, () => 7)
@@ -31,7 +31,7 @@ it("asks gauges when somebody reads, the newest one of the same labels", () => {
   assert.include(text(meter), "gateway_commands_pending 2\n")
 })
 
-it("tells durations as a histogram that is there before the first", () => {
+it("reports durations as a histogram that exists before the first one", () => {
   const meter = new MetricsRegistry()
   const commits = meter.histogram("gateway_projector_commit_seconds", {})
   assert.include(text(meter), "gateway_projector_commit_seconds_count 0\n")
@@ -40,7 +40,7 @@ it("tells durations as a histogram that is there before the first", () => {
   assert.include(text(meter), 'gateway_projector_commit_seconds_bucket{le="0.025"} 1\n')
 })
 
-it("tells what comes beyond the bound of a name as one", () => {
+it("combines series beyond the limit of a name", () => {
   const meter = new MetricsRegistry()
   for (let i = 0; i < SERIES_MAX + 5; i++) meter.counter("gateway_auth_failures_total", { reason: `r${i}` }).add()
   const lines = text(meter).match(/^gateway_auth_failures_total\{.*$/gmu)!
@@ -48,7 +48,7 @@ it("tells what comes beyond the bound of a name as one", () => {
   assert.strictEqual(lines.at(-1), 'gateway_auth_failures_total{reason=""} 5')
 })
 
-it("tells the text of others behind its own, as long as they are there", () => {
+it("appends the text of others while they are registered", () => {
   const meter = new MetricsRegistry()
   meter.counter("gateway_stream_losses_total", { stream: "events" })
   const leave = meter.include(Effect.succeed("backend_head_seq 5\n"))

@@ -76,7 +76,7 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter({ mode: "report" })))
   )
 
-  it.effect("Amendment 20: a bucket of cancels is as large as that of the credential, whatever this is set to", () =>
+  it.effect("a bucket of cancels is as large as the configured bucket of the credential", () =>
     Effect.gen(function* () {
       const { take } = yield* RateLimiter
       assert.strictEqual((yield* take("token-cancels", "t"))!.limit, 7)
@@ -117,7 +117,7 @@ describe("RateLimiter", () => {
     }).pipe(Effect.provide(limiter({ mode: "report" })))
   )
 
-  it.effect("says nothing where it is off, or where its store does not answer", () =>
+  it.effect("returns undefined if it is off, or if its store does not respond", () =>
     Effect.gen(function* () {
       const down = Layer.succeed(
         RateLimitStore,
@@ -157,7 +157,7 @@ describe("rate headers", () => {
     })
   })
 
-  it("tell a refused caller when to come back", () => {
+  it("give a refused caller the time to wait", () => {
     const headers = rateHeaders({ ...rate, bucket: "api-key", allowed: false, limit: 600, remaining: 0, reset_s: 17 })
     assert.deepInclude(headers, {
       "retry-after": "17",

@@ -26,7 +26,7 @@ describe("a body", () => {
     assert.isBelow(timeOf(BODY_BYTES_MAX), 1_000)
   })
 
-  it("is read whole, in pieces, or not at all", async () => {
+  it("is read whole or in pieces, or fails", async () => {
     for (const pieces of [[], [bytes], [bytes.subarray(0, 1), bytes.subarray(1, 70_000), bytes.subarray(70_000)]]) {
       const source = requestOf({})
       const body = bodyOf(source)
@@ -72,7 +72,7 @@ describe("the budget of unfinished input", () => {
     assert.strictEqual(budget.held, 0)
   })
 
-  it("counts chunks beside their bytes, and a body that is whole no more", async () => {
+  it("counts chunks in addition to bytes, and no longer counts a complete body", async () => {
     const budget = new Budget(1_000_000)
     const source = requestOf({ "content-length": "10" })
     const body = bodyOf(source, budget)

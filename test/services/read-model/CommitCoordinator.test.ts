@@ -86,7 +86,7 @@ const isWhole = Effect.fnUntraced(function* (history: History["Service"], last: 
 })
 
 describe("gateways that share a read model", () => {
-  it.effect("write it once, and tell the same", () =>
+  it.effect("commit each batch once, and show the same events", () =>
     Effect.gen(function* () {
       const { history, a, b, tell } = yield* two
       for (let seq = 1; seq <= 20; seq += 2) {
@@ -160,7 +160,7 @@ describe("gateways that share a read model", () => {
     })
   )
 
-  it.effect("number anew together, when the stream is not kept from where they stand", () =>
+  it.effect("restart numbering together if the stream no longer retains their position", () =>
     Effect.gen(function* () {
       const { history, a, b, tell } = yield* two
       tell(balances(1, 3))

@@ -7,41 +7,13 @@ import type { Order } from "../../../src/domain/Order.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import type { Caller } from "../../../src/domain/User.ts"
 import { type ListQuery, OFFSET_MAX, type OrderQuery } from "../../../src/services/History.ts"
-import {
-  type ListRequest,
-  HistoryQueries,
-  type Page,
-  type SpanRequest,
-  spanOf
-} from "../../../src/services/read-model/HistoryQueries.ts"
+import { type ListRequest, type Page, type SpanRequest } from "../../../src/services/operations/Paging.ts"
+import { HistoryQueries } from "../../../src/services/read-model/HistoryQueries.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
-import { DomainError } from "../../../src/services/DomainError.ts"
 import type { SubAccountFailure } from "../../../src/services/identity/SubAccounts.ts"
 import { foreign, policies, tokenCaller, v0, v1 } from "../../http/Fixture.ts"
 
 const now = 1_767_225_600_000
-
-describe("a span", () => {
-  it("is unbounded without bounds", () => assert.deepStrictEqual(spanOf({}, now), {}))
-  it("ends now, or begins 7 days before its end", () => {
-    assert.deepStrictEqual(spanOf({ start_time: now - 5 }, now), { start: now - 5, end: now })
-    assert.deepStrictEqual(spanOf({ end_time: now }, now + 9), { start: now - 7 * DAY_MS, end: now })
-    assert.deepStrictEqual(spanOf({ end_time: 5 }, now), { start: 0, end: 5 })
-  })
-  it("Amendment 16: begins at 0 and has no maximum", () => {
-    assert.deepStrictEqual(spanOf({ start_time: 0 }, now), { start: 0, end: now })
-    assert.deepStrictEqual(spanOf({ start_time: 0, end_time: now }, now), { start: 0, end: now })
-    assert.deepStrictEqual(spanOf({ start_time: now - 91 * DAY_MS, end_time: now }, now), {
-      start: now - 91 * DAY_MS,
-      end: now
-    })
-  })
-  it("is not backwards", () => {
-    const refused = spanOf({ start_time: 2, end_time: 1 }, now)
-    assert.instanceOf(refused, DomainError)
-    assert.deepInclude(refused, { reason: "OutOfRange", facts: { field: "start_time", max: 1 } })
-  })
-})
 
 describe("a cursor", () => {
   const key = new Uint8Array(32).fill(3)
@@ -234,7 +206,7 @@ describe("the lists", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("Amendment 16: a cursor holds for its side, reference and closing order only", () => {
+  it.effect("a cursor is valid only for its side, reference and closing order", () => {
     const next = { rows: [], next: { time: 9, id: 4 } }
     const read = () => Effect.succeed(next)
     const layer = policies({ history: { orders: read, executions: read, closedPnls: read, transactions: read } })

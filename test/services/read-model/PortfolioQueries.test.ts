@@ -92,7 +92,7 @@ const world = (more: Doubles = {}): Doubles => ({
 const bound: Caller = { ...tokenCaller, bound_to: new Set([v1]) }
 
 describe("holdings", () => {
-  it.effect("Amendment 10: are the records of the user stream, and join it", () =>
+  it.effect("are the records of the user stream, with its positions", () =>
     Effect.gen(function* () {
       const holdings = yield* PortfolioQueries
       const balances = yield* holdings.balances(tokenCaller, undefined)
@@ -167,16 +167,16 @@ describe("holdings", () => {
     }).pipe(Effect.provide(policies(world())))
   )
 
-  it.effect("wait for what this gateway has acknowledged to anybody", () => {
+  it.effect("wait for all commands that this gateway has acknowledged", () => {
     let waited = 0
-    const heldOfAll = Effect.sync(() => void waited++)
+    const awaitAll = Effect.sync(() => void waited++)
     return Effect.gen(function* () {
       const holdings = yield* PortfolioQueries
       yield* holdings.balances(tokenCaller, undefined)
       yield* holdings.positions(tokenCaller, {})
       yield* holdings.portfolio(tokenCaller)
       assert.strictEqual(waited, 3)
-    }).pipe(Effect.provide(policies(world({ ownWrites: { heldOfAll } }))))
+    }).pipe(Effect.provide(policies(world({ readYourWrites: { awaitAll } }))))
   })
 
   it.effect(

@@ -60,7 +60,7 @@ const emptyBook = { bids: [], asks: [], book_seq: 0, mts: START, as_of_seq: 3 }
 const oneBid = { ...emptyBook, bids: [["59000", "1"]], book_seq: 1 } as const
 
 describe("Projector", () => {
-  it.effect("shows what is committed, in order, to who follows", () => {
+  it.effect("shows committed events to followers, in order", () => {
     const { feed, backend, layer } = setting()
     backend.book = () => emptyBook
     return Effect.gen(function* () {
@@ -109,7 +109,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("tells a position and its balance that the mark moved, and books nothing for them", () => {
+  it.effect("reports position and balance after a move of the mark price, without a transaction", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {
       const streams = yield* UserStreams
@@ -165,7 +165,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("goes on after the feed ended or died", () => {
+  it.effect("continues after the feed ended or failed", () => {
     const { feed, layer } = setting()
     return Effect.gen(function* () {
       yield* eventually("followed", () => feed.isFollowed)
@@ -218,7 +218,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("builds what is open anew where the position is gone, and says so", () => {
+  it.effect("rebuilds the open state if the position is gone, and notifies followers", () => {
     const { feed, backend, layer } = setting()
     backend.book = () => oneBid
     return Effect.gen(function* () {
@@ -314,7 +314,7 @@ describe("Projector", () => {
     })
   })
 
-  it.effect("knows instruments and prices that the stream has not told, and reads them again after a loss", () => {
+  it.effect("reads instruments and prices that the stream has not reported, and again after a loss", () => {
     const { feed, backend, layer } = setting()
     backend.book = () => ({ ...emptyBook, as_of_seq: 1 })
     backend.instruments = [instrument(), instrument({ symbol: "ETH-USDC" })]

@@ -53,9 +53,9 @@ describe("own writes", () => {
         yield* submit("a", 7, cancel)
         yield* submit("b", 4, cancel)
         assert.deepStrictEqual(waited, [])
-        for (const user of ["b", "c"]) yield* own.held(user)
+        for (const user of ["b", "c"]) yield* own.awaitUser(user)
         assert.deepStrictEqual(waited, [])
-        yield* own.held("a")
+        yield* own.awaitUser("a")
         assert.deepStrictEqual(waited, [9])
       }).pipe(Effect.provide(layer))
     }
@@ -71,7 +71,7 @@ describe("own writes", () => {
 
   it.effect("are waited for by the lists of orders", () => {
     const held: Array<string> = []
-    const layer = policies({ ownWrites: { held: (user) => Effect.sync(() => void held.push(user)) } })
+    const layer = policies({ readYourWrites: { awaitUser: (user) => Effect.sync(() => void held.push(user)) } })
     return Effect.gen(function* () {
       const lists = yield* HistoryQueries
       yield* lists.openOrders(tokenCaller, { order_link_id: "a-1" })

@@ -202,7 +202,7 @@ describe("the ledger of an engine", () => {
     )
   })
 
-  it.effect("tells a liquidation and a deleveraging as docs/contract/stories.md#liquidation-pool-adl does", () => {
+  it.effect("counts a liquidation and a deleveraging as docs/contract/stories.md#liquidation-pool-adl does", () => {
     const markets = shippedMarkets.filter(({ symbol }) => symbol === BTC || symbol === "ETH-USDC")
     const bench = new Bench({ markets, poolBaseEquity: "100" })
     const { state } = bench
@@ -275,7 +275,7 @@ describe("the ledger of an engine", () => {
     )
   })
 
-  it.effect("tells what an isolated position pays of funding, from its margin, and a path that recovers", () => {
+  it.effect("counts funding of an isolated position, paid from its margin, and a path that recovers", () => {
     const bench = new Bench()
     const [user, maker] = [trader("user"), trader("maker")]
     bench.tick()

@@ -85,57 +85,51 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
-  it.effect(
-    "Amendment 10: shows positions and balances as their last events showed them, of open positions only",
-    () => {
-      const s = state()
-      const of = { user_id: "u", sub_account_address: "a" }
-      s.records = [
-        { ...of, topic: "position", subject: "X", seq: 2, record: JSON.stringify({ ...of, size: "1", seq: 2 }) },
-        { ...of, topic: "position", subject: "Y", seq: 1, record: JSON.stringify({ ...of, size: "0", seq: 1 }) },
-        {
-          ...of,
-          topic: "account_balance",
-          subject: "USDC",
-          seq: 3,
-          record: JSON.stringify({ ...of, equity: "5", seq: 3, reason: "trade" })
-        }
-      ]
-      return Effect.gen(function* () {
-        const snapshots = yield* UserSnapshots
-        const positions = yield* snapshots.take("u", "position", undefined)
-        assert.deepStrictEqual(positions, { stream_id: "s1", seq: 3, list: [{ ...of, size: "1", seq: 2 } as never] })
-        const balances = yield* snapshots.take("u", "account_balance", undefined)
-        assert.deepStrictEqual(balances.list, [{ ...of, equity: "5", seq: 3 } as never])
-        assert.deepStrictEqual((yield* snapshots.take("u", "position", new Set(["b"]))).list, [])
-      }).pipe(Effect.provide(live(s)))
-    }
-  )
+  it.effect("shows balances and open positions as of their last events", () => {
+    const s = state()
+    const of = { user_id: "u", sub_account_address: "a" }
+    s.records = [
+      { ...of, topic: "position", subject: "X", seq: 2, record: JSON.stringify({ ...of, size: "1", seq: 2 }) },
+      { ...of, topic: "position", subject: "Y", seq: 1, record: JSON.stringify({ ...of, size: "0", seq: 1 }) },
+      {
+        ...of,
+        topic: "account_balance",
+        subject: "USDC",
+        seq: 3,
+        record: JSON.stringify({ ...of, equity: "5", seq: 3, reason: "trade" })
+      }
+    ]
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      const positions = yield* snapshots.take("u", "position", undefined)
+      assert.deepStrictEqual(positions, { stream_id: "s1", seq: 3, list: [{ ...of, size: "1", seq: 2 } as never] })
+      const balances = yield* snapshots.take("u", "account_balance", undefined)
+      assert.deepStrictEqual(balances.list, [{ ...of, equity: "5", seq: 3 } as never])
+      assert.deepStrictEqual((yield* snapshots.take("u", "position", new Set(["b"]))).list, [])
+    }).pipe(Effect.provide(live(s)))
+  })
 
-  it.effect(
-    "Amendment 10: asks the referee for what has had no event, once the read model is as far as its answer",
-    () => {
-      const s = state()
-      s.as_of_seq = 51
-      return Effect.gen(function* () {
-        const snapshots = yield* UserSnapshots
-        const taking = yield* Effect.forkChild(snapshots.take("u", "account_balance", undefined), {
-          startImmediately: true
-        })
-        yield* TestClock.adjust("200 millis")
-        assert.isUndefined(taking.pollUnsafe())
-        s.told = 51
-        yield* TestClock.adjust("100 millis")
-        assert.deepStrictEqual((yield* Fiber.join(taking)).list, [{ sub_account_address: "a", seq: 0 } as never])
-        s.as_of_seq = 52
-        const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "account_balance", undefined)), {
-          startImmediately: true
-        })
-        yield* TestClock.adjust("2 seconds")
-        assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
-      }).pipe(Effect.provide(live(s)))
-    }
-  )
+  it.effect("reads records without an event from the referee, once the read model has reached its response", () => {
+    const s = state()
+    s.as_of_seq = 51
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      const taking = yield* Effect.forkChild(snapshots.take("u", "account_balance", undefined), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("200 millis")
+      assert.isUndefined(taking.pollUnsafe())
+      s.told = 51
+      yield* TestClock.adjust("100 millis")
+      assert.deepStrictEqual((yield* Fiber.join(taking)).list, [{ sub_account_address: "a", seq: 0 } as never])
+      s.as_of_seq = 52
+      const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "account_balance", undefined)), {
+        startImmediately: true
+      })
+      yield* TestClock.adjust("2 seconds")
+      assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
+    }).pipe(Effect.provide(live(s)))
+  })
 
   it.effect("replays what is kept, all of it or nothing", () => {
     const s = state()
@@ -163,7 +157,7 @@ describe("UserSnapshots", () => {
     }).pipe(Effect.provide(live(s)))
   })
 
-  it.effect("does not tell what the backend can no longer confirm", () => {
+  it.effect("does not return data that the backend can no longer confirm", () => {
     const s = state()
     s.health = { ...well, connected: false, ill: true, ill_for_ms: 1 }
     return Effect.gen(function* () {

@@ -63,7 +63,7 @@ const known = Effect.flatMap(Accounts, (accounts) =>
 )
 
 describe("a ban", () => {
-  it.effect("cancels once more what was let in before, through any gateway, and on its way at its moment", () => {
+  it.effect("cancels again orders accepted earlier by any gateway and still in progress", () => {
     const vaults = [vault(0)]
     const { canceled, commands, layer } = world(vaults)
     return Effect.gen(function* () {
@@ -95,7 +95,7 @@ describe("a ban", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("that is lifted at once leaves the orders that come after it", () => {
+  it.effect("that is lifted at once leaves later orders", () => {
     const { canceled, layer } = world([vault(0)])
     return Effect.gen(function* () {
       yield* known

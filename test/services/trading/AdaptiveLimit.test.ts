@@ -22,7 +22,7 @@ describe("a limit that follows the delay", () => {
     assert.strictEqual(limit.value, 200)
   })
 
-  it("stays where it holds nothing back: a delay says nothing about a higher limit then", () => {
+  it("stays while it delays no work: the delay is no evidence for a higher limit then", () => {
     const limit = new AdaptiveLimit(options)
     rounds(limit, 20, 10, 0, false)
     assert.strictEqual(limit.value, 100)

@@ -122,7 +122,7 @@ const gauge = (name: string) =>
   )
 
 describe("admission of commands", () => {
-  it.effect("Amendment 30: a command keeps its slot until what it caused is shown; the next ones wait", () => {
+  it.effect("a command keeps its slot until its events are visible; the next ones wait", () => {
     const world = new World()
     return Effect.gen(function* () {
       for (const id of ["1", "2", "3", "4"]) yield* send(id)
@@ -139,20 +139,23 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(2))))
   })
 
-  it.effect("a command that is refused, unknown, or shown before its answer gives its slot back at once", () => {
-    const world = new World()
-    return Effect.gen(function* () {
-      for (const id of ["1", "2", "3", "4"]) yield* send(id)
-      const refused = new CommandRefused({ reason: "OrderNotFound", message: "", details: {} })
-      yield* world.answer("1", Exit.fail(refused))
-      yield* world.answer("2", Exit.fail(new OutcomeUnknown()))
-      yield* world.show(7)
-      yield* world.answer("3", Exit.succeed(7))
-      assert.deepStrictEqual(world.submitted, ["1", "2", "3", "4"])
-    }).pipe(Effect.provide(world.layer(fixed(1))))
-  })
+  it.effect(
+    "a command that is refused, unknown, or visible before its acknowledgement releases its slot at once",
+    () => {
+      const world = new World()
+      return Effect.gen(function* () {
+        for (const id of ["1", "2", "3", "4"]) yield* send(id)
+        const refused = new CommandRefused({ reason: "OrderNotFound", message: "", details: {} })
+        yield* world.answer("1", Exit.fail(refused))
+        yield* world.answer("2", Exit.fail(new OutcomeUnknown()))
+        yield* world.show(7)
+        yield* world.answer("3", Exit.succeed(7))
+        assert.deepStrictEqual(world.submitted, ["1", "2", "3", "4"])
+      }).pipe(Effect.provide(world.layer(fixed(1))))
+    }
+  )
 
-  it.effect("Amendment 30: cancels are admitted first, however many commands wait", () => {
+  it.effect("cancels are admitted first, regardless of the queue", () => {
     const world = new World()
     return Effect.gen(function* () {
       for (let i = 0; i < 20; i++) yield* send(`place-${i}`)
@@ -162,7 +165,7 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer({ ...fixed(1), waiting_max: 4 })))
   })
 
-  it.effect("Amendment 30: beyond the queue commands are refused at once, and counted", () => {
+  it.effect("commands beyond the queue are refused at once, and counted", () => {
     const world = new World()
     return Effect.gen(function* () {
       const { isBusy, refusesNow } = yield* Admission.CommandAdmission
@@ -180,7 +183,7 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer({ ...fixed(1), waiting_max: 2 })))
   })
 
-  it.effect("Amendment 30: users are served in turn, and one of them cannot take all places", () => {
+  it.effect("users are served in turn, and one user cannot fill the queue", () => {
     const world = new World()
     return Effect.gen(function* () {
       const greedy: Array<Fiber.Fiber<CommandAck, SubmitError>> = []
@@ -217,7 +220,7 @@ describe("admission of commands", () => {
     }).pipe(Effect.provide(world.layer(fixed(1))))
   })
 
-  it.effect("a user whose oldest command has waited for long may add none", () => {
+  it.effect("a user whose oldest command has waited too long may add none", () => {
     const world = new World()
     return Effect.gen(function* () {
       yield* send("1")

@@ -104,7 +104,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("is stopped by whoever comes back within the window, and waits for the last connection", () => {
+  it.effect("is stopped by a reconnection within the window, and waits for the last connection", () => {
     const { commands, layer } = world()
     return Effect.gen(function* () {
       const presence = yield* Presence
@@ -160,7 +160,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(restarted))
   })
 
-  it.effect("set by somebody who is not connected, begins at once, for that sub-account only", () => {
+  it.effect("set by a user who is not connected starts at once, for that sub-account only", () => {
     const { canceled, layer } = world()
     return Effect.gen(function* () {
       yield* enable(v0, 10)
@@ -205,7 +205,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("tries a cancel until it is acknowledged, with one id, and not against a refusal", () => {
+  it.effect("retries a cancel with one id until it is acknowledged or refused", () => {
     const failures = [new SequencerUnavailable({}), new OutcomeUnknown(), new SequencerUnavailable({})]
     const { commands, layer } = world(() => {
       const failure = failures.shift()
@@ -243,7 +243,7 @@ describe("the dead-man's switch", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("waits for a store that does not answer", () => {
+  it.effect("waits for a store that does not respond", () => {
     const { canceled, commands, submit } = world()
     let broken = true
     const layer = policies({

@@ -127,7 +127,7 @@ describe("placing an order", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("tells a client that repeats itself which order was the first", () => {
+  it.effect("returns the first order to a client that repeats a request", () => {
     const { layer } = desk(() => Effect.succeed(ack({ duplicate: true })))
     return Effect.gen(function* () {
       const refused = yield* Effect.flip(create({ ...limit, order_link_id: "a-1" }))
@@ -145,7 +145,7 @@ describe("placing an order", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("forwards sub-accounts that the read model does not know: it may lag", () => {
+  it.effect("forwards sub-accounts that are missing in the read model, which may lag", () => {
     const { commands, layer } = accepting()
     return Effect.gen(function* () {
       yield* create({ ...limit, sub_account_address: foreign })
@@ -162,7 +162,7 @@ describe("placing an order", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("Amendment 30: refuses for the database where that takes no event, not for the backend", () => {
+  it.effect("blames the database, not the backend, if the database accepts no event", () => {
     const { commands, layer } = accepting({
       health: { sequencer: () => ({ ...well, ill: true, illness: "stalled" as const, lag_ms: 9_000 }) }
     })
@@ -172,7 +172,7 @@ describe("placing an order", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("says that the markets are not known yet rather than that there is none", () => {
+  it.effect("reports that markets are not loaded rather than that the market does not exist", () => {
     const { layer } = accepting({ markets: { instruments: () => [], instrument: () => undefined } })
     return Effect.gen(function* () {
       assert.strictEqual((yield* refusedCreate({}))[0], "BackendUnavailable")
@@ -219,7 +219,7 @@ describe("amending and canceling", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("Amendment 6: an acknowledged amend that its turn refused fails with the reason", () => {
+  it.effect("an acknowledged amend that the engine refused fails with the reason", () => {
     const refusal = new CommandRefused({
       reason: "PostOnlyWouldTake",
       message: "a post-only order would take liquidity",
@@ -247,7 +247,7 @@ describe("amending and canceling", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("says that there is no such order where the history knows none, or an open one", () =>
+  it.effect("reports OrderNotFound if the history has no such order, or an open one", () =>
     Effect.forEach([undefined, { ...closed, order_status: "New" } as Order], (order) => {
       const { layer } = refusing("OrderNotFound", { history: { order: () => Effect.succeed(order) } })
       return Effect.gen(function* () {
@@ -276,7 +276,7 @@ describe("amending and canceling", () => {
 })
 
 describe("a batch", () => {
-  it.effect("submits each order by itself, in the order of the request, and tells what became of each", () => {
+  it.effect("submits each order separately, in the order of the request, and returns each result", () => {
     const { commands, layer } = desk((command) =>
       command.body.type === "place" && command.body.order.qty === "0.3"
         ? Effect.fail(new CommandRefused({ reason: "SubAccountFrozen", message: "", details: {} }))

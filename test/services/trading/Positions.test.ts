@@ -47,7 +47,7 @@ const reasonOf = (failure: unknown) => {
 }
 
 describe("positions", () => {
-  it.effect("carry leverage, mode and margin to the sequencer in canonical form, and answer its result", () => {
+  it.effect("submit leverage, mode and margin in canonical form, and return the result", () => {
     const { commands, layer } = desk()
     return Effect.gen(function* () {
       const positions = yield* Positions

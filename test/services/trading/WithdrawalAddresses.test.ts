@@ -49,7 +49,7 @@ const refused = (destination: string) => Effect.map(Effect.flip(withdraw(destina
 const notListed = { reason: "DestinationNotListed", field: "destination" }
 
 describe("withdrawal addresses", () => {
-  it.effect("are effective a day after they were added, and withdrawals go nowhere else once that is asked for", () =>
+  it.effect("are effective a day after they were added; with only_listed all other withdrawals are refused", () =>
     Effect.gen(function* () {
       const addresses = yield* WithdrawalAddresses
       const added = yield* addresses.add(tokenCaller, { destination: "C0".repeat(32), label: "cold" })
@@ -70,7 +70,7 @@ describe("withdrawal addresses", () => {
     }).pipe(Effect.provide(policies({})))
   )
 
-  it.effect("open again a day after that is asked for, unless it is called off", () =>
+  it.effect("are unrestricted a day after the request, unless it is revoked", () =>
     Effect.gen(function* () {
       const addresses = yield* WithdrawalAddresses
       yield* addresses.restrict(tokenCaller, true)
@@ -110,7 +110,7 @@ describe("withdrawal addresses", () => {
     }).pipe(Effect.provide(policies({})))
   )
 
-  it.effect("a change that tightens is answered after the withdrawals that were checked before it", () =>
+  it.effect("a tightening change is acknowledged after the withdrawals checked before it", () =>
     Effect.gen(function* () {
       const answer = yield* Deferred.make<void>()
       const submitted = yield* Deferred.make<void>()
@@ -134,7 +134,7 @@ describe("withdrawal addresses", () => {
     })
   )
 
-  it.effect("a change waits ten seconds at most for a withdrawal whose fate is unknown", () =>
+  it.effect("a change waits ten seconds at most for a withdrawal with an unknown outcome", () =>
     Effect.gen(function* () {
       const addresses = yield* WithdrawalAddresses
       assert.instanceOf(yield* Effect.flip(withdraw(hot)), OutcomeUnknown)
@@ -146,7 +146,7 @@ describe("withdrawal addresses", () => {
     }).pipe(Effect.provide(policies({ sequencer: { submit: () => Effect.fail(new OutcomeUnknown()) } })))
   )
 
-  it.live("no withdrawal is sequenced after a change was answered, however they meet", () =>
+  it.live("no withdrawal is sequenced after a change was acknowledged, in any interleaving", () =>
     Effect.gen(function* () {
       const answered = new Set<string>()
       const late: Array<string> = []

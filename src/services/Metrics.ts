@@ -1,19 +1,20 @@
 /**
- * Policy: what a gateway tells of itself: requests, health, and what its parts count with their {@link MetricsRegistry}. Names and
- * labels are in MetricNames.ts. Source: docs/contract/rest.md#service-endpoints.
+ * Policy: the metrics of a gateway: requests, health, and the metrics that its parts record in their {@link
+ * MetricsRegistry}. MetricNames.ts defines names and labels.
+ * Source: docs/contract/rest.md#service-endpoints.
  */
 import { Context, Effect, Layer } from "effect"
-import { BackendHealth, type LinkState } from "./BackendHealth.ts"
-import { Leadership } from "./Leadership.ts"
-import { CurrentMetricsRegistry, type Histogram, SERIES_MAX } from "./MetricsRegistry.ts"
-import { Readiness } from "../Readiness.ts"
+import { BackendHealth, type LinkState } from "./operations/BackendHealth.ts"
+import { Leadership } from "./operations/Leadership.ts"
+import { CurrentMetricsRegistry, type Histogram, SERIES_MAX } from "./operations/MetricsRegistry.ts"
+import { Readiness } from "./Readiness.ts"
 
-/** A request whose answer has left, or whose caller has. */
+/** A completed request: answered, or abandoned by its client. */
 export interface Served {
   readonly method: string
-  /** The path of its endpoint, parameters as `:name`; "" where there is none. */
+  /** The path of its endpoint, with parameters as `:name`; "" for an unknown path. */
   readonly route: string
-  /** 499: the caller left before the answer. */
+  /** 499: the client disconnected before the response. */
   readonly status: number
   readonly seconds: number
 }
@@ -22,9 +23,9 @@ export class Metrics extends Context.Service<
   Metrics,
   {
     readonly served: (request: Served) => void
-    /** A WebSocket came (1) or went (-1). */
+    /** A WebSocket opened (1) or closed (-1). */
     readonly sockets: (by: 1 | -1) => void
-    /** Everything, as Prometheus reads it. */
+    /** All metrics in the Prometheus text format. */
     readonly text: Effect.Effect<string>
   }
 >()("gateway/services/Metrics") {

@@ -1,0 +1,56 @@
+/**
+ * Requests and answers of paged lists, shared by all rooms. Source: docs/contract/conventions.md#paging, #time-ranges;
+ * docs/contract/websocket.md#lists-and-the-stream.
+ */
+import { DAY_MS } from "../../domain/Time.ts"
+import { DomainError } from "../DomainError.ts"
+
+/** Length of a history query that names only its end. */
+export const SPAN_DEFAULT_MS = 7 * DAY_MS
+
+export interface ListRequest {
+  readonly sub_account_address?: string
+  readonly symbol?: string
+  readonly limit?: number
+  readonly cursor?: string
+}
+/** Bounds of a time range, Unix ms, both inclusive. */
+export interface SpanRequest {
+  readonly start_time?: number
+  readonly end_time?: number
+}
+
+export interface Page<A> {
+  readonly list: ReadonlyArray<A>
+  readonly next_page_cursor: string
+  /** JSON text of each row, where the history stores it. A response joined from texts needs no decoding. */
+  readonly texts?: ReadonlyArray<string> | undefined
+}
+
+/** Position of the user stream that a list includes. */
+export interface StreamMark {
+  readonly stream_id: string
+  readonly seq: number
+}
+
+/**
+ * Resolves the bounds of a history query. A request without bounds is unbounded, so that paging reaches the first record.
+ * The end defaults to `now`. If only the end is given, the start is {@link SPAN_DEFAULT_MS} before it. A span has no maximum
+ * length: the page limit bounds the work.
+ */
+export const spanOf = (
+  request: SpanRequest,
+  now: number
+): { readonly start?: number; readonly end?: number } | DomainError => {
+  if (request.start_time === undefined && request.end_time === undefined) return {}
+  const end = request.end_time ?? now
+  const start = request.start_time ?? Math.max(0, end - SPAN_DEFAULT_MS)
+  if (start > end) {
+    return new DomainError(
+      "OutOfRange",
+      { field: "start_time", max: end },
+      `expected a time no later than the end of the span, ${end}`
+    )
+  }
+  return { start, end }
+}

@@ -1,0 +1,91 @@
+/**
+ * State that the event stream reports only when it changes, read from the backend instead: order books, instruments,
+ * insurance pools, and prices before their first sample. Each read runs in its own fiber.
+ */
+import { Effect, FiberSet, type Scope } from "effect"
+import type { Instrument } from "../../domain/Market.ts"
+import type { MarketState } from "../markets/MarketState.ts"
+import { Referee } from "../Referee.ts"
+import { Sequencer } from "../Sequencer.ts"
+import { backOff } from "./ProjectorBackOff.ts"
+
+/** Attempts to read a pool after a start; later changes arrive on the stream. */
+const POOL_TRIES = 5
+/** Pause before a book that did not fit the stream is read again. */
+const BOOK_PAUSE = "50 millis"
+
+export interface BackendReads {
+  /** Starts the reads of books that {@link MarketState} needs, and repeats each until it fits the stream. */
+  readonly books: Effect.Effect<void>
+  /** Starts the reads of instruments, pools and prices. */
+  readonly statics: Effect.Effect<void>
+  /** Returns the instruments read since the previous call, for the next commit. */
+  readonly takeInstruments: () => ReadonlyArray<Instrument>
+  /** Interrupts all reads. */
+  readonly clear: Effect.Effect<void>
+}
+
+export const make: (markets: MarketState) => Effect.Effect<BackendReads, never, Sequencer | Referee | Scope.Scope> =
+  Effect.fnUntraced(function* (markets) {
+    const sequencer = yield* Sequencer
+    const referee = yield* Referee
+    const reads = yield* FiberSet.make<void>()
+    let unsaved: ReadonlyArray<Instrument> = []
+
+    const start = (read: Effect.Effect<void, unknown>) => FiberSet.run(reads, Effect.ignore(read))
+
+    const books: Effect.Effect<void> = Effect.suspend(() => {
+      const wanted = markets.booksToRead()
+      if (wanted.length === 0) return Effect.void
+      return Effect.forEach(
+        wanted,
+        ({ symbol, done }) =>
+          start(
+            sequencer.orderBook(symbol).pipe(
+              Effect.retry(backOff),
+              Effect.flatMap((book) => Effect.sync(() => done(book))),
+              Effect.andThen(Effect.delay(books, BOOK_PAUSE))
+            )
+          ),
+        { discard: true }
+      )
+    })
+
+    // a referee without pools fails the read
+    const pools = (instruments: ReadonlyArray<Instrument>) =>
+      Effect.forEach(
+        instruments.filter(({ symbol }) => markets.view.pool(symbol) === undefined || !markets.view.alert(symbol)),
+        ({ symbol }) =>
+          start(
+            Effect.all([referee.pool(symbol), referee.adlAlert(symbol)]).pipe(
+              Effect.retry({ schedule: backOff, times: POOL_TRIES - 1 }),
+              Effect.flatMap(([pool, alert]) => Effect.sync(() => markets.seedPool(symbol, pool, alert)))
+            )
+          ),
+        { discard: true }
+      )
+
+    const instruments = sequencer.instruments.pipe(
+      Effect.retry(backOff),
+      Effect.flatMap((found) => {
+        unsaved = found
+        markets.know(found)
+        return Effect.andThen(books, pools(found))
+      })
+    )
+    const prices = referee.prices([]).pipe(
+      Effect.retry(backOff),
+      Effect.flatMap((found) => Effect.sync(() => markets.seed(found)))
+    )
+
+    return {
+      books,
+      statics: Effect.all([start(instruments), start(prices)], { discard: true }),
+      takeInstruments: () => {
+        const taken = unsaved
+        unsaved = []
+        return taken
+      },
+      clear: FiberSet.clear(reads)
+    }
+  })

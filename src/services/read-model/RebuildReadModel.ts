@@ -1,0 +1,80 @@
+/**
+ * Rebuilds the read model when the event stream no longer retains its position: the leader reads open orders, balances and
+ * positions from the backend and restarts the numbering there. The other gateways load the result.
+ */
+import { Clock, Effect, Schema } from "effect"
+import type { ModelPosition } from "../../domain/Projection.ts"
+import * as RecordJson from "../../domain/RecordJson.ts"
+import type { SubAccountState } from "../../domain/User.ts"
+import { History, type LastRecord } from "../History.ts"
+import { Referee } from "../Referee.ts"
+import { Sequencer } from "../Sequencer.ts"
+import type { CommitCoordinator } from "./CommitCoordinator.ts"
+
+/** Sub-accounts read concurrently. */
+const ACCOUNTS_READ = 8
+
+/** The epoch of the sequencer changed during the rebuild. */
+export class EpochChanged extends Schema.TaggedError<EpochChanged>()("EpochChanged", {}) {}
+
+/** Balances and open positions of a sub-account, from the referee. */
+const recordsOf = ({ sub_account_address, user_id }: SubAccountState) =>
+  Effect.gen(function* () {
+    const referee = yield* Referee
+    const { balances, positions } = yield* referee.account(sub_account_address)
+    const owner = { user_id, sub_account_address, seq: 0 } as const
+    const records: ReadonlyArray<LastRecord> = [
+      ...balances.map((balance) => {
+        const record = JSON.stringify({ ...balance, seq: 0 })
+        return { ...owner, topic: "account_balance" as const, subject: balance.asset, record }
+      }),
+      ...positions.map((position) => {
+        const record = RecordJson.position(position, 0)
+        return { ...owner, topic: "position" as const, subject: position.symbol, record }
+      })
+    ]
+    return records
+  })
+
+/** Returns the head of the sequencer; `undefined` if another gateway leads or has rebuilt the model. */
+export const rebuildReadModel = (commits: CommitCoordinator, position: ModelPosition | undefined) =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const history = yield* History
+    const sequencer = yield* Sequencer
+    if ((yield* commits.turn(position, position?.epoch ?? "")) !== undefined) return undefined
+    const before = yield* sequencer.head
+    const open = yield* sequencer.openOrders
+    const subAccounts = yield* sequencer.subAccounts(undefined)
+    const instruments = yield* sequencer.instruments
+    const records = yield* Effect.forEach(
+      subAccounts.filter(({ deleted }) => !deleted),
+      recordsOf,
+      { concurrency: ACCOUNTS_READ }
+    )
+    const after = yield* sequencer.head
+    if (before.epoch !== after.epoch) return yield* new EpochChanged()
+    const start: ModelPosition = {
+      epoch: after.epoch,
+      seq: open.as_of_seq,
+      began: open.as_of_seq,
+      ts_ms: clock.currentTimeMillisUnsafe()
+    }
+    yield* history
+      .restart(position, start, {
+        orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: RecordJson.order(order) })),
+        subAccounts,
+        instruments,
+        records: records.flat()
+      })
+      .pipe(
+        Effect.andThen(
+          Effect.logWarning("the event stream no longer retains the position of the read model: it was rebuilt").pipe(
+            Effect.annotateLogs({ epoch: start.epoch, seq: start.seq })
+          )
+        ),
+        // another gateway was first
+        Effect.catchTag("ProjectionRefused", () => Effect.void)
+      )
+    return after.head_seq
+  }).pipe(Effect.catchTag("Superseded", () => Effect.undefined))
