@@ -1,6 +1,6 @@
 /**
- * Candles of the trades, or of the mark price where nothing was traded yet; own fills as arrows, own orders and the position as lines.
- * A drawing: here, and nowhere else, prices are numbers.
+ * The chart: candles of trades, or of the mark price before the first trade; own fills as arrows, own orders and the position as
+ * lines. Prices become numbers only in this file and in Depth.ts, because they are only drawn.
  */
 import { HashMap } from "effect"
 import {
@@ -21,7 +21,7 @@ import { h, place, setAttribute, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
 import { intervals, type Market } from "./Market.ts"
-import { complain } from "./Notes.ts"
+import { toastError } from "./Toasts.ts"
 import * as Rest from "./Rest.ts"
 import type { Session } from "./Session.ts"
 import { colour, theme } from "./Theme.ts"
@@ -35,8 +35,8 @@ const names: Record<(typeof intervals)[number], string> = {
   D: "1 d"
 }
 const SECOND_MS = 1_000
-/** Pause before candles are asked for again, where the gateway could not answer, in ms. */
-const AGAIN_MS = 2_000
+/** Pause before a retry of a failed candle request, in ms. */
+const RETRY_MS = 2_000
 
 const timeOf = (ms: number): UTCTimestamp => Math.floor(ms / SECOND_MS) as UTCTimestamp
 const barOf = ({ close, high, low, open, start_time }: PriceCandle): CandlestickData<UTCTimestamp> => ({
@@ -52,9 +52,9 @@ const volumeOf = (candle: Candle) => ({
   color: colour(Number(candle.close) < Number(candle.open) ? "--down-soft" : "--up-soft")
 })
 
-/** The chart itself, in the colours of the theme. */
+/** Creates the chart, in the colours of the theme. */
 const picture = (container: HTMLElement) => {
-  // the library's mark is a link in the footer: it would come with a style of its own, which this page forbids
+  // the attribution is a link in the footer: the library's logo needs an inline style, which the page's CSP forbids
   const chart = createChart(container, { autoSize: true, layout: { attributionLogo: false } })
   const candles = chart.addSeries(CandlestickSeries, { borderVisible: false })
   const volume = chart.addSeries(HistogramSeries, {
@@ -100,13 +100,13 @@ export const mount = (market: Market, session: Session): void => {
   )
   const { candles, chart, markers, paint, volume } = picture(container)
 
-  /** Bars that are shown, by time; the newest is replaced as it grows. */
+  /** The shown bars by time; the newest is replaced while it grows. */
   let shown = new Map<UTCTimestamp, CandlestickData<UTCTimestamp>>()
   let traded = new Map<number, Candle>()
   let newest: CandlestickData<UTCTimestamp> | undefined
   let ofTrades = true
-  /** Counts what was asked for, so that an answer that comes too late is left out. */
-  let asked = 0
+  /** Counts requests, so that a late response of an older one is ignored. */
+  let requests = 0
   let lines: ReadonlyArray<IPriceLine> = []
 
   const put = (bar: CandlestickData<UTCTimestamp>): void => {
@@ -117,13 +117,13 @@ export const mount = (market: Market, session: Session): void => {
   }
 
   const load = async (): Promise<void> => {
-    const mine = ++asked
+    const request = ++requests
     const { symbol } = market
     const interval = market.interval.value
     const { list: trades } = await Rest.candles(symbol, interval)
     const list: ReadonlyArray<PriceCandle> =
       trades.length > 0 ? trades : (await Rest.markCandles(symbol, interval)).list
-    if (mine !== asked) return
+    if (request !== requests) return
     ofTrades = trades.length > 0
     const bars = list.toReversed().map(barOf)
     shown = new Map(bars.map((bar) => [bar.time, bar]))
@@ -142,9 +142,9 @@ export const mount = (market: Market, session: Session): void => {
   }
   const reload = (): void => {
     load().catch((error: unknown) => {
-      const isAway = error instanceof Rest.Refused && (error.status === 0 || error.status === 503)
-      if (isAway) setTimeout(reload, AGAIN_MS)
-      else complain(error)
+      const isAway = error instanceof Rest.ApiFailure && (error.status === 0 || error.status === 503)
+      if (isAway) setTimeout(reload, RETRY_MS)
+      else toastError(error)
     })
   }
 
@@ -196,7 +196,7 @@ export const mount = (market: Market, session: Session): void => {
     ]
   }
 
-  /** The mark price has no feed of candles: its open one grows with the ticker. */
+  /** There is no candle feed of the mark price: the ticker updates its open candle. */
   const followMark = (ticker: Ticker | undefined): void => {
     if (ofTrades || ticker === undefined || newest === undefined) return
     const price = Number(ticker.mark_price)
@@ -229,11 +229,11 @@ export const mount = (market: Market, session: Session): void => {
     reload()
   })
   drawn([market.tickers], () => followMark(market.ticker))
-  // candles that closed while there was no connection are told by nobody
+  // candles that closed during a disconnection are not sent again
   let wasLive = true
-  drawn([market.line], () => {
-    const isLive = market.line.value.state.type === "live"
-    if (isLive && !wasLive && market.line.value.returned) reload()
+  drawn([market.status], () => {
+    const isLive = market.status.value.state.type === "live"
+    if (isLive && !wasLive && market.status.value.returned) reload()
     wasLive = isLive
   })
   drawn([session.fills], drawFills)

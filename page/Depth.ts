@@ -1,4 +1,4 @@
-/** The book as a picture: what would be bought or sold down to each price. */
+/** The depth chart: cumulative quantity at each price. */
 import { h, place, setAttribute, setText } from "./Dom.ts"
 import { drawn } from "./Frame.ts"
 import type { Level } from "../src/domain/Market.ts"
@@ -6,7 +6,7 @@ import type { Market } from "./Market.ts"
 import * as Format from "./Format.ts"
 
 const SVG = "http://www.w3.org/2000/svg"
-/** The picture's own measures; it is stretched to its place. */
+/** Size of the view box; the browser stretches it. */
 const WIDTH = 600
 const HEIGHT = 100
 
@@ -15,7 +15,7 @@ interface Step {
   readonly sum: number
 }
 
-/** A drawing, not money: numbers are good enough. */
+/** Numbers are exact enough for a drawing. */
 const stepsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<Step> => {
   let sum = 0
   return levels.map(([price, qty]) => ({ price: Number(price), sum: (sum += Number(qty)) }))

@@ -1,9 +1,9 @@
-/** Elements without a framework: made once, then only what changed is touched. */
+/** DOM helpers without a framework: elements are created once, later updates change only what differs. */
 
 type Handler = (event: Event) => void
 export type Props = Readonly<Record<string, string | number | boolean | Handler | undefined>>
 
-/** An element; `on…` are listeners, a boolean is an attribute that is there or not. */
+/** Creates an element. `on…` adds a listener; a boolean sets or removes an attribute. */
 export const h = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -19,7 +19,7 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** The place in index.html that a part of the page is put into. */
+/** The element of index.html that a part of the page is mounted in. */
 export const place = (id: string): HTMLElement => {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`index.html has no #${id}`)
@@ -38,13 +38,13 @@ export const setAttribute = (element: Element, name: string, value: string): voi
   if (element.getAttribute(name) !== value) element.setAttribute(name, value)
 }
 
-/** A row of a list: its element, and how it shows another state of its record. */
+/** A row of a list: its element, and the update for a new state of its record. */
 export interface Row<A> {
   readonly element: HTMLElement
   readonly show: (record: A) => void
 }
 
-/** Keeps the children of a parent in step with a list, by key: a row stays the same element, so focus stays where it is. */
+/** Syncs the children of a parent with a list, by key. A row keeps its element, and so its focus. */
 export const rows = <A>(parent: HTMLElement, keyOf: (record: A) => string, make: (record: A) => Row<A>) => {
   const known = new Map<string, Row<A>>()
   return (list: ReadonlyArray<A>): void => {
@@ -67,7 +67,7 @@ export const rows = <A>(parent: HTMLElement, keyOf: (record: A) => string, make:
   }
 }
 
-/** A label with a value that changes: a `dt` and a `dd` of a description list. */
+/** A label and a value that changes: `dt` and `dd` of a description list. */
 export const fact = (label: string, hint?: string): { readonly element: HTMLElement; readonly value: HTMLElement } => {
   const value = h("dd", {}, "–")
   return { element: h("div", { class: "fact", title: hint }, h("dt", {}, label), value), value }

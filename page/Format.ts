@@ -1,12 +1,12 @@
-/** Decimal text as people read it. Text in, text out: no number on the way, so no digit is lost. */
+/** Formats decimal text for display. It never converts to a number, so no digit is lost. */
 import * as Decimal from "../src/domain/Decimal.ts"
 
 const SIGNED = /^-?(?:0|[1-9][0-9]{0,19})(?:\.[0-9]{1,18})?$/u
 
-/** Places behind the point that a step has: 0.1 has 1. */
+/** Decimal places of a step: 1 for 0.1. */
 export const placesOf = (step: string): number => step.split(".")[1]?.length ?? 0
 
-/** With thousands apart, and exactly so many places; what is beyond is cut off. Text that is no decimal stays as it is. */
+/** Adds thousands separators and cuts or pads to `places`. Returns text that is not a decimal unchanged. */
 export const grouped = (text: string, places: number): string => {
   if (!SIGNED.test(text)) return text
   const [whole, fraction = ""] = text.split(".")
@@ -14,10 +14,10 @@ export const grouped = (text: string, places: number): string => {
   return places === 0 ? spaced : `${spaced}.${fraction.slice(0, places).padEnd(places, "0")}`
 }
 
-/** Money, to the cent. */
+/** Money with two decimal places. */
 export const money = (text: string): string => grouped(text, 2)
 
-/** Money with its sign, for gains and losses. */
+/** Money with its sign, for profit and loss. */
 export const gain = (text: string): string =>
   (text.startsWith("-") || /^0(?:\.0*)?$/u.test(text) ? "" : "+") + money(text)
 
@@ -31,13 +31,13 @@ export const isNegative = (text: string): boolean => text.startsWith("-")
 
 const two = (count: number): string => String(count).padStart(2, "0")
 
-/** The time of the day here, to the second. */
+/** Local time of day, to the second. */
 export const clock = (ms: number): string => {
   const at = new Date(ms)
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
 
-/** A span of time: `1:02:03`, or `02:03` below an hour. */
+/** A duration: `1:02:03`, or `02:03` below an hour. */
 export const span = (ms: number): string => {
   const seconds = Math.max(0, Math.floor(ms / 1_000))
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60]
@@ -45,9 +45,9 @@ export const span = (ms: number): string => {
   return hours === 0 ? rest : `${hours}:${rest}`
 }
 
-/** How long ago something was, in few words. */
+/** An age: `1.2 s`, or `12 s` from ten seconds on. */
 export const age = (ms: number): string =>
   ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`
 
-/** An address or a key, short enough to compare by eye. */
+/** A shortened address or key. */
 export const short = (address: string): string => `${address.slice(0, 8)}…${address.slice(-4)}`

@@ -1,20 +1,20 @@
-/** What is drawn, is drawn once a frame: values change as often as they like, and a screen that is not seen is not drawn. */
+/** Redraws at most once per animation frame, however often values change; a hidden page is not redrawn. */
 
 const due = new Set<() => void>()
-let asked = false
+let scheduled = false
 
 const flush = (): void => {
-  asked = false
+  scheduled = false
   const drawings = [...due]
   due.clear()
   for (const draw of drawings) draw()
 }
 
-/** Draws with the next frame; what is asked for twice is drawn once. */
+/** Draws in the next frame; repeated requests draw once. */
 export const onFrame = (draw: () => void): void => {
   due.add(draw)
-  if (asked) return
-  asked = true
+  if (scheduled) return
+  scheduled = true
   requestAnimationFrame(flush)
 }
 
@@ -33,7 +33,7 @@ export class Live<A> {
     this.current = value
     this.touch()
   }
-  /** Says that the value has changed within. */
+  /** Reports a change inside the value. */
   touch(): void {
     for (const draw of this.drawings) onFrame(draw)
   }
@@ -43,7 +43,7 @@ export class Live<A> {
   }
 }
 
-/** Draws now, and in the frame after any of the values changed. */
+/** Draws in the next frame, and again after any of the values changes. */
 export const drawn = (values: ReadonlyArray<Live<unknown>>, draw: () => void): void => {
   for (const value of values) value.watch(draw)
   onFrame(draw)

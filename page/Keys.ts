@@ -1,8 +1,9 @@
 /**
- * The wallet's key: an Ed25519 key that is made in this browser and stays in it.
+ * The wallet's key: an Ed25519 key that is created in this browser and stays in it.
  *
- * It is kept in IndexedDB as a key that nobody can read out, not even this page: it only signs. Where the browser has no such
- * keys (older ones, and pages over plain http from another machine), it is a seed in localStorage, and the page says so.
+ * It is a non-extractable WebCrypto key in IndexedDB: it can sign, but not even this page can read it. Where the browser has
+ * no such keys (old browsers, and pages over plain http from another machine), it is a seed in localStorage; the page warns
+ * about that.
  */
 import { bytesToHex } from "@noble/hashes/utils.js"
 import * as Wallet from "../src/client/Wallet.ts"
@@ -10,7 +11,7 @@ import * as Wallet from "../src/client/Wallet.ts"
 export interface Key {
   /** `0x` and 64 hex digits. */
   readonly public_key: string
-  /** Whether the browser guards the secret: it cannot be read out. */
+  /** Whether the key is non-extractable. */
   readonly guarded: boolean
   readonly sign: (text: string) => Promise<string>
 }
@@ -24,7 +25,7 @@ const ALGORITHM = "Ed25519"
 const asPromise = <A>(request: IDBRequest<A>): Promise<A> =>
   new Promise((resolve, reject) => {
     request.addEventListener("success", () => resolve(request.result))
-    request.addEventListener("error", () => reject(request.error ?? new Error("IndexedDB refused")))
+    request.addEventListener("error", () => reject(request.error ?? new Error("IndexedDB request failed")))
   })
 
 const inStore = async <A>(mode: IDBTransactionMode, use: (store: IDBObjectStore) => IDBRequest<A>): Promise<A> => {
@@ -52,7 +53,7 @@ const seedKey = (seed: string): Key => {
   return { public_key, guarded: false, sign: (text) => Promise.resolve(sign(text)) }
 }
 
-/** A key pair that the browser guards; `undefined` where it cannot. */
+/** Creates a non-extractable key pair; `undefined` if the browser cannot. */
 const guardedPair = async (): Promise<CryptoKeyPair | undefined> => {
   try {
     const pair = (await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"])) as CryptoKeyPair
@@ -63,7 +64,7 @@ const guardedPair = async (): Promise<CryptoKeyPair | undefined> => {
   }
 }
 
-/** The key that this browser holds; `undefined`: none yet. */
+/** The stored key; `undefined`: none yet. */
 export const held = async (): Promise<Key | undefined> => {
   const seed = localStorage.getItem(SEED)
   if (seed !== null) return seedKey(seed)
@@ -71,7 +72,7 @@ export const held = async (): Promise<Key | undefined> => {
   return pair === undefined ? undefined : guardedKey(pair as CryptoKeyPair)
 }
 
-/** Makes a key and keeps it. */
+/** Creates and stores a key. */
 export const make = async (): Promise<Key> => {
   const pair = await guardedPair()
   if (pair !== undefined) return guardedKey(pair)

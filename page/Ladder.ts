@@ -1,4 +1,4 @@
-/** The order book as a ladder: asks above, bids below, sums as bars. A level fills the price of the order that is being written. */
+/** The order book as a ladder: asks above, bids below, cumulative sizes as bars. A click on a level fills the price of the order form. */
 import { HashMap } from "effect"
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Level } from "../src/domain/Market.ts"
@@ -8,7 +8,7 @@ import { drawn } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 import type { Session } from "./Session.ts"
 
-/** Levels a side that are shown. */
+/** Levels shown per side. */
 const LEVELS = 10
 
 interface Rung {
@@ -33,7 +33,7 @@ const rung = (side: "ask" | "bid"): Rung => {
   return { element, price, qty, sum, bar }
 }
 
-/** The sum of all levels up to each, scaled. */
+/** Cumulative quantity at each level, scaled. */
 const sumsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<bigint> => {
   let sum = 0n
   return levels.map(([, qty]) => (sum += Decimal.parse(qty)))
@@ -41,8 +41,8 @@ const sumsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<bigint> => {
 
 const partOf = (sum: bigint, most: bigint): string => (most === 0n ? "0%" : `${Number((sum * 1_000n) / most) / 10}%`)
 
-/** Moves over the rungs with the arrow keys; Enter takes one. Only one of them is a stop of the Tab key. */
-const steerable = (list: HTMLElement, rungs: ReadonlyArray<Rung>, take: (rung: Rung) => void): void => {
+/** Keyboard control: the arrow keys move over the levels, Enter selects one. Only one level is a Tab stop. */
+const withKeyboard = (list: HTMLElement, rungs: ReadonlyArray<Rung>, take: (rung: Rung) => void): void => {
   const enter = (to: Rung | undefined): void => {
     if (to === undefined || to.price.textContent === "") return
     for (const each of rungs) each.element.tabIndex = each === to ? 0 : -1
@@ -71,15 +71,15 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
   const downwards = [...asks.toReversed(), ...bids]
   const list = h(
     "div",
-    { class: "ladder", role: "listbox", "aria-label": "Levels: Enter takes the price" },
+    { class: "ladder", role: "listbox", "aria-label": "Price levels: Enter selects the price" },
     ...asks.toReversed().map(({ element }) => element),
     middle,
     ...bids.map(({ element }) => element)
   )
   bids[0]!.element.tabIndex = 0
-  const units = h("div", { class: "rung head" }, h("span", {}, "Price"), h("span", {}, "Size"), h("span", {}, "Sum"))
+  const units = h("div", { class: "rung head" }, h("span", {}, "Price"), h("span", {}, "Size"), h("span", {}, "Total"))
   place("book").append(h("h2", {}, "Order book"), units, list)
-  steerable(list, downwards, ({ price }) => {
+  withKeyboard(list, downwards, ({ price }) => {
     if (price.textContent !== "") onPrice(Decimal.canonical(price.textContent!.replaceAll(",", "")))
   })
 
@@ -113,7 +113,7 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
     const spread = ask === undefined || bid === undefined ? undefined : Decimal.parse(ask[0]) - Decimal.parse(bid[0])
     setText(
       middle,
-      spread === undefined ? "no price on one side" : `spread ${Format.grouped(Decimal.format(spread), pricePlaces)}`
+      spread === undefined ? "one side is empty" : `spread ${Format.grouped(Decimal.format(spread), pricePlaces)}`
     )
   })
 }

@@ -1,36 +1,36 @@
-/** What everybody may see of the market that is chosen, kept from the public feed. */
+/** Public data of the selected market, from the public feed. */
 import type { FeedEvent, FeedState } from "../src/client/FeedEvent.ts"
 import type { LocalBook } from "../src/client/LocalBook.ts"
 import type { Interval } from "../src/domain/Enumerations.ts"
 import type { Instrument, PublicTrade, RiskTier, Ticker } from "../src/domain/Market.ts"
 import { printTopic } from "../src/domain/Topic.ts"
 import type { AlertData, KlineData, PoolData } from "../src/ws/api/TopicData.ts"
-import { follow, type Following } from "./Following.ts"
+import { follow, type LiveFeed } from "./LiveFeed.ts"
 import { Live } from "./Frame.ts"
 
-/** Levels a side that the feed keeps. */
+/** Depth of the order book subscription. */
 const DEPTH = 50
-/** Trades that are kept for the tape. */
+/** Trades kept for the tape. */
 const TRADES_MAX = 50
 
 export const intervals = ["1", "5", "15", "60", "240", "D"] as const satisfies ReadonlyArray<Interval>
 
-/** Where a feed stands, and since when. */
-export interface Line {
+/** State of a feed, and its start. */
+export interface FeedStatus {
   readonly state: FeedState
   readonly since_ms: number
-  /** Whether it was live before: the first connection is not a return. */
+  /** Whether it was live before; false during the first connection. */
   readonly returned: boolean
 }
-export const CONNECTING: Line = { state: { type: "connecting" }, since_ms: Date.now(), returned: false }
+export const CONNECTING: FeedStatus = { state: { type: "connecting" }, since_ms: Date.now(), returned: false }
 
-/** The line after its state changed; the pause before each new attempt does not begin the wait anew. */
-export const entered = (line: Line, state: FeedState): Line => {
+/** The status after a change of state. `since_ms` keeps the start of an outage over all reconnect attempts. */
+export const nextStatus = (status: FeedStatus, state: FeedState): FeedStatus => {
   const waits = (type: FeedState["type"]): boolean => type === "lost" || type === "connecting"
-  const since_ms = waits(line.state.type) && waits(state.type) ? line.since_ms : Date.now()
-  // while it tries, why it was lost is what there is to tell
-  const told = state.type === "connecting" && line.state.type === "lost" ? line.state : state
-  return { state: told, since_ms, returned: line.returned || line.state.type === "live" }
+  const since_ms = waits(status.state.type) && waits(state.type) ? status.since_ms : Date.now()
+  // during a reconnect attempt, show the reason of the loss
+  const shown = state.type === "connecting" && status.state.type === "lost" ? status.state : state
+  return { state: shown, since_ms, returned: status.returned || status.state.type === "live" }
 }
 
 export class Market {
@@ -38,19 +38,19 @@ export class Market {
   readonly tiers: ReadonlyArray<RiskTier>
   readonly instrument: Live<Instrument>
   readonly interval = new Live<Interval>("1")
-  readonly line = new Live<Line>(CONNECTING)
+  readonly status = new Live<FeedStatus>(CONNECTING)
   readonly tickers = new Live<ReadonlyMap<string, Ticker>>(new Map())
   readonly book = new Live<LocalBook | undefined>(undefined)
   readonly trades = new Live<ReadonlyArray<PublicTrade>>([])
   readonly pool = new Live<PoolData | undefined>(undefined)
   readonly alert = new Live<AlertData | undefined>(undefined)
-  /** Told of each candle that changed. */
+  /** Called for each changed candle. */
   onCandles: (data: KlineData) => void = () => {}
-  /** When the last message came, by this machine's clock. */
-  heard_ms: number | undefined
+  /** Time of the last message, by this machine's clock. */
+  received_ms: number | undefined
   /** How far the gateway's clock is ahead of this machine's, in ms. */
   ahead_ms = 0
-  private readonly following: Following
+  private readonly following: LiveFeed
 
   constructor(instruments: ReadonlyArray<Instrument>, tiers: ReadonlyArray<RiskTier>, first: Instrument) {
     this.instruments = instruments
@@ -73,7 +73,7 @@ export class Market {
     return this.following.ping()
   }
 
-  /** Shows another market. */
+  /** Selects a market. */
   choose(instrument: Instrument): void {
     if (instrument.symbol === this.symbol) return
     this.instrument.set(instrument)
@@ -83,7 +83,7 @@ export class Market {
     this.alert.set(undefined)
     this.following.show(this.topics())
   }
-  /** Shows candles of another length. */
+  /** Selects the candle interval. */
   chooseInterval(interval: Interval): void {
     this.interval.set(interval)
     this.following.show(this.topics())
@@ -95,20 +95,20 @@ export class Market {
       printTopic({ kind: "orderbook", depth: DEPTH, symbol }),
       printTopic({ kind: "kline", interval: this.interval.value, symbol }),
       ...(["trade", "insurance_pool", "adl_alert"] as const).map((kind) => printTopic({ kind, symbol })),
-      // the choice of markets shows a price for each
+      // the market selector shows the price of each market
       ...this.instruments.map((each) => printTopic({ kind: "ticker", symbol: each.symbol }))
     ]
   }
 
   private take(event: FeedEvent): void {
     if (event.kind === "state") {
-      // what is not followed is not the market's book
+      // the book is out of sync without a connection
       if (event.state.type !== "live") this.book.touch()
-      return this.line.set(entered(this.line.value, event.state))
+      return this.status.set(nextStatus(this.status.value, event.state))
     }
     if (!("topic" in event) || !("server_ts_ms" in event)) return
-    this.heard_ms = Date.now()
-    this.ahead_ms = event.server_ts_ms - this.heard_ms
+    this.received_ms = Date.now()
+    this.ahead_ms = event.server_ts_ms - this.received_ms
     if (event.kind === "ticker") {
       const { symbol } = event.data
       return this.tickers.set(new Map([...this.tickers.value, [symbol, event.data]]))

@@ -1,22 +1,22 @@
-/** Order entry: the form, what it would ask of the account before it is sent, and the sending. */
+/** Order entry: the form, the preview of the order, and the request. */
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
-import { type Draft, judge, type Judged, type Kind, kinds } from "./Draft.ts"
+import { type Draft, checkDraft, type DraftCheck, type Kind, kinds } from "./OrderDraft.ts"
 import { fact, h, place, setAttribute, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import type { Market } from "./Market.ts"
-import { doing, note } from "./Notes.ts"
-import type { Preview } from "./Preview.ts"
+import { whileBusy, toast } from "./Toasts.ts"
+import type { Preview } from "./OrderPreview.ts"
 import type { Session } from "./Session.ts"
 
 export const mount = (market: Market, session: Session): { readonly setPrice: (price: string) => void } => {
   const draft = new Live<Draft>({ side: "Buy", kind: "Limit", price: "", qty: "", reduceOnly: false })
   const change = (part: Partial<Draft>): void => draft.set({ ...draft.value, ...part })
-  /** Leverage that is set in each market. */
+  /** Leverage set in each market. */
   const leverages = new Live<ReadonlyMap<string, string>>(new Map())
 
-  // ---- what is known
+  // ---- state
 
   const leverageHere = (): string | undefined => {
     const { symbol } = market
@@ -25,15 +25,15 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   }
   const readLeverage = async (): Promise<void> => {
     const { symbol } = market
-    if (session.who.value === undefined || leverages.value.has(symbol)) return
-    const { list } = await session.ask().positions(symbol)
-    const found = list.find((each) => each.sub_account_address === session.who.value?.address)
+    if (session.user.value === undefined || leverages.value.has(symbol)) return
+    const { list } = await session.api().positions(symbol)
+    const found = list.find((each) => each.sub_account_address === session.user.value?.address)
     if (found !== undefined) leverages.set(new Map([...leverages.value, [symbol, found.leverage]]))
   }
 
-  const judged = (): Judged | undefined => judge(draft.value, market, session, leverageHere())
+  const checked = (): DraftCheck | undefined => checkDraft(draft.value, market, session, leverageHere())
 
-  // ---- what is seen
+  // ---- elements
 
   const radio = (name: string, value: string, label: string, act: () => void) =>
     h(
@@ -70,7 +70,7 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   const leverage = h("input", { id: "leverage", type: "text", inputmode: "decimal", autocomplete: "off" })
   const setLeverage = h(
     "button",
-    { type: "button", class: "quiet", onclick: () => doing(setLeverage, changeLeverage) },
+    { type: "button", class: "quiet", onclick: () => whileBusy(setLeverage, changeLeverage) },
     "Set"
   )
   const [priceUnit, qtyUnit] = [h("span", { class: "unit" }), h("span", { class: "unit" })]
@@ -79,12 +79,12 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   const priceField = field("Price", "price", price, priceUnit)
   const facts = {
     value: fact("Order value"),
-    margin: fact("Margin", "What the order binds while it is open"),
-    fee: fact("Fee if it takes"),
+    margin: fact("Margin", "Margin that the order reserves while it is open"),
+    fee: fact("Taker fee"),
     after: fact("Available after"),
     liquidation: fact(
-      "Liquidation near",
-      "Mark price at which the position would be liquidated if this is filled whole"
+      "Est. liquidation price",
+      "Mark price at which the position would be liquidated after a complete fill"
     )
   }
   const verdict = h("p", { id: "verdict", class: "verdict", "aria-live": "polite" })
@@ -96,54 +96,50 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     h("div", { class: "pair" }, field("Type", "kind", kind), field("Leverage", "leverage", leverage, setLeverage)),
     priceField,
     field("Size", "qty", qty, qtyUnit),
-    h("label", { class: "check" }, reduceOnly, "Reduce only: never opens a position"),
-    h(
-      "dl",
-      { class: "preview", "aria-label": "What the order asks of your account" },
-      ...Object.values(facts).map(({ element }) => element)
-    ),
+    h("label", { class: "check" }, reduceOnly, "Reduce only: closes, never opens a position"),
+    h("dl", { class: "preview", "aria-label": "Order preview" }, ...Object.values(facts).map(({ element }) => element)),
     verdict,
     submit
   )
   sides[0]!.querySelector("input")!.checked = true
   place("order").append(h("h2", {}, "Order"), form)
 
-  // ---- what is done
+  // ---- requests
 
   const changeLeverage = async (): Promise<void> => {
-    const { who } = session
-    if (who.value === undefined) throw new Error("sign in first")
+    const { user } = session
+    if (user.value === undefined) throw new Error("sign in first")
     const { symbol } = market
     const set = await session
-      .ask()
-      .setLeverage({ sub_account_address: who.value.address, symbol, leverage: leverage.value.trim() })
+      .api()
+      .setLeverage({ sub_account_address: user.value.address, symbol, leverage: leverage.value.trim() })
     leverages.set(new Map([...leverages.value, [symbol, set.leverage]]))
-    note("good", `Leverage of ${symbol} is ${set.leverage}`)
+    toast("good", `Leverage of ${symbol} is ${set.leverage}`)
   }
 
   const send = async (): Promise<void> => {
-    const asked = draft.value
-    const { who } = session
-    if (who.value === undefined) return session.signIn()
-    const verdict = judged()
-    if (verdict === undefined) throw new Error(asked.kind === "Market" ? "write a size" : "write a price and a size")
+    const input = draft.value
+    const { user } = session
+    if (user.value === undefined) return session.signIn()
+    const verdict = checked()
+    if (verdict === undefined) throw new Error(input.kind === "Market" ? "enter a size" : "enter a price and a size")
     if ("wrong" in verdict) throw new Error(verdict.wrong)
     const body: CreateOrderBody = {
-      sub_account_address: who.value.address,
+      sub_account_address: user.value.address,
       symbol: market.symbol,
-      side: asked.side,
-      qty: asked.qty,
-      ...kinds[asked.kind],
-      ...(asked.kind === "Market" ? {} : { price: asked.price }),
-      ...(asked.reduceOnly ? { reduce_only: true } : {}),
-      // a repetition of the same request can never be a second order
+      side: input.side,
+      qty: input.qty,
+      ...kinds[input.kind],
+      ...(input.kind === "Market" ? {} : { price: input.price }),
+      ...(input.reduceOnly ? { reduce_only: true } : {}),
+      // a retry of the same request never places a second order
       order_link_id: crypto.randomUUID()
     }
-    await session.ask().create(body)
+    await session.api().create(body)
   }
   form.addEventListener("submit", (event) => {
     event.preventDefault()
-    doing(submit, send)
+    whileBusy(submit, send)
   })
 
   // ---- drawing
@@ -155,15 +151,15 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
     price.value = ""
     change({ price: "" })
   })
-  drawn([market.instrument, session.who], () => {
+  drawn([market.instrument, session.user], () => {
     readLeverage().catch(() => {})
   })
-  drawn([leverages, market.instrument, session.who], () => {
+  drawn([leverages, market.instrument, session.user], () => {
     leverage.value = leverageHere() ?? ""
   })
-  drawn([draft, market.instrument, market.book, market.tickers, session.account, session.who, leverages], () => {
+  drawn([draft, market.instrument, market.book, market.tickers, session.account, session.user, leverages], () => {
     const { kind, side } = draft.value
-    const now = judged()
+    const now = checked()
     const shown = now !== undefined && "preview" in now ? now.preview : undefined
     const money = (of: (preview: Preview) => bigint): string =>
       shown === undefined ? "–" : Format.money(Decimal.format(of(shown)))
@@ -191,9 +187,9 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
       liquidation === undefined ? "–" : Format.grouped(Decimal.format(liquidation), places)
     )
     const wrong = now !== undefined && "wrong" in now ? now.wrong : undefined
-    setText(verdict, wrong ?? (shown?.isAffordable === false ? "more margin than is available" : ""))
+    setText(verdict, wrong ?? (shown?.isAffordable === false ? "not enough available margin" : ""))
     setAttribute(qty, "aria-invalid", String(wrong !== undefined && qty.value !== ""))
-    const isIn = session.who.value !== undefined
+    const isIn = session.user.value !== undefined
     setText(submit, isIn ? `${side} ${market.instrument.value.base_asset}` : "Sign in to trade")
     setClass(submit, "buy", isIn && side === "Buy")
     setClass(submit, "sell", isIn && side === "Sell")

@@ -1,15 +1,15 @@
-/** The insurance pool of the market, and whether positions are being deleveraged. */
+/** The insurance pool of the market and the state of auto-deleveraging. */
 import { fact, h, place, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 
 export const mount = (market: Market): void => {
-  const equity = fact("Equity", "Cash, and what it holds at the mark price")
-  const result = fact("Result", "All results of the pool since the start")
-  const holds = fact("Holds", "What it took over and has not sold yet")
-  const adl = fact("Deleveraging", "Whether positions of this market are being closed against profitable ones")
-  const ratio = fact("Result ratio", "Result of the pool against its best of 8 hours")
+  const equity = fact("Equity", "Cash plus positions at the mark price")
+  const result = fact("Realised P&L", "Realised P&L of the pool since the start")
+  const holds = fact("Positions", "Positions taken over and not sold yet")
+  const adl = fact("Auto-deleveraging", "Whether liquidated positions are closed against profitable positions")
+  const ratio = fact("P&L ratio", "P&L of the pool relative to its 8-hour high")
   const facts = [equity, result, holds, adl, ratio]
   place("pool").append(h("h2", {}, "Insurance pool"), h("dl", {}, ...facts.map(({ element }) => element)))
   drawn([market.pool, market.alert, market.instrument], () => {
@@ -19,7 +19,7 @@ export const mount = (market: Market): void => {
     const held = pool?.inventory.map(
       ({ side, size, symbol }) => `${side === "Buy" ? "long" : "short"} ${size} ${symbol}`
     )
-    setText(holds.value, held === undefined ? "–" : held.length === 0 ? "nothing" : held.join(", "))
+    setText(holds.value, held === undefined ? "–" : held.length === 0 ? "none" : held.join(", "))
     const state = alert ?? pool
     const isActive = state !== undefined && state.adl_mode !== "Inactive"
     const why = state === undefined || state.adl_trigger_reason === "NoTrigger" ? "" : ` (${state.adl_trigger_reason})`

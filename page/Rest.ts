@@ -1,4 +1,4 @@
-/** The few requests that the page makes, in the types of the API's own schemas; everything that moves comes over the feeds. */
+/** The REST requests of the page, with the types of the API's schemas. Live data comes from the feeds. */
 import type { Balance, Deposit } from "../src/domain/Account.ts"
 import type { Interval } from "../src/domain/Enumerations.ts"
 import type { Execution } from "../src/domain/Execution.ts"
@@ -12,15 +12,15 @@ import type { CancelAllBody, CancelOrderBody, CreateOrderBody } from "../src/htt
 import type { LeverageBody } from "../src/http/api/PositionApi.ts"
 
 const BASE = "/api/v1"
-/** Time that an answer may take, in ms. */
-const ANSWER_MS = 15_000
-/** Rows of a list that the page shows. */
+/** Time limit of a request, in ms. */
+const TIMEOUT_MS = 15_000
+/** Fills that the page loads and shows. */
 export const FILLS_MAX = 100
-/** Candles that the chart begins with. */
+/** Candles that the chart loads. */
 const CANDLES = 500
 
-/** What the gateway said no to, in its own words. */
-export class Refused extends Error {
+/** An error response of the gateway; status 0: no response. */
+export class ApiFailure extends Error {
   readonly status: number
   readonly reason: string
   constructor(status: number, reason: string, message: string) {
@@ -35,12 +35,12 @@ interface ErrorBody {
   readonly details?: { readonly reason?: string }
 }
 
-const refusalOf = async (response: Response): Promise<Refused> => {
+const refusalOf = async (response: Response): Promise<ApiFailure> => {
   const { details, message } = (await response.json().catch(() => ({}))) as ErrorBody
   const wait = response.headers.get("retry-after")
-  const told = message ?? `the gateway answered ${response.status}`
-  const text = response.status === 429 && wait !== null ? `${told}; again in ${wait} s` : told
-  return new Refused(response.status, details?.reason ?? "", text)
+  const summary = message ?? `the gateway responded with status ${response.status}`
+  const text = response.status === 429 && wait !== null ? `${summary}; try again in ${wait} s` : summary
+  return new ApiFailure(response.status, details?.reason ?? "", text)
 }
 
 const send = async <A>(method: string, path: string, body?: object, token?: string): Promise<A> => {
@@ -51,12 +51,12 @@ const send = async <A>(method: string, path: string, body?: object, token?: stri
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(ANSWER_MS)
+    signal: AbortSignal.timeout(TIMEOUT_MS)
   }).catch(() => {
-    throw new Refused(0, "NoAnswer", "the gateway does not answer")
+    throw new ApiFailure(0, "NoAnswer", "the gateway does not answer")
   })
   if (!response.ok) throw await refusalOf(response)
-  // what an operation answers is told by its schema
+  // the type parameter follows the schema of the operation
   return (await response.json()) as A
 }
 
@@ -64,7 +64,7 @@ interface List<A> {
   readonly list: ReadonlyArray<A>
 }
 
-/** What anybody may ask. */
+/** Public requests. */
 export const instruments = (): Promise<List<Instrument>> => send("GET", "/market/instruments-info")
 export const riskTiers = (): Promise<List<RiskTier>> => send("GET", "/market/risk-limit")
 export const candles = (symbol: string, interval: Interval): Promise<List<Candle>> =>
@@ -73,12 +73,12 @@ export const markCandles = (symbol: string, interval: Interval): Promise<List<Pr
   send("GET", `/market/mark-price-kline?symbol=${symbol}&interval=${interval}&limit=${CANDLES}`)
 export const login = (body: typeof LoginBody.Type): Promise<typeof Login.Type> => send("POST", "/authorize", body)
 
-/** What a token may ask. */
+/** Requests with a token. */
 export const asOwner = (token: string) => ({
   subAccounts: (): Promise<List<SubAccount>> => send("GET", "/user/sub-accounts", undefined, token),
   executions: (): Promise<List<Execution>> => send("GET", `/execution/list?limit=${FILLS_MAX}`, undefined, token),
   balances: (): Promise<List<Balance>> => send("GET", "/account/balances", undefined, token),
-  /** With a symbol also a flat position, which tells the leverage. */
+  /** With a symbol the list includes a flat position, which has the leverage. */
   positions: (symbol: string): Promise<List<Position>> =>
     send("GET", `/position/list?symbol=${symbol}`, undefined, token),
   create: (body: CreateOrderBody): Promise<OrderRef> => send("POST", "/order/create", body, token),

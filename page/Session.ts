@@ -1,4 +1,4 @@
-/** Who is signed in, and all that is theirs: the account as the private feed tells it, fills, and what may be asked. */
+/** The signed-in user: login, account state and fills from the private feed, and the authenticated requests. */
 import { Effect, HashMap } from "effect"
 import * as Account from "../src/client/Account.ts"
 import { isPassing } from "../src/client/Backoff.ts"
@@ -7,63 +7,63 @@ import * as Wallet from "../src/client/Wallet.ts"
 import type { Execution } from "../src/domain/Execution.ts"
 import { privateTopics } from "../src/domain/Topic.ts"
 import type { BalanceRecord } from "../src/ws/api/TopicData.ts"
-import { follow, type Following } from "./Following.ts"
+import { follow, type LiveFeed } from "./LiveFeed.ts"
 import { Live } from "./Frame.ts"
 import * as Keys from "./Keys.ts"
-import { CONNECTING, entered, type Line } from "./Market.ts"
+import { CONNECTING, nextStatus, type FeedStatus } from "./Market.ts"
 import * as Rest from "./Rest.ts"
 
-/** Remembers that the owner of the key was signed in, so that the page signs in again by itself. */
-const STAYS = "trading-gateway/signed-in"
+/** Set while the user is signed in, so that a reload signs in again. */
+const SIGNED_IN = "trading-gateway/signed-in"
 
 export const COLLATERAL = "USDC"
 
 export interface SignedIn {
   readonly key: Keys.Key
   readonly user_id: string
-  /** The sub-account that the page trades with: the first. */
+  /** The sub-account that the page trades with: the user's first. */
   readonly address: string
 }
 
-/** What came of coming back: whether everything that happened meanwhile was told. */
+/** A completed reconnect, and whether all missed events were replayed. */
 export interface Return {
   readonly recovered: boolean
   readonly at_ms: number
 }
 
 export class Session {
-  readonly who = new Live<SignedIn | undefined>(undefined)
+  readonly user = new Live<SignedIn | undefined>(undefined)
   readonly key = new Live<Keys.Key | undefined>(undefined)
   readonly account = new Live<Account.Account>(Account.empty)
   readonly fills = new Live<ReadonlyArray<Execution>>([])
-  readonly line = new Live<Line>(CONNECTING)
+  readonly status = new Live<FeedStatus>(CONNECTING)
   readonly returned = new Live<Return | undefined>(undefined)
-  /** Told of each event of the private feed, after it was taken in. */
+  /** Called for each event of the private feed, after the account state was updated. */
   onEvent: (event: FeedEvent) => void = () => {}
   private readonly now: () => number
   private token = ""
-  private following: Following | undefined
+  private following: LiveFeed | undefined
 
-  /** `now` is the gateway's time: what is signed carries it. */
+  /** `now` is the gateway's time, for signatures. */
   constructor(now: () => number) {
     this.now = now
   }
 
-  /** Finds the key that this browser holds, and signs in where its owner had not left. */
+  /** Loads the stored key, and signs in if the user did not sign out before. */
   async begin(): Promise<void> {
     this.key.set(await Keys.held())
-    if (this.key.value !== undefined && localStorage.getItem(STAYS) !== null) await this.signIn()
+    if (this.key.value !== undefined && localStorage.getItem(SIGNED_IN) !== null) await this.signIn()
   }
 
-  /** Signs in, with a new key where there is none. */
+  /** Signs in; creates a key if there is none. */
   async signIn(): Promise<void> {
     const key = this.key.value ?? (await Keys.make())
     this.key.set(key)
     const { user_id } = await this.logIn(key)
-    const { list } = await this.ask().subAccounts()
-    localStorage.setItem(STAYS, "yes")
-    this.who.set({ key, user_id, address: list[0]!.sub_account_address })
-    this.line.set({ ...CONNECTING, since_ms: Date.now() })
+    const { list } = await this.api().subAccounts()
+    localStorage.setItem(SIGNED_IN, "yes")
+    this.user.set({ key, user_id, address: list[0]!.sub_account_address })
+    this.status.set({ ...CONNECTING, since_ms: Date.now() })
     this.following = follow(privateTopics, (event) => this.take(event), {
       authFrame: () => ({ bearer: this.token }),
       renew: Effect.promise(() => this.renewed(key))
@@ -71,34 +71,34 @@ export class Session {
     await this.readFills()
   }
 
-  /** Signs out; the key stays in the browser. */
+  /** Signs out; the key stays stored in the browser. */
   async signOut(): Promise<void> {
-    const leaving = this.ask()
+    const api = this.api()
     this.leave()
-    await leaving.logout()
+    await api.logout()
   }
 
   private leave(): void {
     this.following?.stop()
     this.following = undefined
-    localStorage.removeItem(STAYS)
-    this.who.set(undefined)
+    localStorage.removeItem(SIGNED_IN)
+    this.user.set(undefined)
     this.account.set(Account.empty)
     this.fills.set([])
     this.returned.set(undefined)
   }
 
-  /** Of the records of the account, those of the sub-account that the page trades with. */
+  /** The records of the sub-account that the page trades with. */
   own<A extends { readonly sub_account_address: string }>(records: HashMap.HashMap<string, A>): ReadonlyArray<A> {
-    return [...HashMap.values(records)].filter((record) => record.sub_account_address === this.who.value?.address)
+    return [...HashMap.values(records)].filter((record) => record.sub_account_address === this.user.value?.address)
   }
-  /** The collateral of that sub-account. */
+  /** The collateral balance of that sub-account. */
   balance(): BalanceRecord | undefined {
     return this.own(this.account.value.balances).find(({ asset }) => asset === COLLATERAL)
   }
 
-  /** What the one who is signed in may ask. */
-  ask(): Rest.Owner {
+  /** Requests with the user's token. */
+  api(): Rest.Owner {
     return Rest.asOwner(this.token)
   }
 
@@ -115,27 +115,27 @@ export class Session {
       await this.logIn(key)
       return "renewed"
     } catch (error) {
-      const isFinal = error instanceof Rest.Refused && error.status !== 0 && !isPassing(error.reason)
+      const isFinal = error instanceof Rest.ApiFailure && error.status !== 0 && !isPassing(error.reason)
       return isFinal && error.status < 500 && error.status !== 429 ? "refused" : "later"
     }
   }
 
   private async readFills(): Promise<void> {
-    const { list } = await this.ask().executions()
+    const { list } = await this.api().executions()
     this.fills.set(merged(list, this.fills.value))
   }
 
   private take(event: FeedEvent): void {
     this.account.set(Account.apply(this.account.value, event))
-    if (event.kind === "state") this.line.set(entered(this.line.value, event.state))
+    if (event.kind === "state") this.status.set(nextStatus(this.status.value, event.state))
     if (event.kind === "execution") this.fills.set(merged(event.data.list.toReversed(), this.fills.value))
     if (event.kind === "resume") {
       this.returned.set({ recovered: event.recovered, at_ms: Date.now() })
-      // the hole can be read from the list
+      // the missed fills are in the list
       if (!event.recovered) this.readFills().catch(() => {})
     }
     this.onEvent(event)
-    // the token is good for nothing any more, and there is no other: who wants to go on signs in again
+    // the token has ended and cannot be renewed: the user must sign in again
     if (event.kind === "state" && event.state.type === "ended") this.leave()
   }
 }

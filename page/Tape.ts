@@ -1,11 +1,11 @@
-/** The tape: what was traded, newest first. */
+/** The tape: recent trades, newest first. */
 import type { PublicTrade } from "../src/domain/Market.ts"
 import { h, place, rows, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 
-/** Trades that are shown. */
+/** Trades shown. */
 const SHOWN = 30
 
 const row = () => {
@@ -15,13 +15,13 @@ const row = () => {
 
 export const mount = (market: Market): void => {
   const body = h("tbody")
-  const empty = h("p", { class: "empty" }, "No trade yet: be the first.")
+  const empty = h("p", { class: "empty" }, "No trades yet.")
   const head = h("thead", {}, h("tr", {}, h("th", {}, "Price"), h("th", {}, "Size"), h("th", {}, "Time")))
   place("tape").append(
     h("h2", {}, "Trades"),
     h(
       "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Newest trades" },
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Recent trades" },
       h("table", {}, head, body),
       empty
     )

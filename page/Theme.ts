@@ -1,15 +1,15 @@
-/** Light or dark: as the system has it, until somebody chooses. */
+/** Light or dark theme: the system's, until the user chooses one. */
 import { h } from "./Dom.ts"
 import { Live } from "./Frame.ts"
 
 export type Theme = "light" | "dark"
 
-const KEPT = "trading-gateway/theme"
+const STORED = "trading-gateway/theme"
 const systemIsLight = matchMedia("(prefers-color-scheme: light)")
 
 const chosen = (): Theme | undefined => {
-  const kept = localStorage.getItem(KEPT)
-  return kept === "light" || kept === "dark" ? kept : undefined
+  const stored = localStorage.getItem(STORED)
+  return stored === "light" || stored === "dark" ? stored : undefined
 }
 const current = (): Theme => chosen() ?? (systemIsLight.matches ? "light" : "dark")
 
@@ -20,10 +20,10 @@ const apply = (): void => {
   theme.set(current())
 }
 
-/** A colour of the theme in force, as the style sheet names it. */
+/** A colour of the current theme, by its custom property in the style sheet. */
 export const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-/** The button that turns the light on and off. */
+/** The button that switches the theme. */
 export const toggle = (): HTMLElement => {
   apply()
   systemIsLight.addEventListener("change", apply)
@@ -32,10 +32,10 @@ export const toggle = (): HTMLElement => {
     {
       class: "quiet",
       type: "button",
-      "aria-label": "Light or dark",
-      title: "Light or dark",
+      "aria-label": "Switch theme",
+      title: "Switch theme",
       onclick: () => {
-        localStorage.setItem(KEPT, current() === "dark" ? "light" : "dark")
+        localStorage.setItem(STORED, current() === "dark" ? "light" : "dark")
         apply()
       }
     },

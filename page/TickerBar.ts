@@ -1,14 +1,14 @@
-/** The market in figures, the choice of markets, and the time that is left to the next funding. */
+/** The market selector, the ticker, and the countdown to the next funding. */
 import type { Ticker } from "../src/domain/Market.ts"
 import { fact, h, place, rows, setAttribute, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, onFrame } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 
-/** How often the countdown is drawn, in ms. */
+/** Time between updates of the countdown, in ms. */
 const COUNTDOWN_MS = 1_000
 
-const choice = (market: Market): void => {
+const selector = (market: Market): void => {
   const show = rows(
     place("markets"),
     ({ symbol }: { readonly symbol: string }) => symbol,
@@ -37,22 +37,22 @@ const choice = (market: Market): void => {
 }
 
 const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker: Ticker, places: number) => string]> = [
-  ["Mark", "What positions are judged by", (t, places) => Format.grouped(t.mark_price, places)],
+  ["Mark", "Price for margin, P&L and liquidation", (t, places) => Format.grouped(t.mark_price, places)],
   ["Index", "Price of the underlying", (t, places) => Format.grouped(t.index_price, places)],
-  ["24 h", "Change over 24 hours", (t) => Format.percent(t.price_24h_pcnt, 2)],
-  ["High", "Highest of 24 hours", (t, places) => Format.grouped(t.high_price_24h, places)],
-  ["Low", "Lowest of 24 hours", (t, places) => Format.grouped(t.low_price_24h, places)],
-  ["Turnover", "Of 24 hours, in USDC", (t) => Format.grouped(t.turnover_24h, 0)],
+  ["24 h", "Price change in 24 hours", (t) => Format.percent(t.price_24h_pcnt, 2)],
+  ["High", "24-hour high", (t, places) => Format.grouped(t.high_price_24h, places)],
+  ["Low", "24-hour low", (t, places) => Format.grouped(t.low_price_24h, places)],
+  ["Turnover", "24-hour turnover in USDC", (t) => Format.grouped(t.turnover_24h, 0)],
   ["Open interest", "In the base asset", (t) => Format.grouped(t.open_interest, 3)]
 ]
 
 export const mount = (market: Market): void => {
-  choice(market)
+  selector(market)
   const bar = place("ticker")
   const last = fact("Last", "Price of the last trade")
   last.element.classList.add("last")
   const cells = figures.map(([label, hint, of]) => ({ ...fact(label, hint), of }))
-  const funding = fact("Funding", "Predicted rate, paid by longs to shorts if positive, and the time left")
+  const funding = fact("Funding", "Predicted rate (if positive, longs pay shorts) and time to the next funding")
   bar.append(last.element, ...cells.map(({ element }) => element), funding.element)
   let before = ""
 

@@ -1,8 +1,8 @@
 /**
- * `npm run page`: bundles the page into page/dist, where the gateway finds it. Names hold a hash of the content; beside each
- * file stand its gzip and brotli forms. npm runs it after an installation (`prepare`).
+ * `npm run page`: bundles the page into page/dist, from where the gateway serves it. File names contain a hash of the content;
+ * each file has a gzip and a brotli variant. npm runs it after an installation (`prepare`).
  *
- * Where the bundler is not installed, as without development packages, it says so and leaves things as they are.
+ * Without the bundler, a development dependency, it prints a message and changes nothing.
  */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 const here = fileURLToPath(new URL(".", import.meta.url))
 const dist = fileURLToPath(new URL("dist/", import.meta.url))
 
-/** What became of one file, in bytes. */
+/** Sizes of one file, in bytes. */
 export interface Built {
   readonly name: string
   readonly raw: number
@@ -20,7 +20,7 @@ export interface Built {
   readonly brotli: number
 }
 
-/** The bundler, if it works here: its program comes in an optional package. */
+/** The bundler, if it works here: its binary is in an optional package. */
 const bundler = async () => {
   try {
     const esbuild = await import("esbuild")
@@ -33,14 +33,14 @@ const bundler = async () => {
 
 const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex").slice(0, 10)
 
-/** Writes a file that readers find whole or not at all. */
+/** Writes a file atomically. */
 const put = (name: string, bytes: Uint8Array): void => {
   const draft = `${dist}${name}.${process.pid}.tmp`
   writeFileSync(draft, bytes)
   renameSync(draft, `${dist}${name}`)
 }
 
-/** Writes a file behind its compressed forms, unless it is there as it should be: then a gateway may be reading it. */
+/** Writes a file after its compressed variants. Leaves an unchanged file alone: a gateway may be reading it. */
 const write = (name: string, bytes: Uint8Array): Built => {
   const gzip = gzipSync(bytes, { level: 9 })
   const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } })
@@ -53,7 +53,7 @@ const write = (name: string, bytes: Uint8Array): Built => {
   return { name, raw: bytes.length, gzip: gzip.length, brotli: brotli.length }
 }
 
-/** Builds the page; `undefined` where there is no bundler. */
+/** Builds the page; `undefined`: no bundler. */
 export const build = async (): Promise<ReadonlyArray<Built> | undefined> => {
   const esbuild = await bundler()
   mkdirSync(dist, { recursive: true })
@@ -90,7 +90,7 @@ export const build = async (): Promise<ReadonlyArray<Built> | undefined> => {
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const built = await build()
   if (built === undefined)
-    console.log("page: the bundler (esbuild) is not installed; / will tell how to build the page")
+    console.log("page: the bundler (esbuild) is not installed; / will explain how to build the page")
   for (const { brotli, gzip, name, raw } of built ?? [])
     console.log(`page/dist/${name}: ${raw} bytes, gzip ${gzip}, brotli ${brotli}`)
 }

@@ -1,15 +1,15 @@
-/** The market page: the client of the gateway that serves it, and nothing else. Each part of the screen is a file of its own. */
+/** The market page, a client of the gateway that serves it. Each part of the screen has its own file. */
 import * as AccountBar from "./AccountBar.ts"
 import * as Banner from "./Banner.ts"
 import * as Chart from "./Chart.ts"
 import * as Depth from "./Depth.ts"
 import { place, setText } from "./Dom.ts"
 import { drawn } from "./Frame.ts"
-import * as Holdings from "./Holdings.ts"
+import * as AccountTables from "./AccountTables.ts"
 import * as Ladder from "./Ladder.ts"
 import { Market } from "./Market.ts"
-import * as News from "./News.ts"
-import { complain } from "./Notes.ts"
+import * as OrderToasts from "./OrderToasts.ts"
+import { toastError } from "./Toasts.ts"
 import * as OrderForm from "./OrderForm.ts"
 import * as Pool from "./Pool.ts"
 import * as Rest from "./Rest.ts"
@@ -17,10 +17,10 @@ import { Session } from "./Session.ts"
 import * as Tape from "./Tape.ts"
 import * as TickerBar from "./TickerBar.ts"
 
-/** Pause before the markets are asked for again, where the gateway did not answer, in ms. */
-const AGAIN_MS = 2_000
+/** Pause before a retry of the first requests, in ms. */
+const RETRY_MS = 2_000
 
-/** What the page cannot do without: it waits for a gateway that is not ready. */
+/** Loads the markets; retries until the gateway is ready. */
 const markets = async (): Promise<Market> => {
   for (;;) {
     try {
@@ -28,13 +28,13 @@ const markets = async (): Promise<Market> => {
       const first = instruments.list[0]
       if (first !== undefined) return new Market(instruments.list, tiers.list, first)
     } catch (error) {
-      setText(place("truth-text"), `${error instanceof Error ? error.message : String(error)}. Trying again…`)
+      setText(place("status-text"), `${error instanceof Error ? error.message : String(error)}. Retrying…`)
     }
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
   }
 }
 
-/** Marks when the first book was seen, for whoever measures. */
+/** Sets a performance mark at the first order book, for measurements. */
 const markFirstBook = (market: Market): void => {
   drawn([market.book], () => {
     if (market.book.value !== undefined && performance.getEntriesByName("first-book").length === 0)
@@ -52,8 +52,8 @@ Ladder.mount(market, session, setPrice)
 Tape.mount(market)
 Depth.mount(market)
 Pool.mount(market)
-Holdings.mount(market, session)
+AccountTables.mount(market, session)
 Chart.mount(market, session)
-session.onEvent = News.tell
+session.onEvent = OrderToasts.onEvent
 markFirstBook(market)
-session.begin().catch(complain)
+session.begin().catch(toastError)

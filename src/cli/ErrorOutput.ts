@@ -1,19 +1,19 @@
-/** Why a command did not do what it was asked to: what is wrong, and what to do about it. */
+/** Errors of commands: what is wrong, and what to do about it. */
 import { Schema } from "effect"
 
-/** A failure of the command line itself. */
+/** An error that the command line detects itself, before or without a request. */
 export class CliError extends Schema.TaggedError<CliError>()("Refused", {
   /** Stable, for programs. */
   code: Schema.String,
   message: Schema.String,
-  /** What to do now. */
+  /** What the user can do about it. */
   hint: Schema.optionalKey(Schema.String)
 }) {}
 
-/** The command failed, and has told all there is to tell. */
+/** The command failed and has already printed everything. */
 export class OutputFinished extends Schema.TaggedError<OutputFinished>()("AllTold", {}) {}
 
-/** What is told of any failure; with --json as it stands. */
+/** The printed form of an error; `--json` prints it as it is. */
 export interface PrintedError {
   readonly code: string
   readonly message: string
@@ -21,16 +21,16 @@ export interface PrintedError {
   readonly details?: Readonly<Record<string, unknown>>
 }
 
-/** What to do about a reason that a gateway gives, or else about its code. */
+/** Hints by `details.reason` of the gateway's error, else by its code. */
 const hints: Readonly<Record<string, string>> = {
   BadCredentials:
-    "ADMIN_USERNAME and ADMIN_PASSWORD (or ADMIN_PASSWORD_FILE) must be those that the gateway was started with",
-  StaleTimestamp: "set this machine's clock",
-  InsufficientBalance: "gateway balances tells what there is; on a test network gateway faucet gives more",
-  SymbolNotFound: "markets are written as BTC-USDC",
+    "set ADMIN_USERNAME and ADMIN_PASSWORD (or ADMIN_PASSWORD_FILE) to the values that the gateway was started with",
+  StaleTimestamp: "synchronize the clock of this machine",
+  InsufficientBalance: "see gateway balances; on a test network, gateway faucet adds test money",
+  SymbolNotFound: "write a market as BTC-USDC",
   UNAUTHORIZED: "log in with gateway login",
-  RateLimitExceeded: "wait, then ask again",
-  SERVICE_UNAVAILABLE: "ask again in a moment; before you place an order anew, see gateway order list"
+  RateLimitExceeded: "wait, then try again",
+  SERVICE_UNAVAILABLE: "try again in a moment; before you place an order again, check gateway order list"
 }
 
 interface ApiError {
@@ -41,8 +41,8 @@ interface ApiError {
 const isApiError = (error: object): error is ApiError =>
   "code" in error && typeof error.code === "string" && "message" in error && typeof error.message === "string"
 
-/** Makes words of any failure; none of them shows a secret, because no failure of ours carries one. */
-export const tell = (error: unknown, url: string): PrintedError => {
+/** Converts any error to its printed form. It contains no secret, because no error of the client carries one. */
+export const toPrinted = (error: unknown, url: string): PrintedError => {
   if (typeof error !== "object" || error === null) return { code: "INTERNAL", message: String(error) }
   if (error instanceof CliError) {
     const { code, hint, message } = error
@@ -53,7 +53,7 @@ export const tell = (error: unknown, url: string): PrintedError => {
     return {
       code: "UNREACHABLE",
       message: `no gateway answers at ${url}`,
-      hint: "start one with gateway serve, or name another with --url or GATEWAY_URL"
+      hint: "start one with gateway serve, or set --url or GATEWAY_URL to another"
     }
   }
   if (_tag === "FeedEnded") return { code: "FEED_ENDED", message: `the feed ended: ${String(message)}` }
@@ -69,7 +69,7 @@ export const tell = (error: unknown, url: string): PrintedError => {
   }
 }
 
-/** The same for a person. */
+/** The text form, for a person. */
 export const printed = ({ code, details, hint, message }: PrintedError): string => {
   const facts = Object.entries(details ?? {}).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
   return [

@@ -1,4 +1,4 @@
-/** The gateway as commands call it: as nobody, as the wallet of the key, or as the administrator. */
+/** Clients for commands: anonymous, with the wallet of the key, or as the administrator. */
 import { Config, Effect, FileSystem, Option } from "effect"
 import { Client } from "../client/index.ts"
 import { subAccountAddress } from "../domain/Address.ts"
@@ -6,32 +6,32 @@ import { baseUrl } from "./Flags.ts"
 import * as KeyFiles from "./KeyFiles.ts"
 import { CliError } from "./ErrorOutput.ts"
 
-/** For what anybody may ask. */
-export const anybody = Effect.flatMap(baseUrl, (url) => Client.make({ baseUrl: url }))
+/** A client without credentials, for public endpoints. */
+export const anonymous = Effect.flatMap(baseUrl, (url) => Client.make({ baseUrl: url }))
 
-/** Logs the wallet in, by the gateway's clock, and keeps the session. */
+/** Logs the wallet in, with the gateway's time, and stores the session. */
 export const login = Effect.gen(function* () {
   const url = yield* baseUrl
   const wallet = yield* KeyFiles.wallet
   const client = yield* Client.make({ baseUrl: url })
   yield* client.syncTime
   const session = yield* client.login(wallet)
-  yield* KeyFiles.keep(wallet, url, session)
+  yield* KeyFiles.store(wallet, url, session)
   return { client, wallet, session }
 })
 
-/** Speaks for the wallet: with the session that is kept, else it logs in first. */
+/** A client for the wallet. Uses the stored session, or logs in if there is none. */
 export const trader = Effect.gen(function* () {
   const url = yield* baseUrl
   const wallet = yield* KeyFiles.wallet
-  const kept = yield* KeyFiles.session(wallet, url)
-  if (kept === undefined) return yield* Effect.map(login, ({ client }) => ({ client, wallet }))
-  return { client: yield* Client.make({ baseUrl: url, credential: { type: "token", token: kept.token } }), wallet }
+  const stored = yield* KeyFiles.session(wallet, url)
+  if (stored === undefined) return yield* Effect.map(login, ({ client }) => ({ client, wallet }))
+  return { client: yield* Client.make({ baseUrl: url, credential: { type: "token", token: stored.token } }), wallet }
 })
 
-/** The sub-account that was asked for, or the wallet's first. */
-export const vaultOf = (wallet: { readonly root_address: string }, asked: Option.Option<string>): string =>
-  Option.getOrElse(asked, () => subAccountAddress(wallet.root_address, 0))
+/** The given sub-account, else the first of the wallet. */
+export const vaultOf = (wallet: { readonly root_address: string }, given: Option.Option<string>): string =>
+  Option.getOrElse(given, () => subAccountAddress(wallet.root_address, 0))
 
 const password = Effect.gen(function* () {
   const path = yield* Config.option(Config.String("ADMIN_PASSWORD_FILE"))
@@ -45,7 +45,7 @@ const password = Effect.gen(function* () {
   return Option.some(text.trimEnd())
 })
 
-/** Speaks for the administrator. */
+/** A client for the administrator. */
 export const admin = Effect.gen(function* () {
   const url = yield* baseUrl
   const username = yield* Config.option(Config.String("ADMIN_USERNAME"))
@@ -53,7 +53,7 @@ export const admin = Effect.gen(function* () {
   if (Option.isNone(username) || Option.isNone(secret)) {
     return yield* new CliError({
       code: "USAGE",
-      message: "who the administrator is must stand in the environment",
+      message: "the administrator's credentials are not set",
       hint: "set ADMIN_USERNAME, and ADMIN_PASSWORD or ADMIN_PASSWORD_FILE"
     })
   }

@@ -1,8 +1,8 @@
 /**
- * Keys and sessions of whoever uses the command line: files that only their owner can read, below GATEWAY_HOME.
+ * Keys and sessions of the command line: files below GATEWAY_HOME that only their owner can read.
  *
- * A secret is never an argument: it would stand in the shell's history and in the list of processes. It comes from such a
- * file, or from the environment (GATEWAY_SEED).
+ * A secret is never an argument, because arguments appear in the shell history and in the process list. It is read from
+ * a file or from the environment (GATEWAY_SEED).
  */
 import { Clock, Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
 import { homedir } from "node:os"
@@ -11,12 +11,12 @@ import * as Wallet from "../client/Wallet.ts"
 import { Key } from "./Flags.ts"
 import { CliError } from "./ErrorOutput.ts"
 
-/** Bits of a file's mode that let others in. */
+/** File mode bits that give access to group and others. */
 const OTHERS = 0o077
 
 const KeyFile = Schema.Struct({
   seed: Schema.String.check(Schema.isPattern(/^(?:0x)?[0-9a-fA-F]{64}$/u)),
-  /** Of a party only: what stands before `::`. */
+  /** For a party: the part of its id before `::`. */
   hint: Schema.optionalKey(Schema.String)
 })
 const readKeyFile = Schema.decodeUnknownEffect(Schema.fromJsonString(KeyFile))
@@ -27,7 +27,7 @@ const readSessions = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Rec
 
 const home = Config.String("GATEWAY_HOME").pipe(Config.withDefault(join(homedir(), ".trading-gateway")))
 
-/** Where the key of a name is; a path names itself. */
+/** Path of a named key; a path is returned as it is. */
 const pathOf = Effect.fnUntraced(function* (name: string) {
   if (name.includes("/") || name.endsWith(".json")) return name
   return join(yield* home, "keys", `${name}.json`)
@@ -42,14 +42,14 @@ const writeOwn = Effect.fnUntraced(function* (path: string, value: unknown, flag
   yield* fs.writeFileString(path, `${JSON.stringify(value)}\n`, { flag, mode: 0o600 })
 })
 
-/** Makes a key of a new seed, or a party's of one; never over another. */
+/** Creates a key, or the key of a party, from a new seed. Never overwrites a file. */
 export const create = Effect.fnUntraced(function* (hint: string | undefined) {
   const path = yield* pathOf(yield* Key)
   const { seed } = Wallet.generate()
   yield* writeOwn(path, { seed, ...(hint === undefined ? {} : { hint }) }, "wx").pipe(
     Effect.mapError(({ reason }) =>
       reason._tag === "AlreadyExists"
-        ? unusable(`${path} exists already`, "name another one with --key; a key is never written over")
+        ? unusable(`${path} exists already`, "choose another name with --key; a key file is never overwritten")
         : unusable(`cannot write ${path}: ${reason._tag}`)
     )
   )
@@ -60,30 +60,30 @@ const walletOfFile = Effect.fnUntraced(function* (path: string) {
   const fs = yield* FileSystem.FileSystem
   const missing = (reason: string) =>
     reason === "NotFound"
-      ? unusable(`there is no key at ${path}`, "make one with gateway keys new, or name another with --key")
+      ? unusable(`no key file at ${path}`, "create one with gateway keys new, or choose another with --key")
       : unusable(`cannot read ${path}: ${reason}`)
   const { mode } = yield* Effect.mapError(fs.stat(path), ({ reason }) => missing(reason._tag))
   if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
-    return yield* unusable(`${path} can be read by others`, `chmod 600 ${path}`)
+    return yield* unusable(`other users can read ${path}`, `chmod 600 ${path}`)
   }
   const text = yield* Effect.mapError(fs.readFileString(path), ({ reason }) => missing(reason._tag))
   const { hint, seed } = yield* Effect.mapError(readKeyFile(text), () =>
-    unusable(`${path} is no key file`, 'it holds {"seed": "<64 hex digits>"}')
+    unusable(`${path} is not a key file`, 'expected {"seed": "<64 hex digits>"}')
   )
   return hint === undefined ? Wallet.fromSeed(seed) : Wallet.ofParty(hint, seed)
 })
 
-/** The wallet that commands speak for. */
+/** The wallet of the commands. */
 export const wallet = Effect.gen(function* () {
   const seed = yield* Config.option(Config.Redacted("GATEWAY_SEED"))
   if (Option.isNone(seed)) return yield* walletOfFile(yield* pathOf(yield* Key))
   return yield* Effect.try({
     try: () => Wallet.fromSeed(Redacted.value(seed.value)),
-    catch: () => unusable("GATEWAY_SEED is no seed", "a seed is 64 hex digits")
+    catch: () => unusable("GATEWAY_SEED is not a seed", "expected 64 hex digits")
   })
 })
 
-/** A wallet's sessions, one for each gateway. */
+/** File of a wallet's sessions, one for each gateway URL. */
 const sessionsPath = (of: Wallet.Wallet) =>
   Effect.map(home, (path) => join(path, "sessions", `${of.root_address.slice(2, 34)}.json`))
 
@@ -91,17 +91,17 @@ const sessions = (of: Wallet.Wallet) =>
   Effect.gen(function* () {
     const fs = yield* FileSystem.FileSystem
     return yield* readSessions(yield* fs.readFileString(yield* sessionsPath(of)))
-    // what cannot be read is made anew by the next login
+    // an unreadable file is replaced by the next login
   }).pipe(Effect.orElseSucceed((): Readonly<Record<string, Session>> => ({})))
 
-/** The session of a wallet with a gateway, if there is one that has not ended. */
+/** The session of a wallet at a gateway, if it has not expired. */
 export const session = Effect.fnUntraced(function* (of: Wallet.Wallet, url: string) {
-  const kept = (yield* sessions(of))[url]
-  return kept !== undefined && kept.expires_at_ms > (yield* Clock.currentTimeMillis) ? kept : undefined
+  const stored = (yield* sessions(of))[url]
+  return stored !== undefined && stored.expires_at_ms > (yield* Clock.currentTimeMillis) ? stored : undefined
 })
 
-/** Keeps a session for later commands. */
-export const keep = Effect.fnUntraced(function* (of: Wallet.Wallet, url: string, { expires_at_ms, token }: Session) {
+/** Stores a session for later commands. */
+export const store = Effect.fnUntraced(function* (of: Wallet.Wallet, url: string, { expires_at_ms, token }: Session) {
   const all = { ...(yield* sessions(of)), [url]: { token, expires_at_ms } }
   const path = yield* sessionsPath(of)
   yield* Effect.mapError(writeOwn(path, all, "w"), ({ reason }) => unusable(`cannot write ${path}: ${reason._tag}`))

@@ -1,4 +1,4 @@
-/** The whole command line as one value. Without a sub-command it serves the exchange. */
+/** The command tree. Without a subcommand, `gateway` serves the exchange. */
 import { Command } from "effect/cli"
 import { balances, faucet, positions } from "./commands/AccountCommands.ts"
 import { admin } from "./commands/AdminCommands.ts"
@@ -14,12 +14,12 @@ import { Option } from "effect"
 export const root = Command.make("gateway", {}, () =>
   serving({ port: Option.none(), host: Option.none(), dataDir: Option.none() })
 ).pipe(
-  Command.withDescription("An open trading gateway with a whole exchange embedded. Without a command it serves"),
+  Command.withDescription("An open trading gateway with an embedded exchange. Without a command it runs serve"),
   Command.withSubcommands([
-    { group: "Programs", commands: [serve, backend, config] },
-    { group: "You", commands: [keys, login, balances, positions, faucet] },
+    { group: "Server", commands: [serve, backend, config] },
+    { group: "Account", commands: [keys, login, balances, positions, faucet] },
     { group: "Trading", commands: [orders, book, trades] },
-    { group: "Help for your own client", commands: [sign, verify] },
+    { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }
   ]),
   Command.withGlobalFlags(Flags.all)

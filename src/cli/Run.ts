@@ -1,4 +1,4 @@
-/** Runs the command line: what fails is told in words, or with --json as JSON, and with an exit code. */
+/** Runs the command line. A failure is printed as text, or as JSON with --json, and sets the exit code. */
 import "effect/schema/SchemaJITCompiler/enable"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -6,14 +6,14 @@ import { Config, Console, Effect, Layer } from "effect"
 import { CliConfig, CliError, CliOutput, Command, GlobalFlag } from "effect/cli"
 import { VERSION } from "../http/api/Api.ts"
 import { teardown } from "../Teardown.ts"
-import { OutputFinished, printed, tell } from "./ErrorOutput.ts"
+import { OutputFinished, printed, toPrinted } from "./ErrorOutput.ts"
 import { root } from "./Root.ts"
 
 const args = process.argv.slice(2)
 const flags = args.includes("--") ? args.slice(0, args.indexOf("--")) : args
 const json = flags.includes("--json")
 
-/** Names the gateway in an error as the command did. */
+/** The gateway's URL for error messages, read from the raw arguments. */
 const url = Effect.suspend(() => {
   const at = flags.indexOf("--url")
   const joined = flags.find((flag) => flag.startsWith("--url="))?.slice("--url=".length)
@@ -23,7 +23,7 @@ const url = Effect.suspend(() => {
     : Effect.orElseSucceed(Config.String("GATEWAY_URL"), () => "http://127.0.0.1:3010")
 })
 
-/** A wrong call is answered by what is wrong with it, not by a page of help that hides it. */
+/** Prints only the errors of a wrong call, because a page of help would hide them. */
 const presenter: CliOutput.Presenter = {
   present: (event) => {
     switch (event._tag) {
@@ -50,8 +50,8 @@ const report = (error: unknown) =>
   error instanceof OutputFinished || CliError.isCliError(error)
     ? Effect.void
     : Effect.flatMap(url, (url) => {
-        const told = tell(error, url)
-        return Console.error(json ? JSON.stringify({ error: told }) : printed(told))
+        const shown = toPrinted(error, url)
+        return Console.error(json ? JSON.stringify({ error: shown }) : printed(shown))
       })
 
 const program = Command.run(root, { version: VERSION }).pipe(
@@ -65,12 +65,12 @@ const program = Command.run(root, { version: VERSION }).pipe(
   )
 )
 
-// whoever reads our output may stop reading: that is no failure
+// EPIPE: the reader of a pipe has closed it, which is no failure
 process.stdout.on("error", ({ code }: NodeJS.ErrnoException) => process.exit(code === "EPIPE" ? 0 : 1))
 
 NodeRuntime.runMain(program, {
   disableErrorReporting: true,
-  // what a command leaves open, such as a kept connection, does not keep it from ending
+  // an open handle, such as a keep-alive connection, does not keep the process running
   teardown: (exit, onExit) =>
     teardown(exit, (code) => {
       process.exitCode = code

@@ -1,4 +1,4 @@
-/** What commands print: words and tables for a person, with --json one line of JSON for a program. */
+/** Output of commands: text and tables for people, or one line of JSON with --json. */
 import { Console, Effect } from "effect"
 import { TerminalCapabilities } from "effect/cli"
 import { Json } from "./Flags.ts"
@@ -14,12 +14,12 @@ const sgr = (on: number, off: number) => (text: string) => `\u001b[${on}m${text}
 const colours: Paint = { dim: sgr(2, 22), bold: sgr(1, 22), green: sgr(32, 39), red: sgr(31, 39) }
 const plain: Paint = { dim: String, bold: String, green: String, red: String }
 
-/** Colours where the terminal has them and nobody said NO_COLOR. */
+/** Colours, if the terminal has them and NO_COLOR is not set. */
 export const paint = Effect.map(TerminalCapabilities.TerminalCapabilities, ({ canColor }) =>
   canColor ? colours : plain
 )
 
-/** Prints a value: `text` makes words of it. */
+/** Prints a value, as JSON or as `text` formats it. */
 export const show = Effect.fnUntraced(function* <A>(value: A, text: (value: A, paint: Paint) => string) {
   if (yield* Json) return yield* Console.log(JSON.stringify(value))
   const words = text(value, yield* paint)
@@ -29,12 +29,12 @@ export const show = Effect.fnUntraced(function* <A>(value: A, text: (value: A, p
 export interface Column<R> {
   readonly title: string
   readonly of: (row: R) => string | number | boolean | undefined
-  /** Numbers stand under one another by their last digit. */
+  /** Aligns the column to the right, for numbers. */
   readonly right?: boolean
   readonly colour?: (row: R, paint: Paint) => (text: string) => string
 }
 
-/** Rows under one another; `none` where there are none. */
+/** A table; without rows the text `none`. */
 export const table = <R>(
   rows: ReadonlyArray<R>,
   columns: ReadonlyArray<Column<R>>,
@@ -60,18 +60,18 @@ export const table = <R>(
   return [paint.dim(head.trimEnd()), ...lines].join("\n")
 }
 
-/** Names and values under one another. */
+/** One line for each name and value. */
 export const facts = (
   pairs: ReadonlyArray<readonly [name: string, value: string | undefined]>,
   paint: Paint
 ): string => {
-  const told = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined)
-  const width = Math.max(...told.map(([name]) => name.length))
-  return told.map(([name, value]) => `${paint.dim(name.padEnd(width))}  ${value}`).join("\n")
+  const shown = pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined)
+  const width = Math.max(...shown.map(([name]) => name.length))
+  return shown.map(([name, value]) => `${paint.dim(name.padEnd(width))}  ${value}`).join("\n")
 }
 
-/** A time of the exchange, to the second. */
+/** A timestamp as UTC text, to the second. */
 export const time = (ms: number): string => new Date(ms).toISOString().slice(0, 19).replace("T", " ")
 
-/** Green for what buys, red for what sells. */
+/** Green for buys, red for sells. */
 export const ofSide = ({ side }: { readonly side: string }, paint: Paint) => (side === "Buy" ? paint.green : paint.red)

@@ -1,7 +1,6 @@
 /**
- * What a user holds, kept from the private topics: open orders, positions and balances. A pure function of what the feed tells.
- *
- * It is the account as of position {@link Account.seq} of the user stream.
+ * The account state of a user, built from the private topics: open orders, positions and balances. A pure function of the
+ * feed's events; the state is that of position {@link Account.seq} of the user stream.
  * Source: docs/contract/websocket.md#private-topics.
  */
 import { HashMap } from "effect"
@@ -13,16 +12,16 @@ import type { FeedEvent, UserMessage } from "./FeedEvent.ts"
 export interface Account {
   /** By `order_id`. */
   readonly orders: HashMap.HashMap<string, Order>
-  /** By `<sub_account_address>|<symbol>`; without flat ones. */
+  /** By `<sub_account_address>|<symbol>`; open positions only. */
   readonly positions: HashMap.HashMap<string, Position>
   /** By `<sub_account_address>|<asset>`. */
   readonly balances: HashMap.HashMap<string, BalanceRecord>
   /** Position in the user stream; `stream_id` is empty before the first message. */
   readonly stream_id: string
   readonly seq: number
-  /** Whether every event is told as it comes; else this is the account as it was last known. */
+  /** Whether the feed is connected; false: this is the last known state. */
   readonly live: boolean
-  /** Times that events were lost for good, and snapshots took the place of what was known. */
+  /** How often events could not be replayed, and snapshots replaced the state. */
   readonly holes: number
 }
 
@@ -36,12 +35,12 @@ export const empty: Account = {
   holes: 0
 }
 
-/** Key of a position or a balance. */
+/** Key of a position or a balance in the maps of {@link Account}. */
 export const keyOf = (
   record: { readonly sub_account_address: string } & ({ readonly symbol: string } | { readonly asset: string })
 ) => `${record.sub_account_address}|${"symbol" in record ? record.symbol : record.asset}`
 
-/** A snapshot takes the place of all records; an update sets each of its records, or removes one that is done with. */
+/** A snapshot replaces all records; an update sets each of its records, or removes a final one. */
 const merged = <R>(
   known: HashMap.HashMap<string, R>,
   { list, type }: { readonly type: "snapshot" | "update"; readonly list: ReadonlyArray<R> },
@@ -78,7 +77,7 @@ export const apply = (account: Account, event: FeedEvent): Account => {
     case "account_balance":
     case "execution": {
       const { seq, stream_id } = event.data
-      // snapshots of one subscription may stand at different places
+      // the snapshots of one subscription can have different positions
       const at = stream_id === account.stream_id ? Math.max(account.seq, seq) : seq
       return { ...account, ...records(account, event), stream_id, seq: at }
     }

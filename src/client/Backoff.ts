@@ -1,5 +1,5 @@
 /**
- * What a feed does after its connection ended: whether it comes back, and when.
+ * Whether and when a feed reconnects after its connection has ended.
  * Source: docs/contract/websocket.md#close-codes.
  */
 import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
@@ -8,31 +8,31 @@ import { adviceOf, closeCodes, closeReasonOf } from "../ws/api/CloseCodes.ts"
 export interface Ended {
   readonly code: number
   readonly reason: string
-  /** Whether all topics were followed before. */
+  /** Whether all topics were subscribed before. */
   readonly wasLive: boolean
 }
 
-/** The code of a line that broke. */
+/** Close code of a connection that ended without a close frame. */
 export const CODE_LOST = 1006
-/** Pause before coming back: doubles from the first to the second with each failure, in ms. */
+/** Pause before a reconnect, in ms: doubles with each failure, from the first value up to the second. */
 export const BACKOFF_FIRST_MS = 100
 export const BACKOFF_MAX_MS = 10_000
-/** Failures that a gateway which asks for back-off counts as. */
-const BACKOFF_ASKED = 3
-/** Credentials in a row that are tried; the next one to be refused ends the feed. */
+/** A close code with the advice to back off counts as this many more failures. */
+const BACKOFF_EXTRA = 3
+/** Renewed credentials tried in a row; after another refusal the feed ends. */
 const RENEWALS_MAX = 2
 
-/** Whether an error says nothing of what was asked: the same may be accepted later. */
+/** Whether an error is temporary: the same request may succeed later. */
 export const isPassing = (code: string): boolean => passing.has(code)
 const passing = new Set(["SERVICE_UNAVAILABLE", "RateLimitExceeded", "INTERNAL"])
 
-/** The reason of an end, in words. */
+/** The reason of an end as text. */
 export const textOf = ({ code, reason }: Ended): string =>
   reason === "" ? (closeReasonOf(code) ?? "connection lost") : reason
 
-/** After so many renewals in a row: `stay` away, `renew` the credential first and stay away without one, or come `back`. */
+/** The next step after an end: `stay` disconnected, `renew` the credential before a reconnect, or reconnect (`back`). */
 export const nextStep = ({ code }: Ended, renewals: number): "stay" | "renew" | "back" => {
-  // a client authenticates at once: it was the line that was slow, and the credential was not judged
+  // the client sends its credential at once, so the connection was slow and the credential was not checked
   if (code === closeCodes.NotAuthenticated.code) return "back"
   const advice = adviceOf(code)
   if (advice === "fix" || advice === "stop") return "stay"
@@ -40,12 +40,10 @@ export const nextStep = ({ code }: Ended, renewals: number): "stay" | "renew" | 
   return "back"
 }
 
-/**
- * The pause after so many failures, in ms: half of it is left to `chance`, from 0 to 1, so that not all clients come at once.
- */
+/** The pause after a number of failures, in ms. `chance`, from 0 to 1, varies half of it, so that clients do not reconnect together. */
 export const pauseOf = (failures: number, chance: number): number =>
   Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** failures) * (0.5 + chance / 2)
 
-/** The pause before a feed comes back, in ms. */
+/** The pause before a feed reconnects, in ms. */
 export const pauseAfter = ({ code }: Ended, failures: number, chance: number): number =>
-  pauseOf(failures + (adviceOf(code) === "back-off" ? BACKOFF_ASKED : 0), chance)
+  pauseOf(failures + (adviceOf(code) === "back-off" ? BACKOFF_EXTRA : 0), chance)

@@ -8,8 +8,8 @@
  * const [account] = (yield* client.user.subAccounts()).list
  * yield* client.order.create({ payload: { sub_account_address: account.sub_account_address, symbol: "BTC-USDC", ... } })
  *
- * const account = yield* client.ownAccount                    // open orders, positions, balances, kept for the scope's life
- * const book = yield* client.book("BTC-USDC", 50)              // checked, and taken anew when it is not sound
+ * const account = yield* client.ownAccount                    // open orders, positions, balances, live until the scope closes
+ * const book = yield* client.book("BTC-USDC", 50)              // verified; reloaded after a fault
  * console.log(HashMap.size(account.get().orders), book.get().bids(1))
  * yield* Stream.runForEach(client.events(["trade.BTC-USDC"]), (event) => Console.log(event.kind))
  * ```
@@ -30,22 +30,22 @@ import * as Follow from "./Follow.ts"
 import { signed } from "./Signed.ts"
 import * as Wallet from "./Wallet.ts"
 
-/** Whom the client speaks for. */
+/** The credential of requests and feeds. */
 export type Credential =
   | { readonly type: "token"; readonly token: string }
-  /** An API key signs each request; `bodyHash` binds the body too. */
+  /** An API key signs each request; with `bodyHash` the signature covers the body too. */
   | { readonly type: "api-key"; readonly key: Wallet.Wallet; readonly bodyHash?: boolean }
 
 export interface Options {
-  /** Where the gateway is, such as `http://127.0.0.1:3010`. */
+  /** URL of the gateway, such as `http://127.0.0.1:3010`. */
   readonly baseUrl: string
   readonly credential?: Credential
   /**
-   * Gets another credential when the one in use has ended, and fails when there is none now. Default: the wallet that logged in
-   * does so again, and an API key signs anew by the server's clock.
+   * Gets a new credential after the current one has ended; fails if there is none. Default: the wallet logs in again, and for an
+   * API key the clock is synchronized with the server's.
    */
   readonly renew?: Effect.Effect<Credential, unknown>
-  /** For the Basic endpoints. */
+  /** Credentials of the administrator endpoints (HTTP Basic). */
   readonly admin?: { readonly username: string; readonly password: string }
 }
 
@@ -63,13 +63,13 @@ const bytesOfBody = (body: HttpBody.HttpBody): Uint8Array => {
 }
 
 const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => {
-  // a nonce is good for one request: each try is signed anew
-  const admitted: Admitted = (next, request) => OverloadRetry.untilAdmitted(Effect.suspend(() => next(sign(request))))
+  // a nonce is valid for one request, so each attempt is signed separately
+  const withRetry: WithRetry = (next, request) => OverloadRetry.untilAdmitted(Effect.suspend(() => next(sign(request))))
   return HttpApiClient.make(Api, { baseUrl }).pipe(
     Effect.provide(
       Layer.mergeAll(
-        HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => admitted(next, request)),
-        HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => admitted(next, request)),
+        HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => withRetry(next, request)),
+        HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => withRetry(next, request)),
         HttpApiMiddleware.layerClient(AdminAccess, ({ next, request }) =>
           next(admin === undefined ? request : HttpClientRequest.basicAuth(request, admin.username, admin.password))
         )
@@ -77,19 +77,19 @@ const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => 
     )
   )
 }
-type Admitted = <E, R>(
+type WithRetry = <E, R>(
   next: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>,
   request: HttpClientRequest.HttpClientRequest
 ) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>
 type Sign = (request: HttpClientRequest.HttpClientRequest) => HttpClientRequest.HttpClientRequest
 
-/** Whether the gateway itself said no, and would say so again. */
+/** Whether the gateway refused the request for good. */
 const isRefusal = (error: unknown): boolean => {
   const { code } = error as { readonly code?: unknown }
   return typeof code === "string" && !isPassing(code)
 }
 
-/** A client over the `HttpClient` and the WebSockets in context; {@link make} brings them along. */
+/** A client over the `HttpClient` and the WebSocket constructor in context; {@link make} provides both. */
 export const makeWith = Effect.fnUntraced(function* (options: Options) {
   const baseUrl = options.baseUrl.replace(/\/+$/u, "")
   const clock = yield* Clock.Clock
@@ -114,7 +114,7 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
   }
   const endpoints: Endpoints = yield* makeEndpoints(baseUrl, sign, options.admin)
 
-  /** Logs a wallet in; from now on its token is the credential, and feeds log in anew when it ends. */
+  /** Logs a wallet in. Its token becomes the credential; feeds log in again when it ends. */
   const login = (as: Wallet.Wallet) =>
     Effect.suspend(() => {
       const timestamp_ms = now()
@@ -137,17 +137,17 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
       )
     )
 
-  /** Speaks for somebody else, or for nobody. */
+  /** Replaces or removes the credential. */
   const use = (other: Credential | undefined): void => {
     credential = other
     wallet = undefined
   }
 
-  /** Sets the client's clock by the server's, for signatures to carry; answers how far the server is ahead, in ms. */
+  /** Synchronizes the timestamps of signatures with the server's clock; returns how far the server is ahead, in ms. */
   const syncTime = Effect.suspend(() => {
     const sent = clock.currentTimeMillisUnsafe()
     return Effect.map(endpoints.market.time(), ({ server_ts_ms }) => {
-      // the answer was made about halfway between
+      // the server read its clock about halfway between request and response
       ahead_ms = server_ts_ms - Math.round((sent + clock.currentTimeMillisUnsafe()) / 2)
       return ahead_ms
     })
@@ -175,22 +175,22 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
     })
   })
 
-  /** Follows topics until the scope closes, and calls back for everything that is told. */
+  /** Follows topics until the scope closes, and passes all events to `onEvent`. */
   const feed = (feedOptions: Feed.Options): Effect.Effect<Feed.Feed, Feed.FeedEnded, Scope.Scope> =>
     Feed.follow(feedOptions, { url: baseUrl.replace(/^http/u, "ws"), authFrame, renew }).pipe(
       Effect.provideService(WebSocketConstructor, webSocket)
     )
-  /** Everything that is told of topics, as a stream; see {@link Feed.FeedEvent}. */
+  /** All events of topics as a stream; see {@link Feed.FeedEvent}. */
   const events = (topics: ReadonlyArray<string>) => Follow.events(feed, topics)
-  /** Open orders, positions and balances of who is logged in, kept until the scope closes. */
+  /** Open orders, positions and balances of the user, live until the scope closes. */
   const ownAccount = Follow.account(feed)
-  /** The book of a market, kept until the scope closes. */
+  /** The order book of a market, live until the scope closes. */
   const book = (symbol: string, depth: Depth) => Follow.book(feed, symbol, depth)
 
   return { ...endpoints, login, use, syncTime, feed, events, ownAccount, book }
 })
 
-/** See {@link makeWith} for what it can do besides the endpoints. */
+/** The endpoints by group, and the functions of {@link makeWith}. */
 export type Client = Effect.Success<ReturnType<typeof makeWith>>
 
 /** A client over `fetch` and `WebSocket`, in Node and in a browser. */

@@ -1,22 +1,21 @@
 /**
- * One WebSocket: requests and their replies, and whether anything is heard of the other side.
- *
- * A line is used up when it is lost: whoever waits for a reply is told so, and a new line is another one.
+ * One WebSocket: it matches replies to requests and measures silence. After a loss all pending requests fail, and a new
+ * connection is a new object.
  */
 import type { WebSocketLike } from "effect/socket/Socket"
 import type { ErrorFrame, EventFrame, ServerFrame } from "../ws/api/Frames.ts"
 
-/** Silence that makes the client ask, and silence that makes it give the line up, in ms. */
-export const ASK_AFTER_MS = 15_000
+/** Silence after which the client sends a ping, and silence after which it disconnects, in ms. */
+export const PING_AFTER_MS = 15_000
 export const SILENCE_MS = 30_000
-/** How often a line is asked whether it is silent, in ms. */
+/** Time between two checks of the silence, in ms. */
 export const WATCH_MS = 1_000
-/** `readyState` of a socket that is open. */
+/** `readyState` of an open socket. */
 const OPEN = 1
 
 /**
- * Is given each frame that replies to a request, and answers whether more are to come; `undefined`: the line was lost
- * before the last of them.
+ * Receives each reply to a request and returns whether it expects more. `undefined`: the connection was lost before the
+ * last reply.
  */
 export type OnReply = (frame: ServerFrame | undefined) => boolean
 
@@ -29,55 +28,54 @@ export interface ConnectionHandlers {
 export class Connection {
   private readonly socket: WebSocketLike
   private readonly handlers: ConnectionHandlers
-  private readonly replies = new Map<string, OnReply>()
+  private readonly pending = new Map<string, OnReply>()
   private nextId = 0
   private lost = false
-  private heard_ms: number
-  private asked_ms: number
+  private received_ms: number
+  private pinged_ms: number
 
   constructor(socket: WebSocketLike, handlers: ConnectionHandlers) {
     this.socket = socket
     this.handlers = handlers
-    this.heard_ms = this.asked_ms = handlers.now()
+    this.received_ms = this.pinged_ms = handlers.now()
   }
 
-  /** Sends a message, and hands on its replies. */
   request(message: object, onReply: OnReply): void {
     if (this.lost || this.socket.readyState !== OPEN) return void onReply(undefined)
     const req_id = String(++this.nextId)
-    this.replies.set(req_id, onReply)
+    this.pending.set(req_id, onReply)
     this.socket.send(JSON.stringify({ ...message, req_id }))
   }
 
-  /** Takes a frame in, as text. */
-  take(text: string): void {
+  /** Dispatches a frame that arrived as text. */
+  receive(text: string): void {
     if (this.lost) return
-    this.heard_ms = this.handlers.now()
+    this.received_ms = this.handlers.now()
     const frame = JSON.parse(text) as ServerFrame
     if (frame.op === "event") return this.handlers.onEvent(frame)
     const req_id = typeof frame.req_id === "string" ? frame.req_id : undefined
-    const onReply = req_id === undefined ? undefined : this.replies.get(req_id)
-    if (onReply !== undefined && !onReply(frame)) this.replies.delete(req_id!)
+    const onReply = req_id === undefined ? undefined : this.pending.get(req_id)
+    if (onReply !== undefined && !onReply(frame)) this.pending.delete(req_id!)
     if (frame.op === "error") this.handlers.onError(frame)
   }
 
-  /** Asks when nothing came for long; answers whether it has been silent for so long that it is to be given up. */
+  /** Returns whether nothing arrived for {@link SILENCE_MS}. Sends a ping after {@link PING_AFTER_MS}. */
   isSilent(): boolean {
     const now = this.handlers.now()
-    const silent = now - this.heard_ms
-    if (silent >= ASK_AFTER_MS && now - this.asked_ms >= ASK_AFTER_MS) {
-      this.asked_ms = now
+    const silent = now - this.received_ms
+    if (silent >= PING_AFTER_MS && now - this.pinged_ms >= PING_AFTER_MS) {
+      this.pinged_ms = now
       this.request({ op: "ping" }, () => false)
     }
     return silent >= SILENCE_MS
   }
 
-  /** The line is of no use any more; nothing that still comes is heard. */
+  /** Fails the pending requests, and ignores frames that still arrive. */
   lose(): void {
     if (this.lost) return
     this.lost = true
-    const waiting = [...this.replies.values()]
-    this.replies.clear()
-    for (const onReply of waiting) onReply(undefined)
+    const pending = [...this.pending.values()]
+    this.pending.clear()
+    for (const onReply of pending) onReply(undefined)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * What a feed tells, in one order: the messages of its topics, and between them what happened to the feed itself.
+ * Events of a feed, in one order: messages of topics, and between them notices about the feed itself.
  *
- * `kind` says which it is; the kinds of topics are the topics' own names.
+ * `kind` distinguishes them; for a message it is the name of the topic.
  * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics.
  */
 import { Schema } from "effect"
@@ -29,7 +29,7 @@ interface MessageOf<K extends string, D> {
   readonly server_ts_ms: number
   readonly data: D
 }
-/** A message of a topic. A book's is told when it is in the book, and only if the book is sound then. */
+/** A message of a topic. A book message is passed on after it was applied, and only if the book is sound. */
 export type TopicMessage =
   | (MessageOf<"orderbook", BookData> & { readonly book: LocalBook })
   | MessageOf<"trade", TradeData>
@@ -48,28 +48,28 @@ export type UserMessage =
   | MessageOf<"position", PositionData>
   | MessageOf<"account_balance", BalanceData>
 
-/** Where a feed stands. */
+/** State of a feed. */
 export type FeedState =
   | { readonly type: "connecting" }
-  /** All topics are followed; `resume` tells whether private ones went on without a hole. */
+  /** All topics are subscribed; `resume` shows whether private topics resumed without a gap. */
   | { readonly type: "live"; readonly resume: Resume | undefined }
   | { readonly type: "lost"; readonly code: number; readonly reason: string }
-  /** It will not come back by itself. */
+  /** The feed does not reconnect. */
   | { readonly type: "ended"; readonly code: number; readonly reason: string }
 
 /**
- * What was found wrong with a topic. `gap`: a message is missing; `repetition`: one came twice; `checksum`, `crossed`: the
- * book is not the market's; `stream`: the numbers are of another stream. All but a repetition, which is left out, are mended
- * by subscribing again.
+ * A fault of a topic. `gap`: a message is missing. `repetition`: a message came twice and is dropped. `checksum`, `crossed`: the
+ * local book differs from the market's. `stream`: the sequence belongs to another stream. All but a repetition are repaired by a
+ * new subscription.
  */
 export type Fault = "gap" | "repetition" | "checksum" | "crossed" | "stream"
 
-/** What happened to the feed itself. */
+/** Notices about the feed itself. */
 export type FeedNotice =
   | { readonly kind: "state"; readonly state: FeedState }
   /**
-   * Private topics go on after `since`. `recovered` false: what happened in between is not told; a snapshot of each of the
-   * topics follows and replaces what was known (the hole can be read from `/execution/list`).
+   * Private topics continue after `since`. With `recovered: false` the events in between are lost: a snapshot of each topic
+   * follows and replaces the state (missed fills are in `/execution/list`).
    */
   | {
       readonly kind: "resume"
@@ -78,12 +78,12 @@ export type FeedNotice =
       readonly since: Since
     }
   | { readonly kind: "fault"; readonly topic: string; readonly fault: Fault }
-  /** A topic or a message that the gateway refused. */
+  /** The gateway refused a topic or a message. */
   | { readonly kind: "refused"; readonly error: ErrorFrame }
 
 export type FeedEvent = TopicMessage | FeedNotice
 
-/** A feed that could not begin, or that will not come back: wrong credential, or a gateway that refuses it. */
+/** A feed could not start or cannot reconnect: the credential is invalid, or the gateway refuses the feed. */
 export class FeedEnded extends Schema.TaggedError<FeedEnded>()("FeedEnded", {
   /** Close code; docs/contract/websocket.md#close-codes. */
   code: Schema.Int,

@@ -1,19 +1,17 @@
-/** Ways to follow: everything that is told as a stream, an account, or one book. */
+/** Views of a feed: a stream of events, the account state, or one order book. */
 import { Cause, Deferred, Effect, Latch, Queue, type Scope, Stream } from "effect"
 import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic, privateTopics } from "../domain/Topic.ts"
 import * as Account from "./Account.ts"
+import { EVENTS_MAX } from "./FeedLoop.ts"
 import { type Feed, FeedEnded, type FeedEvent, type Options } from "./Feed.ts"
 import type { LocalBook } from "./LocalBook.ts"
 import * as Watched from "./Watched.ts"
 
-/** Events that may wait for the reader of a stream; over it the feed lets its line go until the reader has caught up. */
-export const EVENTS_MAX = 10_000
-
 /** Opens a feed. */
 export type Open = (options: Options) => Effect.Effect<Feed, FeedEnded, Scope.Scope>
 
-/** Everything that is told of topics, in order; the line is opened when the stream is run, and closed when it ends. */
+/** All events of topics, in order. Running the stream opens the connection; its end closes it. */
 export const events = (open: Open, topics: ReadonlyArray<string>): Stream.Stream<FeedEvent, FeedEnded> =>
   Stream.unwrap(
     Effect.gen(function* () {
@@ -27,17 +25,17 @@ export const events = (open: Open, topics: ReadonlyArray<string>): Stream.Stream
         const { code, reason } = event.state
         Queue.failCauseUnsafe(queue, Cause.fail(new FeedEnded({ code, message: reason })))
       }
-      // that it could not begin is the queue's last word
+      // a failed start is reported through the queue
       yield* Effect.forkScoped(Effect.ignore(open({ topics, onEvent, reader: { isBehind, caughtUp: room.await } })))
       const taken = Effect.tap(Queue.takeAll(queue), () => Effect.sync(() => room.openUnsafe()))
       return Stream.flattenArray(Stream.fromEffectRepeat(taken))
     })
   )
 
-/** What is kept of a feed: the value now, and the feed that it comes from. */
+/** A value built from a feed, and the feed. */
 export type Kept<A> = Watched.Watched<A> & { readonly feed: Feed }
 
-/** The account of who is logged in; succeeds when the first snapshots are in it. */
+/** The account state of the user; succeeds after the first snapshot of each topic. */
 export const account = Effect.fnUntraced(function* (
   open: Open
 ): Effect.fn.Return<Kept<Account.Account>, FeedEnded, Scope.Scope> {
@@ -55,8 +53,8 @@ export const account = Effect.fnUntraced(function* (
 })
 
 /**
- * The book of a market; succeeds when the first snapshot is in it. It is kept in place: a watcher is given the same book again
- * after each message. A market that does not exist is a `FeedEnded` with code 1003.
+ * The order book of a market; succeeds after the first snapshot. It is updated in place: a watcher receives the same object
+ * after each message. An unknown market fails with `FeedEnded`, code 1003.
  */
 export const book = Effect.fnUntraced(function* (
   open: Open,

@@ -1,6 +1,5 @@
 /**
- * A book kept from the orderbook topic. It says when it can no longer be trusted: a message is missing, the checksum
- * differs, or bids reach asks. Source: docs/contract/websocket.md#order-book.
+ * A local order book, built from the orderbook topic. It detects missing messages, a wrong checksum and crossed prices. Source: docs/contract/websocket.md#order-book.
  */
 import { Book, checksum, CHECKSUM_LEVELS } from "../domain/Book.ts"
 import type { BookData } from "../ws/api/TopicData.ts"
@@ -8,15 +7,15 @@ import type { BookData } from "../ws/api/TopicData.ts"
 export type BookFault = "gap" | "checksum" | "crossed"
 
 export class LocalBook extends Book {
-  /** Identity of the numbers; `undefined` before the first snapshot. */
+  /** Identity of the sequence; `undefined` before the first snapshot. */
   stream_id: string | undefined
-  /** Whether the book is that of the market at {@link seq}. */
+  /** Whether the book equals the market's at {@link seq}. */
   sound = false
-  /** Messages taken in, and faults found. */
+  /** Messages applied, and faults found. */
   messages = 0
   faults = 0
 
-  /** Takes a message in; a fault asks for a new snapshot, and until it comes deltas are skipped. */
+  /** Applies a message. After a fault, deltas are skipped until the next snapshot. */
   take(data: BookData): BookFault | undefined {
     if (data.type === "snapshot") {
       this.reset(data.bids, data.asks, data.seq)

@@ -1,20 +1,20 @@
 /**
- * What goes with a signature: a nonce, and the headers of a request. Source: docs/contract/authentication.md#login,
+ * Nonces, and the signature headers of a request. Source: docs/contract/authentication.md#login,
  * #api-keys.
  */
 import { etc } from "@noble/ed25519"
 import { requestMessage } from "../domain/SigningMessages.ts"
 
-/** A nonce that nobody has used: 128 random bits. */
+/** A new nonce: 128 random bits in hex. */
 export const nonce = (): string => etc.bytesToHex(globalThis.crypto.getRandomValues(new Uint8Array(16)))
 
-/** A request to be signed by an API key: the text that is signed, and the headers that carry the signature. */
+/** The text that an API key signs for a request, and the headers with the signature. */
 export const signed = (request: {
   readonly method: string
   /** Path and query, byte for byte as sent. */
   readonly uri: string
   readonly timestamp_ms: number
-  /** SHA-256 of a body that the signature binds too, in hex; `undefined`: it binds none. */
+  /** SHA-256 of the body in hex, to cover it by the signature; `undefined`: the body is not covered. */
   readonly body_sha256: string | undefined
 }) => {
   const { body_sha256 } = request

@@ -1,5 +1,5 @@
 /**
- * Wallets and API keys: an Ed25519 seed that stays with its owner, and what it signs. Runs in Node and in a browser.
+ * Wallets and API keys: Ed25519 keys from a seed, which never leaves the client. Runs in Node and in a browser.
  *
  * Source: specification, Authentication; docs/contract/conventions.md#identifiers,
  * docs/contract/authentication.md#signatures, #login, #api-keys.
@@ -12,16 +12,16 @@ import { fingerprintOfKey, rootOfKey, rootOfParty, userIdOf } from "../domain/Ad
 export { loginMessage, requestMessage } from "../domain/SigningMessages.ts"
 export { nonce } from "./Signed.ts"
 
-// the curve comes without a hash of its own; with this one it signs at once, in every environment
+// noble's Ed25519 needs a SHA-512 for synchronous signing
 hashes.sha512 = sha512
 
 /** Signs for one key. */
 export interface Wallet {
   /** `0x` and 64 hex digits. */
   readonly public_key: string
-  /** What a login names: the key, or the id of a party. */
+  /** `public_key` of the login: the key, or the id of a party. */
   readonly login_name: string
-  /** Key that a party's login carries; `undefined` on the address rail. */
+  /** `verifying_key` of a party's login; `undefined` for an address wallet. */
   readonly verifying_key: string | undefined
   readonly root_address: string
   readonly user_id: string
@@ -46,21 +46,21 @@ const make = (seed: Uint8Array, hint: string | undefined): Wallet => {
 
 const bytesOfSeed = (seed: string | Uint8Array): Uint8Array => {
   const bytes = typeof seed === "string" ? hexToBytes(seed.replace(/^0x/u, "")) : seed
-  if (bytes.length !== 32) throw new RangeError("a seed has 32 bytes")
+  if (bytes.length !== 32) throw new RangeError("a seed must have 32 bytes")
   return bytes
 }
 
-/** A wallet, or an API key, of a seed: 32 bytes, or 64 hex digits. */
+/** A wallet or an API key from a seed of 32 bytes or 64 hex digits. */
 export const fromSeed = (seed: string | Uint8Array): Wallet => make(bytesOfSeed(seed), undefined)
 
-/** A wallet on the party rail: `<hint>::<fingerprint of the key>`. */
+/** The wallet of a party: `<hint>::<fingerprint of the key>`. */
 export const ofParty = (hint: string, seed: string | Uint8Array): Wallet => make(bytesOfSeed(seed), hint)
 
-/** A new wallet; keep the seed. */
+/** A new wallet and its seed; store the seed. */
 export const generate = (): { readonly wallet: Wallet; readonly seed: string } => {
   const seed = utils.randomSecretKey()
   return { wallet: make(seed, undefined), seed: bytesToHex(seed) }
 }
 
-/** SHA-256 as X-BODY-SHA256 carries it. */
+/** The value of X-BODY-SHA256. */
 export const bodyHash = (body: Uint8Array): string => bytesToHex(sha256(body))

@@ -1,14 +1,14 @@
-/** A value that changes, to be read at any time or watched: who watches slowly sees the newest one, not each. */
+/** A value that changes. It can be read at any time or watched; a slow watcher receives only the newest value. */
 import { Effect, Queue, Stream } from "effect"
 
 export interface Watched<A> {
-  /** The value now. */
+  /** The current value. */
   readonly get: () => A
-  /** The value now, then whenever it changed. One value is kept for a watcher that is busy. */
+  /** The current value, then each change. One value is buffered for a busy watcher. */
   readonly changes: Stream.Stream<A>
 }
 
-/** A {@link Watched} value with the means to change it. */
+/** A {@link Watched} value with a setter. */
 export const make = <A>(first: A): Watched<A> & { readonly set: (value: A) => void } => {
   let value = first
   const watchers = new Set<(value: A) => void>()

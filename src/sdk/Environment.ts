@@ -1,16 +1,16 @@
-/** What the client takes from where it runs: a page, Node, or a test with a clock and chance of its own. */
+/** The runtime of the SDK: network, time and randomness of a page, of Node, or of a test. */
 import type { WebSocketLike } from "effect/socket/Socket"
 
 export interface Environment {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly WebSocket: new (url: string) => WebSocketLike
-  /** Time that only goes forward, in ms. */
+  /** Monotonic time, in ms. */
   readonly now: () => number
-  /** Unix time as this machine has it, in ms. */
+  /** Unix time of this machine, in ms. */
   readonly wall: () => number
   /** A number from 0 to 1. */
   readonly chance: () => number
-  /** Resolves after so many ms; rejects with the signal's reason when that comes first. */
+  /** Resolves after `ms`; rejects with the signal's reason if it aborts first. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -28,7 +28,7 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", stop, { once: true })
   })
 
-/** The environment of now. */
+/** The environment of the current runtime. */
 export const here = (): Environment => ({
   fetch: (url, init) => globalThis.fetch(url, init),
   WebSocket: globalThis.WebSocket,
@@ -39,8 +39,8 @@ export const here = (): Environment => ({
 })
 
 /**
- * A controller that is aborted with the first of some signals; `free` takes its listeners off them. (`AbortSignal.any` would leave
- * them on a signal that lives long.)
+ * A controller that aborts with the first of some signals; `free` removes its listeners. (`AbortSignal.any` would leave them on a
+ * long-lived signal.)
  */
 export const joined = (...signals: ReadonlyArray<AbortSignal | undefined>) => {
   const controller = new AbortController()

@@ -1,6 +1,6 @@
 /**
- * A client without Effect, for bots: every endpoint as a function, login and signing, orders that are placed once however often
- * the line breaks, books and order events that go on where they stood. In Node 22 and later, and in a browser.
+ * The SDK, a client without Effect for bots: every endpoint as a function, login and signing, orders that are placed exactly once
+ * despite lost connections, order books, and order events that resume after a reconnect. For Node 22 and later, and browsers.
  *
  * ```ts
  * const exchange = await connect({ url: "http://127.0.0.1:3010", key: seedOfMyApiKey })
@@ -23,56 +23,56 @@ import { create, createBatch } from "./Orders.ts"
 import { type Limits, PATIENCE_MS, Rest, TRIES_MAX, TRY_MS } from "./Rest.ts"
 import { ServerClock } from "./ServerClock.ts"
 
-/** At most one of `key`, `wallet` and `token`; without one only public operations and topics are open. */
+/** Set at most one of `key`, `wallet` and `token`; without one, only public operations and topics are available. */
 export interface Options {
-  /** Where the gateway is, such as `http://127.0.0.1:3010`. */
+  /** URL of the gateway, such as `http://127.0.0.1:3010`. */
   readonly url: string
-  /** An API key, which signs every request: for bots, which may go faster with one than with a token. */
+  /** An API key, which signs every request. Recommended for bots: its rate limits are higher than those of a token. */
   readonly key?: KeySource
-  /** Whether an API key's signature binds the body too; by default it does, where WebCrypto is there to hash it. */
+  /** Whether the signature of an API key covers the body. Default: true if WebCrypto is available. */
   readonly bodyHash?: boolean
-  /** A wallet, which logs in and renews its token by itself. */
+  /** A wallet; it logs in and renews its token automatically. */
   readonly wallet?: KeySource
-  /** Id of the party, `<hint>::<fingerprint>`, whose key `wallet` is; absent: the wallet is an address. */
+  /** Id of the party, `<hint>::<fingerprint>`, of the key `wallet`; absent: an address wallet. */
   readonly party?: string
-  /** A token that somebody else got. */
+  /** A token from another login. */
   readonly token?: string
-  /** Ends everything: calls, feeds and books. */
+  /** Ends all calls, feeds and books. */
   readonly signal?: AbortSignal
-  /** How long and how often a call is tried; see the constants of the same names. */
+  /** Time limits and attempts of a call; see the constants of the same names. */
   readonly limits?: Partial<Limits>
-  /** Parts of the environment to be used instead of what is here. */
+  /** Overrides parts of the environment. */
   readonly environment?: Partial<Environment>
 }
 
-/** What a client can do besides the operations. */
+/** The operations by group, clock, feeds and books. */
 export interface Exchange extends Methods {
-  /** The gateway's clock: `now()`, and how far it is ahead of this machine's. */
+  /** The gateway's clock: `now()`, and its offset from this machine's. */
   readonly clock: Pick<ServerClock, "now" | "offset_ms" | "error_ms">
-  /** Measures the gateway's clock again; answers how far it is ahead, in ms. */
+  /** Measures the gateway's clock again; resolves to its offset, in ms. */
   readonly syncClock: (options?: CallOptions) => Promise<number>
-  /** Follows topics on a connection of their own, all public or all private; see `FeedEvent` for what is told. */
+  /** Follows topics, all public or all private, on their own connection; see `FeedEvent`. */
   readonly events: (topics: ReadonlyArray<string>, options?: EventOptions) => AsyncGenerator<FeedEvent, void, undefined>
   /**
-   * Follows the caller's orders. After a lost line they go on without a hole and without anything twice, or a `resume` event with
-   * `recovered: false` says that they could not, and a snapshot of what is open follows.
+   * Follows the caller's orders. After a lost connection the events resume without a gap or a repetition. If that is not possible,
+   * a `resume` event has `recovered: false`, and a snapshot of the open orders follows.
    */
   readonly orderEvents: (options?: EventOptions) => AsyncGenerator<OrderEvent, void, undefined>
-  /** Keeps the book of a market, at most `depth` levels a side. */
+  /** A live order book of a market, with at most `depth` levels per side. */
   readonly book: (symbol: string, depth: Depth, options?: CallOptions) => Promise<LiveBook>
-  /** Ends everything that is under way. */
+  /** Ends all calls, feeds and books. */
   readonly close: () => void
 }
 
 const loginOf =
   (rest: Rest, clock: ServerClock, source: Promise<Awaited<ReturnType<typeof keyOf>>>, party: string | undefined) =>
   (): Promise<Response<"authorize", "login">> =>
-    rest.ask({
+    rest.call({
       method: "POST",
       path: "/authorize",
       open: true,
       repeatable: true,
-      // a login is spent by a try that was not answered: each signs anew
+      // an unanswered attempt may have used the nonce, so each attempt signs a new login
       input: async (): Promise<Input<"authorize", "login">> => {
         const key = await source
         const public_key = party ?? key.public_key
@@ -85,7 +85,7 @@ const loginOf =
     })
 
 const methodsOf = (rest: Rest): Methods =>
-  // the table says of each function what it takes and answers
+  // the types follow from the table of operations
   Object.fromEntries(
     Object.entries(operations).map(([group, named]) => [
       group,
@@ -96,7 +96,7 @@ const methodsOf = (rest: Rest): Methods =>
           return [
             name,
             (input: object = {}, options?: CallOptions) =>
-              rest.ask({ ...fixed, input: () => input, signal: options?.signal })
+              rest.call({ ...fixed, input: () => input, signal: options?.signal })
           ]
         })
       )
@@ -104,8 +104,8 @@ const methodsOf = (rest: Rest): Methods =>
   ) as unknown as Methods
 
 /**
- * Connects: measures the gateway's clock, and logs a wallet in. Rejects with an `ExchangeError` where the gateway says no, or
- * does not answer.
+ * Connects: measures the gateway's clock, and logs a wallet in. Rejects with an `ExchangeError` if the gateway refuses or does
+ * not respond.
  */
 export const connect = async (options: Options): Promise<Exchange> => {
   const environment: Environment = { ...here(), ...options.environment }
@@ -122,7 +122,7 @@ export const connect = async (options: Options): Promise<Exchange> => {
 
   const syncClock = async (call?: CallOptions): Promise<number> => {
     let sent = 0
-    const { server_ts_ms } = await rest.ask<Response<"market", "time">>({
+    const { server_ts_ms } = await rest.call<Response<"market", "time">>({
       method: "GET",
       path: "/market/time",
       open: true,
@@ -147,7 +147,7 @@ export const connect = async (options: Options): Promise<Exchange> => {
   try {
     await syncClock()
     rest.identity = identity = await identify()
-    // a wallet that is not let in is told so here
+    // a refused wallet fails here
     if (options.wallet !== undefined) await identity?.headers({ method: "", uri: "", body: "" })
   } catch (error) {
     close()

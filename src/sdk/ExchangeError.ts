@@ -1,8 +1,8 @@
-/** How a call fails: by the gateway's word, or because none came. Source: docs/contract/conventions.md#errors. */
+/** Errors of calls: an error response of the gateway, or no response. Source: docs/contract/conventions.md#errors. */
 import type { Code, Reason } from "../domain/Reason.ts"
 
-/** Reasons of a 503 that surely changed nothing. */
-const UNTOUCHED: ReadonlySet<string | undefined> = new Set<Reason>([
+/** Reasons of a 503 that guarantee that nothing changed. */
+const UNCHANGED: ReadonlySet<string | undefined> = new Set<Reason>([
   "BackendUnavailable",
   "BackendLagging",
   "Overloaded",
@@ -10,20 +10,20 @@ const UNTOUCHED: ReadonlySet<string | undefined> = new Set<Reason>([
 ])
 
 export interface Facts {
-  /** HTTP status; 0: no answer came, or not a whole one. */
+  /** HTTP status; 0: no complete response. */
   readonly status: number
-  /** Code of the error catalogue; `UNANSWERED`: no answer; `FEED_ENDED`: a feed that will not come back. */
+  /** Code of the error catalogue; `UNANSWERED`: no response; `FEED_ENDED`: the feed does not reconnect. */
   readonly code: Code | "UNANSWERED" | "FEED_ENDED"
   readonly message: string
-  /** Facts about it, `reason` among them; of a feed its `close_code`. */
+  /** Details of the error, including `reason`; for a feed `close_code`. */
   readonly details?: Readonly<Record<string, unknown>> | undefined
   readonly request_id?: string | undefined
   readonly cause?: unknown
-  /** An earlier try of the same call was not answered. */
+  /** An earlier attempt of the same call had no response. */
   readonly isRepeated?: boolean
 }
 
-/** Programs read `code`, `reason` and `details`; texts may change. */
+/** Programs should use `code`, `reason` and `details`; messages may change. */
 export class ExchangeError extends Error {
   override readonly name = "ExchangeError"
   readonly status: number
@@ -31,7 +31,7 @@ export class ExchangeError extends Error {
   readonly details: Readonly<Record<string, unknown>>
   readonly request_id: string | undefined
   /**
-   * `refused`: nothing happened. `unknown`: what was asked may have happened or may happen yet, so look before you ask again.
+   * `refused`: the call had no effect. `unknown`: the call may have had an effect, or may still have one; check before a retry.
    */
   readonly outcome: "refused" | "unknown"
 
@@ -41,31 +41,31 @@ export class ExchangeError extends Error {
     this.code = code
     this.details = details
     this.request_id = request_id
-    const isSure = (status > 0 && status < 500) || UNTOUCHED.has(this.reason)
+    const isSure = (status > 0 && status < 500) || UNCHANGED.has(this.reason)
     this.outcome = isSure && !isRepeated ? "refused" : "unknown"
   }
-  /** Stable word of the catalogue, such as `NotMultipleOfTick`; new ones may come. */
+  /** Stable reason of the catalogue, such as `NotMultipleOfTick`; new ones may be added. */
   get reason(): Reason | undefined {
     return this.details["reason"] as Reason | undefined
   }
-  /** The same error of a call whose earlier try was not answered: whatever is refused now may have been done then. */
+  /** The same error for a call with an unanswered earlier attempt, which may have had an effect. */
   repeated(): ExchangeError {
     const { cause, code, details, message, request_id, status } = this
     return new ExchangeError({ cause, code, details, isRepeated: true, message, request_id, status })
   }
 }
 
-/** The error of an answer that is not 2xx. What a proxy in between answers may be no JSON of ours. */
+/** The error of a response that is not 2xx. The body may come from a proxy and not be the gateway's JSON. */
 export const errorOf = (status: number, text: string): ExchangeError => {
-  let told: Partial<Facts> = {}
+  let body: Partial<Facts> = {}
   try {
-    told = JSON.parse(text) as Partial<Facts>
+    body = JSON.parse(text) as Partial<Facts>
   } catch {}
   return new ExchangeError({
     status,
-    code: told.code ?? (status === 429 ? "RateLimitExceeded" : "INTERNAL"),
-    message: told.message ?? `HTTP ${status}`,
-    details: told.details,
-    request_id: told.request_id
+    code: body.code ?? (status === 429 ? "RateLimitExceeded" : "INTERNAL"),
+    message: body.message ?? `HTTP ${status}`,
+    details: body.details,
+    request_id: body.request_id
   })
 }

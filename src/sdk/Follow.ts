@@ -1,5 +1,6 @@
-/** Ways to follow: everything that is told as an async iterable, or one book. Source: docs/contract/websocket.md. */
+/** Views of a feed: an async iterable of events, or one order book. Source: docs/contract/websocket.md. */
 import type { FeedEvent, UserMessage } from "../client/FeedEvent.ts"
+import { EVENTS_MAX } from "../client/FeedLoop.ts"
 import type { LocalBook } from "../client/LocalBook.ts"
 import type { Depth } from "../domain/Enumerations.ts"
 import type { Level } from "../domain/Market.ts"
@@ -8,29 +9,26 @@ import { ExchangeError } from "./ExchangeError.ts"
 import { type Connection, type Feed, follow } from "./Feed.ts"
 import type { CallOptions } from "./Operations.ts"
 
-/** Events that may wait for a reader; over it the feed lets its line go until the reader has taken them. */
-export const EVENTS_MAX = 10_000
-
 export interface EventOptions extends CallOptions {
   /**
-   * For private topics: the place in the user stream (`stream_id` and `seq` of the last event that was dealt with) after which to
-   * begin, instead of with snapshots. So a bot that starts anew misses nothing.
+   * For private topics: the position in the user stream (`stream_id` and `seq` of the last processed event) after which to begin,
+   * instead of with snapshots. With it, a restarted bot misses no event.
    */
   readonly since?: Since
 }
 
-/** What {@link orderEvents} tells. */
+/** Events of {@link orderEvents}. */
 export type OrderEvent =
   | Extract<UserMessage, { readonly kind: "order" }>
   | Extract<FeedEvent, { readonly kind: "state" | "resume" | "fault" | "refused" }>
 
-/** Wakes everybody who waits. */
-class Bell {
+/** A condition variable: `notifyAll` resolves all current waits. */
+class Condition {
   private next = Promise.withResolvers<void>()
   wait(): Promise<void> {
     return this.next.promise
   }
-  ring(): void {
+  notifyAll(): void {
     this.next.resolve()
     this.next = Promise.withResolvers<void>()
   }
@@ -43,8 +41,8 @@ const endOf = (event: FeedEvent): ExchangeError | undefined => {
 }
 
 /**
- * Everything that is told of topics, in order, from when iteration begins. Leaving the loop closes the line; so does the signal,
- * which ends the loop quietly. A feed that will not come back (wrong credential) rejects with `FEED_ENDED`.
+ * All events of topics, in order, from the start of the iteration. Leaving the loop closes the connection. The signal ends the loop
+ * without an error. A feed that cannot reconnect (invalid credential) rejects with `FEED_ENDED`.
  */
 export async function* events(
   connection: Connection,
@@ -53,8 +51,8 @@ export async function* events(
 ): AsyncGenerator<FeedEvent, void, undefined> {
   let waiting: Array<FeedEvent> = []
   let isOver = false
-  const news = new Bell()
-  const room = new Bell()
+  const arrived = new Condition()
+  const room = new Condition()
   const isBehind = () => waiting.length >= EVENTS_MAX
   const feed = follow(
     {
@@ -63,7 +61,7 @@ export async function* events(
       signal: options?.signal,
       onEvent: (event) => {
         waiting.push(event)
-        news.ring()
+        arrived.notifyAll()
       },
       reader: { isBehind, caughtUp: async () => void (isBehind() && (await room.wait())) }
     },
@@ -71,19 +69,19 @@ export async function* events(
   )
   const over = feed.ended.finally(() => {
     isOver = true
-    news.ring()
+    arrived.notifyAll()
   })
-  over.catch(() => {}) // the loop tells it
+  over.catch(() => {}) // the loop below rejects with it
   try {
     for (;;) {
       if (waiting.length === 0) {
         if (isOver) return await over
-        await news.wait()
+        await arrived.wait()
         continue
       }
       const taken = waiting
       waiting = []
-      room.ring()
+      room.notifyAll()
       for (const event of taken) {
         yield event
         const end = endOf(event)
@@ -92,46 +90,46 @@ export async function* events(
     }
   } finally {
     feed.close()
-    room.ring()
+    room.notifyAll()
     await over
   }
 }
 
-/** What becomes of the caller's orders: the events of the `order` topic, and what happens to the feed itself. */
+/** Events of the `order` topic, and notices about the feed. */
 export async function* orderEvents(
   connection: Connection,
   options?: EventOptions
 ): AsyncGenerator<OrderEvent, void, undefined> {
-  // nothing else is told of this topic
+  // this topic has no other kinds of events
   for await (const event of events(connection, ["order"], options)) yield event as OrderEvent
 }
 
 /**
- * A book that is kept until it is closed: checked by `prev_seq` and checksum with every message, and taken anew when it is not
- * sound. Prices and quantities are text.
+ * A live order book, until it is closed. Each message is verified by `prev_seq` and checksum; after a fault the book is reloaded.
+ * Prices and quantities are text.
  */
 export class LiveBook {
   private readonly local: LocalBook
   private readonly feed: Feed
-  private readonly moved: Bell
+  private readonly moved: Condition
   private end: { readonly error: ExchangeError | undefined } | undefined
 
-  private constructor(local: LocalBook, feed: Feed, moved: Bell) {
+  private constructor(local: LocalBook, feed: Feed, moved: Condition) {
     this.local = local
     this.feed = feed
     this.moved = moved
   }
 
-  /** Opens a book; resolves when the first snapshot is in it. */
+  /** Opens a book; resolves after the first snapshot. */
   static open(connection: Connection, symbol: string, depth: Depth, options?: CallOptions): Promise<LiveBook> {
     const { promise, reject, resolve } = Promise.withResolvers<LiveBook>()
-    const moved = new Bell()
+    const moved = new Condition()
     let book: LiveBook | undefined
     const fail = (error: ExchangeError | undefined): void => {
       if (book === undefined) reject(error ?? connection.signal.reason ?? options?.signal?.reason)
       else book.end = { error }
       feed.close()
-      moved.ring()
+      moved.notifyAll()
     }
     const feed = follow(
       {
@@ -140,14 +138,14 @@ export class LiveBook {
         onEvent: (event) => {
           if (event.kind === "orderbook") {
             resolve((book ??= new LiveBook(event.book, feed, moved)))
-            moved.ring()
+            moved.notifyAll()
           } else if (event.kind === "refused" && event.error.topic !== undefined) {
             const { code, details, message } = event.error
             fail(new ExchangeError({ status: 0, code: code as ExchangeError["code"], message, details }))
           } else {
             const end = endOf(event)
             if (end !== undefined) fail(end)
-            else if (event.kind === "state") moved.ring()
+            else if (event.kind === "state") moved.notifyAll()
           }
         }
       },
@@ -157,19 +155,19 @@ export class LiveBook {
     return promise
   }
 
-  /** Bids, the best first. */
+  /** Bids, best first. */
   bids(levels?: number): ReadonlyArray<Level> {
     return this.local.bids(levels)
   }
-  /** Asks, the best first. */
+  /** Asks, best first. */
   asks(levels?: number): ReadonlyArray<Level> {
     return this.local.asks(levels)
   }
-  /** Book sequence of the market. */
+  /** Sequence number of the book. */
   get seq(): number {
     return this.local.seq
   }
-  /** Whether it is the market's book of now; else it is as it was last known. */
+  /** Whether the book is current; false: it is the last known state. */
   get sound(): boolean {
     return this.local.sound
   }
@@ -178,8 +176,8 @@ export class LiveBook {
     return this.local.faults
   }
   /**
-   * Resolves after the next change of the book or of {@link sound}; who is busy meanwhile sees the newest. Rejects when the feed will
-   * not come back, and resolves to `false` when the book was closed.
+   * Resolves to `true` after the next change of the book or of {@link sound}; a busy caller sees only the newest state. Rejects if the
+   * feed cannot reconnect, and resolves to `false` after the book was closed.
    */
   async changed(): Promise<boolean> {
     if (this.end === undefined) await this.moved.wait()

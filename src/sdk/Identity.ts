@@ -1,5 +1,5 @@
 /**
- * Whom the client speaks for, and what it shows for that. Source: docs/contract/authentication.md#login, #api-keys,
+ * Credentials of the client: API key, token or wallet. Source: docs/contract/authentication.md#login, #api-keys,
  * #websocket-authentication.
  */
 import type { AuthFrame } from "../client/Connect.ts"
@@ -11,22 +11,22 @@ import { hashOf, type Key } from "./Key.ts"
 import type { ServerClock } from "./ServerClock.ts"
 
 export interface Identity {
-  /** Headers that speak for the caller in one request, sent at once. */
+  /** Authentication headers of one request, which is sent immediately. */
   readonly headers: (request: {
     readonly method: string
     readonly uri: string
     readonly body: string
   }) => Promise<Record<string, string>>
-  /** The first frame of a private socket. */
+  /** The first frame of a private WebSocket. */
   readonly authFrame: () => Promise<AuthFrame>
   /**
-   * Gets something else to show: `later`: the gateway does not answer now, `refused`: there is nothing. `refusedToken`: what was
-   * refused; one that was replaced meanwhile is not replaced again.
+   * Gets a new credential. `later`: the gateway does not respond at present; `refused`: there is none. `refusedToken` is the token
+   * that the gateway refused; if it was replaced meanwhile, it is not replaced again.
    */
   readonly renew: (refusedToken?: string) => Promise<"renewed" | "later" | "refused">
 }
 
-/** An API key: it signs every request. `bodyHash`: the signature binds the body too. */
+/** An API key, which signs every request. `bodyHash`: the signature covers the body. */
 export const ofApiKey = (
   key: Key,
   options: { readonly clock: ServerClock; readonly bodyHash: boolean; readonly syncClock: () => Promise<unknown> }
@@ -44,7 +44,7 @@ export const ofApiKey = (
       const signature = await key.sign(authMessage(timestamp_ms, fresh))
       return { api_key: key.public_key, signature, timestamp_ms, nonce: fresh }
     },
-    // what can be mended of a key is the time that it signs
+    // a refused key can only be repaired by a correct clock
     renew: () =>
       syncClock().then(
         () => "renewed",
@@ -53,23 +53,23 @@ export const ofApiKey = (
   }
 }
 
-/** A token that somebody else got; when it ends nothing takes its place. */
+/** A token from another login; it cannot be renewed. */
 export const ofToken = (token: string): Identity => ({
   headers: () => Promise.resolve({ authorization: `Bearer ${token}` }),
   authFrame: () => Promise.resolve({ bearer: token }),
   renew: () => Promise.resolve("refused")
 })
 
-/** Time before its end in which a token is replaced already, in ms. */
+/** A token is renewed this long before it expires, in ms. */
 const RENEW_BEFORE_MS = 60_000
 
-/** A wallet: it logs in when a token is needed, and anew when that has ended. */
+/** A wallet, which logs in when a token is needed, and again when it has ended. */
 export const ofWallet = (clock: ServerClock, login: () => Promise<typeof Login.Type>): Identity => {
   let session: typeof Login.Type | undefined
   let pending: Promise<typeof Login.Type> | undefined
   const logIn = () =>
     (pending ??= login()
-      .then((told) => (session = told))
+      .then((login) => (session = login))
       .finally(() => (pending = undefined)))
   const current = async (): Promise<string> => {
     const isGood = session !== undefined && clock.now() < session.expires_at_ms - RENEW_BEFORE_MS

@@ -1,6 +1,6 @@
 /**
- * Ed25519 keys, of wallets and of API keys: WebCrypto's, or noble's in a browser whose WebCrypto does not know the curve. Both need a
- * page that the browser calls secure (https, or this machine); elsewhere a {@link Key} of the caller's own signs.
+ * Ed25519 keys of wallets and API keys: WebCrypto, or noble in a browser whose WebCrypto does not support the curve. Both need a
+ * secure context (https or localhost); elsewhere the caller provides a {@link Key} that signs.
  * Source: docs/contract/authentication.md#signatures.
  */
 import { etc, getPublicKeyAsync, signAsync, utils } from "@noble/ed25519"
@@ -13,11 +13,11 @@ export interface Key {
   readonly sign: (text: string) => Promise<string>
 }
 
-/** A seed of 32 bytes, also as 64 hex digits with or without `0x`; a key pair of WebCrypto; or anything else that signs. */
+/** A seed of 32 bytes, or 64 hex digits with or without `0x`; a WebCrypto key pair; or an object that signs. */
 export type KeySource = string | Uint8Array | CryptoKeyPair | Key
 
 const ED25519 = "Ed25519"
-/** What stands before the seed in PKCS #8. */
+/** PKCS #8 prefix before the seed. */
 const PKCS8 = etc.hexToBytes("302e020100300506032b657004220420")
 
 const hexOf = (bytes: Uint8Array): string => `0x${etc.bytesToHex(bytes)}`
@@ -33,7 +33,7 @@ const ofPrivate = (public_key: string, key: CryptoKey): Key => ({
 })
 
 const ofSeed = async (seed: Uint8Array): Promise<Key> => {
-  if (seed.length !== 32) throw new RangeError("a seed has 32 bytes")
+  if (seed.length !== 32) throw new RangeError("a seed must have 32 bytes")
   const public_key = hexOf(await getPublicKeyAsync(seed))
   try {
     const pkcs8 = Uint8Array.of(...PKCS8, ...seed)
@@ -43,7 +43,7 @@ const ofSeed = async (seed: Uint8Array): Promise<Key> => {
   }
 }
 
-/** The key of a source. */
+/** Loads a key from a source. */
 export const keyOf = async (source: KeySource): Promise<Key> => {
   if (typeof source === "string") return ofSeed(etc.hexToBytes(source.replace(/^0x/u, "")))
   if (source instanceof Uint8Array) return ofSeed(source)
@@ -52,5 +52,5 @@ export const keyOf = async (source: KeySource): Promise<Key> => {
   return ofPrivate(hexOf(new Uint8Array(raw)), source.privateKey)
 }
 
-/** A new seed, 64 hex digits; who has it has the key. */
+/** A new seed of 64 hex digits; keep it secret. */
 export const newSeed = (): string => etc.bytesToHex(utils.randomSecretKey())

@@ -1,9 +1,9 @@
 /**
- * What the client can ask: one line for each operation. Inputs and answers are the types of the gateway's own schemas, so they
- * cannot drift from it; only types are imported, and no schema runs here.
+ * The operations of the SDK, one line each. Inputs and responses have the types of the gateway's schemas, so the compiler keeps
+ * them equal. Only types are imported; no schema runs here.
  *
- * An input is one flat object: what the path names goes into the path, the rest into the query or the body. Decimals are text,
- * times Unix ms. Source: docs/contract/rest.md.
+ * An input is one flat object: path parameters go into the path, the rest into the query or the body. Decimals are text, times
+ * Unix ms. Source: docs/contract/rest.md.
  */
 import type { HttpApi, HttpApiClient } from "effect/http-api"
 import type { Api } from "../http/api/Api.ts"
@@ -111,7 +111,7 @@ export const operations = {
 }
 export type Operations = typeof operations
 
-/** Operations that need no credential, as a group or by themselves; one is not shown to them. */
+/** Groups and single operations that need no credential and send none. */
 const OPEN: ReadonlySet<string> = new Set(["market", "market_history", "access", "authorize.login"])
 export const isOpen = (group: string, name: string): boolean => OPEN.has(group) || OPEN.has(`${group}.${name}`)
 
@@ -121,7 +121,7 @@ type Endpoint<G extends keyof Operations, N extends keyof Operations[G]> = N ext
   ? Endpoints<G>[N]
   : never
 
-/** What an operation is asked with. */
+/** Input of an operation. */
 export type Input<G extends keyof Operations, N extends keyof Operations[G]> =
   Endpoint<G, N> extends {
     readonly "~Params": infer P
@@ -130,12 +130,12 @@ export type Input<G extends keyof Operations, N extends keyof Operations[G]> =
   }
     ? Flat<TypeOf<P> & TypeOf<Q> & TypeOf<B>>
     : never
-/** What an operation answers. */
+/** Response of an operation. */
 export type Response<G extends keyof Operations, N extends keyof Operations[G]> =
   Endpoint<G, N> extends { readonly "~Success": infer S } ? HttpApiClient.SuccessType<S> : never
 
 export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason. What was sent may still have its effect. */
+  /** Ends the call: it rejects with the signal's reason. A request that was sent may still have its effect. */
   readonly signal?: AbortSignal
 }
 

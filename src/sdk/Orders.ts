@@ -1,6 +1,6 @@
 /**
- * Orders that are placed once, however often they have to be asked for: each carries an `order_link_id`, which the gateway takes
- * once for ever. Source: docs/contract/conventions.md#identifiers, docs/contract/rest-trading.md#order-endpoints.
+ * Orders that are placed exactly once, whatever the number of retries: each has an `order_link_id`, which the gateway accepts only
+ * once. Source: docs/contract/conventions.md#identifiers, docs/contract/rest-trading.md#order-endpoints.
  */
 import { nonce } from "../client/Signed.ts"
 import { ExchangeError } from "./ExchangeError.ts"
@@ -9,13 +9,13 @@ import type { Rest } from "./Rest.ts"
 
 const once = { open: false, repeatable: true } as const
 
-/** The order that is there already, where one refusal tells of it. */
+/** The id of the existing order, if the error is `DuplicateOrderLinkId`. */
 const orderIn = (details: Readonly<Record<string, unknown>> | undefined): string | undefined =>
   details?.["reason"] === "DuplicateOrderLinkId" ? String(details["order_id"]) : undefined
 
 /**
- * Places an order; one without `order_link_id` is given one. When no answer comes, the same is asked again, and a reference that
- * is in use by then is this order's. (A reference of the caller's own that another order used before cannot be told from it.)
+ * Places an order, with a generated `order_link_id` if it has none. An unanswered request is repeated; if the reference is then in
+ * use, the first request placed the order. (A caller's own reference that an earlier order used cannot be distinguished.)
  */
 export const create =
   (rest: Rest) =>
@@ -23,7 +23,7 @@ export const create =
     const order = { ...input, order_link_id: input.order_link_id ?? nonce() }
     let isUnsure = false
     try {
-      return await rest.ask<Response<"order", "create">>({
+      return await rest.call<Response<"order", "create">>({
         ...once,
         method: "POST",
         path: "/order/create",
@@ -44,7 +44,7 @@ export const createBatch =
   async (input: Input<"order", "createBatch">, options?: CallOptions): Promise<Response<"order", "createBatch">> => {
     const orders = input.orders.map((order) => ({ ...order, order_link_id: order.order_link_id ?? nonce() }))
     let isUnsure = false
-    const { list } = await rest.ask<Response<"order", "createBatch">>({
+    const { list } = await rest.call<Response<"order", "createBatch">>({
       ...once,
       method: "POST",
       path: "/order/create-batch",

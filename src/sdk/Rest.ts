@@ -1,6 +1,6 @@
 /**
- * One call over REST, from its input to its answer: it goes as fast as the gateway's headers allow, shows a credential, mends its
- * clock or its token once, and asks again where that surely does no harm. Source: docs/contract/conventions.md#errors,
+ * One REST call, from input to response: it respects the gateway's rate limits, authenticates, corrects its clock or renews its token
+ * once, and retries if that is safe. Source: docs/contract/conventions.md#errors,
  * docs/contract/authentication.md#api-keys, docs/contract/limits.md.
  */
 import { pauseOf } from "../client/Backoff.ts"
@@ -10,10 +10,10 @@ import type { Identity } from "./Identity.ts"
 import { Pace, retryAfterOf } from "./RatePacer.ts"
 import type { ServerClock } from "./ServerClock.ts"
 
-/** Tries of one call that are not answered, or that the gateway could not take; how long one may take, in ms. */
+/** Maximum attempts of a call that fail with no response or a 5xx; time limit of one attempt, in ms. */
 export const TRIES_MAX = 8
 export const TRY_MS = 10_000
-/** How long one call may wait, for its turn under the rate limits and between tries, in ms: a window of theirs, and some. */
+/** Longest total wait of a call, for rate limits and between attempts, in ms: a little more than one rate limit window. */
 export const PATIENCE_MS = 65_000
 
 export interface Limits {
@@ -24,38 +24,38 @@ export interface Limits {
 
 export interface Call {
   readonly method: string
-  /** Below the base path, with `:name` where a field of the input goes. */
+  /** Relative to the base path, with `:name` for path parameters. */
   readonly path: string
   /** Needs no credential. */
   readonly open: boolean
-  /** May be asked again though it may have had its effect. */
+  /** Safe to repeat, even if an earlier attempt had its effect. */
   readonly repeatable: boolean
-  /** Made anew for each try. */
+  /** Called for each attempt. */
   readonly input: () => object | Promise<object>
   readonly signal?: AbortSignal | undefined
-  /** A try of it may have had its effect, and another one follows. */
+  /** Called before a retry of an attempt that may have had its effect. */
   readonly onUnanswered?: () => void
 }
 
-/** One request that failed: when it was sent, and the token that it showed. */
+/** A failed attempt, with its send time and its token. */
 interface Failed {
   readonly failure: ExchangeError
   readonly sent: number
   readonly token: string | undefined
-  /** Time that the gateway names for the next try, in ms. */
+  /** `Retry-After` of the gateway, in ms. */
   readonly retry_ms: number
 }
 
 const BASE = "/api/v1"
 const RENEWABLE: ReadonlySet<string | undefined> = new Set(["ExpiredToken", "RevokedToken", "InvalidToken"])
-/** Calls that the gateway counts apart from the others with a credential. Source: docs/contract/limits.md. */
+/** Calls with rate limit buckets of their own. Source: docs/contract/limits.md. */
 const CANCELS: ReadonlySet<string> = new Set([
   "POST /order/cancel",
   "POST /order/cancel-all",
   "POST /order/cancel-batch",
   "POST /order/disconnect-cancel-all"
 ])
-/** Calls that share buckets of the gateway. */
+/** Groups of calls that share rate limit buckets. */
 type Budget = "login" | "open" | "cancels" | "own"
 const budgetOf = ({ method, open, path }: Call): Budget => {
   if (path === "/authorize") return "login"
@@ -65,7 +65,7 @@ const budgetOf = ({ method, open, path }: Call): Budget => {
 
 const hasBody = (method: string): boolean => method !== "GET" && method !== "DELETE"
 
-/** Path and query, and the body, of a call. */
+/** Path, query and body of a call. */
 const targetOf = ({ method, path }: Call, input: object): { readonly uri: string; readonly body: string } => {
   const left = new Map(Object.entries(input).filter(([, value]) => value !== undefined))
   const filled = path.replace(/:(\w+)/gu, (_, name: string) => {
@@ -88,7 +88,7 @@ export class Rest {
   private readonly environment: Environment
   private readonly clock: ServerClock
   private readonly limits: Limits
-  /** Ends everything. */
+  /** Ends all calls. */
   private readonly signal: AbortSignal
   private readonly paces: Readonly<Record<Budget, Pace>>
 
@@ -102,29 +102,29 @@ export class Rest {
     this.paces = { login: new Pace(now), open: new Pace(now), cancels: new Pace(now), own: new Pace(now) }
   }
 
-  /** Asks, as often as it is sensible; answers the body as it came. The caller names its type, which is the gateway's word. */
-  async ask<A>(call: Call): Promise<A> {
+  /** Sends a call, with retries; resolves to the response body, which has the type of the operation's schema. */
+  async call<A>(call: Call): Promise<A> {
     const { environment, limits } = this
     const pace = this.paces[budgetOf(call)]
     const { free, signal } = joined(this.signal, call.signal)
     const patient_until = environment.now() + limits.patience_ms
-    /** Waits for so long, and for the caller's turn; `false`: it would take longer than the caller's patience. */
+    /** Waits for `ms` and for the rate limit; `false`: the total wait would exceed `patience_ms`. */
     const pause = async (ms: number): Promise<boolean> => {
       const wait = Math.max(ms, pace.wait_ms)
       const isNear = environment.now() + wait <= patient_until
       if (isNear && wait > 0) await environment.sleep(wait, signal)
       return isNear
     }
-    const mended = new Set<string>()
+    const repaired = new Set<string>()
     let isUnsure = false
     try {
       signal.throwIfAborted()
       await pause(0)
       for (let tries = 1, refusals = 1; ;) {
-        const outcome = await this.once<A>(call, pace, signal)
-        if ("answer" in outcome) return outcome.answer
+        const outcome = await this.attempt<A>(call, pace, signal)
+        if ("body" in outcome) return outcome.body
         const { failure } = outcome
-        if (await this.mends(outcome, mended)) continue
+        if (await this.repairs(outcome, repaired)) continue
         const isFull = failure.status === 429
         const isUnknown = failure.outcome === "unknown"
         const isSafe = isFull || (isUnknown ? call.repeatable : failure.status >= 500)
@@ -142,14 +142,17 @@ export class Rest {
     }
   }
 
-  /** Mends what a refusal complains of, each thing once in a call; answers whether to ask again. */
-  private async mends({ failure: { details, reason }, sent, token }: Failed, mended: Set<string>): Promise<boolean> {
+  /** Corrects the clock or renews the token, each once per call; resolves to whether to retry. */
+  private async repairs(
+    { failure: { details, reason }, sent, token }: Failed,
+    repaired: Set<string>
+  ): Promise<boolean> {
     const isStale = reason === "StaleTimestamp"
-    // no new token helps a wallet that is banned
+    // a new token does not help a banned wallet
     if (!isStale && (!RENEWABLE.has(reason) || details["cause"] === "banned")) return false
     const what = isStale ? "clock" : "token"
-    if (mended.has(what)) return false
-    mended.add(what)
+    if (repaired.has(what)) return false
+    repaired.add(what)
     if (!isStale) return token !== undefined && (await this.identity!.renew(token)) === "renewed"
     const server_time_ms = Number(details["server_time_ms"])
     if (!Number.isFinite(server_time_ms)) return false
@@ -157,8 +160,8 @@ export class Rest {
     return true
   }
 
-  /** One request, and what came of it. Rejects where the caller gave up, or has no credential to show. */
-  private async once<A>(call: Call, pace: Pace, ended: AbortSignal): Promise<{ readonly answer: A } | Failed> {
+  /** Sends one request. Rejects if the caller aborted or there is no credential. */
+  private async attempt<A>(call: Call, pace: Pace, ended: AbortSignal): Promise<{ readonly body: A } | Failed> {
     const { body, uri } = targetOf(call, await call.input())
     const { href, pathname, search } = new URL(this.url + uri)
     const { method } = call
@@ -167,7 +170,7 @@ export class Rest {
     const sent = this.environment.now()
     const limit = joined(ended)
     const timer = setTimeout(
-      () => limit.abort(new Error(`no answer within ${this.limits.try_ms} ms`)),
+      () => limit.abort(new Error(`no response within ${this.limits.try_ms} ms`)),
       this.limits.try_ms
     )
     try {
@@ -177,14 +180,14 @@ export class Rest {
         signal: limit.signal,
         ...(body === "" ? {} : { body })
       })
-      pace.heard(response.headers, response.status)
+      pace.update(response.headers, response.status)
       const text = await response.text()
       const retry_ms = response.status === 503 ? retryAfterOf(response.headers) : 0
       if (!response.ok) return { failure: errorOf(response.status, text), sent, token, retry_ms }
-      return { answer: JSON.parse(text) as A }
+      return { body: JSON.parse(text) as A }
     } catch (cause) {
       ended.throwIfAborted()
-      const message = `no answer to ${method} ${pathname}`
+      const message = `no response to ${method} ${pathname}`
       return { failure: new ExchangeError({ status: 0, code: "UNANSWERED", message, cause }), sent, token, retry_ms: 0 }
     } finally {
       clearTimeout(timer)

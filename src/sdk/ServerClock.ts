@@ -1,14 +1,13 @@
 /**
- * The gateway's clock, for signatures to carry. It is kept against time that only goes forward, so setting the machine's clock
- * does not move it.
+ * The gateway's clock, for signatures. It is based on monotonic time, so a change of the machine's clock does not affect it.
  */
 import type { Environment } from "./Environment.ts"
 
 export class ServerClock {
   private readonly environment: Environment
-  /** What is to be added to the environment's time; by default what the machine believes. */
+  /** Offset from monotonic time; initially that of the machine's clock. */
   private ahead_ms: number
-  /** How far {@link now} may be off, in ms: half of the way there and back. `undefined`: it was never measured. */
+  /** Maximum error of {@link now}, in ms: half of the round trip. `undefined`: not measured yet. */
   error_ms: number | undefined
 
   constructor(environment: Environment) {
@@ -21,7 +20,7 @@ export class ServerClock {
   get offset_ms(): number {
     return this.now() - this.environment.wall()
   }
-  /** Takes in what the gateway's clock showed somewhere between `sent`, on the environment's time, and now. */
+  /** Sets the clock from a reading of the gateway's clock, taken between `sent` (monotonic time) and now. */
   set(server_ts_ms: number, sent: number): void {
     const now = this.environment.now()
     this.error_ms = (now - sent) / 2

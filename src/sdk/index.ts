@@ -1,4 +1,4 @@
-/** The plain client: a gateway for bots, without Effect. Start with {@link connect}. */
+/** The SDK: a client for bots, without Effect. Start with {@link connect}. */
 export type { FeedEvent, FeedState, TopicMessage, UserMessage } from "../client/FeedEvent.ts"
 export type { Environment } from "./Environment.ts"
 export { connect, type Exchange, type Options } from "./Exchange.ts"

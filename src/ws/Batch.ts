@@ -1,37 +1,37 @@
 /**
- * What one turn of the event loop brings an outbox. Outboxes that are offered the same frames hold the same batch, so a
- * queue is one reference, and the bytes of its frames are put together once for all of them. A batch never changes: a
- * frame added to it makes the next one, which it remembers for the outbox that is offered the same frame after.
+ * The frames that an outbox receives in one turn of the event loop. Outboxes with the same frames share one batch: a queue
+ * is one reference, and the bytes are concatenated once. A batch is immutable: adding a frame returns the next batch,
+ * which is cached for the next outbox that adds the same frame.
  */
 import type { Frame } from "./Frame.ts"
 
-/** Where a frame comes from, and what may be done with it when the socket is slow. */
+/** The topic of a frame, and whether its frames may be dropped for a slow socket. */
 export interface Source {
   /** Whether frames may be dropped, and one of `snapshot` sent in their place. */
   readonly conflatable: boolean
-  /** The state that stands for dropped frames; `undefined` while there is none. */
+  /** The snapshot that replaces dropped frames; `undefined`: none yet. */
   readonly snapshot: (now: number) => Frame | undefined
 }
 
-/** A frame with what a queue must know of it; made once and shared by all outboxes that queue it. */
-export interface FrameRun {
+/** A frame with its queue data; created once and shared by all outboxes. */
+export interface QueuedFrame {
   readonly frame: Frame
-  /** `undefined`: a reply, which is neither dropped nor repeated. */
+  /** `undefined`: a reply, which is never dropped. */
   readonly source: Source | undefined
-  /** When it was made, Unix ms. */
+  /** Creation time, Unix ms. */
   readonly at: number
   /** Bytes that count against the limit. */
   readonly weight: number
 }
 
-export const frameRun = (frame: Frame, source: Source | undefined, at: number): FrameRun => ({
+export const queuedFrame = (frame: Frame, source: Source | undefined, at: number): QueuedFrame => ({
   frame,
   source,
   at,
   weight: frame.length
 })
 
-/** No frames; the first ones follow from it. */
+/** The empty batch. */
 export class Batch {
   readonly count: number = 0
   /** Bytes of the frames, uncompressed, and those that count against the limit. */
@@ -39,14 +39,14 @@ export class Batch {
   readonly weight: number = 0
   private next: Filled | undefined = undefined
 
-  with(parcel: FrameRun): Batch {
-    return this.next?.last === parcel ? this.next : (this.next = new Filled(this, parcel))
+  with(queued: QueuedFrame): Batch {
+    return this.next?.last === queued ? this.next : (this.next = new Filled(this, queued))
   }
-  /** Forgets what followed. */
+  /** Drops the cached next batch. */
   reset(): void {
     this.next = undefined
   }
-  parcels(): Array<FrameRun> {
+  frames(): Array<QueuedFrame> {
     return []
   }
   bytes(_deflated: boolean): Buffer {
@@ -54,24 +54,24 @@ export class Batch {
   }
 }
 
-/** Without recursion: a turn may bring very many. */
-const parcelsOf = (batch: Batch): Array<FrameRun> => {
-  const parcels: Array<FrameRun> = []
-  for (let at = batch; at instanceof Filled; at = at.before) parcels.push(at.last)
-  return parcels.reverse()
+/** Iterative, because a batch can be very long. */
+const framesOf = (batch: Batch): Array<QueuedFrame> => {
+  const frames: Array<QueuedFrame> = []
+  for (let at = batch; at instanceof Filled; at = at.before) frames.push(at.last)
+  return frames.reverse()
 }
 
-/** A batch with one frame more. */
+/** A batch with one more frame. */
 class Filled extends Batch {
   override readonly count: number
   override readonly length: number
   override readonly weight: number
-  readonly last: FrameRun
+  readonly last: QueuedFrame
   readonly before: Batch
   private plain: Buffer | undefined = undefined
   private deflated: Buffer | undefined = undefined
 
-  constructor(before: Batch, last: FrameRun) {
+  constructor(before: Batch, last: QueuedFrame) {
     super()
     this.before = before
     this.last = last
@@ -79,8 +79,8 @@ class Filled extends Batch {
     this.length = before.length + last.frame.length
     this.weight = before.weight + last.weight
   }
-  override parcels(): Array<FrameRun> {
-    return parcelsOf(this)
+  override frames(): Array<QueuedFrame> {
+    return framesOf(this)
   }
   override bytes(deflated: boolean): Buffer {
     return deflated ? (this.deflated ??= this.join(true)) : (this.plain ??= this.join(false))
@@ -88,6 +88,6 @@ class Filled extends Batch {
   private join(deflated: boolean): Buffer {
     return this.count === 1
       ? this.last.frame.bytes(deflated)
-      : Buffer.concat(this.parcels().map(({ frame }) => frame.bytes(deflated)))
+      : Buffer.concat(this.frames().map(({ frame }) => frame.bytes(deflated)))
   }
 }

@@ -19,9 +19,9 @@ interface Sides {
 
 const NO_LEVELS: ReadonlyArray<Level> = []
 
-/** Levels whose total differs between two views of one side, with the new total; "0": left the view. */
+/** Levels whose total differs between two views of one side, with the new total; "0": no longer in the view. */
 export const changedLevels = (before: ReadonlyArray<Level>, after: ReadonlyArray<Level>): ReadonlyArray<Level> => {
-  // equal ends need no look-up: most changes touch a few levels
+  // skip equal ends: most changes affect a few levels
   let start = 0
   let beforeEnd = before.length
   let afterEnd = after.length
@@ -48,8 +48,8 @@ const crossed = ({ asks, bids }: Sides): boolean =>
   bids.length > 0 && asks.length > 0 && Decimal.parse(bids[0]![0]) >= Decimal.parse(asks[0]![0])
 
 /**
- * One depth of one book. What was published last is kept here, so that a delta is derived once for all members, and one
- * who joins in between gets exactly what they have. Source: docs/contract/websocket.md#order-book.
+ * One depth of one book. It stores the last published state: a delta is derived once for all members, and a new member
+ * gets a snapshot of exactly that state. Source: docs/contract/websocket.md#order-book.
  */
 export class BookTopic extends PacedTopic<BookData> {
   override readonly interval_ms: number
@@ -70,7 +70,7 @@ export class BookTopic extends PacedTopic<BookData> {
 
   private current(): typeof this.published {
     const book = this.view.book(this.symbol, this.depth)
-    // the book is never crossed in any message, whatever happens behind it
+    // a crossed book is never published
     if (book === undefined || crossed(book)) return undefined
     return { ...book, checksum: checksum(book.bids, book.asks), stream_id: this.view.streamId() }
   }
@@ -99,7 +99,7 @@ export class BookTopic extends PacedTopic<BookData> {
     return data && this.frame(data, now)
   }
 
-  /** Sends the net change since the last message; nothing where the view of this depth stands as it was. */
+  /** Sends the net change since the last message, if this depth changed. */
   override readonly run = (now: number): void => {
     const before = this.published
     const after = this.current()
@@ -127,7 +127,7 @@ export class BookTopic extends PacedTopic<BookData> {
     )
   }
 
-  /** Sends a new snapshot to all: the book was built anew. */
+  /** Sends a new snapshot to all members after a reset of the book. */
   private reset(now: number): void {
     this.published = this.current()
     const data = this.snapshotData(now)

@@ -1,6 +1,6 @@
 /**
- * A WebSocket of `/rpc`: its messages are procedure calls, which a server behind {@link RpcConnections} runs. Each call carries its
- * own credentials, so the connection has no user and no time to authenticate.
+ * A WebSocket of `/rpc`: its messages are procedure calls, which the server behind {@link RpcConnections} runs. Each call has its
+ * own credentials, so the connection has no user and no authentication deadline.
  * Source: docs/contract/limits.md#transports.
  */
 import { Effect } from "effect"
@@ -11,12 +11,12 @@ import { Connection, type Transport, type ConnectionDeps } from "./Connection.ts
 import type { CloseReason } from "./api/CloseCodes.ts"
 import { Frame } from "./Frame.ts"
 
-/** Output that waits in the outbox before calls wait with their answers, in bytes. */
-const ROOM_BYTES = 1024 * 1024
+/** Bytes in the outbox above which calls wait before they send. */
+const SEND_BUFFER_BYTES = 1024 * 1024
 
-/** One acknowledgement of a part of a stream, by which its client asks for the next part. */
+/** The client's acknowledgement of a stream chunk; it requests the next one. */
 const ACK = /^\{"_tag":"Ack",.{0,96}\}\n$/u
-/** A part of a stream, which its client acknowledges. */
+/** A stream chunk, which the client acknowledges. */
 const CHUNK = '{"_tag":"Chunk"'
 
 export interface Opening {
@@ -29,13 +29,13 @@ export interface Opening {
 export class CallSession extends Connection {
   private readonly calls: ConnectionCalls
   private readonly held: Held
-  /** Parts of streams that are not acknowledged: as many acknowledgements are no messages of the client's own. */
+  /** Unacknowledged stream chunks; this many acknowledgements do not count against the message rate. */
   private unacknowledged = 0
-  /** Ends with this reason when no call is in flight. */
+  /** Set: the connection ends with this reason once no call is in flight. */
   private leaving: CloseReason | undefined
 
-  constructor(around: ConnectionDeps, line: Transport, ip: string, { accept, headers, held, peer }: Opening) {
-    super(around, line, "rpc", ip)
+  constructor(deps: ConnectionDeps, transport: Transport, ip: string, { accept, headers, held, peer }: Opening) {
+    super(deps, transport, "rpc", ip)
     this.held = held
     this.calls = accept({
       peer,
@@ -53,11 +53,11 @@ export class CallSession extends Connection {
     if (text.startsWith(CHUNK)) this.unacknowledged++
     this.reply(new Frame(text))
   }
-  /** Waits for room, which the flush of the outbox and the network make. */
+  /** Sends once the outbox is below its limit. */
   private send(text: string): Effect.Effect<void> {
-    if (this.closing || this.outbox.weight < ROOM_BYTES) return Effect.sync(() => this.write(text))
+    if (this.closing || this.outbox.weight < SEND_BUFFER_BYTES) return Effect.sync(() => this.write(text))
     const turn = Effect.callback<void>((resume) => {
-      setImmediate(() => (this.closing ? resume(Effect.void) : this.line.whenTaken(() => resume(Effect.void))))
+      setImmediate(() => (this.closing ? resume(Effect.void) : this.transport.whenTaken(() => resume(Effect.void))))
     })
     return Effect.andThen(
       turn,
@@ -74,12 +74,12 @@ export class CallSession extends Connection {
     if (verdict === "taken") this.calls.take(message, true)
     else this.limited(verdict, message)
   }
-  /** Each call is refused by its id, so that its caller does not wait for it. */
+  /** Refuses each call by its id, so that its caller gets a reply. */
   protected limited(verdict: "dropped" | "notice" | "flood", message: string | undefined): void {
     if (verdict !== "flood" && message !== undefined) this.calls.take(message, false)
   }
 
-  /** Calls say by themselves that a backend is lost. */
+  /** A call reports a lost backend in its own reply. */
   protected overdue(): undefined {
     return undefined
   }
@@ -91,7 +91,7 @@ export class CallSession extends Connection {
   announce(): void {
     this.calls.refuse()
   }
-  /** At a shutdown the calls in flight are answered first. */
+  /** At a shutdown, calls in flight complete first. */
   override end(reason: CloseReason): void {
     if (reason !== "GoingAway" || !this.calls.isBusy()) return super.end(reason)
     this.leaving = reason
@@ -100,7 +100,7 @@ export class CallSession extends Connection {
     if (this.leaving === undefined) return
     const reason = this.leaving
     this.leaving = undefined
-    // the last answer is sent first
+    // send the last reply first
     setImmediate(() => super.end(reason))
   }
 }

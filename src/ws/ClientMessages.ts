@@ -1,5 +1,5 @@
 /**
- * Client messages as they come: text to a frame, or the words that tell its sender what to change.
+ * Parses client messages: a valid frame, or an error that describes what to change.
  * Source: docs/contract/websocket.md#messages.
  */
 import { Result, Schema, SchemaIssue } from "effect"
@@ -7,9 +7,9 @@ import { type Details, type Reason, textOf } from "../domain/Reason.ts"
 import { ARGS_MAX } from "../domain/TopicNames.ts"
 import { Auth, type ClientFrame, Ping, ReqId, Subscribe, Unsubscribe } from "./api/Frames.ts"
 
-/** Why a message was not understood; `req_id` as far as it could be read. */
+/** Why a message is invalid; with its `req_id`, if that is readable. */
 export interface InvalidMessage {
-  readonly op: "misread"
+  readonly op: "invalid"
   readonly reason: Reason
   readonly message: string
   readonly details: Details
@@ -25,20 +25,20 @@ const decoders = {
 const isReqId = Schema.is(ReqId)
 const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 
-const misread = (
+const invalid = (
   reason: Reason,
   details: Details,
   req_id: ReqId | undefined,
   message = textOf(reason)
 ): InvalidMessage => ({
-  op: "misread",
+  op: "invalid",
   reason,
   message,
   details,
   req_id
 })
 
-/** `null` and `""` are the same as absence; docs/contract/conventions.md#json-and-http. */
+/** `null` and `""` mean that a field is absent; docs/contract/conventions.md#json-and-http. */
 const withoutBlanks = (record: Record<string, unknown>): Record<string, unknown> => {
   for (const key of Object.keys(record)) {
     if (record[key] === null || (record[key] === "" && key !== "op")) delete record[key]
@@ -46,36 +46,36 @@ const withoutBlanks = (record: Record<string, unknown>): Record<string, unknown>
   return record
 }
 
-/** Reads one message. */
+/** Parses one message. */
 export const read = (text: string): ClientFrame | InvalidMessage => {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    return misread("MalformedJson", {}, undefined, "expected one JSON object")
+    return invalid("MalformedJson", {}, undefined, "expected one JSON object")
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return misread("MalformedJson", {}, undefined, "expected one JSON object")
+    return invalid("MalformedJson", {}, undefined, "expected one JSON object")
   }
   const record = withoutBlanks(value as Record<string, unknown>)
   const req_id = isReqId(record["req_id"]) ? record["req_id"] : undefined
   const op = record["op"]
   if (typeof op !== "string" || !Object.hasOwn(decoders, op)) {
-    return misread(op === undefined ? "MissingField" : "InvalidField", { field: "op" }, req_id, "unknown op")
+    return invalid(op === undefined ? "MissingField" : "InvalidField", { field: "op" }, req_id, "unknown op")
   }
   const args = record["args"]
   if (op === "subscribe" || op === "unsubscribe") {
     if (Array.isArray(args) && args.length > ARGS_MAX) {
-      return misread("LimitReached", { field: "args", max: ARGS_MAX }, req_id, `at most ${ARGS_MAX} topics a message`)
+      return invalid("LimitReached", { field: "args", max: ARGS_MAX }, req_id, `at most ${ARGS_MAX} topics per message`)
     }
     if (!Array.isArray(args) || args.length === 0 || args.some((arg) => typeof arg !== "string")) {
       const reason = args === undefined ? "MissingField" : "InvalidField"
-      return misread(reason, { field: "args" }, req_id, `args must be an array of 1 to ${ARGS_MAX} topics`)
+      return invalid(reason, { field: "args" }, req_id, `args must be an array of 1 to ${ARGS_MAX} topics`)
     }
   }
   const decoded: Result.Result<ClientFrame, Schema.SchemaError> = decoders[op as ClientFrame["op"]](record)
   if (Result.isSuccess(decoded)) return decoded.success
   const issue = formatIssue(decoded.failure.issue).issues[0]
   const field = (issue?.path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
-  return misread("InvalidField", { field }, req_id, `${field}: ${issue?.message ?? textOf("InvalidField")}`)
+  return invalid("InvalidField", { field }, req_id, `${field}: ${issue?.message ?? textOf("InvalidField")}`)
 }

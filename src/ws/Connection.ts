@@ -1,32 +1,32 @@
 /**
- * What every WebSocket has, whatever it carries: a message rate, pings, deadlines, an outbox, and one end.
+ * The base of all WebSocket connections: message rate, pings, deadlines, outbox and close.
  * Source: docs/contract/websocket.md#limits, #keepalive; docs/contract/limits.md#transports.
  */
 import type { Effect } from "effect"
 import type { CloseReason } from "./api/CloseCodes.ts"
-import { frameRun } from "./Batch.ts"
+import { queuedFrame } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
 import type { Limits } from "./Limits.ts"
 import { MessageRate } from "./MessageRate.ts"
 import { type Flusher, Outbox, type Sink } from "./Outbox.ts"
 
-/** What the messages of a socket are: feeds (`general` is an alias of `public`), or procedure calls. */
+/** The endpoint of a connection: feeds (`general` is an alias of `public`), or procedure calls. */
 export type Endpoint = "general" | "public" | "private" | "rpc"
 
 /** The socket of a connection. */
 export interface Transport extends Sink {
-  /** Starts the closing handshake; what was written before goes out first. */
+  /** Starts the closing handshake, after the data written before. */
   readonly close: (reason: CloseReason) => void
   readonly ping: () => void
   readonly pong: (data: Buffer) => void
-  /** Drops the line. */
+  /** Destroys the connection without a handshake. */
   readonly terminate: () => void
 }
 
-/** Why a connection ends: for a reason of ours, or because the other side left. */
+/** Why a connection ends: a reason of the gateway, or `Peer`: the client disconnected. */
 export type EndReason = CloseReason | "Peer"
 
-/** What all connections share. */
+/** Dependencies that all connections share. */
 export interface ConnectionDeps {
   readonly hub: {
     readonly now: () => number
@@ -34,15 +34,15 @@ export interface ConnectionDeps {
     readonly report: (fault: unknown) => void
   }
   readonly limits: Limits
-  /** Runs an effect in a fiber of its own. */
+  /** Runs an effect in a new fiber. */
   readonly run: (effect: Effect.Effect<void>) => void
   /** Counts why a connection ends. */
   readonly ending: (reason: EndReason) => void
-  /** Forgets a connection that is over. */
+  /** Removes a closed connection. */
   readonly gone: (connection: Connection) => void
 }
 
-/** Whether the backend behind private or public feeds is lost. */
+/** Whether the backend of private or public feeds is lost. */
 export interface Lost {
   readonly private: boolean
   readonly public: boolean
@@ -52,47 +52,47 @@ export abstract class Connection {
   readonly endpoint: Endpoint
   readonly ip: string
   readonly outbox: Outbox
-  protected readonly line: Transport
+  protected readonly transport: Transport
   protected closing = false
   protected readonly openedAt: number
-  private readonly around: ConnectionDeps
+  private readonly shared: ConnectionDeps
   private lastHeard: number
   private lastPing: number
   private readonly rate: MessageRate
 
-  constructor(around: ConnectionDeps, line: Transport, endpoint: Endpoint, ip: string) {
-    this.around = around
-    this.line = line
+  constructor(deps: ConnectionDeps, transport: Transport, endpoint: Endpoint, ip: string) {
+    this.shared = deps
+    this.transport = transport
     this.endpoint = endpoint
     this.ip = ip
-    this.outbox = new Outbox(line, around.hub.flusher, around.limits, this)
-    const now = around.hub.now()
+    this.outbox = new Outbox(transport, deps.hub.flusher, deps.limits, this)
+    const now = deps.hub.now()
     this.openedAt = this.lastHeard = this.lastPing = now
-    this.rate = new MessageRate(around.limits, now)
+    this.rate = new MessageRate(deps.limits, now)
   }
 
-  /** Handles a message. */
+  /** Handles one message. */
   protected abstract take(message: string, now: number): void
-  /** Why the connection must end now; undefined: it may stay. */
+  /** Why the connection must end now; undefined: it stays open. */
   protected abstract overdue(now: number, lost: Lost): CloseReason | undefined
-  /** Gives back what the connection holds. */
+  /** Releases the resources of the connection. */
   protected abstract release(): void
-  /** Tells the client that the gateway shuts down; {@link end} follows. */
+  /** Announces the shutdown to the client; {@link end} follows. */
   abstract announce(): void
 
-  // ---- what the socket brings
+  // ---- events of the socket
 
-  /** Any frame shows that the peer is there. */
+  /** Any frame proves that the peer is alive. */
   heard(): void {
-    this.lastHeard = this.around.hub.now()
+    this.lastHeard = this.shared.hub.now()
   }
 
-  /** A ping of the protocol counts like a message: a flood of them is not answered, and ends alike. */
+  /** A protocol ping counts as a message against the rate; a flood of pings ends the connection. */
   pinged(data: Buffer): void {
     if (this.closing) return
     this.heard()
     const taken = this.count(this.lastHeard)
-    if (taken === "taken") this.line.pong(data)
+    if (taken === "taken") this.transport.pong(data)
     else this.limited(taken, undefined)
   }
 
@@ -106,58 +106,58 @@ export abstract class Connection {
     try {
       this.take(message, this.lastHeard)
     } catch (fault) {
-      this.around.hub.report(fault)
+      this.shared.hub.report(fault)
       this.end("Internal")
     }
   }
 
-  /** The bytes could not be read: the line ends the connection by itself. */
+  /** The socket received invalid bytes and closes the connection. */
   refused(reason: CloseReason): void {
     if (this.closing) return
     this.closing = true
-    this.around.ending(reason)
+    this.shared.ending(reason)
   }
 
-  /** The connection is gone. */
+  /** The socket is closed. */
   closed(): void {
-    if (!this.closing) this.around.ending("Peer")
+    if (!this.closing) this.shared.ending("Peer")
     this.closing = true
     this.outbox.close()
     this.release()
-    this.around.gone(this)
+    this.shared.gone(this)
   }
 
-  /** Drops the connection, whose peer does not answer the close frame. */
+  /** Destroys the connection of a peer that does not answer the close frame. */
   terminate(): void {
-    this.line.terminate()
+    this.transport.terminate()
   }
 
-  // ---- what the clock brings
+  // ---- periodic checks
 
-  /** Looks at deadlines; called about once a second. */
+  /** Checks deadlines; called about once a second. */
   tick(now: number, lost: Lost): void {
     if (this.closing) return
-    const { limits } = this.around
+    const { limits } = this.shared
     if (now - this.lastHeard > limits.silence_ms) return this.end("Silent")
     const reason = this.overdue(now, lost)
     if (reason !== undefined) return this.end(reason)
     this.outbox.check(now)
     if (!this.closing && now - this.lastPing >= limits.ping_interval_ms) {
       this.lastPing = now
-      this.line.ping()
+      this.transport.ping()
     }
   }
 
-  /** Ends the connection, behind what was sent before. */
+  /** Closes the connection after the data sent before. */
   end(reason: CloseReason): void {
     if (this.closing) return
     this.outbox.finish()
     this.closing = true
-    this.around.ending(reason)
-    this.line.close(reason)
+    this.shared.ending(reason)
+    this.transport.close(reason)
   }
 
-  // ---- for what the messages are
+  // ---- for subclasses
 
   /** Counts a message; a flood ends the connection. */
   protected count(now: number): "taken" | "dropped" | "notice" | "flood" {
@@ -165,10 +165,10 @@ export abstract class Connection {
     if (taken === "flood") this.end("TooMany")
     return taken
   }
-  /** Refuses a message that is over the rate; undefined: a ping. */
+  /** Refuses a message above the rate; undefined: a ping. */
   protected abstract limited(verdict: "dropped" | "notice" | "flood", message: string | undefined): void
 
   protected reply(frame: Frame): void {
-    this.outbox.offer(frameRun(frame, undefined, this.around.hub.now()))
+    this.outbox.offer(queuedFrame(frame, undefined, this.shared.hub.now()))
   }
 }

@@ -1,12 +1,12 @@
 /**
- * One text message, framed once for every socket that gets it.
+ * One text message, encoded once for all sockets.
  *
- * The bytes are those of RFC 6455: a header and the payload, unmasked as a server sends it. For sockets that negotiated
- * permessage-deflate without context takeover the payload is compressed once too, when the first of them asks.
+ * The bytes follow RFC 6455: a header and the payload, unmasked as a server sends it. For sockets with permessage-deflate
+ * without context takeover, the payload is compressed once, on first use.
  */
 import { constants, deflateRawSync } from "node:zlib"
 
-/** Payloads below it are not worth compressing, in bytes. */
+/** Smallest payload that is compressed, in bytes. */
 const DEFLATE_FROM_BYTES = 1024
 
 const FIN_TEXT = 0x81
@@ -51,7 +51,7 @@ export class Frame {
     this.plain.write(text, at)
   }
 
-  /** Bytes on the wire, uncompressed: what limits count. */
+  /** Uncompressed bytes on the wire, which count against limits. */
   get length(): number {
     return this.plain.length
   }
@@ -62,7 +62,7 @@ export class Frame {
   }
 }
 
-/** The texts of frames that follow one another, as {@link Frame} writes them plain. */
+/** The texts of consecutive uncompressed frames. */
 export const textsOf = (bytes: Buffer): ReadonlyArray<string> => {
   const texts: Array<string> = []
   for (let at = 0; at < bytes.length;) {
@@ -88,5 +88,5 @@ export const control = (opcode: typeof CLOSE | typeof PING | typeof PONG, payloa
   return bytes
 }
 
-/** Frames a message. */
+/** Encodes a message as JSON. */
 export const frameOf = (message: object): Frame => new Frame(JSON.stringify(message))

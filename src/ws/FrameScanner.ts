@@ -1,27 +1,27 @@
 /**
- * Follows the frames in a stream of bytes, as far as needed to know whether it stands between two messages: then nothing
- * has to be remembered of it. What the bytes say, and whether they may, is not looked at.
+ * Scans the frames of a byte stream to detect the boundaries between messages: there, no receiver state is needed. It does
+ * not validate the content.
  */
 
 const FIN = 0x80
 const OPCODE = 0x0f
 const MASKED = 0x80
-/** Opcodes from here on are of control frames, which may come between the fragments of a message. */
+/** First opcode of control frames, which can arrive between the fragments of a message. */
 const CONTROL = 0x8
 const CONTINUATION = 0x0
 const HEADER_MAX = 14
 
 export class FrameScanner {
   private readonly header = Buffer.alloc(HEADER_MAX)
-  /** Bytes of the header that are there; those of the frame's rest that are not. */
+  /** Header bytes received; payload bytes still missing. */
   private have = 0
   private skip = 0
   private fragmented = false
-  /** Of the message under way: its bytes so far, and the chunks that they came in. */
+  /** Bytes and chunks received of the incomplete message. */
   bytes = 0
   chunks = 0
 
-  /** Takes the next bytes; true where they end between two messages. */
+  /** Scans the next bytes; true: they end at a message boundary. */
   take(chunk: Buffer): boolean {
     let at = 0
     let from = 0
@@ -53,7 +53,7 @@ export class FrameScanner {
     const short = this.header[1]! & ~MASKED
     return 2 + (short < 126 ? 0 : short === 126 ? 2 : 8) + (this.header[1]! & MASKED ? 4 : 0)
   }
-  /** The header is whole: its payload follows. */
+  /** The header is complete; the payload follows. */
   private enter(): void {
     const [first, second] = [this.header[0]!, this.header[1]!]
     const short = second & ~MASKED

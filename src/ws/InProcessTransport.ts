@@ -1,6 +1,5 @@
 /**
- * A line without a socket: what a session writes is told as a stream. A reader that does not keep up is a slow socket, with
- * all that follows from it.
+ * A transport without a socket: the session's output is a stream. A slow reader is treated as a slow socket.
  */
 import { Cause, Effect, Queue, Stream } from "effect"
 import { ConnectionEnded } from "../services/operations/InProcessFeeds.ts"
@@ -13,10 +12,10 @@ export class InProcessTransport implements Transport {
   readonly deflated = false
   private readonly queue: Queue.Queue<string, ConnectionEnded>
   private session: Session | undefined
-  /** Bytes that nobody has taken; the outbox writes no more while there are any, which bounds the queue. */
+  /** Bytes not read yet; the outbox writes only when there are none, which bounds the queue. */
   private untaken = 0
   private waiting: Array<() => void> = []
-  /** Why nothing more is told, of what was written before neither. */
+  /** Set: the stream fails with it, and drops queued messages. */
   private cut: ConnectionEnded | undefined = undefined
 
   private constructor(queue: Queue.Queue<string, ConnectionEnded>) {
@@ -27,17 +26,17 @@ export class InProcessTransport implements Transport {
     (queue) => new InProcessTransport(queue)
   )
 
-  /** Says the first messages; the session is the one that was made with this line. */
+  /** Starts the session of this transport with the client's first messages. */
   begin(session: Session, messages: ReadonlyArray<string>): void {
     this.session = session
     for (const message of messages) session.text(message)
   }
 
-  /** Every message, as it is taken. */
+  /** All messages of the session. */
   get messages(): Stream.Stream<string, ConnectionEnded> {
     return Stream.fromEffectRepeat(Effect.tap(Queue.takeAll(this.queue), () => Effect.sync(() => this.taken()))).pipe(
       Stream.flattenArray,
-      // a reader that takes its time would get what waits long after its credential ended
+      // a slow reader must not receive queued messages after its credential ended
       Stream.mapEffect((message) => (this.cut === undefined ? Effect.succeed(message) : Effect.fail(this.cut)))
     )
   }
@@ -58,7 +57,7 @@ export class InProcessTransport implements Transport {
   whenTaken(callback: () => void): void {
     this.waiting.push(callback)
   }
-  /** Whoever holds the stream is there. */
+  /** The reader of the stream is in this process, so it is alive. */
   ping(): void {
     this.session?.heard()
   }

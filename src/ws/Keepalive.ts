@@ -1,13 +1,13 @@
 /**
- * One fiber that looks after all sockets: pings, silence, deadlines and full buffers. Each socket keeps its own times, so
- * that pings are spread as connections were. Source: docs/contract/websocket.md#keepalive,
+ * One fiber checks all connections: pings, silence, deadlines and full buffers. Each connection has its own times, so pings
+ * are spread like the connections. Source: docs/contract/websocket.md#keepalive,
  * docs/contract/boundary.md#lagging.
  */
 import { Clock, Effect, type Scope } from "effect"
 import type { LinkState } from "../services/operations/BackendHealth.ts"
 import type { Limits } from "./Limits.ts"
 
-/** A socket that is looked after. */
+/** A connection that is checked. */
 export interface KeepaliveSession {
   readonly tick: (now: number, lost: { readonly private: boolean; readonly public: boolean }) => void
 }
@@ -15,10 +15,10 @@ export interface KeepaliveSession {
 /** Least and longest time between two rounds, in ms. */
 const ROUND_MIN_MS = 5
 const ROUND_MAX_MS = 1_000
-/** Rounds per shortest deadline: how late a deadline may be noticed. */
+/** Rounds per shortest deadline, which bounds how late a deadline is detected. */
 const ROUNDS = 10
 
-/** Whether sockets must end because what they are told can no longer be true. */
+/** Whether feeds must close because the backend was unavailable too long and their data may be wrong. */
 export const lostFor = (
   limits: Limits,
   sequencer: LinkState,
@@ -27,12 +27,12 @@ export const lostFor = (
   const { backend_lost_private_ms, backend_lost_public_ms } = limits
   return {
     private: Math.max(sequencer.ill_for_ms, referee.ill_for_ms) > backend_lost_private_ms,
-    // books, trades and prices come from the sequencer alone
+    // books, trades and prices depend only on the sequencer
     public: sequencer.ill_for_ms > backend_lost_public_ms
   }
 }
 
-/** Visits all sockets for ever. */
+/** Checks all connections until the scope closes. */
 export const run = (
   sockets: () => Iterable<KeepaliveSession>,
   limits: Limits,

@@ -1,9 +1,9 @@
 /**
- * The open candle of a market, and each closed one once, by the time of the engine.
+ * The open candle of a market, and each closed candle once, by engine time.
  * Source: docs/contract/websocket.md#public-topics.
  *
- * Prices are sampled every second whether anybody trades or not, so an interval that has ended is seen within a second:
- * its candle is confirmed, and the next one begins, flat at the last close.
+ * Prices are sampled every second, also without trades, so the end of an interval is detected within a second: its candle
+ * is confirmed, and the next one begins flat at the last close.
  */
 import { bucketEnd, flat } from "../domain/Candles.ts"
 import type { Interval } from "../domain/Enumerations.ts"
@@ -16,17 +16,17 @@ import { PacedTopic, type View } from "./PublicTopic.ts"
 
 /** Least time between two messages of the open candle, in ms. */
 const KLINE_INTERVAL_MS = 250
-/** Candles that are confirmed at once after a pause of the engine; older ones are read over REST. */
+/** Maximum candles confirmed at once after a pause of the engine; older ones are available over REST. */
 const CONFIRMED_MAX = 100
 
 export class KlineTopic extends PacedTopic<KlineData> {
   override readonly interval_ms = KLINE_INTERVAL_MS
   private readonly interval: Interval
-  /** The open candle, while it waits for its message. */
+  /** The open candle that is not sent yet. */
   private latest: Candle | undefined
-  /** The candle that was shown last, until it is confirmed. */
+  /** The last sent candle, until it is confirmed. */
   private shown: Candle | undefined
-  /** Start of the newest candle that was begun. */
+  /** Start of the newest candle. */
   private begun = -1
 
   constructor(name: string, symbol: string, interval: Interval, view: View) {
@@ -60,13 +60,13 @@ export class KlineTopic extends PacedTopic<KlineData> {
     }
     return this.latest === undefined ? undefined : this
   }
-  /** A candle that has ended is sent at once, and once. */
+  /** A closed candle is sent immediately, and once. */
   private confirm(candle: Candle, now: number): void {
     if (this.latest?.start_time === candle.start_time) this.latest = undefined
     this.shown = flat(this.interval, bucketEnd(this.interval, candle.start_time), candle.close, false)
     this.send(this.data("update", [candle], now), now)
   }
-  /** Confirms the shown candle and the flat ones behind it that have ended before `start`. */
+  /** Confirms the last sent candle and the flat ones after it that ended before `start`. */
   private confirmUntil(start: number, now: number): void {
     for (let n = 0; n < CONFIRMED_MAX; n++) {
       if (this.shown === undefined || this.shown.start_time >= start) return

@@ -1,5 +1,5 @@
 /**
- * Every bound of the WebSocket endpoints, in one place. Those that other transports have too are of the table of all limits.
+ * All limits of the WebSocket endpoints. Limits that other transports share come from the common table.
  * Source: docs/contract/websocket.md#limits, #keepalive, #slow-consumers, docs/contract/boundary.md#lagging,
  * docs/contract/configuration.md#variables.
  */
@@ -15,24 +15,24 @@ export interface Limits {
   /** Client messages: a bucket of `message_burst` that refills by `messages_per_s`. */
   readonly messages_per_s: number
   readonly message_burst: number
-  /** How long a client may go on over the message rate before close 4029, in ms. */
+  /** How long a client may exceed the message rate before close 4029, in ms. */
   readonly flood_ms: number
   readonly inbound_frame_bytes: number
   readonly auth_deadline_ms: number
   readonly auth_tries: number
-  /** What one socket may have waiting, in bytes and as the age of the oldest frame in ms. */
+  /** Limits of one send queue: bytes, and age of the oldest frame in ms. */
   readonly outbound_bytes: number
   readonly outbound_age_ms: number
   readonly ping_interval_ms: number
   /** Silence after which a socket is closed, in ms. */
   readonly silence_ms: number
-  /** How long a backend may be ill before sockets are closed 1013, in ms. */
+  /** How long a backend may be unavailable before close 1013, in ms. */
   readonly backend_lost_private_ms: number
   readonly backend_lost_public_ms: number
-  /** Time over which sockets are closed at shutdown, and what a peer has to answer the close frame, in ms. */
+  /** Duration of the drain at shutdown, and time limit for the peer's close frame, in ms. */
   readonly drain_ms: number
   readonly close_timeout_ms: number
-  /** How many entries of X-Forwarded-For, from the right, proxies in front have written. */
+  /** Number of trusted proxies: entries of X-Forwarded-For, counted from the right. */
   readonly trusted_proxies: number
 }
 
@@ -57,5 +57,5 @@ export const defaults: Limits = {
   trusted_proxies: 0
 }
 
-/** The bounds in force; provide others to configure them. */
+/** The limits in force; provide others to configure them. */
 export const Limits = Context.Reference<Limits>("gateway/ws/Limits", { defaultValue: () => defaults })

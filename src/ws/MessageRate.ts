@@ -1,13 +1,13 @@
 /**
- * How many messages a connection may send: a bucket, and what it means to go on when it is empty.
+ * The message rate of a connection: a token bucket, with notices and flood detection.
  * Source: docs/contract/websocket.md#limits.
  */
 import type { Limits } from "./Limits.ts"
 
-/** How often a client is told that it is over the message rate, in ms; twice as long a pause ends a flood. */
+/** Time between two notices to a client above the rate, in ms; a pause of twice this time ends a flood. */
 const NOTICE_MS = 1_000
 
-/** Of one connection; `now` is in ms, of one clock. */
+/** State of one connection; `now` is in ms. */
 export class MessageRate {
   private readonly limits: Pick<Limits, "message_burst" | "messages_per_s" | "flood_ms">
   private tokens: number
@@ -21,14 +21,14 @@ export class MessageRate {
     this.refilledAt = now
   }
 
-  /** A message came: it is taken, or dropped, of which the client is told now and then, until it is a flood. */
+  /** Counts a message: `taken`, `dropped`, dropped with a `notice` to the client, or a `flood`. */
   take(now: number): "taken" | "dropped" | "notice" | "flood" {
     const { flood_ms, message_burst, messages_per_s } = this.limits
     this.tokens = Math.min(message_burst, this.tokens + ((now - this.refilledAt) * messages_per_s) / 1000)
     this.refilledAt = now
     if (this.tokens >= 1) {
       this.tokens -= 1
-      // the bucket never refills while a client floods: what passes in between does not end the flood
+      // during a flood single messages still pass; only a pause ends it
       if (this.floodSince !== undefined && now - this.noticeAt > 2 * NOTICE_MS) this.floodSince = undefined
       return "taken"
     }

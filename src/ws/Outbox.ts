@@ -1,26 +1,26 @@
 /**
- * What waits to be sent on one connection: a bounded list of frames, handed to the socket once per event-loop turn.
+ * The send queue of one connection: a bounded list of frames, written to the socket once per turn of the event loop.
  *
- * A socket that takes what it is given costs one write a turn, whatever the number of frames, and all with the same frames
- * share one {@link Batch} of them. A socket that does not keep up holds its frames here, and only here: nobody else
- * waits for it. Over the limits, feeds whose state can be told anew are dropped and stood for by one snapshot as soon as
- * the socket drains; what must not be lost ends the connection instead. Source: docs/contract/websocket.md#limits,
+ * A fast socket costs one write per turn, whatever the number of frames, and sockets with the same frames share one
+ * {@link Batch}. Frames of a slow socket wait here and delay no other connection. Above the limits, frames of conflatable
+ * feeds are dropped and replaced by one snapshot once the socket drains; a frame that must not be lost ends the
+ * connection instead. Source: docs/contract/websocket.md#limits,
  * #slow-consumers.
  */
-import { Batch, type FrameRun, frameRun, type Source } from "./Batch.ts"
+import { Batch, type QueuedFrame, queuedFrame, type Source } from "./Batch.ts"
 import type { Frame } from "./Frame.ts"
 
 /** The socket behind an outbox. */
 export interface Sink {
   readonly deflated: boolean
-  /** Bytes written that the system has not taken yet. */
+  /** Bytes written that are still buffered in the process. */
   readonly pending: () => number
   readonly write: (bytes: Buffer) => void
-  /** Calls back once, when the system has taken all that was written. */
+  /** Calls back once, after all written bytes have left the buffer. */
   readonly whenTaken: (callback: () => void) => void
 }
 
-/** Whose outbox it is: told when its connection must end. */
+/** The connection of an outbox. */
 export interface Owner {
   readonly end: (reason: "SlowConsumer" | "Internal") => void
 }
@@ -30,20 +30,20 @@ export interface OutboxLimits {
   readonly outbound_age_ms: number
 }
 
-/** Largest write that is put together from several frames, in bytes. */
+/** Largest write of several concatenated frames, in bytes. */
 const WRITE_BYTES = 256 * 1024
 
-/** Flushes every outbox that has something to send, once per turn of the event loop. */
+/** Flushes all outboxes with queued frames once per turn of the event loop. */
 export class Flusher {
   private dirty: Array<Outbox> = []
-  /** Feeds that were dropped, of all outboxes so far. */
+  /** Conflated feeds of all outboxes so far. */
   conflations = 0
-  /** What an outbox holds that has nothing to send. */
+  /** The batch of an empty outbox. */
   readonly nothing = new Batch()
   readonly now: () => number
   private readonly onFault: (fault: unknown) => void
 
-  /** `onFault` is told of what should never be thrown; it ends the outbox that threw it, and no other. */
+  /** An unexpected exception ends only the outbox that threw it, and is reported to `onFault`. */
   constructor(now: () => number, onFault: (fault: unknown) => void) {
     this.now = now
     this.onFault = onFault
@@ -73,17 +73,17 @@ export class Outbox {
   private readonly flusher: Flusher
   private readonly limits: OutboxLimits
   private readonly owner: Owner
-  /** What this turn brought, while the socket takes everything; else what waits is in the backlog. */
+  /** Frames of this turn while the socket is writable; otherwise frames wait in the backlog. */
   private batch: Batch
-  private backlog: Array<FrameRun> | undefined = undefined
+  private backlog: Array<QueuedFrame> | undefined = undefined
   private backlogWeight = 0
-  /** Feeds that were dropped; a snapshot of each follows when the socket has drained. */
-  private lapsed: Set<Source> | undefined = undefined
+  /** Conflated feeds; a snapshot of each follows once the socket has drained. */
+  private conflated: Set<Source> | undefined = undefined
   private scheduled = false
   private closed = false
-  /** When the oldest frame that the socket holds was made; `undefined` while it takes everything. */
+  /** Creation time of the oldest frame in the socket's buffer; `undefined` while the socket is writable. */
   private blockedSince: number | undefined = undefined
-  /** Whether the socket holds a frame that must not be lost. */
+  /** Whether the socket's buffer has a frame that must not be lost. */
   private blockedByLasting = false
 
   constructor(sink: Sink, flusher: Flusher, limits: OutboxLimits, owner: Owner) {
@@ -94,22 +94,22 @@ export class Outbox {
     this.batch = flusher.nothing
   }
 
-  /** Bytes that wait and count against the limit. */
+  /** Queued bytes that count against the limit. */
   get weight(): number {
     return this.batch.weight + this.backlogWeight
   }
 
-  /** Queues a frame; over the limit, docs/contract/websocket.md#slow-consumers decides. */
-  offer(parcel: FrameRun): void {
-    if (this.closed || (parcel.source !== undefined && this.lapsed?.has(parcel.source) === true)) return
-    // a frame that is larger than the limit by itself may pass when nothing else waits
-    if (this.weight > 0 && this.weight + parcel.weight > this.limits.outbound_bytes && !this.makeRoom(parcel)) return
-    this.push(parcel)
+  /** Queues a frame. Above the limit it follows docs/contract/websocket.md#slow-consumers. */
+  offer(queued: QueuedFrame): void {
+    if (this.closed || (queued.source !== undefined && this.conflated?.has(queued.source) === true)) return
+    // a single frame above the limit passes if the queue is empty
+    if (this.weight > 0 && this.weight + queued.weight > this.limits.outbound_bytes && !this.makeRoom(queued)) return
+    this.push(queued)
   }
 
   /**
-   * Queues a snapshot that the client asked for. It does not count, and what the topic had queued before gives way to it,
-   * so that asking again and again does not add up.
+   * Queues a requested snapshot. It does not count against the limit, and replaces queued frames of its topic, so that
+   * repeated requests do not add up.
    */
   begin(frame: Frame | undefined, source: Source, now: number): void {
     if (this.closed) return
@@ -117,17 +117,17 @@ export class Outbox {
     if (frame !== undefined) this.push({ frame, source, at: now, weight: 0 })
   }
 
-  /** Drops what a topic has queued, and its claim to a snapshot: the client left it, or starts anew. */
+  /** Drops the queued frames and the pending snapshot of a topic that the client left or starts again. */
   forget(source: Source): void {
-    this.lapsed?.delete(source)
+    this.conflated?.delete(source)
     this.drop((other) => other === source)
   }
 
-  private push(parcel: FrameRun): void {
-    if (this.backlog === undefined) this.batch = this.batch.with(parcel)
+  private push(queued: QueuedFrame): void {
+    if (this.backlog === undefined) this.batch = this.batch.with(queued)
     else {
-      this.backlog.push(parcel)
-      this.backlogWeight += parcel.weight
+      this.backlog.push(queued)
+      this.backlogWeight += queued.weight
     }
     if (this.scheduled || this.blockedSince !== undefined) return
     this.scheduled = true
@@ -135,28 +135,28 @@ export class Outbox {
   }
 
   private drop(which: (source: Source | undefined) => boolean): void {
-    const parcels = this.backlog ?? this.batch.parcels()
-    const left = parcels.filter(({ source }) => !which(source))
-    if (left.length < parcels.length) this.retain(left)
+    const frames = this.backlog ?? this.batch.frames()
+    const left = frames.filter(({ source }) => !which(source))
+    if (left.length < frames.length) this.retain(left)
   }
 
-  /** Lets these wait, and no others. */
-  private retain(parcels: Array<FrameRun>): void {
+  /** Replaces the queue. */
+  private retain(frames: Array<QueuedFrame>): void {
     this.batch = this.flusher.nothing
-    this.backlog = parcels
-    this.backlogWeight = parcels.reduce((sum, { weight }) => sum + weight, 0)
+    this.backlog = frames
+    this.backlogWeight = frames.reduce((sum, { weight }) => sum + weight, 0)
   }
 
-  private lapse(source: Source): void {
-    this.lapsed ??= new Set()
-    this.lapsed.add(source)
+  private conflateSource(source: Source): void {
+    this.conflated ??= new Set()
+    this.conflated.add(source)
     this.flusher.conflations++
   }
 
-  /** Drops what can be dropped; false where the frame itself was, or the connection ended. */
-  private makeRoom({ source, weight }: FrameRun): boolean {
+  /** Conflates feeds; false: the frame itself was dropped, or the connection ended. */
+  private makeRoom({ source, weight }: QueuedFrame): boolean {
     if (source?.conflatable === true) {
-      this.lapse(source)
+      this.conflateSource(source)
       this.drop((other) => other === source)
       return false
     }
@@ -167,8 +167,8 @@ export class Outbox {
   }
 
   private conflate(): void {
-    for (const { source } of this.backlog ?? this.batch.parcels()) {
-      if (source?.conflatable === true) this.lapse(source)
+    for (const { source } of this.backlog ?? this.batch.frames()) {
+      if (source?.conflatable === true) this.conflateSource(source)
     }
     this.drop((source) => source?.conflatable === true)
   }
@@ -177,13 +177,13 @@ export class Outbox {
     this.close()
     this.owner.end("SlowConsumer")
   }
-  /** Ends the connection: its state is not known any more. */
+  /** Ends the connection after an exception. */
   fail(): void {
     this.close()
     this.owner.end("Internal")
   }
 
-  /** Applies the age limit; called now and then, since a stuck socket brings no event of its own. */
+  /** Applies the age limit. Called periodically, because a stuck socket emits no event. */
   check(now: number): void {
     const oldest = now - this.limits.outbound_age_ms
     if (this.closed || this.blockedSince === undefined || this.blockedSince >= oldest) return
@@ -192,24 +192,24 @@ export class Outbox {
     if (this.blockedByLasting || (first !== undefined && first.at < oldest)) this.slow()
   }
 
-  /** Hands over what waits until the socket is full or nothing is left. */
+  /** Writes queued frames until the socket is full or the queue is empty. */
   flush(): void {
     this.scheduled = false
     if (this.closed || this.blockedSince !== undefined) return
     const { batch } = this
     if (batch.count > 0) {
-      if (batch.length > WRITE_BYTES) this.retain(batch.parcels())
+      if (batch.length > WRITE_BYTES) this.retain(batch.frames())
       else {
         this.batch = this.flusher.nothing
         this.sink.write(batch.bytes(this.sink.deflated))
-        if (this.sink.pending() > 0) this.block(batch.parcels())
+        if (this.sink.pending() > 0) this.block(batch.frames())
       }
     }
     while (!this.closed && this.blockedSince === undefined && (this.backlog !== undefined || this.refill()))
       this.writeSome()
   }
 
-  /** Writes a part of the backlog. */
+  /** Writes one part of the backlog. */
   private writeSome(): void {
     const backlog = this.backlog!
     let count = 0
@@ -226,8 +226,8 @@ export class Outbox {
     if (this.sink.pending() > 0) this.block(written)
   }
 
-  /** The socket does not take what was written: what comes waits here. */
-  private block(written: ReadonlyArray<FrameRun>): void {
+  /** The socket is full: later frames wait in the backlog. */
+  private block(written: ReadonlyArray<QueuedFrame>): void {
     this.blockedSince = written[0]!.at
     this.blockedByLasting = written.some(({ source }) => source?.conflatable !== true)
     this.backlog ??= []
@@ -237,30 +237,30 @@ export class Outbox {
     })
   }
 
-  /** Takes up one feed that was dropped; false when there is none. */
+  /** Queues the snapshot of one conflated feed; false: there is none. */
   private refill(): boolean {
-    for (const source of this.lapsed ?? []) {
-      this.lapsed!.delete(source)
+    for (const source of this.conflated ?? []) {
+      this.conflated!.delete(source)
       const now = this.flusher.now()
       const frame = source.snapshot(now)
       if (frame === undefined) continue
-      this.retain([frameRun(frame, source, now)])
+      this.retain([queuedFrame(frame, source, now)])
       return true
     }
     return false
   }
 
-  /** Hands over what waits, as far as the socket takes it, and accepts nothing more. */
+  /** Writes queued frames as far as the socket accepts them, then closes the queue. */
   finish(): void {
-    this.lapsed = undefined
+    this.conflated = undefined
     this.flush()
     this.close()
   }
 
-  /** Forgets what waits and accepts nothing more. */
+  /** Drops queued frames and accepts no more. */
   close(): void {
     this.closed = true
     this.retain([])
-    this.lapsed = undefined
+    this.conflated = undefined
   }
 }

@@ -1,9 +1,9 @@
 /**
- * The private topics of one connection, joined with the user's stream.
+ * The private topics of one connection, fed from the user's stream.
  *
- * A topic is joined in three steps, so that nothing is missing and nothing comes twice: from {@link PrivateFeed.join} on
- * events are kept aside; meanwhile the snapshots or the replay are read; {@link PrivateFeed.begin} sends them and then
- * what was kept aside, as far as it is newer. Source: docs/contract/websocket.md#private-topics.
+ * A subscription has three steps, so that no event is missing or repeated: from {@link PrivateFeed.join} on, events are
+ * buffered; meanwhile the session reads snapshots or a replay; {@link PrivateFeed.begin} sends those, then the newer
+ * buffered events. Source: docs/contract/websocket.md#private-topics.
  */
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { UserEvent } from "../services/History.ts"
@@ -11,8 +11,8 @@ import { Frame } from "./Frame.ts"
 import type { Source } from "./Batch.ts"
 import type { Outbox } from "./Outbox.ts"
 
-/** Events kept aside while a snapshot is read; over it the connection ends, and resumes. */
-export const ASIDE_MAX = 50_000
+/** Maximum buffered events during a subscription; above it the connection ends, and the client resumes. */
+export const BUFFERED_MAX = 50_000
 
 /** An event with its frames, which all connections of the user share. */
 export class UserMessage {
@@ -34,7 +34,7 @@ export class UserMessage {
       `{"op":"event","topic":"${topic}","server_ts_ms":${this.at},"data":{"type":"update","stream_id":${JSON.stringify(this.stream_id)},"seq":${seq},"prev_seq":${prev_seq},"ts":${this.at},"mts":${mts},"list":[${list}]}}`
     )
   }
-  /** The event as told to a connection that may see these sub-accounts: of others only the numbers. */
+  /** The frame for a connection that may see these sub-accounts; events of others have an empty list. */
   frame(bound_to: ReadonlySet<string> | undefined): Frame {
     return bound_to === undefined || bound_to.has(this.event.sub_account_address)
       ? (this.whole ??= this.encode(this.event.record))
@@ -42,8 +42,8 @@ export class UserMessage {
   }
 }
 
-/** The place of one topic in an outbox: none of its frames may be lost. */
-class Place implements Source {
+/** The source of a private topic in an outbox: none of its frames may be dropped. */
+class PrivateSource implements Source {
   readonly conflatable = false
   readonly snapshot = () => undefined
 }
@@ -61,12 +61,12 @@ export class PrivateFeed {
   bound_to: ReadonlySet<string> | undefined
   private readonly outbox: Outbox
   private readonly onOverflow: () => void
-  /** Topics that are live, with the seq that was told last: nothing is told twice. */
+  /** Live topics with the seq of their last sent event, so that no event is repeated. */
   private readonly live = new Map<PrivateTopic, number>()
-  private readonly places = new Map<PrivateTopic, Place>()
-  private aside: Array<UserMessage> | undefined
+  private readonly sources = new Map<PrivateTopic, PrivateSource>()
+  private buffered: Array<UserMessage> | undefined
   private holds = 0
-  /** Position up to which every event of the live topics was told; `undefined` before any topic began. */
+  /** Position up to which all events of the live topics were sent; `undefined` before the first topic. */
   position: { readonly stream_id: string; readonly seq: number } | undefined
 
   constructor(user_id: string, outbox: Outbox, onOverflow: () => void) {
@@ -79,54 +79,54 @@ export class PrivateFeed {
     return [...this.live.keys()]
   }
 
-  private place(topic: PrivateTopic): Place {
-    let place = this.places.get(topic)
-    if (place === undefined) this.places.set(topic, (place = new Place()))
-    return place
+  private source(topic: PrivateTopic): PrivateSource {
+    let source = this.sources.get(topic)
+    if (source === undefined) this.sources.set(topic, (source = new PrivateSource()))
+    return source
   }
 
-  private tell(message: UserMessage, now: number, counts = true): void {
+  private send(message: UserMessage, now: number, counts = true): void {
     const { seq, topic } = message.event
     const last = this.live.get(topic)
     if (last === undefined || seq <= last) return
     this.live.set(topic, seq)
     const frame = message.frame(this.bound_to)
-    this.outbox.offer({ frame, source: this.place(topic), at: now, weight: counts ? frame.length : 0 })
+    this.outbox.offer({ frame, source: this.source(topic), at: now, weight: counts ? frame.length : 0 })
   }
 
-  /** Like a snapshot, a replay was asked for and does not count against the limit: else nobody could resume far. */
-  private retell(replay: ReadonlyArray<UserMessage>, now: number): void {
-    for (const message of replay) this.tell(message, now, false)
+  /** A replay does not count against the queue limit, so that long resumes are possible. */
+  private replay(replay: ReadonlyArray<UserMessage>, now: number): void {
+    for (const message of replay) this.send(message, now, false)
   }
 
-  private stands(stream_id: string, seq: number): void {
+  private advance(stream_id: string, seq: number): void {
     const known = this.position?.stream_id === stream_id ? this.position.seq : 0
     this.position = { stream_id, seq: Math.max(known, seq) }
   }
 
-  /** Takes the next events of the user, in order. */
+  /** Receives the next events of the user, in order. */
   take(messages: ReadonlyArray<UserMessage>, now: number): void {
-    if (this.aside !== undefined) {
-      if (this.aside.length + messages.length > ASIDE_MAX) return this.onOverflow()
-      this.aside.push(...messages)
+    if (this.buffered !== undefined) {
+      if (this.buffered.length + messages.length > BUFFERED_MAX) return this.onOverflow()
+      this.buffered.push(...messages)
     }
     if (this.holds > 0) return
-    for (const message of messages) this.tell(message, now)
+    for (const message of messages) this.send(message, now)
     const last = messages.at(-1)
-    if (last !== undefined && this.position?.stream_id === last.stream_id) this.stands(last.stream_id, last.event.seq)
+    if (last !== undefined && this.position?.stream_id === last.stream_id) this.advance(last.stream_id, last.event.seq)
   }
 
-  /** Keeps events aside from now on, while those of live topics are told. */
+  /** Starts to buffer events; events of live topics are still sent. */
   join(): void {
-    this.aside ??= []
+    this.buffered ??= []
   }
 
-  /** Gives up what {@link join} began. */
+  /** Cancels a {@link join}. */
   abandon(): void {
-    if (this.holds === 0) this.aside = undefined
+    if (this.holds === 0) this.buffered = undefined
   }
 
-  /** Starts topics: their snapshots, then a replay, then what was kept aside, then live. */
+  /** Starts topics: snapshots, then the replay, then buffered events, then live events. */
   begin(
     stream_id: string,
     beginnings: ReadonlyArray<FeedStart>,
@@ -135,10 +135,10 @@ export class PrivateFeed {
   ): void {
     for (const { seq, snapshot, topic } of beginnings) {
       this.live.set(topic, seq)
-      this.outbox.begin(snapshot, this.place(topic), now)
+      this.outbox.begin(snapshot, this.source(topic), now)
     }
     const begun = new Set(beginnings.map(({ topic }) => topic))
-    this.retell(
+    this.replay(
       replay.filter(({ event }) => begun.has(event.topic)),
       now
     )
@@ -146,20 +146,20 @@ export class PrivateFeed {
     if (this.holds === 0) {
       this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), now)
     } else {
-      // while held, what was missed comes first: from the earliest place that a topic stands at
+      // during an interruption the missed events come first, from the earliest position of a topic
       const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
       this.position = { stream_id, seq: Math.min(...known, ...seqs) }
     }
   }
 
   private catchUp(stream_id: string, seq: number, now: number): void {
-    const aside = this.aside ?? []
-    this.aside = undefined
-    for (const message of aside) if (message.stream_id === stream_id) this.tell(message, now)
-    this.stands(stream_id, Math.max(seq, aside.at(-1)?.event.seq ?? 0))
+    const buffered = this.buffered ?? []
+    this.buffered = undefined
+    for (const message of buffered) if (message.stream_id === stream_id) this.send(message, now)
+    this.advance(stream_id, Math.max(seq, buffered.at(-1)?.event.seq ?? 0))
   }
 
-  /** The user stream was interrupted: keeps events aside and tells nothing until {@link release}. */
+  /** The user stream was interrupted: buffers all events until {@link release}. */
   hold(): void {
     this.holds++
     this.join()
@@ -170,15 +170,15 @@ export class PrivateFeed {
     this.holds--
   }
 
-  /** Goes on after an interruption with what was missed, then with what was kept aside. */
+  /** Continues after an interruption with the missed events, then the buffered ones. */
   resume(replay: ReadonlyArray<UserMessage>, now: number): void {
-    this.retell(replay, now)
+    this.replay(replay, now)
     const { seq, stream_id } = this.position!
     if (this.holds === 0) this.catchUp(stream_id, Math.max(seq, replay.at(-1)?.event.seq ?? 0), now)
   }
 
   leave(topic: PrivateTopic): boolean {
-    this.outbox.forget(this.place(topic))
+    this.outbox.forget(this.source(topic))
     return this.live.delete(topic)
   }
 }

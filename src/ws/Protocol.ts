@@ -1,13 +1,13 @@
 /**
- * The parts of `ws` that read what a peer sends: frames, masks, fragments, control frames, UTF-8, sizes and inflation are
- * its code. Its types leave them out, so they are declared here.
+ * The receiver of the `ws` library: it parses frames, masks, fragments and control frames, checks UTF-8 and sizes, and
+ * inflates. The library's types do not include it, so it is declared here.
  */
 import { type Extensions, PerMessageDeflate, Receiver } from "ws"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Limits } from "./Limits.ts"
 
 declare module "ws" {
-  /** Takes the bytes of one peer, and emits what they say; after `conclude` or an error it takes nothing more. */
+  /** Parses the bytes of one peer and emits messages; stops after `conclude` or an error. */
   export class Receiver {
     constructor(options: {
       readonly isServer: boolean
@@ -16,7 +16,7 @@ declare module "ws" {
       readonly maxFragments: number
       readonly extensions: Extensions
     })
-    /** False: no more until `drain`. Calls back when the chunk was read to its end. */
+    /** False: wait for `drain`. Calls back after the chunk was parsed. */
     write(chunk: Buffer, done: () => void): boolean
     on(event: "message", listener: (data: Buffer, isBinary: boolean) => void): this
     on(event: "ping" | "pong", listener: (payload: Buffer) => void): this
@@ -38,9 +38,9 @@ declare module "ws" {
       readonly clientNoContextTakeover: true
       readonly serverMaxWindowBits: 15
     })
-    /** What is agreed on of these offers; throws when none is acceptable. */
+    /** The accepted parameters; throws if no offer is acceptable. */
     accept(offers: ReadonlyArray<object>): object
-    /** Gives back what inflating needs. */
+    /** Releases the inflate state. */
     cleanup(): void
   }
   export const extension: {
@@ -50,11 +50,11 @@ declare module "ws" {
   export const subprotocol: { readonly parse: (header: string) => ReadonlySet<string> }
 }
 
-/** Pieces of one message, whether they are chunks of the network or fragments of the protocol. */
+/** Maximum network chunks and protocol fragments of one message. */
 const CHUNKS_MAX = 16 * 1024
 const FRAGMENTS_MAX = 16 * 1024
 
-/** Each message is compressed by itself, so that one compressed frame serves all sockets, and nothing is kept in between. */
+/** No context takeover: one compressed frame serves all sockets, and sockets keep no state between messages. */
 export const deflateOf = ({ inbound_frame_bytes }: Limits): PerMessageDeflate =>
   new PerMessageDeflate({
     isServer: true,
@@ -73,7 +73,7 @@ export const receiverOf = ({ inbound_frame_bytes }: Limits, extensions: Extensio
     extensions
   })
 
-/** Why a connection ends whose bytes a receiver refused. */
+/** The close reason for an error of the receiver. */
 export const reasonOf = (code: string | undefined): CloseReason => {
   switch (code) {
     case "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH":
@@ -84,7 +84,7 @@ export const reasonOf = (code: string | undefined): CloseReason => {
     case "WS_ERR_TOO_MANY_BUFFERED_PARTS":
       return "TooManyFragments"
     default:
-      // what does not inflate is no text either
+      // data that does not inflate is not text
       return code?.startsWith("WS_ERR_") === true ? "ProtocolError" : "InvalidText"
   }
 }

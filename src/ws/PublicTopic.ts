@@ -1,13 +1,13 @@
-/** Public topics: who joined, and how what they carry is told. Source: docs/contract/websocket.md#public-topics. */
+/** Public topics: members, snapshots and messages. Source: docs/contract/websocket.md#public-topics. */
 import type { MarketChange, MarketView } from "../services/markets/MarketView.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import { frameRun, type Source } from "./Batch.ts"
+import { queuedFrame, type Source } from "./Batch.ts"
 import type { Outbox } from "./Outbox.ts"
 import type { Job } from "./Throttler.ts"
 
 export type View = typeof MarketView.Service
 
-/** One topic of one market, while somebody listens to it. */
+/** One topic of one market, while it has members. */
 export abstract class PublicTopic<Data = unknown> implements Source {
   readonly name: string
   readonly symbol: string
@@ -22,7 +22,7 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   }
   abstract snapshot(now: number): Frame | undefined
 
-  /** Takes in what changed of the market: tells it at once, or answers the job that tells it in its cadence. */
+  /** Handles a market change: sends it immediately, or returns the job that sends it at the topic's interval. */
   abstract take(change: MarketChange, now: number): Job | undefined
 
   protected frame(data: Data, now: number): Frame {
@@ -32,31 +32,31 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   protected send(data: Data, now: number): void {
     this.sendAll([data], now)
   }
-  /** Offers events to all members; each is encoded and framed once, and each member visited once. */
+  /** Offers events to all members. Each event is encoded once. */
   protected sendAll(events: ReadonlyArray<Data>, now: number): void {
     if (this.members.size === 0) return
-    const parcels = events.map((data) => frameRun(this.frame(data, now), this, now))
-    for (const member of this.members) for (const sent of parcels) member.offer(sent)
+    const frames = events.map((data) => queuedFrame(this.frame(data, now), this, now))
+    for (const member of this.members) for (const sent of frames) member.offer(sent)
   }
 }
 
-/** A topic with a cadence. */
+/** A topic with a minimum interval between messages. */
 export abstract class PacedTopic<Data = unknown> extends PublicTopic<Data> implements Job {
   override readonly conflatable = true
   abstract readonly interval_ms: number
-  /** Longest time between two messages while the backend is well, in ms; `undefined`: only changes are told. */
+  /** Longest time between two messages while the backend is available, in ms; `undefined`: only changes are sent. */
   readonly silence_ms: number | undefined = undefined
   lastRun = -Infinity
   abstract readonly run: (now: number) => void
 }
 
-/** A topic whose every message is the whole state. */
+/** A topic whose messages are always the complete state. */
 export abstract class StateTopic<Data> extends PacedTopic<Data> {
   /** The state; `undefined` before it is known. */
   protected abstract data(now: number): Data | undefined
 
   override snapshot(now: number): Frame | undefined {
-    // the first one is the topic's first message: the cadence counts from it
+    // the snapshot of the first member is the topic's first message and starts the interval
     if (this.members.size <= 1) this.lastRun = now
     const data = this.data(now)
     return data && this.frame(data, now)

@@ -1,8 +1,8 @@
 /**
- * The life of one connection: what its client may ask, what it is answered, and why it ends.
+ * A feed session: handles the messages of one client, its authentication and its subscriptions.
  *
- * A message is handled in the callback that brings it. Only authentication and private subscriptions wait for something,
- * each in one fiber; messages behind them wait in order, but a ping never does.
+ * A message is handled synchronously on arrival. Only authentication and private subscriptions run in a fiber; later
+ * messages are queued in order behind them, except pings.
  * Source: docs/contract/websocket.md#limits, #messages, #keepalive, #private-topics.
  */
 import { Cause, Effect, Result } from "effect"
@@ -16,53 +16,54 @@ import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
 import { Connection, type Endpoint, type Transport, type Lost, type ConnectionDeps } from "./Connection.ts"
 import { type Frame, frameOf } from "./Frame.ts"
-import { type Hub, marketOf, type MarketTopic } from "./Hub.ts"
+import type { Hub } from "./Hub.ts"
+import { marketOf, type MarketTopic } from "./MarketFanout.ts"
 import { type InvalidMessage, read } from "./ClientMessages.ts"
 import { type FeedStart, PrivateFeed, UserMessage } from "./PrivateFeed.ts"
 import { errorFrame, ofAuthError, type WsError, refuse, withReqId } from "./WsError.ts"
 
-/** What all sessions share. */
+/** Dependencies that all sessions share. */
 export interface SessionDeps extends ConnectionDeps {
   readonly hub: typeof Hub.Service
   readonly authenticator: typeof Authenticator.Service
   readonly snapshots: typeof UserSnapshots.Service
   readonly streams: typeof UserStreams.Service
   readonly view: typeof MarketView.Service
-  /** Counts a session for its user; false: the user holds as many as allowed. */
+  /** Counts a session for its user; false: the user has as many as allowed. */
   readonly admit: (session: Session, caller: Caller) => boolean
 }
 
-/** Longest time that authentication, or the reading of snapshots, may take. */
+/** Time limit of authentication, and of reading snapshots, in ms. */
 const WORK_MS = 10_000
 
 export class Session extends Connection {
   caller: Caller | undefined
-  private readonly house: SessionDeps
-  /** `undefined` before the first. */
+  private readonly deps: SessionDeps
+  /** `undefined` before the first subscription. */
   private publicTopics: Set<string> | undefined = undefined
-  /** Takes the callback at the grant of the caller away. */
-  private ungrant: (() => void) | undefined = undefined
+  /** Removes the end callback of the caller's grant. */
+  private unwatchGrant: (() => void) | undefined = undefined
   private feed: PrivateFeed | undefined
   private detach: (() => void) | undefined
-  /** What waits behind the operation under way. */
+  /** Messages queued behind the running operation. */
   private inbox: Array<ClientFrame | "restart"> | undefined = undefined
   private busy = false
   private failedAuths = 0
 
-  constructor(house: SessionDeps, line: Transport, endpoint: Endpoint, ip: string) {
-    super(house, line, endpoint, ip)
-    this.house = house
+  constructor(deps: SessionDeps, transport: Transport, endpoint: Endpoint, ip: string) {
+    super(deps, transport, endpoint, ip)
+    this.deps = deps
   }
 
-  // ---- what the socket and the clock bring
+  // ---- events of the connection
 
   protected take(message: string, now: number): void {
     const verdict = this.count(now)
     if (verdict !== "taken") return this.limited(verdict)
     const frame = read(message)
     switch (frame.op) {
-      case "misread":
-        return this.misread(frame)
+      case "invalid":
+        return this.invalid(frame)
       case "ping":
         return this.pong(frame, now)
       default:
@@ -76,32 +77,32 @@ export class Session extends Connection {
 
   protected release(): void {
     this.inbox = undefined
-    for (const name of this.publicTopics ?? []) this.house.hub.leave(name, this.outbox)
+    for (const name of this.publicTopics ?? []) this.deps.hub.leave(name, this.outbox)
     this.publicTopics = undefined
     this.detach?.()
     this.detach = undefined
-    this.ungrant?.()
-    this.ungrant = undefined
+    this.unwatchGrant?.()
+    this.unwatchGrant = undefined
   }
 
   protected overdue(now: number, lost: Lost): CloseReason | undefined {
     if (this.endpoint !== "private") return lost.public ? "BackendLost" : undefined
     if (lost.private) return "BackendLost"
     if (this.caller === undefined) {
-      return now - this.openedAt > this.house.limits.auth_deadline_ms ? "NotAuthenticated" : undefined
+      return now - this.openedAt > this.deps.limits.auth_deadline_ms ? "NotAuthenticated" : undefined
     }
     const expires = this.caller.expires_at_ms
     return expires !== undefined && expires <= now ? "CredentialEnded" : undefined
   }
 
-  /** Tells that the gateway goes away; {@link end} follows. */
+  /** Announces the shutdown; {@link end} follows. */
   announce(): void {
     this.reply(errorFrame(refuse("ShuttingDown", "going away"), undefined))
   }
 
   // ---- replies
 
-  private misread({ details, message, reason, req_id }: InvalidMessage): void {
+  private invalid({ details, message, reason, req_id }: InvalidMessage): void {
     this.reply(errorFrame(refuse(reason, message, details), req_id))
   }
 
@@ -116,8 +117,8 @@ export class Session extends Connection {
   private enqueue(frame: ClientFrame | "restart"): void {
     if (!this.busy) return this.handle(frame)
     const inbox = (this.inbox ??= [])
-    if (frame !== "restart" && inbox.length >= this.house.limits.message_burst) {
-      return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages wait" }, undefined))
+    if (frame !== "restart" && inbox.length >= this.deps.limits.message_burst) {
+      return this.reply(errorFrame({ code: "RateLimitExceeded", message: "too many messages are queued" }, undefined))
     }
     inbox.push(frame)
   }
@@ -136,10 +137,10 @@ export class Session extends Connection {
     }
   }
 
-  /** Runs what must wait; later messages stay in the inbox until it is done. It finds `closing` set when it is too late. */
+  /** Runs an asynchronous operation; later messages stay in the inbox until it ends. It must check `closing` when it resumes. */
   private work(effect: Effect.Effect<void>): void {
     this.busy = true
-    this.house.run(
+    this.deps.run(
       effect.pipe(
         Effect.timeoutOrElse({ duration: WORK_MS, orElse: () => Effect.sync(() => this.end("Internal")) }),
         Effect.andThen(
@@ -153,7 +154,7 @@ export class Session extends Connection {
           })
         ),
         Effect.catchCause((cause) => {
-          if (!Cause.hasInterruptsOnly(cause)) this.house.hub.report(cause)
+          if (!Cause.hasInterruptsOnly(cause)) this.deps.hub.report(cause)
           return Effect.sync(() => this.end("Internal"))
         })
       )
@@ -185,13 +186,13 @@ export class Session extends Connection {
     const { api_key, bearer, nonce, signature, timestamp_ms } = frame
     if (bearer !== undefined) {
       if (api_key !== undefined) return refuse("AmbiguousAuth", "send either bearer or api_key, not both")
-      return this.house.authenticator.bearerSocket(bearer)
+      return this.deps.authenticator.bearerSocket(bearer)
     }
     if (api_key === undefined) return refuse("MissingToken", "send bearer, or api_key with its signature")
     for (const [field, value] of Object.entries({ signature, timestamp_ms, nonce })) {
       if (value === undefined) return refuse("MissingField", `${field} is missing`, { field })
     }
-    return this.house.authenticator.signedSocket({
+    return this.deps.authenticator.signedSocket({
       api_key,
       signature: signature!,
       timestamp_ms: timestamp_ms!,
@@ -214,31 +215,34 @@ export class Session extends Connection {
 
   private authFailed(error: WsError, req_id: ReqId | undefined, counts: boolean): void {
     this.reply(this.authRefusal(error, req_id))
-    if (counts && ++this.failedAuths >= this.house.limits.auth_tries) this.end("AuthRefused")
+    if (counts && ++this.failedAuths >= this.deps.limits.auth_tries) this.end("AuthRefused")
   }
 
   private accept(caller: Caller, req_id: ReqId | undefined): void {
-    // in this turn: what was checked before may have changed while the check waited
+    // checked again synchronously: the grant can have ended during the asynchronous check
     const refused = refusalOfGrant(caller.grant)
     if (refused !== undefined) return this.authFailed(ofAuthError(refused), req_id, true)
     if (!caller.scopes.has("read")) {
       return this.authFailed(refuse("InsufficientScope", undefined, { required: "read" }), req_id, true)
     }
     if (this.caller !== undefined && this.caller.user_id !== caller.user_id) {
-      const other = { code: "FORBIDDEN", message: "this connection belongs to another user; open a new one" } as const
+      const other = {
+        code: "FORBIDDEN",
+        message: "this connection is authenticated as another user; open a new connection"
+      } as const
       return this.authFailed(other, req_id, true)
     }
-    if (!this.house.admit(this, caller)) {
-      this.reply(this.authRefusal({ code: "RateLimitExceeded", message: "too many connections of this user" }, req_id))
+    if (!this.deps.admit(this, caller)) {
+      this.reply(this.authRefusal({ code: "RateLimitExceeded", message: "this user has too many connections" }, req_id))
       return this.end("TooMany")
     }
     this.caller = caller
     this.failedAuths = 0
-    this.ungrant?.()
-    this.ungrant = caller.grant.onEnd(() => this.end("CredentialEnded"))
+    this.unwatchGrant?.()
+    this.unwatchGrant = caller.grant.onEnd(() => this.end("CredentialEnded"))
     const feed = (this.feed ??= new PrivateFeed(caller.user_id, this.outbox, () => this.end("SlowConsumer")))
     feed.bound_to = caller.bound_to
-    this.detach ??= this.house.hub.attach(feed, () => {
+    this.detach ??= this.deps.hub.attach(feed, () => {
       feed.hold()
       this.enqueue("restart")
     })
@@ -248,8 +252,8 @@ export class Session extends Connection {
         success: true,
         user_id: caller.user_id,
         ...withReqId(req_id),
-        stream_id: this.house.streams.streamId(),
-        head_seq: this.house.streams.head(caller.user_id),
+        stream_id: this.deps.streams.streamId(),
+        head_seq: this.deps.streams.head(caller.user_id),
         ...(caller.expires_at_ms === undefined ? {} : { expires_at_ms: caller.expires_at_ms })
       })
     )
@@ -257,7 +261,7 @@ export class Session extends Connection {
 
   // ---- topics
 
-  /** The topic of a text, or why it is refused here. */
+  /** Parses a topic; returns an error if this endpoint does not serve it. */
   private topicOf(text: string): Topic | WsError {
     const topic = parseTopic(text)
     if (typeof topic === "string") return refuse("InvalidField", topic, { field: "args" })
@@ -270,13 +274,13 @@ export class Session extends Connection {
     if (this.endpoint === "private") {
       return refuse("InvalidField", "a public topic: subscribe on /ws/public", { field: "args" })
     }
-    const { view } = this.house
+    const { view } = this.deps
     if (marketOf(view, topic) !== undefined) return topic
-    // before the first word of the backend no market is known, and none unknown
+    // before the backend has reported its markets, a symbol cannot be called unknown
     return refuse(view.instruments().length === 0 ? "BackendUnavailable" : "SymbolNotFound")
   }
 
-  /** The topics of a message, each once, and the errors of those that are refused. */
+  /** Splits the topics of a message, without duplicates, into accepted topics and errors. */
   private sort<T extends Topic>(
     { args, req_id }: Subscribe,
     held: (name: string) => boolean,
@@ -284,13 +288,13 @@ export class Session extends Connection {
   ): { readonly accepted: ReadonlyArray<readonly [string, T]>; readonly errors: Array<Frame> } {
     const accepted: Array<readonly [string, T]> = []
     const errors: Array<Frame> = []
-    const max = this.house.limits.topics_per_connection
+    const max = this.deps.limits.topics_per_connection
     let more = 0
     for (const name of new Set(args)) {
       const topic = this.topicOf(name)
       if ("code" in topic) errors.push(errorFrame(topic, req_id, name))
       else if (!held(name) && holding + ++more > max) {
-        errors.push(errorFrame(refuse("LimitReached", `at most ${max} topics a connection`, { max }), req_id, name))
+        errors.push(errorFrame(refuse("LimitReached", `at most ${max} topics per connection`, { max }), req_id, name))
       } else accepted.push([name, topic as T])
     }
     return { accepted, errors }
@@ -312,14 +316,14 @@ export class Session extends Connection {
     for (const error of errors) this.reply(error)
     for (const [name, topic] of accepted) {
       held.add(name)
-      this.house.hub.join(name, topic, this.outbox)
+      this.deps.hub.join(name, topic, this.outbox)
     }
   }
 
   private unsubscribe({ args, req_id }: Unsubscribe): void {
     const left = [...new Set(args)].filter((name) => {
       if (this.publicTopics?.delete(name) === true) {
-        this.house.hub.leave(name, this.outbox)
+        this.deps.hub.leave(name, this.outbox)
         return true
       }
       const topic = parseTopic(name)
@@ -339,20 +343,20 @@ export class Session extends Connection {
     this.work(this.joinPrivate(this.feed, names, frame, errors))
   }
 
-  /** Joins topics to the user's stream: keeps events aside, reads, then tells everything in order. */
+  /** Subscribes to private topics: buffers events, reads snapshots or a replay, then sends everything in order. */
   private joinPrivate(
     feed: PrivateFeed,
     names: ReadonlyArray<PrivateTopic>,
     { req_id, since, since_seq }: Subscribe,
     errors: Array<Frame>
   ): Effect.Effect<void> {
-    const { hub, snapshots, streams } = this.house
+    const { hub, snapshots, streams } = this.deps
     const from = since ?? (since_seq === undefined ? undefined : { stream_id: undefined, seq: since_seq })
     const resume = (recovered: boolean): Resume | undefined =>
       from && {
         recovered,
         stream_id: streams.streamId(),
-        // of a fleet another gateway may have told more than this one yet
+        // in a fleet another gateway may have sent events that this one has not received yet
         head_seq: Math.max(streams.head(feed.user_id), recovered ? from.seq : 0)
       }
     feed.join()
@@ -392,7 +396,7 @@ export class Session extends Connection {
     names: ReadonlyArray<PrivateTopic>,
     refused: (topic: PrivateTopic, error: SnapshotUnavailable) => void
   ): Effect.Effect<ReadonlyArray<FeedStart>> {
-    const { hub, snapshots } = this.house
+    const { hub, snapshots } = this.deps
     return Effect.gen(function* () {
       const beginnings: Array<FeedStart> = []
       for (const topic of names) {
@@ -412,17 +416,17 @@ export class Session extends Connection {
   }
 
   /**
-   * The user stream was interrupted: goes on where the connection stands, or, where the numbers started anew, from
-   * snapshots.
+   * The user stream was interrupted: continues from the position of the connection, or with snapshots if the stream
+   * was replaced.
    */
   private restart(): Effect.Effect<void> {
-    const { hub, snapshots, streams } = this.house
+    const { hub, snapshots, streams } = this.deps
     const feed = this.feed!
     return Effect.gen({ self: this }, function* () {
       const { position } = feed
       if (position === undefined) {
         feed.release()
-        return feed.abandon() // no topic has begun
+        return feed.abandon() // no topic has started
       }
       const replay = yield* Effect.result(snapshots.replay(feed.user_id, position))
       if (Result.isSuccess(replay) && replay.success !== undefined) {

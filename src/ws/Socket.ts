@@ -1,9 +1,9 @@
 /**
- * One WebSocket on its network socket. Frames are written straight to the wire; what comes in is read by the receiver of
- * `ws`, which exists only while a message is under way, so that a socket that just listens costs little.
+ * One WebSocket on its network socket. Frames are written directly to the socket. Input is parsed by the receiver of `ws`,
+ * which exists only during an incomplete message, so that an idle socket needs little memory.
  *
- * Its closing handshake is that of RFC 6455 7: one close frame each way, then the end of the line, or its loss when the peer
- * takes longer than the close timeout.
+ * The closing handshake follows RFC 6455 7: one close frame each way, then the end of the connection, or its destruction
+ * after the close timeout.
  */
 import type { Duplex } from "node:stream"
 import { type CloseReason, closeCodes } from "./api/CloseCodes.ts"
@@ -14,25 +14,25 @@ import type { Held } from "../services/operations/InboundBudget.ts"
 import { deflateOf, reasonOf, receiverOf } from "./Protocol.ts"
 import type { Transport } from "./Connection.ts"
 
-/** What a socket brings. */
+/** Events of a socket. */
 export interface Listener {
   readonly text: (message: string) => void
   readonly binary: () => void
-  /** The peer pinged, and waits for a pong. */
+  /** The peer sent a ping. */
   readonly pinged: (payload: Buffer) => void
   readonly heard: () => void
-  /** The bytes are wrong; the connection is being closed for it. */
+  /** The peer sent invalid bytes; the connection is closing. */
   readonly refused: (reason: CloseReason) => void
-  /** Nothing follows. */
+  /** The last event. */
   readonly closed: () => void
 }
 
 const NOTHING = Buffer.alloc(0)
 const A_PING = control(PING, NOTHING)
-/** What a peer says that closes without a code. */
+/** The close code of a close frame without a code. */
 const NO_CODE = 1005
 
-/** A network socket knows its WebSocket, so that all share the functions below. */
+/** A network socket refers to its WebSocket, so that all sockets share the listeners below. */
 const OWNER = Symbol("WebSocket")
 interface Carrier extends Duplex {
   [OWNER]?: Socket
@@ -53,18 +53,18 @@ export class Socket implements Transport {
   readonly deflated: boolean
   private readonly socket: Carrier
   private readonly limits: Limits
-  /** Counts a message under way. */
+  /** Opens the budget of an incomplete message. */
   private readonly hold: (drop: () => void) => Held
   private held: Held | undefined
   private listener: Listener | undefined
   private reading: Reading | undefined
-  /** Of the last ping, while the system does not take what was written before. */
+  /** Payload of the last ping, while the write buffer is not empty. */
   private owedPong: Buffer | undefined
   private closing: NodeJS.Timeout | undefined
-  /** Whether anything may be written, and is listened to. */
+  /** False after the close frame was sent. */
   private open = true
 
-  /** `hold` opens the budget of what the socket receives before a message is whole; its argument ends the connection. */
+  /** `hold` opens the budget of incomplete input; its argument ends the connection. */
   constructor(socket: Carrier, deflated: boolean, limits: Limits, hold: (drop: () => void) => Held) {
     this.socket = socket
     this.hold = hold
@@ -72,12 +72,12 @@ export class Socket implements Transport {
     this.limits = limits
   }
 
-  /** Answers the handshake, and tells a listener what comes from then on; `first` came behind the request. */
-  begin(answer: string, first: Buffer, listener: Listener): void {
+  /** Sends the handshake response and starts to emit events. `first`: bytes received after the request. */
+  begin(response: string, first: Buffer, listener: Listener): void {
     this.listener = listener
     const { socket } = this
     socket[OWNER] = this
-    socket.write(answer)
+    socket.write(response)
     if (first.length > 0) socket.unshift(first)
     socket.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose)
   }
@@ -89,7 +89,7 @@ export class Socket implements Transport {
     if (this.open) this.socket.write(bytes)
   }
   whenTaken(callback: () => void): void {
-    // an empty write takes its place behind what the system has not taken yet
+    // the callback of an empty write runs after all earlier writes
     this.socket.write(NOTHING, (error) => (error == null ? callback() : undefined))
   }
   ping(): void {
@@ -125,19 +125,19 @@ export class Socket implements Transport {
     this.closing = setTimeout(() => this.socket.destroy(), this.limits.close_timeout_ms)
   }
 
-  // ---- what the network brings
+  // ---- events of the network socket
 
   take(chunk: Buffer): void {
     const reading = (this.reading ??= this.read())
     if (!reading.take(chunk)) this.socket.pause()
     this.count(reading)
   }
-  /** Counts what a message under way holds; most messages are whole in one chunk, and count nothing. */
+  /** Counts the bytes of an incomplete message; most messages arrive in one chunk and count nothing. */
   private count({ boundary }: Reading): void {
     if (boundary.chunks > 0) this.held ??= this.hold(() => this.drop())
     this.held?.set(boundary.bytes, boundary.chunks)
   }
-  /** Ends a connection whose unfinished message is too much beside those of others. */
+  /** Ends a connection whose incomplete message exceeds the shared budget. */
   private drop(): void {
     this.listener?.refused("TooMany")
     this.concluded(closeCodes.TooMany.code, closeCodes.TooMany.text)
@@ -158,7 +158,7 @@ export class Socket implements Transport {
     this.listener = undefined
   }
 
-  // ---- what the peer says
+  // ---- events of the receiver
 
   private read(): Reading {
     return new Reading(this.limits, this.deflated, {
@@ -178,7 +178,7 @@ export class Socket implements Transport {
     })
   }
 
-  /** Nothing more is read: answers the closing handshake, or what cannot be understood, and ends the line. */
+  /** Stops reading, sends the close frame and ends the connection. */
   private concluded(code: number | undefined, text: string): void {
     this.closeWith(code, text)
     this.socket.off("data", onData)
@@ -187,29 +187,29 @@ export class Socket implements Transport {
   }
 }
 
-/** What a reading tells of. */
+/** Events of a {@link Reading}. */
 interface Reader {
   readonly text: (message: string) => void
   readonly binary: () => void
   readonly ping: (payload: Buffer) => void
   readonly pong: () => void
-  /** More may come, after {@link Reading.take} said that it may not. */
+  /** Input may continue after {@link Reading.take} returned false. */
   readonly resume: () => void
-  /** All was read, and nothing has to be remembered. */
+  /** All input is parsed and ends at a message boundary. */
   readonly idle: () => void
-  /** The peer closes; 1005: without a code. Nothing follows. */
+  /** The peer sent a close frame; 1005: without a code. The last event. */
   readonly closed: (code: number, text: string) => void
-  /** The bytes are wrong. Nothing follows. */
+  /** Invalid bytes. The last event. */
   readonly refused: (reason: CloseReason) => void
 }
 
-/** The receiver of a socket while a message is under way. */
+/** The receiver of a socket during an incomplete message. */
 class Reading {
   private readonly receiver: ReturnType<typeof receiverOf>
   private readonly deflate: ReturnType<typeof deflateOf> | undefined
   readonly boundary = new FrameScanner()
   private readonly reader: Reader
-  /** Chunks that the receiver has not read to their end. */
+  /** Chunks that the receiver has not parsed completely. */
   private unread = 0
   private dropped = false
 
@@ -227,7 +227,7 @@ class Reading {
       .on("error", ({ code }) => reader.refused(reasonOf(code)))
   }
 
-  /** Takes the next bytes; false: no more until `resume`. */
+  /** Parses the next bytes; false: wait for `resume`. */
   take(chunk: Buffer): boolean {
     const between = this.boundary.take(chunk)
     this.unread++
@@ -238,7 +238,7 @@ class Reading {
     })
   }
 
-  /** Gives back what it holds, as soon as no chunk is being inflated. */
+  /** Releases the inflate state once no chunk is being inflated. */
   drop(): void {
     this.dropped = true
     if (this.unread === 0) this.deflate?.cleanup()

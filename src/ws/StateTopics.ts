@@ -1,5 +1,5 @@
 /**
- * Topics that tell where a market stands: ticker, insurance pool, deleveraging.
+ * Topics with the state of a market: ticker, insurance pool, auto-deleveraging.
  * Source: docs/contract/websocket.md#public-topics.
  */
 import type { AdlAlert } from "../domain/InsurancePool.ts"
@@ -9,7 +9,7 @@ import type { Frame } from "./Frame.ts"
 import type { Job } from "./Throttler.ts"
 import { PublicTopic, StateTopic } from "./PublicTopic.ts"
 
-/** Least and longest time between two messages, in ms. */
+/** Shortest and longest time between two messages, in ms. */
 const TICKER_INTERVAL_MS = 100
 export const TICKER_SILENCE_MS = 10_000
 export const POOL_INTERVAL_MS = 1_000
@@ -41,7 +41,7 @@ export class PoolTopic extends StateTopic<PoolData> {
   }
 }
 
-/** Changes of deleveraging are rare, and each is told at once. */
+/** Changes of auto-deleveraging are rare; each is sent immediately. */
 export class AlertTopic extends PublicTopic<AlertData> {
   override readonly conflatable = true
 

@@ -1,23 +1,22 @@
 /**
- * Cadence of the feeds: runs a job at most once per interval, at once when the interval has passed, else when it has.
+ * Runs a job at most once per interval: immediately if the interval has passed since its last run, else when it has.
  *
- * One fiber serves all jobs and sleeps while nothing is due, so an idle gateway pays nothing and a quiet market is told
- * without delay.
+ * One fiber serves all jobs and sleeps while none is due, so an idle gateway does no work and a quiet market has no delay.
  */
 import { type Clock, Effect, Latch, type Scope } from "effect"
 
 export interface Job {
-  /** Least time between two runs, in ms. */
+  /** Shortest time between two runs, in ms. */
   readonly interval_ms: number
-  /** When it ran last, Unix ms; kept by the pacer. */
+  /** Time of the last run, Unix ms; set by the throttler. */
   lastRun: number
   readonly run: (now: number) => void
 }
 
 export interface Throttler {
-  /** Asks for one run of the job. */
+  /** Requests one run of the job. */
   readonly request: (job: Job, now: number) => void
-  /** Takes back a request. */
+  /** Cancels a request. */
   readonly cancel: (job: Job) => void
 }
 

@@ -1,5 +1,5 @@
 /**
- * Topics that tell what happened, event by event, and lose nothing: trades, aggregated trades, liquidations.
+ * Topics of events, none of which may be lost: trades, aggregated trades, liquidations.
  * Source: docs/contract/websocket.md#public-topics, #aggregated-trades.
  */
 import * as Decimal from "../domain/Decimal.ts"
@@ -9,10 +9,10 @@ import type { AggregatedTradeData, LiquidationData, TradeData } from "./api/Topi
 import type { Frame } from "./Frame.ts"
 import { PublicTopic, type View } from "./PublicTopic.ts"
 
-/** Trades that a new subscriber gets. */
+/** Trades in the snapshot. */
 const TRADES_SHOWN = 50
 
-/** Cuts a list where its time changes: the fills of one step share it. */
+/** Splits a list by timestamp; the fills of one matching event share it. */
 const byTime = <A extends { readonly timestamp: number }>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> => {
   const steps: Array<ReadonlyArray<A>> = []
   let start = 0
@@ -41,8 +41,8 @@ export class TradeTopic extends PublicTopic<TradeData> {
 }
 
 /**
- * Trades of one matching event, those of one price and side as one, in the order of their first. Their seq is that of the
- * event: its first trade's.
+ * Aggregates the trades of one matching event by price and side, in the order of the first trade. Their seq is that of the
+ * event, which is the seq of its first trade.
  */
 export const aggregated = (trades: ReadonlyArray<PublicTrade>): ReadonlyArray<AggregatedTrade> => {
   const seq = trades[0]?.seq ?? 0

@@ -1,4 +1,4 @@
-/** The opening handshake: an upgrade request is answered 101 or refused. Source: RFC 6455 4.2, RFC 7692 5. */
+/** The opening handshake: accepts or refuses an upgrade request. Source: RFC 6455 4.2, RFC 7692 5. */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { extension, subprotocol } from "ws"
@@ -8,7 +8,7 @@ import { deflateOf } from "./Protocol.ts"
 
 export interface Accepted {
   readonly status: 101
-  /** The answer, which opens the connection. */
+  /** The response head, which opens the connection. */
   readonly head: string
   /** Whether messages may be compressed. */
   readonly deflated: boolean
@@ -18,7 +18,7 @@ export interface Declined {
   readonly status: 400 | 405
   readonly reason: Reason
   readonly message: string
-  /** Header field lines that the refusal needs. */
+  /** Header lines of the refusal. */
   readonly fields: ReadonlyArray<string>
 }
 
@@ -34,7 +34,7 @@ const decline = (message: string, fields: ReadonlyArray<string> = []): Declined 
   fields
 })
 
-/** What a parser makes of a header field; `undefined` where it is malformed. */
+/** Parses a header; `undefined`: malformed. */
 const parsed = <A>(parse: (header: string) => A, header: string): A | undefined => {
   try {
     return parse(header)
@@ -43,16 +43,16 @@ const parsed = <A>(parse: (header: string) => A, header: string): A | undefined 
   }
 }
 
-/** The extension line of the answer; `undefined` where no offer suits. */
+/** The extension header of the response; `undefined`: no acceptable offer. */
 const agreed = (offers: ReadonlyArray<object>, limits: Limits): string | undefined => {
   const params = parsed(() => deflateOf(limits).accept(offers), DEFLATE)
   return params && `Sec-WebSocket-Extensions: ${extension.format({ [DEFLATE]: params })}`
 }
 
-export const answer = ({ headers, method }: IncomingMessage, limits: Limits): Accepted | Declined => {
+export const negotiate = ({ headers, method }: IncomingMessage, limits: Limits): Accepted | Declined => {
   const key = headers["sec-websocket-key"]
   if (method !== "GET") {
-    return { status: 405, reason: "MethodNotAllowed", message: "ask with GET for an upgrade", fields: ["Allow: GET"] }
+    return { status: 405, reason: "MethodNotAllowed", message: "use GET for an upgrade", fields: ["Allow: GET"] }
   }
   if (headers.upgrade?.toLowerCase() !== "websocket") return decline("upgrade must be websocket")
   if (key === undefined || !KEY.test(key)) return decline("sec-websocket-key is missing or malformed")
@@ -67,10 +67,10 @@ export const answer = ({ headers, method }: IncomingMessage, limits: Limits): Ac
       .update(key + GUID)
       .digest("base64")}`
   ]
-  const wishes = headers["sec-websocket-protocol"]
-  if (wishes !== undefined) {
-    // a browser that asks for subprotocols wants one of them; all mean the same here
-    const [first] = parsed(subprotocol.parse, wishes) ?? []
+  const offeredProtocols = headers["sec-websocket-protocol"]
+  if (offeredProtocols !== undefined) {
+    // a browser that offers subprotocols expects one in the response; all are accepted alike
+    const [first] = parsed(subprotocol.parse, offeredProtocols) ?? []
     if (first === undefined) return decline("sec-websocket-protocol is malformed")
     lines.push(`Sec-WebSocket-Protocol: ${first}`)
   }

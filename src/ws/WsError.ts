@@ -1,17 +1,17 @@
-/** What a connection is not given, and the frame that says so. Source: docs/contract/websocket.md#limits, #messages. */
+/** Errors of a WebSocket connection, and their frames. Source: docs/contract/websocket.md#limits, #messages. */
 import * as ApiError from "../domain/ApiError.ts"
 import type { Details, Reason } from "../domain/Reason.ts"
 import type { AuthError } from "../services/identity/Authenticator.ts"
 import type { ReqId } from "./api/Frames.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 
-/** What the client is told: code, text, and what to change. */
+/** Code, message and details of an error. */
 export type WsError = Pick<ApiError.ApiError, "code" | "message" | "details">
 
-/** Answers carry the req_id of what they answer. */
+/** A reply has the req_id of its request. */
 export const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
 
-/** The frame of a refusal, of a topic where it is one. */
+/** The error frame; `topic`: the refused topic. */
 export const errorFrame = (error: WsError, req_id: ReqId | undefined, topic?: string): Frame =>
   frameOf({
     op: "error",
@@ -22,11 +22,11 @@ export const errorFrame = (error: WsError, req_id: ReqId | undefined, topic?: st
     ...(error.details === undefined ? {} : { details: error.details })
   })
 
-/** The refusal that a reason of the contract stands for; `message` in place of its usual text. */
+/** The error of a reason; `message` replaces its standard text. */
 export const refuse = (reason: Reason, message?: string, details?: Details): WsError =>
   ApiError.ofReason(reason, details, message === undefined ? {} : { message })
 
-/** The refusal that a failed authentication comes to. */
+/** The error of a failed authentication. */
 export const ofAuthError = (error: AuthError): WsError => {
   switch (error._tag) {
     case "AuthRefused":

@@ -1,4 +1,4 @@
-/** Each way to get a signature wrong is named, and what the gateway would take is called valid. */
+/** The diagnosis names each common mistake, and reports a correct signature as valid. */
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Effect } from "effect"
@@ -27,7 +27,7 @@ const request = {
 } as const satisfies Signed
 const bound: Signed = { ...request, body_sha256: Wallet.bodyHash(body) }
 
-const judge = (signed: Signed, text: string, claim: Partial<Claim> = {}) =>
+const check = (signed: Signed, text: string, claim: Partial<Claim> = {}) =>
   diagnose(
     {
       signed,
@@ -44,7 +44,7 @@ describe("a signature", () => {
   for (const signed of [login, socket, request, bound, { kind: "text", text: "hello" }] as const) {
     it(`of a ${signed.kind} is valid when the exact text was signed`, () => {
       const text = messageOf(signed)
-      assert.deepStrictEqual(judge(signed, text), { valid: true, message: text, problems: [] })
+      assert.deepStrictEqual(check(signed, text), { valid: true, message: text, problems: [] })
     })
   }
 
@@ -54,31 +54,31 @@ describe("a signature", () => {
     ["a newline", request, `${messageOf(request)}\n`, /newline/u],
     ["quotation marks", socket, JSON.stringify(messageOf(socket)), /quotation/u],
     ["a hash of the text", login, bytesToHex(sha256(utf8ToBytes(messageOf(login)))), /SHA-256/u],
-    ["hex of the text", login, bytesToHex(utf8ToBytes(messageOf(login))), /as hex/u],
-    ["base64 of the text", login, Buffer.from(messageOf(login)).toString("base64"), /base64/u],
+    ["hex of the text", login, bytesToHex(utf8ToBytes(messageOf(login))), /hex-encoded/u],
+    ["base64 of the text", login, Buffer.from(messageOf(login)).toString("base64"), /base64-encoded/u],
     ["seconds", socket, messageOf({ ...socket, timestamp_ms: NOW / 1000 }), /seconds/u],
-    ["a login's text", socket, messageOf(login), /a login's/u],
-    ["a socket's text", request, messageOf(socket), /a socket's/u],
-    ["a key in another form", login, messageOf({ ...login, name: wallet.public_key.slice(2) }), /it names/u],
+    ["a login message", socket, messageOf(login), /a login message/u],
+    ["a WebSocket auth message", request, messageOf(socket), /a WebSocket auth message/u],
+    ["a key in another form", login, messageOf({ ...login, name: wallet.public_key.slice(2) }), /contains the name/u],
     ["a method in lower case", request, messageOf({ ...request, method: "post" }), /lower case/u],
-    ["a path without its query", request, `${begin}|${NOW}|${nonce}`, /lacks the query/u],
-    ["a decoded URI", request, `${begin}?a=b c|${NOW}|${nonce}`, /is decoded/u],
+    ["a path without its query", request, `${begin}|${NOW}|${nonce}`, /has no query/u],
+    ["a decoded URI", request, `${begin}?a=b c|${NOW}|${nonce}`, /percent-decoded/u],
     ["a slash at the end", request, `${begin}/?a=b%20c|${NOW}|${nonce}`, /ends with \//u],
     [
       "a path without its prefix",
       request,
       `SERVICE_API|POST|/order/create?a=b%20c|${NOW}|${nonce}`,
-      /lacks \/api\/v1/u
+      /has no \/api\/v1/u
     ],
-    ["a hash that is not sent", request, messageOf(bound), /X-BODY-SHA256 is not sent/u],
-    ["a hash that is not signed", bound, messageOf(request), /is missing/u],
+    ["a hash without its header", request, messageOf(bound), /no X-BODY-SHA256/u],
+    ["a hash that is not signed", bound, messageOf(request), /does not contain/u],
     ["a hash in upper case", bound, `${messageOf(request)}|${hash.toUpperCase()}`, /upper case/u],
-    ["nonce before time", request, `${begin}?a=b%20c|${nonce}|${NOW}`, /changed places/u],
-    ["the body itself", request, `${messageOf(request)}|{"symbol":"BTC-USDC"}`, /body itself/u]
+    ["nonce before time", request, `${begin}?a=b%20c|${nonce}|${NOW}`, /swapped/u],
+    ["the body itself", request, `${messageOf(request)}|{"symbol":"BTC-USDC"}`, /ends with the body/u]
   ]
   for (const [what, signed, text, why] of mistakes) {
-    it(`over ${what} is refused, and the text is found`, () => {
-      const { found, problems, valid } = judge(signed, text)
+    it(`over ${what} is refused, and the signed text is found`, () => {
+      const { found, problems, valid } = check(signed, text)
       assert.isFalse(valid)
       assert.strictEqual(found?.message, text)
       assert.match(found?.why ?? "", why)
@@ -89,9 +89,9 @@ describe("a signature", () => {
     })
   }
 
-  const refused: ReadonlyArray<readonly [what: string, signed: Signed, claim: Partial<Claim>, told: RegExp]> = [
+  const refused: ReadonlyArray<readonly [what: string, signed: Signed, claim: Partial<Claim>, expected: RegExp]> = [
     ["a key of the wrong length", socket, { public_key: "0x12" }, /4 characters/u],
-    ["a key that is no point", socket, { public_key: "02".padEnd(64, "0") }, /no point/u],
+    ["a key that is not a curve point", socket, { public_key: "02".padEnd(64, "0") }, /not a valid Ed25519 point/u],
     ["a signature of the wrong length", socket, { signature: "0x12" }, /4 characters/u],
     ["a signature that is not strict", socket, { signature: "ff".repeat(64) }, /strict form/u],
     [
@@ -100,23 +100,23 @@ describe("a signature", () => {
       { signature: Wallet.fromSeed("11".repeat(32)).sign(messageOf(socket)) },
       /another key/u
     ],
-    ["a nonce with other characters", { ...socket, nonce: "a b" }, {}, /nonce is 8 to 64/u],
-    ["a time that is past", socket, { now_ms: NOW + 30_001 }, /30001 ms behind/u],
-    ["a time to come", login, { now_ms: NOW - 60_001 }, /60001 ms ahead/u],
-    ["a time in seconds", { ...socket, timestamp_ms: NOW / 1000 }, {}, /in seconds/u],
+    ["a nonce with other characters", { ...socket, nonce: "a b" }, {}, /nonce of 8 to 64/u],
+    ["a past timestamp", socket, { now_ms: NOW + 30_001 }, /30001 ms behind/u],
+    ["a future timestamp", login, { now_ms: NOW - 60_001 }, /60001 ms ahead/u],
+    ["a timestamp in seconds", { ...socket, timestamp_ms: NOW / 1000 }, {}, /in seconds/u],
     ["a URI with its host", { ...request, uri: "http://host/api/v1/x" }, {}, /without scheme and host/u],
     ["a URI with a raw |", { ...request, uri: "/api/v1/x?a=|" }, {}, /%7C/u],
-    ["a URI without its slash", { ...request, uri: "api/v1/x" }, {}, /begins with/u],
-    ["a method in lower case", { ...request, method: "post" }, {}, /method is POST/u],
-    ["another body's hash", { ...request, body_sha256: "00".repeat(32) }, {}, /not of these 21 bytes/u],
-    ["a party that is none", { ...login, name: "a b::12" }, {}, /a party is/u],
+    ["a URI without its slash", { ...request, uri: "api/v1/x" }, {}, /must begin with/u],
+    ["a method in lower case", { ...request, method: "post" }, {}, /upper case: POST/u],
+    ["another body's hash", { ...request, body_sha256: "00".repeat(32) }, {}, /does not match the body of 21 bytes/u],
+    ["an invalid party", { ...login, name: "a b::12" }, {}, /expected a party id/u],
     ["another key's party", { ...login, name: Wallet.ofParty("me", "11".repeat(32)).login_name }, {}, /fingerprint/u]
   ]
-  for (const [what, signed, claim, told] of refused) {
-    it(`with ${what} is refused, and it is said why`, () => {
-      const { problems, valid } = judge(signed, messageOf(signed), claim)
+  for (const [what, signed, claim, expected] of refused) {
+    it(`with ${what} is refused with the reason`, () => {
+      const { problems, valid } = check(signed, messageOf(signed), claim)
       assert.isFalse(valid)
-      assert.match(problems.map(({ message }) => message).join("; "), told)
+      assert.match(problems.map(({ message }) => message).join("; "), expected)
     })
   }
 })

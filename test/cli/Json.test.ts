@@ -1,4 +1,4 @@
-/** With --json every command prints one value a line, and failures are words with a stable code. */
+/** With --json every command prints one value per line, and errors have a stable code. */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { ConfigProvider, Console, Effect, Exit, Layer } from "effect"
 import { CliConfig, CliError, Command, GlobalFlag } from "effect/cli"
@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
-import { tell } from "../../src/cli/ErrorOutput.ts"
+import { toPrinted } from "../../src/cli/ErrorOutput.ts"
 import { root } from "../../src/cli/Root.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { ADMIN } from "../../verification/harness/Settings.ts"
@@ -26,7 +26,7 @@ describe("with --json", () => {
     rmSync(home, { recursive: true, force: true })
   })
 
-  /** Runs a command in this process; answers what it printed, a value a line, and how it failed. */
+  /** Runs a command in this process; returns the printed values and the exit. */
   const run = async (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}) => {
     const lines: Array<string> = []
     const console: Console.Console = { ...globalThis.console, log: (line: string) => void lines.push(line) }
@@ -51,23 +51,23 @@ describe("with --json", () => {
     )
     return { values: lines.map((line) => JSON.parse(line)), exit }
   }
-  /** The one value that a command prints. */
+  /** The single value that a command prints. */
   const value = async (...args: ReadonlyArray<string>) => {
     const { exit, values } = await run(args)
     assert.isTrue(Exit.isSuccess(exit), `${args.join(" ")}: ${JSON.stringify(exit)}`)
     assert.lengthOf(values, 1, args.join(" "))
     return values[0]
   }
-  /** What is told of a command that fails. */
+  /** The printed error of a command that fails. */
   const failure = async (args: ReadonlyArray<string>, env?: Readonly<Record<string, string>>) => {
     const { exit } = await run(args, env)
     assert.isTrue(Exit.isFailure(exit), args.join(" "))
     const error = await Effect.runPromise(Effect.flip(exit))
     assert.isFalse(CliError.isCliError(error), args.join(" "))
-    return tell(error, exchange.url)
+    return toPrinted(error, exchange.url)
   }
 
-  it("makes a key that only its owner can read, and logs in with it", async () => {
+  it("creates a key file that only its owner can read, and logs in with it", async () => {
     const made = await value("keys", "new")
     assert.match(made.public_key, /^0x[0-9a-f]{64}$/u)
     assert.strictEqual(statSync(made.path).mode & 0o777, 0o600)
@@ -84,7 +84,7 @@ describe("with --json", () => {
     )
   })
 
-  it("trades, and lists what came of it", async () => {
+  it("places, amends and cancels an order, and lists the results", async () => {
     await value("keys", "new", "--key", "trader")
     const as = (...args: ReadonlyArray<string>) => value(...args, "--key", "trader")
     assert.strictEqual((await as("faucet", "1000")).amount, "1000")
@@ -126,10 +126,10 @@ describe("with --json", () => {
     assert.deepStrictEqual(await as("order", "cancel-all"), [])
   })
 
-  it("says of every failure what it is and what to do", async () => {
+  it("prints a code and a hint for every failure", async () => {
     assert.deepInclude(await failure(["login", "--key", "nobody"]), {
       code: "KEY",
-      hint: "make one with gateway keys new, or name another with --key"
+      hint: "create one with gateway keys new, or choose another with --key"
     })
     await value("keys", "new", "--key", "twice")
     assert.match((await failure(["keys", "new", "--key", "twice"])).message, /exists already/u)
@@ -138,14 +138,14 @@ describe("with --json", () => {
     assert.strictEqual((await failure(["keys", "show", "--key", open])).hint, `chmod 600 ${open}`)
     const broken = join(home, "broken.json")
     writeFileSync(broken, '{"seed":"12"}', { mode: 0o600 })
-    assert.match((await failure(["keys", "show", "--key", broken])).message, /is no key file/u)
+    assert.match((await failure(["keys", "show", "--key", broken])).message, /is not a key file/u)
     const seedless = await failure(["keys", "show"], { GATEWAY_SEED: "not-a-seed" })
-    assert.strictEqual(seedless.message, "GATEWAY_SEED is no seed")
+    assert.strictEqual(seedless.message, "GATEWAY_SEED is not a seed")
     assert.strictEqual((await failure(["login", "--url", "http://127.0.0.1:1", "--key", "trader"])).code, "UNREACHABLE")
     assert.strictEqual((await failure(["login", "--url", "nowhere"])).code, "USAGE")
     assert.match((await failure(["book", "NO-MARKET", "--count", "1"])).message, /feed ended/u)
     const refused = await failure(["order", "create", "NO-MARKET", "buy", "1", "--key", "trader"])
-    assert.deepInclude(refused, { code: "NOT_FOUND", hint: "markets are written as BTC-USDC" })
+    assert.deepInclude(refused, { code: "NOT_FOUND", hint: "write a market as BTC-USDC" })
     assert.strictEqual(
       (await failure(["admin", "codes", "list"], { ADMIN_PASSWORD: "wrong-password" })).code,
       "UNAUTHORIZED"
@@ -156,7 +156,7 @@ describe("with --json", () => {
     assert.match((await failure(["admin", "competitions", "new", "--file", file])).message, /password: /u)
   })
 
-  it("finds all that is wrong with the settings, and shows no secret", async () => {
+  it("finds all errors in the settings, and shows no secret", async () => {
     const secrets = {
       ADMIN_PASSWORD: "hush-hush",
       REDIS_URL: "redis://user:hush@host",
@@ -177,13 +177,13 @@ describe("with --json", () => {
     })
     assert.isTrue(Exit.isSuccess(printed.exit))
     assert.notInclude(JSON.stringify([wrong.values, printed.values]), "hush")
-    const said = Object.fromEntries(
+    const settings = Object.fromEntries(
       printed.values[0].map(({ name, value }: { name: string; value: unknown }) => [name, value])
     )
-    assert.deepInclude(said, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
+    assert.deepInclude(settings, { PORT: 3010, DATABASE_URL: "<secret>", BACKEND_SECRET: "<secret>", SIM_MAKER: true })
     assert.deepStrictEqual((await run(["config", "check"])).values, [{ valid: true, findings: [] }])
   })
-  it("finds every error of a markets file by itself", async () => {
+  it("reports each error of a markets file separately", async () => {
     const path = join(mkdtempSync(join(tmpdir(), "gateway-markets-")), "markets.json")
     const [first, second] = shippedMarkets
     writeFileSync(

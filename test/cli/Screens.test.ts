@@ -1,4 +1,4 @@
-/** Every command once on a terminal, against an exchange that the command line serves; docs/cli.md shows the screens. */
+/** Runs every command in a terminal, against an exchange that `gateway` serves, and compares the screens with docs/cli.md. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -14,24 +14,24 @@ const page = join(home, "docs/cli.md")
 
 const INTRODUCTION = `# Command line
 
-\`gateway\` serves the exchange and is a client of it: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources. The screens are
-real output. \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` updates them.
+\`gateway\` runs the exchange and is a client for one: \`npx trading-gateway\` from the package, \`node src/cli/main.ts\` from the sources.
+The screens on this page come from a test; \`UPDATE=1 npx vitest run test/cli/Screens.test.ts\` regenerates them.
 
 | | |
 |---|---|
-| \`--url\`, \`GATEWAY_URL\` | the gateway; http://127.0.0.1:3010 by default |
-| \`--key\`, \`GATEWAY_SEED\` | the key to use: a name or a path; or its seed, in the environment only |
-| \`GATEWAY_HOME\` | keys and sessions; \`~/.trading-gateway\` by default |
-| \`--json\` | JSON for programs, one value per line; an error is \`{"error": {"code", "message", "hint", "details"}}\` on standard error |
+| \`--url\`, \`GATEWAY_URL\` | URL of the gateway; default http://127.0.0.1:3010 |
+| \`--key\`, \`GATEWAY_SEED\` | key to use: a name or a path; or its seed, from the environment only |
+| \`GATEWAY_HOME\` | folder of keys and sessions; default \`~/.trading-gateway\` |
+| \`--json\` | JSON, one value per line; an error is \`{"error": {"code", "message", "hint", "details"}}\` on standard error |
 | \`NO_COLOR\` | no colours |
 
-The exit code is 0, or 1 after an error. Without a command it serves the exchange; settings are environment variables.
+The exit code is 0, or 1 after an error. Without a command, \`gateway\` runs \`serve\`. Settings are environment variables.
 `
 
-/** Time that what others did may take to be seen, in ms. */
+/** Longest wait for a result to become visible, in ms. */
 const LATER_MS = 30_000
 
-/** The words of a command line, as a shell would split these. */
+/** Splits a command line as a shell does. */
 const wordsOf = (line: string): ReadonlyArray<string> =>
   [...line.matchAll(/'([^']*)'|(\S+)/gu)].map(([, quoted, bare]) => quoted ?? bare!)
 
@@ -59,15 +59,15 @@ describe("the command line", { timeout: 600_000 }, () => {
   const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Run =>
     onTerminal([process.execPath, join(folder, "bin/main.js"), ...args], { cwd: folder, env: { ...env(), ...more } })
 
-  /** What is of this run only becomes what everybody has. */
-  const asEverywhere = (screen: string): string =>
+  /** Replaces the paths and the port of this run by the defaults. */
+  const withDefaults = (screen: string): string =>
     screen.replaceAll(join(folder, "home"), "~/.trading-gateway").replaceAll(String(port), "3010")
 
   const show = (typed: string, screen: string): void => {
-    shown.push(`\`\`\`text\n$ ${typed}\n${asEverywhere(screen)}\n\`\`\``)
+    shown.push(`\`\`\`text\n$ ${typed}\n${withDefaults(screen)}\n\`\`\``)
   }
 
-  /** Runs a command to its end; again, where what it shall show may come later. */
+  /** Runs a command to its end; repeats it until `until` matches. */
   const ran = async (step: Step, args: ReadonlyArray<string>) => {
     for (const deadline = Date.now() + LATER_MS; ;) {
       const run = terminal(args, step.env)
@@ -78,11 +78,11 @@ describe("the command line", { timeout: 600_000 }, () => {
     }
   }
 
-  /** Types a command, waits for its end, and shows the screen. */
-  const take = async (step: Step): Promise<void> => {
+  /** Runs a command and records its screen. */
+  const record = async (step: Step): Promise<void> => {
     for (const [name, value] of Object.entries(step.files ?? {}))
       writeFileSync(join(folder, name), JSON.stringify(value))
-    const said = Object.entries(step.env ?? {}).map(
+    const prefix = Object.entries(step.env ?? {}).map(
       ([name, value]) => `${name}=${/SEED|PASS|URL/u.test(name) ? "…" : value} `
     )
     const typed = step.type.replaceAll(/\$[A-Z]+/gu, (name) => kept.get(name.slice(1)) ?? name)
@@ -96,20 +96,20 @@ describe("the command line", { timeout: 600_000 }, () => {
     }
     const lines = screen.split("\n")
     const cut = step.lines === undefined ? screen : [...lines.slice(0, step.lines), "…"].join("\n")
-    show(`${said.join("")}${step.type}`, cut)
+    show(`${prefix.join("")}${step.type}`, cut)
     for (const secret of ["correct-horse", "not-the-password", "battery-horse-correct", ":secret@", "11".repeat(32)])
       assert.notInclude(screen, secret, typed)
   }
-  const tell = async (parts: ReadonlyArray<Part>): Promise<void> => {
+  const play = async (parts: ReadonlyArray<Part>): Promise<void> => {
     for (const part of parts) {
       if (typeof part === "string") shown.push(part)
-      else await take(part)
+      else await record(part)
     }
   }
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "gateway-cli-"))
-    // as the package has them: they start several times faster than from the sources
+    // the bundled programs start several times faster than the sources
     await bundle(join(folder, "bin"))
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
     port = await freePort()
@@ -123,23 +123,27 @@ describe("the command line", { timeout: 600_000 }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it("shows on a terminal what docs/cli.md says", async () => {
-    // the exchange tells more of itself than belongs here
+  it("prints the screens of docs/cli.md", async () => {
+    // the rest of the start screen is not part of the page
     show("gateway", [...exchange.screen().split("\n").slice(0, 5), "  …"].join("\n"))
-    await tell(story)
+    await play(story)
 
     const backend = terminal(["backend", "--port", "0", "--data-dir", "alone"], { LOG_LEVEL: "info" })
     await backend.shows(/backend serves/u)
     backend.interrupt()
     assert.strictEqual(await backend.ends(), 0)
 
-    // Ctrl-C stops the exchange in good order
+    // Ctrl-C stops the exchange gracefully
     exchange.interrupt()
     assert.strictEqual(await exchange.ends(), 0, exchange.screen())
-    await tell(afterwards)
+    await play(afterwards)
 
-    const taken = `${INTRODUCTION}\n${shown.join("\n\n")}\n`
-    if (process.env["UPDATE"] === "1") writeFileSync(page, taken)
-    assert.strictEqual(lasting(taken), lasting(readFileSync(page, "utf8")), "UPDATE=1 takes docs/cli.md anew")
+    const current = `${INTRODUCTION}\n${shown.join("\n\n")}\n`
+    if (process.env["UPDATE"] === "1") writeFileSync(page, current)
+    assert.strictEqual(
+      lasting(current),
+      lasting(readFileSync(page, "utf8")),
+      "run with UPDATE=1 to regenerate docs/cli.md"
+    )
   })
 })

@@ -1,21 +1,21 @@
-/** The commands that docs/cli.md shows, in their order, and the words between them. `UPDATE=1` writes the page anew. */
+/** The commands of docs/cli.md in order, and the text between them. `UPDATE=1` regenerates the page. */
 
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
 
-/** A command, as it is typed; what it says is taken from the screen. */
+/** A command as it is typed; its output is captured from the screen. */
 export interface Step {
   readonly type: string
   /** Exit code; 0 by default. */
   readonly exit?: number
-  /** Environment beside that of the story, as a shell would take it in front of the command. */
+  /** Extra environment variables for this command. */
   readonly env?: Readonly<Record<string, string>>
-  /** Files that are there before it runs. */
+  /** Files to create before it runs. */
   readonly files?: Readonly<Record<string, unknown>>
-  /** What it shows in the end, where what came before may be seen later. */
+  /** Repeats the command until its output matches: a result may become visible later. */
   readonly until?: RegExp
-  /** Lines that are shown, where there are many. */
+  /** Number of lines to show, for long output. */
   readonly lines?: number
-  /** Remembers what this finds on the screen: `$NAME` in later commands stands for it. */
+  /** Stores a match from the screen; later commands use it as `$NAME`. */
   readonly keep?: Readonly<Record<string, RegExp>>
 }
 
@@ -42,19 +42,19 @@ const winter = {
   }
 }
 
-/** While the exchange runs. */
+/** Commands while the exchange runs. */
 export const story: ReadonlyArray<Part> = [
-  "Every command has a help text, and an invalid command gets a precise error:",
+  "Every command has a help page, and an invalid call prints its errors:",
   { type: "gateway --help" },
   { type: "gateway order create --help" },
   { type: "gateway ordr list", exit: 1 },
   { type: "gateway order create BTC-USDC buy 0,02", exit: 1 },
   { type: "gateway balances --url http://127.0.0.1:1", exit: 1, env: { GATEWAY_SEED: "11".repeat(32) } },
 
-  `## You
+  `## Account
 
-A key is created once, in a file that only you can read. You never type a secret. \`--key\` selects another key by name, or by the path of a file
-\`{"seed": "<64 hex digits>"}\`. \`GATEWAY_SEED\` in the environment replaces both.`,
+Create a key once. Its seed stays in a file that only you can read, and no command takes a secret as an argument. \`--key NAME\`
+selects another key, or the path of a file \`{"seed": "<64 hex digits>"}\`. \`GATEWAY_SEED\` in the environment overrides both.`,
   { type: "gateway keys new" },
   { type: "gateway keys show" },
   { type: "gateway keys new", exit: 1 },
@@ -67,13 +67,13 @@ A key is created once, in a file that only you can read. You never type a secret
   { type: "gateway order list", until: /mine-1/u },
   { type: "gateway order amend BTC-USDC mine-1 --qty 0.015" },
   { type: "gateway order create BTC-USDC buy 0.00001 --price 58000", exit: 1 },
-  "A second user fills a part of it:",
+  "Another trader fills a part of it:",
   { type: "gateway keys new --key bob" },
   { type: "gateway faucet 10000 --key bob --json" },
   { type: "gateway order create BTC-USDC sell 0.01 --price 58000 --key bob --json" },
   { type: "gateway positions", until: /Buy/u },
   { type: "gateway order list --history", until: /PartiallyFilled/u },
-  "Two live views, redrawn until Ctrl-C or `--count` times:",
+  "Two live views; they redraw until Ctrl-C, or `--count` times:",
   { type: "gateway book BTC-USDC --levels 3 --count 1", until: /0\.005/u },
   { type: "gateway trades BTC-USDC --count 1" },
   { type: "gateway trades BTC-USDC --count 1 --json" },
@@ -81,9 +81,9 @@ A key is created once, in a file that only you can read. You never type a secret
   { type: "gateway order cancel BTC-USDC mine-1 --json", exit: 1 },
   { type: "gateway order cancel-all" },
 
-  `## Help for your own client
+  `## Signatures
 
-\`sign\` prints the exact text of a signature:`,
+\`sign\` shows the exact text that a signature covers:`,
   {
     type: "gateway sign request GET '/api/v1/order/realtime?limit=1' --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U",
     keep: { SIGNATURE: /X-SIGNATURE +(\S+)/u, KEY: /X-API-KEY +(\S+)/u }
@@ -93,7 +93,7 @@ A key is created once, in a file that only you can read. You never type a secret
     keep: { AT: /timestamp_ms +(\S+)/u, NONCE: /nonce +(\S+)/u, LOGIN: /signature +(\S+)/u }
   },
   { type: "gateway sign socket --timestamp-ms 1767225600000 --nonce bG9naW4tbm9uY2U" },
-  "`verify` checks a signature with the gateway's own verifier and reports every fault, also the text that was signed instead:",
+  "`verify` checks a signature with the gateway's own verifier. It lists all problems and, if it can, the text that was signed instead:",
   { type: "gateway verify login --public-key $KEY --timestamp-ms $AT --nonce $NONCE --signature $LOGIN" },
   {
     type: "gateway verify request GET '/api/v1/order/realtime?limit=1&symbol=BTC-USDC' --public-key $KEY --timestamp-ms 1767225600 --nonce bG9naW4tbm9uY2U --signature $SIGNATURE --now 1767225600000",
@@ -111,7 +111,7 @@ A key is created once, in a file that only you can read. You never type a secret
 
   `## Administration
 
-Name and password are environment variables: \`ADMIN_USERNAME\`, and \`ADMIN_PASSWORD\` or \`ADMIN_PASSWORD_FILE\`.`,
+The credentials come from the environment: \`ADMIN_USERNAME\`, and \`ADMIN_PASSWORD\` or \`ADMIN_PASSWORD_FILE\`.`,
   { type: "gateway admin codes new --label launch", keep: { CODE: /^([0-9a-f-]{36})/mu } },
   { type: "gateway admin codes revoke $CODE" },
   { type: "gateway admin codes list" },
@@ -130,7 +130,7 @@ Name and password are environment variables: \`ADMIN_USERNAME\`, and \`ADMIN_PAS
   { type: "gateway admin codes list", exit: 1, env: { ADMIN_PASSWORD: "not-the-password" } },
   "Every action of an administrator is in the audit trail:",
   { type: "gateway admin audit --action revokeAccessCode" },
-  "`hash` prints a line for `ADMIN_USERS_FILE`. It reads the password from `NEW_ADMIN_PASSWORD`:",
+  "`hash` prints a line for `ADMIN_USERS_FILE`; it reads the password from `NEW_ADMIN_PASSWORD`:",
   {
     type: "gateway admin hash --username alice --role operator",
     env: { NEW_ADMIN_PASSWORD: "battery-horse-correct" }
@@ -139,12 +139,12 @@ Name and password are environment variables: \`ADMIN_USERNAME\`, and \`ADMIN_PAS
 
   `## Settings
 
-All settings are environment variables (docs/reference/settings.md). Secrets are never printed.`,
+All settings are environment variables (docs/reference/settings.md); secrets are hidden.`,
   { type: "gateway config print", env: { DATABASE_URL: "postgres://gateway:secret@db/gateway" }, lines: 6 },
   { type: "gateway config check" },
   { type: "gateway config check", exit: 1, env: { PORT: "many", ADMIN_PASSWORD: "short", BACKEND: "grpc" } },
 
-  "`check` reports every error of a [markets file](reference/markets-file.md):",
+  "`check` names every error of a [markets file](reference/markets-file.md):",
   {
     type: "gateway config check",
     exit: 1,
@@ -168,8 +168,8 @@ While the exchange runs:`,
   { type: "gateway --completions bash", lines: 4 }
 ]
 
-/** After the exchange was stopped. */
-export const afterwards: ReadonlyArray<Part> = ["While the backend is stopped:", { type: "gateway backend replay" }]
+/** Commands after the exchange has stopped. */
+export const afterwards: ReadonlyArray<Part> = ["With a stopped backend:", { type: "gateway backend replay" }]
 
 const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/0x[0-9a-f]{8,}/gu, "HEX"],
@@ -177,7 +177,7 @@ const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}/gu, "CODE"],
   [/\b[0-9a-f]{16,}\b/gu, "HEX"],
   [/scrypt\$.*?(?=")/gsu, "HASH"],
-  // how often the backend looked back
+  // depends on the number of checkpoints so far
   [/^(snapshots|checkpoints) .*$/gmu, "$1"],
   [/^ *backend\/snapshots\/.*\n/gmu, ""],
   [/-?\d+(?:\.\d+)?/gu, "NUMBER"],
@@ -185,6 +185,6 @@ const volatile: ReadonlyArray<readonly [RegExp, string]> = [
   [/ $/gmu, ""]
 ]
 
-/** A page without what differs from one run to the next. */
+/** A page without the values that differ between runs. */
 export const lasting = (page: string): string =>
   volatile.reduce((text, [pattern, word]) => text.replaceAll(pattern, word), page)

@@ -1,7 +1,7 @@
-/** A terminal of 110 columns that a program is run in, and what is on its screen in the end. */
+/** Runs a program in a terminal of 110 columns and reads its screen. */
 import { spawn } from "node:child_process"
 
-/** Runs its arguments on a terminal of their own; what comes on the standard input is typed. */
+/** Runs its arguments in a new pseudo-terminal; standard input is typed into it. */
 const PTY = `
 import fcntl, os, pty, select, struct, sys, termios
 pid, terminal = pty.fork()
@@ -24,7 +24,7 @@ while True:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
 `
 
-/** What stands on the screen: moves of the cursor are carried out, colours are left out. */
+/** The text on the screen: cursor movements are applied, colours are removed. */
 export const screenOf = (output: string): string => {
   const lines: Array<string> = [""]
   let row = 0
@@ -56,22 +56,22 @@ export const screenOf = (output: string): string => {
 }
 
 export interface Run {
-  /** What has been on the screen until now. */
+  /** The screen now. */
   readonly screen: () => string
-  /** Waits until the screen shows it; fails when the program ends before, or after `limit_ms`. */
+  /** Waits until the screen matches; fails if the program ends first, or after {@link LIMIT_MS}. */
   readonly shows: (what: RegExp) => Promise<void>
   /** Types Ctrl-C. */
   readonly interrupt: () => void
-  /** The exit code, once it has ended. */
+  /** The exit code, after the program has ended. */
   readonly ended: Promise<number | null>
-  /** The same; fails with the screen, and ends it, where that takes longer than anything may. */
+  /** As `ended`; kills the program and fails with its screen after {@link LIMIT_MS}. */
   readonly ends: () => Promise<number | null>
 }
 
-/** Time that anything on the screen may take, in ms; for machines that are busy. */
+/** Longest wait for a screen or an end, in ms; long enough for a busy machine. */
 const LIMIT_MS = 60_000
 
-/** Starts a program on a terminal. */
+/** Starts a program in a terminal. */
 export const onTerminal = (
   command: ReadonlyArray<string>,
   options: { readonly cwd?: string; readonly env: Readonly<Record<string, string>> }
@@ -103,9 +103,9 @@ export const onTerminal = (
     ends: () =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          // its terminal goes with it, and that ends the program
+          // this kills the terminal too, which ends the program
           child.kill("SIGKILL")
-          reject(new Error(`it did not end in ${LIMIT_MS} ms:\n${screen()}`))
+          reject(new Error(`the program did not end in ${LIMIT_MS} ms:\n${screen()}`))
         }, LIMIT_MS)
         void ended.then((code) => {
           clearTimeout(timer)
@@ -121,7 +121,7 @@ export const onTerminal = (
         }
         const look = () => {
           if (what.test(screen())) done(resolve)
-          else if (isOver) done(() => reject(new Error(`it ended before it showed ${what}:\n${screen()}`)))
+          else if (isOver) done(() => reject(new Error(`the program ended before it showed ${what}:\n${screen()}`)))
         }
         const timer = setTimeout(
           () => done(() => reject(new Error(`no ${what} in ${LIMIT_MS} ms:\n${screen()}`))),

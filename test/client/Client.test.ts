@@ -12,7 +12,7 @@ interface Asked {
   readonly body: string
 }
 
-/** A server that notes what it is asked, and answers from a table of paths. */
+/** A server that records requests and responds from a table of paths. */
 const serve = (
   answers: Record<
     string,
@@ -78,7 +78,7 @@ const ref = { order_id: "018f3f1e-5d5b-7a00-8000-000000000001", order_link_id: "
 const noOrders = { list: [], next_page_cursor: "" }
 
 describe("Client", () => {
-  it.live("logs a wallet in and sends its token from then on", () =>
+  it.live("logs a wallet in, then sends its token", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* serve({
         "/api/v1/authorize": () => [200, loggedIn],
@@ -100,7 +100,7 @@ describe("Client", () => {
     })
   )
 
-  it.live("signs the request target as it is sent, and the body where asked", () =>
+  it.live("signs the exact request target, and the body on request", () =>
     Effect.gen(function* () {
       const { asked, url } = yield* serve({
         "/api/v1/order/create": () => [200, ref],
@@ -124,7 +124,7 @@ describe("Client", () => {
     })
   )
 
-  it.live("fails with the error of the body", () =>
+  it.live("fails with the error in the response body", () =>
     Effect.gen(function* () {
       const conflict = { code: "CONFLICT", message: "used", details: { reason: "DuplicateOrderLinkId", order_id: "x" } }
       const { url } = yield* serve({ "/api/v1/order/create": () => [409, conflict] })
@@ -135,7 +135,7 @@ describe("Client", () => {
     })
   )
 
-  it.live("Amendment 30: makes a call again, signed anew, while the gateway is too busy for it", () =>
+  it.live("repeats a call with a new signature while the gateway is overloaded", () =>
     Effect.gen(function* () {
       const refusal = (reason: string) => ({ code: "SERVICE_UNAVAILABLE", message: "busy", details: { reason } })
       const busy = [503, refusal("Overloaded"), { "retry-after": "0" }] as const
@@ -147,7 +147,7 @@ describe("Client", () => {
       const client = yield* Client.make({ baseUrl: url, credential: { type: "api-key", key: wallet } })
       assert.deepStrictEqual(yield* client.order.create({ payload: order }), ref)
       assert.strictEqual(new Set(asked.map(({ headers }) => headers["x-nonce"])).size, 3)
-      // what is refused for another reason is the caller's to judge
+      // other refusals are not retried
       const { sub_account_address, symbol } = order
       const cancel = { sub_account_address, symbol, order_link_id: "a-1" }
       const error = yield* Effect.flip(client.order.cancel({ payload: cancel }))
@@ -156,7 +156,7 @@ describe("Client", () => {
     })
   )
 
-  it.live("takes the server's clock for signatures", () =>
+  it.live("uses the server's clock for signatures", () =>
     Effect.gen(function* () {
       const ahead = 3_600_000
       const { asked, url } = yield* serve({

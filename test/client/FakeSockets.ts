@@ -1,4 +1,4 @@
-/** WebSockets without a network: a gateway that does what the test says, on the test's own clock. */
+/** WebSockets without a network: a scripted gateway on a simulated clock. */
 import { Effect, type Scope } from "effect"
 import { WebSocketConstructor, type WebSocketEvent, type WebSocketLike } from "effect/socket/Socket"
 import { Feed } from "../../src/client/index.ts"
@@ -31,27 +31,27 @@ export class FakeSocket implements WebSocketLike {
   send(data: string | Uint8Array<ArrayBuffer>): void {
     const message = JSON.parse(String(data))
     this.sent.push(message)
-    // an answer never comes while the question is being asked
+    // a reply never arrives synchronously
     queueMicrotask(() => this.onMessage(message, this))
   }
   close(): void {
     this.readyState = 3
   }
-  /** The gateway says something. */
+  /** The gateway sends a frame. */
   say(frame: object): void {
     this.emit("message", { data: JSON.stringify(frame) })
   }
   tell(topic: string, data: object): void {
     this.say({ op: "event", topic, server_ts_ms: 1, data })
   }
-  /** The gateway closes, or the line breaks. */
+  /** The gateway closes, or the connection breaks. */
   drop(code = 1006, reason = ""): void {
     this.readyState = 3
     this.emit("close", { code, reason })
   }
 }
 
-/** Accepts every token but `BAD`, and every topic. */
+/** Accepts all topics, and all tokens but `BAD`. */
 export const polite = (message: Message, socket: FakeSocket): void => {
   const { args, op, req_id, since } = message
   if (op === "auth") {
@@ -70,12 +70,12 @@ export const polite = (message: Message, socket: FakeSocket): void => {
 
 export class FakeGateway {
   readonly sockets: Array<FakeSocket> = []
-  /** Everything that was told. */
+  /** All events. */
   readonly told: Array<Feed.FeedEvent> = []
   token = "TK"
   renew: Feed.Connection["renew"] = Effect.succeed("refused")
   private readonly onMessage: (message: Message, socket: FakeSocket, connection: number) => void
-  /** Whether connections open, or break at once. */
+  /** Whether new connections open or fail. */
   reachable = true
 
   constructor(onMessage: (message: Message, socket: FakeSocket, connection: number) => void = polite) {
@@ -84,7 +84,7 @@ export class FakeGateway {
   get last(): FakeSocket {
     return this.sockets.at(-1)!
   }
-  /** What was told and is no state. */
+  /** Events without state notices. */
   get news(): ReadonlyArray<Exclude<Feed.FeedEvent, { readonly kind: "state" }>> {
     return this.told.flatMap((event) => (event.kind === "state" ? [] : [event]))
   }
@@ -122,10 +122,10 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Lets everything run that can run without time passing. */
+/** Runs everything that needs no time to pass. */
 export const quiet: Effect.Effect<void> = Effect.promise(() => turns(20))
 
-/** Lets everything run that can run without time passing; something must hold then. */
+/** Runs everything that needs no time to pass, until a condition holds. */
 export const settled = (look: () => boolean, what: string): Effect.Effect<void> =>
   Effect.promise(async () => {
     for (let turn = 0; !look(); turn++) {

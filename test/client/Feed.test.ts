@@ -8,7 +8,7 @@ import { MARKET, start, SYMBOL, World } from "../../verification/harness/WebSock
 
 const topic = `orderbook.50.${SYMBOL}` as const
 
-/** Waits until something holds; looks every few milliseconds. */
+/** Polls until a condition holds. */
 const until = (look: () => boolean, what: string): Effect.Effect<void> =>
   Effect.gen(function* () {
     while (!look()) yield* Effect.sleep(5)
@@ -25,7 +25,7 @@ const clientOf = (url: string, token?: string): Effect.Effect<Client.Client> =>
 // oxlint-disable-next-line typescript/no-explicit-any
 type Message = any
 
-/** A gateway that does what the test says: `onMessage` gets each message of each connection. */
+/** A scripted gateway: `onMessage` receives each message of each connection. */
 const scripted = (
   onMessage: (message: Message, send: (reply: object) => void, socket: WebSocket, connection: number) => void
 ): Effect.Effect<{ readonly url: string; readonly asked: Array<Message> }, never, Scope.Scope> =>
@@ -55,7 +55,7 @@ const scripted = (
   )
 
 describe("Feed", () => {
-  it.live("tells every kind of public event as what it is", () =>
+  it.live("emits each kind of public event with its type", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.pool = pool()
@@ -73,7 +73,7 @@ describe("Feed", () => {
     })
   )
 
-  it.live("keeps a book equal to the market's", () =>
+  it.live("keeps a book that equals the market's", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.book.reset([["100", "1"]], [["101", "1"]], 5)
@@ -99,7 +99,7 @@ describe("Feed", () => {
     })
   )
 
-  it.live("fails where it is not let in, and ends when its credential does", () =>
+  it.live("fails without a valid credential, and ends with its credential", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -116,7 +116,7 @@ describe("Feed", () => {
     })
   )
 
-  it.live("goes on with another credential, as the caller gets it, where it stood", () =>
+  it.live("resumes at its position with a renewed credential", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -141,7 +141,7 @@ describe("Feed", () => {
     })
   )
 
-  it.live("comes back to a gateway that restarts, and leaves when its scope closes", () =>
+  it.live("reconnects to a restarted gateway, and disconnects with its scope", () =>
     Effect.gen(function* () {
       let open = 0
       const { url } = yield* scripted((message, send, socket, connection) => {

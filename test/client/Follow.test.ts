@@ -1,4 +1,4 @@
-/** The ways to follow: as a stream, as a book. The account and slow readers are in Reconnect.test.ts. */
+/** Views of a feed: stream and order book. Account and slow readers are in Reconnect.test.ts. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,8 +9,8 @@ const topic = "orderbook.50.BTC-USDC"
 const levels = { symbol: "BTC-USDC", depth: 50, bids: [["60000", "0.5"]], asks: [], ts: 1, mts: 1 }
 const whole = { type: "snapshot", ...levels, seq: 1, stream_id: "b", checksum: 3583956136 }
 
-describe("a book that is kept", () => {
-  it.effect("is there with its first snapshot, tells of each change, and how old it is", () =>
+describe("a live book", () => {
+  it.effect("is ready with its first snapshot, and reports each change and its state", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => {
         polite(message, socket)
@@ -31,7 +31,7 @@ describe("a book that is kept", () => {
     })
   )
 
-  it.effect("of a market that is not there is none", () =>
+  it.effect("of an unknown market fails", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway(({ args, op, req_id }, socket) => {
         if (op !== "subscribe") return
@@ -45,7 +45,7 @@ describe("a book that is kept", () => {
 })
 
 describe("a stream of events", () => {
-  it.effect("tells everything in order, closes its line when it is left, and opens another when it is run again", () =>
+  it.effect("emits everything in order; its connection opens with a run and closes with its end", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       const stream = Follow.events(gateway.open, ["order"])
@@ -67,7 +67,7 @@ describe("a stream of events", () => {
     })
   )
 
-  it.effect("fails with the reason where it is not let in", () =>
+  it.effect("fails with the reason of a refused login", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       gateway.token = "BAD"

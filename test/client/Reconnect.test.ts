@@ -1,22 +1,23 @@
-/** A feed comes back: when, as whom, and from where. Time is the test's. */
+/** Reconnects of a feed: time, credential and position, with a simulated clock. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, HashMap, Latch, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { BACKOFF_FIRST_MS, BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
+import { EVENTS_MAX } from "../../src/client/FeedLoop.ts"
 import * as Follow from "../../src/client/Follow.ts"
-import { ASK_AFTER_MS, SILENCE_MS } from "../../src/client/Connection.ts"
+import { PING_AFTER_MS, SILENCE_MS } from "../../src/client/Connection.ts"
 import { privateTopics } from "../../src/domain/Topic.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import { FakeGateway, polite, quiet, settled, snapshot, update } from "./FakeSockets.ts"
 
 const own = privateTopics
-/** Parts in which a pause is measured. */
+/** Steps in which a pause is measured. */
 const STEPS = 40
 /** Longer than any pause. */
 const pause = TestClock.adjust(BACKOFF_MAX_MS)
 
-describe("a feed that lost its line", () => {
-  it.effect("pauses longer each time, up to a limit, and by chance between half and whole", () =>
+describe("a feed that lost its connection", () => {
+  it.effect("pauses longer after each failure, up to a limit, with random jitter", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       gateway.reachable = false
@@ -35,16 +36,16 @@ describe("a feed that lost its line", () => {
         assert.isAtMost(steps, STEPS, `try ${tries} came too late`)
         parts.push(steps)
       }
-      assert.isAbove(new Set(parts).size, 1, "no chance in it")
+      assert.isAbove(new Set(parts).size, 1, "no jitter")
     })
   )
 
-  it.effect("asks when nothing is heard, and gives the line up when nothing answers", () =>
+  it.effect("pings after silence, and drops the connection without a reply", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => void (message.op === "ping" || polite(message, socket)))
       yield* gateway.open({ topics: ["trade.BTC-USDC"] })
       const first = gateway.last
-      yield* TestClock.adjust(ASK_AFTER_MS)
+      yield* TestClock.adjust(PING_AFTER_MS)
       assert.strictEqual(first.sent.at(-1).op, "ping")
       first.tell("trade.BTC-USDC", { type: "update", list: [] })
       yield* TestClock.adjust(SILENCE_MS - 1_000)
@@ -52,8 +53,8 @@ describe("a feed that lost its line", () => {
       yield* TestClock.adjust(1_000)
       assert.strictEqual(first.readyState, 3)
       yield* pause
-      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
-      // what the old line still says is not heard
+      yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
+      // frames of the old connection are ignored
       const told = gateway.told.length
       first.tell("trade.BTC-USDC", { type: "update", list: [] })
       first.drop()
@@ -61,7 +62,7 @@ describe("a feed that lost its line", () => {
     })
   )
 
-  it.effect("resumes each topic where it stands, those of one place in one frame", () =>
+  it.effect("resumes each topic at its position; topics with the same one share a frame", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       const feed = yield* gateway.open({ topics: own.slice(0, 3) })
@@ -70,10 +71,10 @@ describe("a feed that lost its line", () => {
       socket.tell("execution", update(4, 0))
       yield* feed.subscribe(["account_balance"])
       socket.tell("account_balance", snapshot(4))
-      socket.tell("account_balance", update(5, 2)) // of another frame: it says nothing of the others
+      socket.tell("account_balance", update(5, 2)) // of another frame: does not change the position of the others
       socket.drop()
       yield* pause
-      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
       const joinings = gateway.last.sent
         .filter(({ op }) => op === "subscribe")
         .map(({ args, since }) => [args, since.seq])
@@ -87,7 +88,7 @@ describe("a feed that lost its line", () => {
     })
   )
 
-  it.effect("asks for another credential when its own has ended, and ends when there is none", () =>
+  it.effect("renews an ended credential, and ends if there is none", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       const feed = yield* gateway.open({ topics: ["order"] })
@@ -99,7 +100,7 @@ describe("a feed that lost its line", () => {
       })
       gateway.last.drop(4010, "credential expired or revoked")
       yield* pause
-      yield* settled(() => gateway.states.at(-1) === "live", "it is back")
+      yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
       gateway.last.drop(4010, "credential expired or revoked")
       yield* pause
       yield* settled(
@@ -118,17 +119,17 @@ describe("a feed that lost its line", () => {
     })
   )
 
-  it.effect("comes back as it is when it was too slow to authenticate", () =>
+  it.effect("reconnects with the same credential after an authentication timeout", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       yield* gateway.open({ topics: ["order"] })
       gateway.last.drop(4001, "not authenticated in time")
       yield* pause
-      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "it is back")
+      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "reconnected")
     })
   )
 
-  it.effect("does not try refused credentials for ever", () =>
+  it.effect("tries refused credentials a limited number of times", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       gateway.token = "BAD"
@@ -143,11 +144,11 @@ describe("a feed that lost its line", () => {
     })
   )
 
-  it.effect("whose reader is behind has no line until the reader has caught up, and misses nothing", () =>
+  it.effect("disconnects until a slow reader has caught up, and misses nothing", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
       let told = 0
-      const most = Follow.EVENTS_MAX
+      const most = EVENTS_MAX
       const stream = Follow.events(gateway.open, ["order"])
       const seqs: Array<number> = []
       const hold = Latch.makeUnsafe(false)
@@ -171,7 +172,7 @@ describe("a feed that lost its line", () => {
       hold.openUnsafe()
       yield* quiet
       yield* TestClock.adjust(BACKOFF_MAX_MS)
-      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "it is back")
+      yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "reconnected")
       assert.deepStrictEqual(gateway.last.sent.at(-1).since, { stream_id: "s1", seq: told })
       gateway.last.tell("order", update(told + 1, told))
       yield* settled(() => seqs.at(-1) === told + 1, "the last one is read")
@@ -185,7 +186,7 @@ describe("a feed that lost its line", () => {
 })
 
 describe("an account", () => {
-  it.effect("holds what is open, through a hole too, and says how old it is", () =>
+  it.effect("has the open orders, also after a gap, and reports its state", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket, connection) => {
         if (message.op !== "subscribe" || connection === 1) return polite(message, socket)
@@ -213,6 +214,7 @@ describe("an account", () => {
       assert.strictEqual(HashMap.size(account.get().positions), 0)
 
       first.drop()
+      yield* quiet
       assert.isFalse(account.get().live)
       assert.deepStrictEqual(ids(), [uuid(2)])
       yield* pause

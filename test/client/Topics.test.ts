@@ -1,4 +1,4 @@
-/** What is checked of every message, and how it is mended. */
+/** Checks of each message, and repairs. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -23,7 +23,7 @@ const faultsOf = (gateway: FakeGateway) =>
   gateway.news.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
 
 describe("a book", () => {
-  it.effect("is taken anew when a message is missing, the checksum differs, or bids reach asks", () =>
+  it.effect("reloads after a gap, a wrong checksum or crossed prices", () =>
     Effect.gen(function* () {
       let times = 0
       const gateway = new FakeGateway((message, socket) => {
@@ -36,7 +36,7 @@ describe("a book", () => {
         const asks = [["59999", "1"]] as const
         if (times === 3) socket.tell(topic, delta(2, 1, { asks, checksum: checksum([["60000", "0.5"]], asks) }))
         if (times === 4) socket.tell(topic, delta(2, 1))
-        // of no use until the snapshot that was asked for
+        // dropped until the requested snapshot
         else socket.tell(topic, delta(9, 8))
       })
       const feed = yield* gateway.open({ topics: [topic] })
@@ -44,13 +44,13 @@ describe("a book", () => {
       assert.deepStrictEqual(faultsOf(gateway), ["gap", "checksum", "crossed"])
       assert.strictEqual(feed.book("BTC-USDC", 50)!.faults, 3)
       assert.strictEqual(times, 4)
-      // told: four snapshots and the one good delta
+      // four snapshots and the one valid delta
       assert.strictEqual(feed.counts().messages, 5)
       assert.isTrue(gateway.news.every((event) => event.kind !== "orderbook" || event.book.sound))
     })
   )
 
-  it.effect("that is never sound costs the line, which comes back later and later", () =>
+  it.effect("that never verifies drops the connection, with back-off", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway((message, socket) => {
         polite(message, socket)
@@ -83,7 +83,7 @@ describe("a private topic", () => {
     return { gateway, feed, told, socket: gateway.last }
   })
 
-  it.effect("asks for what is missing after its own last event, and tells nothing of it until then", () =>
+  it.effect("requests missing events after its own last one, and emits nothing until then", () =>
     Effect.gen(function* () {
       const { feed, gateway, socket, told } = yield* begun(["order", "execution"])
       socket.tell("order", update(11, 3))
@@ -105,12 +105,12 @@ describe("a private topic", () => {
     })
   )
 
-  it.effect("leaves a repetition out, and says so", () =>
+  it.effect("drops and reports a repetition", () =>
     Effect.gen(function* () {
       const { gateway, socket, told } = yield* begun(["order", "execution"])
       socket.tell("order", update(11, 0))
       socket.tell("order", update(11, 0))
-      // in one frame topics come in one order: 12 was passed by
+      // topics of one frame arrive in order, so 12 was skipped
       socket.tell("execution", update(13, 0))
       socket.tell("order", update(12, 11))
       socket.tell("order", update(14, 11))
@@ -119,7 +119,7 @@ describe("a private topic", () => {
     })
   )
 
-  it.effect("must go on from its snapshot", () =>
+  it.effect("must continue from its snapshot", () =>
     Effect.gen(function* () {
       const { gateway, socket, told } = yield* begun(["order"])
       socket.tell("order", update(12, 11))
@@ -128,7 +128,7 @@ describe("a private topic", () => {
     })
   )
 
-  it.effect("begins anew when the numbers do", () =>
+  it.effect("starts again with a new stream", () =>
     Effect.gen(function* () {
       const { gateway, socket, told } = yield* begun(["order"])
       socket.tell("order", update(1, 0, [], "s2"))
@@ -141,7 +141,7 @@ describe("a private topic", () => {
     })
   )
 
-  it.effect("tells of a snapshot that nobody asked for as of a hole", () =>
+  it.effect("reports an unrequested snapshot as a gap", () =>
     Effect.gen(function* () {
       const { feed, gateway, socket } = yield* begun(["order"])
       socket.tell("order", update(11, 0))
@@ -157,7 +157,7 @@ describe("a private topic", () => {
     })
   )
 
-  it.effect("that is refused is wanted no more; one that cannot be answered now is asked for again", () =>
+  it.effect("is removed after a final refusal, and requested again after a temporary one", () =>
     Effect.gen(function* () {
       let ill = true
       const gateway = new FakeGateway((message, socket) => {

@@ -7,7 +7,7 @@ const file = new URL("../../../shared/vectors/auth.json", import.meta.url)
 const present = existsSync(file)
 const vectors = present ? JSON.parse(readFileSync(file, "utf8")) : undefined
 
-describe.skipIf(!present)("Wallet, by the vectors of the contract", () => {
+describe.skipIf(!present)("Wallet, with the signing vectors", () => {
   it("derives keys, roots and users", () => {
     const { keys, derivation } = vectors
     const wallet = Wallet.fromSeed(keys.wallet.seed)
@@ -18,7 +18,7 @@ describe.skipIf(!present)("Wallet, by the vectors of the contract", () => {
     assert.deepStrictEqual([wallet.root_address, wallet.user_id], [known.root_address, known.user_id])
   })
 
-  it("signs logins, requests and socket authentication as the vectors do", () => {
+  it("reproduces the signatures of logins, requests and WebSocket auth", () => {
     const wallets = new Map<string, Wallet.Wallet>()
     for (const { seed } of Object.values(vectors.keys) as Array<{ seed: string }>) {
       const wallet = Wallet.fromSeed(seed)
@@ -52,7 +52,7 @@ describe.skipIf(!present)("Wallet, by the vectors of the contract", () => {
 })
 
 describe("Wallet", () => {
-  it("makes a party of a hint and a key", () => {
+  it("creates a party from a hint and a key", () => {
     const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
     const party = Wallet.ofParty("alice", seed)
     assert.match(party.login_name, /^alice::1220[0-9a-f]{64}$/u)
@@ -60,7 +60,7 @@ describe("Wallet", () => {
     assert.notStrictEqual(party.root_address, Wallet.fromSeed(seed).root_address)
   })
 
-  it("generates wallets that their seed brings back", () => {
+  it("generates wallets that can be restored from their seed", () => {
     const { seed, wallet } = Wallet.generate()
     assert.deepStrictEqual(Wallet.fromSeed(`0x${seed}`).public_key, wallet.public_key)
     assert.notStrictEqual(Wallet.generate().seed, seed)

@@ -1,6 +1,6 @@
 /**
- * The market page in a real browser, without the internet: from the first sign-in to a fill, over a restart of the gateway, and on to
- * the end. `UPDATE=1` takes the pictures of the docs anew (`test/page/Pictures.ts`).
+ * The market page in a real browser, without the internet: sign-in, orders and fills, and a restart of the gateway. `UPDATE=1`
+ * takes new pictures for the docs (`test/page/Pictures.ts`).
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -13,15 +13,15 @@ import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
 import { takePictures } from "./Pictures.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 
-/** What the page may weigh as it is sent, in bytes. */
+/** Maximum transfer size of the page, in bytes. */
 const BYTES_MAX = 300_000
-/** Requests without credentials that an address has a minute: a page that is opened must leave most of them. */
+/** Maximum requests to open the page: an address has a limited number of requests without credentials per minute. */
 const OPENING_REQUESTS_MAX = 10
-/** Waits for what must come, however busy the machine is, in ms. */
+/** Time limit of a wait, in ms; long enough for a busy machine. */
 const SLOW = { timeout: 60_000 }
 const READY_MS = 120_000
 
-/** What the browser itself notes while there is no gateway to connect to, or one that is not ready. */
+/** Console messages of the browser while the gateway is down or not ready. */
 const isOutage = (text: string): boolean => /WebSocket connection to|net::ERR_|status of 503/u.test(text)
 
 describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
   let dataDir: string
   let port: number
   let gateway: GatewayProcess
-  /** The index stands still, so that the book does. */
+  /** A fixed index price keeps the book constant. */
   const start = () =>
     startGateway({
       dataDir,
@@ -52,11 +52,11 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     rmSync(dataDir, { recursive: true, force: true })
   }, READY_MS)
 
-  /** A page that writes down whatever is wrong with it. */
+  /** Opens the page and records all its errors. */
   const open = async () => {
     const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
     const faults: Array<string> = []
-    const asked: Array<string> = []
+    const requests: Array<string> = []
     const watching = { outage: false }
     const fault = (text: string): void => {
       if (!watching.outage || !isOutage(text)) faults.push(text)
@@ -68,23 +68,23 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     page.on("requestfailed", (request) => fault(`${request.url()}: ${request.failure()?.errorText}`))
     page.on("request", (request) => {
       const { pathname, origin } = new URL(request.url())
-      if (origin !== gateway.url) fault(`it asks elsewhere: ${request.url()}`)
-      if (pathname.startsWith("/api/")) asked.push(pathname)
+      if (origin !== gateway.url) fault(`request to another origin: ${request.url()}`)
+      if (pathname.startsWith("/api/")) requests.push(pathname)
     })
     await page.goto(gateway.url, SLOW)
-    return { page, faults, asked, watching }
+    return { page, faults, requests, watching }
   }
-  /** Waits until an element's text is as it should be. */
+  /** Waits until an element's text matches. */
   const shows = (page: Page, selector: string, pattern: RegExp) =>
     page.locator(selector).filter({ hasText: pattern }).first().waitFor(SLOW)
   const best = (side: "ask" | "bid"): string => (side === "ask" ? ".rung.ask >> nth=-1" : ".rung.bid >> nth=0")
   const count = (tab: string): string => `#tab-${tab} .count`
 
-  it("trades by clicking, and goes on over a restart of the gateway", async () => {
+  it("trades by mouse and keyboard, and recovers from a restart of the gateway", async () => {
     assert.isDefined(built, "the bundler is not installed")
-    const { asked, faults, page, watching } = await open()
+    const { faults, page, requests, watching } = await open()
 
-    // a book, soon, with few requests and few bytes
+    // the first book appears quickly, with few requests and bytes
     await shows(page, best("bid"), /\d/u)
     const [first_ms, weight] = await page.evaluate(() => {
       const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
@@ -94,34 +94,36 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
         files.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)
       ] as const
     })
-    console.log(`page: ${weight} bytes as sent, first book after ${Math.round(first_ms)} ms, ${asked.length} requests`)
+    console.log(
+      `page: ${weight} bytes as sent, first book after ${Math.round(first_ms)} ms, ${requests.length} requests`
+    )
     assert.isAtMost(weight, BYTES_MAX)
     assert.isAtMost(
       built!.reduce((sum, { gzip }) => sum + gzip, 0),
       BYTES_MAX
     )
-    assert.isAtMost(asked.length, OPENING_REQUESTS_MAX)
+    assert.isAtMost(requests.length, OPENING_REQUESTS_MAX)
 
-    // a wallet, and money
+    // create a wallet and use the faucet
     await page.locator("#sign-in").click(SLOW)
     await page.locator("#faucet").click(SLOW)
     await shows(page, ".money", /Equity\s*10,000\.00/u)
 
-    // a level of the ladder fills the price; the preview knows what it will ask
+    // a click on a level fills the price; the preview shows the margin
     await page.locator(best("ask")).click(SLOW)
     assert.strictEqual(await page.locator("#price").inputValue(SLOW), "60012")
     await page.locator("#qty").fill("0.05", SLOW)
     await shows(page, ".preview", /Margin\s*301\.71/u)
-    // a note stays for a while only: it is waited for from the beginning
-    const told = shows(page, "#notes", /Bought 0\.05 BTC-USDC at 60012/u)
+    // a toast disappears after a while, so the wait starts before the click
+    const filled = shows(page, "#toasts", /Bought 0\.05 BTC-USDC at 60012/u)
     await page.locator(".submit").click(SLOW)
-    await told
+    await filled
     await shows(page, "#panel-Positions tbody tr", /Long\s*0\.050/u)
     await shows(page, "#tape tbody tr", /60,012\.0\s*0\.050/u)
     await page.locator('.canvas[data-fills="1"]').waitFor(SLOW)
     await shows(page, count("Fills"), /^1$/u)
 
-    // one that rests, written by keyboard alone
+    // a resting order, entered with the keyboard only
     await page.locator("#price").focus()
     await page.keyboard.press("ControlOrMeta+a")
     await page.keyboard.type("59000")
@@ -133,35 +135,35 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#tab-Positions").focus()
     await page.keyboard.press("ArrowRight")
     await shows(page, "#panel-Orders tbody tr", /Buy\s*Limit\s*59,000\.0\s*0\.020/u)
-    await shows(page, "#truth-text", /^Live/u)
+    await shows(page, "#status-text", /^Live/u)
 
-    // the gateway goes, and the page says so; it comes back, and nothing was missed
+    // the gateway stops: the banner shows it; after the restart no event is missed
     watching.outage = true
     await gateway.stop()
-    await page.locator("#truth.bad").waitFor(SLOW)
-    await shows(page, "#truth-text", /Connection lost .*What you see is .* old/u)
+    await page.locator("#status.bad").waitFor(SLOW)
+    await shows(page, "#status-text", /Connection lost .*Prices are .* old/u)
     gateway = await start()
-    await shows(page, "#truth-text", /resumed, nothing of your account was missed/u)
+    await shows(page, "#status-text", /no account event was missed/u)
     await page.locator("body:not([data-stale])").waitFor(SLOW)
     watching.outage = false
     await shows(page, best("ask"), /60,012\.0/u)
 
-    // and trading goes on
+    // trading continues
     await page.getByRole("button", { name: "Cancel the order of" }).click(SLOW)
-    await shows(page, "#panel-Orders .empty", /No open order/u)
+    await shows(page, "#panel-Orders .empty", /No open orders/u)
     await page.locator("#tab-Positions").click(SLOW)
     await page.getByRole("button", { name: "Close the position in BTC-USDC" }).click(SLOW)
-    await shows(page, "#panel-Positions .empty", /No open position/u)
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
     await shows(page, count("Fills"), /^2$/u)
 
-    // the key stays: who comes back is signed in
+    // after a reload the user is signed in again
     await page.reload(SLOW)
     await shows(page, count("Fills"), /^2$/u)
     assert.deepStrictEqual(faults, [])
     await page.close()
   })
 
-  it("says what is wrong with an order before it is sent, and what the gateway said no to", async () => {
+  it("shows errors of an order before it is sent, and rejections afterwards", async () => {
     const { faults, page } = await open()
     await page.locator("#sign-in").click(SLOW)
     await page.locator("#faucet").waitFor(SLOW)
@@ -169,12 +171,12 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#price").fill("60000.05", SLOW)
     await page.locator("#qty").fill("0.01", SLOW)
     await shows(page, "#verdict", /price is not a multiple of the tick 0\.1/u)
-    // without money: the exchange has the last word
+    // without funds the exchange rejects the order
     await page.locator("#price").fill("59000", SLOW)
-    await shows(page, "#verdict", /more margin than is available/u)
-    const told = shows(page, "#notes", /Rejected/u)
+    await shows(page, "#verdict", /not enough available margin/u)
+    const rejected = shows(page, "#toasts", /Rejected/u)
     await page.locator(".submit").click(SLOW)
-    await told
+    await rejected
     await page.locator("#kind").selectOption("Market", SLOW)
     await page.locator("#price").waitFor({ ...SLOW, state: "hidden" })
     await shows(page, "#ticker .last dd", /\d/u)
@@ -182,7 +184,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.close()
   })
 
-  it("can be read on a phone, in the light and in the dark, without a jump or a scroll to the side", async () => {
+  it("fits a phone in both themes, without layout shift or horizontal scrolling", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const context = await browser.newContext({
         viewport: { width: 390, height: 844 },
@@ -206,12 +208,12 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
         return [document.documentElement.scrollWidth, sum] as const
       })
       assert.isAtMost(wide, 390)
-      // 0.1 is what is called good
+      // 0.1 is the threshold of a good CLS score
       assert.isBelow(shift, 0.1)
       await context.close()
     }
   })
 
   if (process.env["UPDATE"] !== undefined)
-    it("has its pictures taken", { timeout: 900_000 }, () => takePictures(browser))
+    it("takes pictures for the docs", { timeout: 900_000 }, () => takePictures(browser))
 })

@@ -63,7 +63,7 @@ const trade = async (page: Page): Promise<void> => {
   await page.locator(".rung.bid >> nth=2").click(SLOW)
   await page.locator("#qty").fill("0.05", SLOW)
   // the notes have gone by then
-  await page.locator("#notes:empty").waitFor({ ...SLOW, state: "attached" })
+  await page.locator("#toasts:empty").waitFor({ ...SLOW, state: "attached" })
   await page.evaluate(() => scrollTo(0, 0))
   await page.mouse.move(0, 0)
 }

@@ -1,11 +1,11 @@
-/** The plain client through cuts under orders: nothing missed, nothing twice, no order lost or doubled. `CUTS=1000` for more. */
+/** The SDK with connections cut under load: no event missed or repeated, no order lost or doubled. `CUTS=1000` runs more. */
 import { assert, describe, it } from "vitest"
 import { sdkCuts } from "../../verification/sdk/Cuts.ts"
 
 const CUTS = Number(process.env["CUTS"] ?? 24)
 
-describe(`the plain client, ${CUTS} times cut off under orders`, () => {
-  it("misses no event, hears none twice, and places each order once", { timeout: 240_000 + CUTS * 1_000 }, async () => {
+describe(`the SDK, with ${CUTS} cut connections under load`, () => {
+  it("misses and repeats no event, and places each order once", { timeout: 240_000 + CUTS * 1_000 }, async () => {
     const report = await sdkCuts({
       cuts: CUTS,
       seed: 7,
@@ -13,7 +13,7 @@ describe(`the plain client, ${CUTS} times cut off under orders`, () => {
       connections: 2,
       books: 1,
       kept: 8,
-      // a restart takes a busy machine long; the typed client's test has some
+      // restarts are slow on a busy machine; the typed client's test has some
       killEvery: CUTS < 100 ? Infinity : 3,
       round_ms: 1_000,
       say: () => {}

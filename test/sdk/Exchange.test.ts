@@ -1,4 +1,4 @@
-/** The plain client against a whole exchange: as modules, as a bundle in a process of its own, and in a browser. */
+/** The SDK against a complete exchange: as modules, as a bundle in a separate process, and in a browser. */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -24,7 +24,7 @@ const check = ({ error_ms, history, isShown, offset_ms, statuses }: StoryResult)
   assert.isAtMost(Math.abs(offset_ms), error_ms! + 10_000)
 }
 
-describe("the plain client", () => {
+describe("the SDK", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange()
@@ -35,7 +35,7 @@ describe("the plain client", () => {
     check(await story(plain, exchange.url))
   })
 
-  it("does so as a bundle, in a process of its own", SLOW, async () => {
+  it("does the same as a bundle in a separate process", SLOW, async () => {
     const folder = mkdtempSync(join(tmpdir(), "plain-"))
     try {
       const file = join(folder, "story.mjs")
@@ -47,7 +47,7 @@ describe("the plain client", () => {
     }
   })
 
-  it("is not refused for being fast: it waits for its turn", SLOW, async () => {
+  it("waits for the rate limit instead of being refused", SLOW, async () => {
     const clock = movableClock({ passes: true })
     const limited = await startExchange({ env: { RATE_LIMIT_MODE: "enforce" }, clock: clock.layer })
     const statuses = new Map<number, number>()
@@ -82,8 +82,8 @@ describe("the plain client", () => {
   })
 })
 
-describe.skipIf(!hasChromium)("the plain client in a browser", () => {
-  it("trades, with the browser's own curve and without it", SLOW, async () => {
+describe.skipIf(!hasChromium)("the SDK in a browser", () => {
+  it("trades with the browser's Ed25519 and without it", SLOW, async () => {
     const exchange = await startExchange()
     const pages = createServer((_, response) => void response.end("<!doctype html><title>a bot's page</title>"))
     const browser = await launch()

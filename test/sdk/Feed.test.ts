@@ -1,9 +1,9 @@
-/** Feeds of the plain client: what is told, from where they go on, and how they end. Time is the test's. */
+/** Feeds of the SDK: events, resume positions and ends, with a simulated clock. */
 import { assert, describe, it } from "vitest"
 import { BACKOFF_MAX_MS } from "../../src/client/Backoff.ts"
 import { SILENCE_MS } from "../../src/client/Connection.ts"
 import { type Exchange, ExchangeError, type FeedEvent } from "../../src/sdk/index.ts"
-import { EVENTS_MAX } from "../../src/sdk/Follow.ts"
+import { EVENTS_MAX } from "../../src/client/FeedLoop.ts"
 import { polite, snapshot, update } from "../client/FakeSockets.ts"
 import { login, seed, until, World } from "./World.ts"
 
@@ -33,7 +33,7 @@ const reading = (events: AsyncIterable<FeedEvent>) => {
   const end = (async () => {
     for await (const event of events) told.push(event)
   })()
-  end.catch(() => {}) // who is interested awaits it
+  end.catch(() => {}) // tests that check the end await it
   return { told, end, isLive: () => lastState(told) === "live" }
 }
 const lastState = (told: ReadonlyArray<FeedEvent>) =>
@@ -41,7 +41,7 @@ const lastState = (told: ReadonlyArray<FeedEvent>) =>
 const seqsOf = (told: ReadonlyArray<FeedEvent>) =>
   told.flatMap((event) => (event.kind === "order" ? [event.data.seq] : []))
 
-/** Moves time on until something holds. */
+/** Advances the clock until a condition holds. */
 const later = async (world: World, look: () => boolean, what: string): Promise<void> => {
   for (const deadline = Date.now() + 30_000; !look();) {
     if (Date.now() > deadline) throw new Error(`never: ${what}`)
@@ -51,7 +51,7 @@ const later = async (world: World, look: () => boolean, what: string): Promise<v
 }
 
 describe("order events", () => {
-  it("go on after a lost line from where they stood", async () => {
+  it("resume at their position after a lost connection", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const { isLive, told } = reading(exchange.orderEvents())
@@ -60,7 +60,7 @@ describe("order events", () => {
     first.tell("order", snapshot(3))
     first.tell("order", update(5, 2))
     first.drop()
-    await later(world, () => world.sockets.length === 2 && isLive(), "it is back")
+    await later(world, () => world.sockets.length === 2 && isLive(), "reconnected")
     const [auth, subscribe] = world.last.sent
     assert.deepInclude(auth, { op: "auth", bearer: "TK" })
     assert.deepInclude(subscribe, { op: "subscribe", args: ["order"], since: { stream_id: "s1", seq: 5 } })
@@ -72,7 +72,7 @@ describe("order events", () => {
     exchange.close()
   })
 
-  it("say so when they could not go on, and begin anew with what is open", async () => {
+  it("report a failed resume and begin with a snapshot of open orders", async () => {
     const world = new World((message, socket, connection) => {
       if (message.op !== "subscribe" || connection === 1) return polite(message, socket)
       const { args, req_id } = message
@@ -84,7 +84,7 @@ describe("order events", () => {
     await until(isLive, "live")
     world.last.tell("order", snapshot(3))
     world.last.drop()
-    await later(world, () => seqsOf(told).length === 2, "the other snapshot")
+    await later(world, () => seqsOf(told).length === 2, "the second snapshot")
     const at = told.findIndex(({ kind }) => kind === "resume")
     assert.deepStrictEqual(told[at], {
       kind: "resume",
@@ -96,7 +96,7 @@ describe("order events", () => {
     exchange.close()
   })
 
-  it("begin after a place that was kept", async () => {
+  it("begin after a stored position", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const since = { stream_id: "s1", seq: 41 }
@@ -111,7 +111,7 @@ describe("order events", () => {
     exchange.close()
   })
 
-  it("that are missing or come twice are noticed, and what is missing is asked for", async () => {
+  it("are checked for gaps and repetitions; a gap is requested again", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const { isLive, told } = reading(exchange.orderEvents())
@@ -120,7 +120,7 @@ describe("order events", () => {
     world.last.tell("order", update(4, 0))
     world.last.tell("order", update(4, 0))
     world.last.tell("order", update(8, 7))
-    await until(() => world.last.sent.length === 3, "it asks again")
+    await until(() => world.last.sent.length === 3, "the second subscription")
     assert.deepStrictEqual(world.last.sent[2].since, { stream_id: "s1", seq: 4 })
     await until(() => told.filter(({ kind }) => kind === "fault").length === 2, "both faults")
     const faults = told.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
@@ -134,7 +134,7 @@ describe("order events", () => {
     exchange.close()
   })
 
-  it("wait for a slow reader without a line, and miss nothing", async () => {
+  it("disconnect while the reader is slow, and miss nothing", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const events = exchange.orderEvents()
@@ -152,9 +152,9 @@ describe("order events", () => {
     while (first.readyState === 1) first.tell("order", update(told + 1, told++))
     assert.isAtLeast(told, EVENTS_MAX - 2)
     await world.skip(10 * BACKOFF_MAX_MS)
-    assert.lengthOf(world.sockets, 1, "it came back to a reader that is behind")
+    assert.lengthOf(world.sockets, 1, "it reconnected although the reader is behind")
     while (seqs.at(-1) !== told) await read()
-    await later(world, () => world.sockets.length === 2 && world.last.sent.length === 2, "it is back")
+    await later(world, () => world.sockets.length === 2 && world.last.sent.length === 2, "reconnected")
     assert.deepStrictEqual(world.last.sent[1].since, { stream_id: "s1", seq: told })
     await events.return()
     assert.deepStrictEqual(
@@ -164,7 +164,7 @@ describe("order events", () => {
     assert.strictEqual(world.last.readyState, 3)
   })
 
-  it("end quietly with a signal, and with the client", async () => {
+  it("end without an error on abort and on close", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const stop = new AbortController()
@@ -194,7 +194,7 @@ describe("a feed", () => {
     exchange.close()
   })
 
-  it("gives a line up on which nothing is heard", async () => {
+  it("drops a silent connection", async () => {
     const world = new World((message, socket) => void (message.op === "ping" || polite(message, socket)))
     const exchange = await world.connect()
     const { isLive } = reading(exchange.events(["trade.BTC-USDC"]))
@@ -202,19 +202,19 @@ describe("a feed", () => {
     const first = world.last
     await world.skip(SILENCE_MS + 1_000)
     assert.strictEqual(first.sent.at(-1).op, "ping")
-    await later(world, () => world.sockets.length === 2 && isLive(), "it is back")
+    await later(world, () => world.sockets.length === 2 && isLive(), "reconnected")
     assert.strictEqual(first.readyState, 3)
     exchange.close()
   })
 
-  it("renews the token of a wallet, and signs anew with a key", async () => {
+  it("renews the token of a wallet, and signs again with an API key", async () => {
     const world = new World()
     world.answers.set("/authorize", (_, times) => ({ body: { ...login, token: `TK${times}` } }))
     const wallet = await world.connect({ wallet: seed })
     const asWallet = reading(wallet.orderEvents())
     await until(asWallet.isLive, "live")
     world.last.drop(4010, "credential expired or revoked")
-    await later(world, () => world.sockets.length === 2 && asWallet.isLive(), "it is back")
+    await later(world, () => world.sockets.length === 2 && asWallet.isLive(), "reconnected")
     assert.strictEqual(world.last.sent[0].bearer, "TK2")
     wallet.close()
 
@@ -222,14 +222,14 @@ describe("a feed", () => {
     const asKey = reading(key.orderEvents())
     await until(asKey.isLive, "live")
     world.last.drop(4010)
-    await later(world, () => world.sockets.length === 4 && asKey.isLive(), "it is back")
+    await later(world, () => world.sockets.length === 4 && asKey.isLive(), "reconnected")
     const [before, after] = world.sockets.slice(-2).map(({ sent }) => sent[0])
     assert.strictEqual(before.api_key, after.api_key)
     assert.notStrictEqual(before.nonce, after.nonce)
     key.close()
   })
 
-  it("that is refused for good says so", async () => {
+  it("rejects after a final refusal", async () => {
     const world = new World()
     const refused = await world.connect({ token: "BAD" })
     const nobody = await world.connect()
@@ -250,7 +250,7 @@ describe("a book", () => {
     return [exchange, await exchange.book("BTC-USDC", 50)]
   }
 
-  it("is taken anew when a message is missing or the checksum differs", async () => {
+  it("reloads after a gap or a wrong checksum", async () => {
     let times = 0
     const world = new World((message, socket) => {
       polite(message, socket)
@@ -268,7 +268,7 @@ describe("a book", () => {
     exchange.close()
   })
 
-  it("tells of changes, and of not being sound while there is no line", async () => {
+  it("reports changes, and that it is not sound without a connection", async () => {
     const world = new World((message, socket) => {
       polite(message, socket)
       if (message.op === "subscribe") socket.tell(topic, whole)
@@ -287,7 +287,7 @@ describe("a book", () => {
     exchange.close()
   })
 
-  it("of a market that is none is refused", async () => {
+  it("of an unknown market is refused", async () => {
     const world = new World(({ args, op, req_id }, socket) => {
       if (op !== "subscribe") return
       socket.say({ op: "subscribed", args: [], req_id })
@@ -301,7 +301,7 @@ describe("a book", () => {
     assert.strictEqual(world.last.readyState, 3)
   })
 
-  it("that is given up before it began ends with the signal's reason", async () => {
+  it("aborted before its first snapshot rejects with the signal's reason", async () => {
     const world = new World(() => {})
     const exchange = await world.connect()
     const stop = new AbortController()

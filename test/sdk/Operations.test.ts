@@ -1,4 +1,4 @@
-/** The table of operations is the document's, and the keys sign as the contract's vectors do. */
+/** The table of operations equals the OpenAPI document, and keys reproduce the signing vectors. */
 import { existsSync, readFileSync } from "node:fs"
 import { assert, describe, it, vi } from "vitest"
 import { keyOf, newSeed } from "../../src/sdk/index.ts"
@@ -15,8 +15,8 @@ const inDocument = (line: string) => {
   return document.paths[`/api/v1${path.replace(/:(\w+)/gu, "{$1}")}`]?.[method.toLowerCase()]
 }
 
-describe("the operations of the plain client", () => {
-  it("are those of the document, and need a credential where it says so", () => {
+describe("the operations of the SDK", () => {
+  it("equal the document, with the same authentication", () => {
     for (const { group, line, name } of lines) {
       const operation = inDocument(line)
       assert.isDefined(operation, line)
@@ -24,7 +24,7 @@ describe("the operations of the plain client", () => {
     }
   })
 
-  it("are all that a bot may ask: what is left out is the administrator's, deprecated or no part of the API", () => {
+  it("include all trader operations; only admin, deprecated and non-API ones are left out", () => {
     const known = new Set(lines.map(({ line }) => line.replace(/:(\w+)/gu, "{$1}")))
     const left = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.keys(methods)
@@ -45,8 +45,8 @@ describe("the operations of the plain client", () => {
 const file = new URL("../../../shared/vectors/auth.json", import.meta.url)
 const present = existsSync(file)
 
-describe.skipIf(!present)("keys, by the vectors of the contract", () => {
-  it("sign as they do, with WebCrypto and without", async () => {
+describe.skipIf(!present)("keys, with the signing vectors", () => {
+  it("reproduce the signatures, with WebCrypto and without", async () => {
     const vectors = JSON.parse(readFileSync(file, "utf8"))
     const sign = async () => {
       const keys = await Promise.all(Object.values<{ seed: string }>(vectors.keys).map(({ seed }) => keyOf(seed)))
@@ -72,7 +72,7 @@ describe.skipIf(!present)("keys, by the vectors of the contract", () => {
 })
 
 describe("keys", () => {
-  it("come from a seed in any form, and from a pair that WebCrypto keeps", async () => {
+  it("load from a seed in any form and from a WebCrypto key pair", async () => {
     const seed = newSeed()
     const key = await keyOf(seed)
     const bytes = Uint8Array.from(Buffer.from(seed, "hex"))

@@ -1,4 +1,4 @@
-/** Calls of the plain client: what is sent, what is asked again, and what is not. Time is the test's. */
+/** REST calls of the SDK: requests, retries and limits, with a simulated clock. */
 import { createHash, createPublicKey, verify } from "node:crypto"
 import { assert, describe, it } from "vitest"
 import { ExchangeError, keyOf } from "../../src/sdk/index.ts"
@@ -73,7 +73,7 @@ describe("a call", () => {
     assert.strictEqual(nonces.size, 3)
   })
 
-  it("shows no credential where none is asked for", async () => {
+  it("sends no credential to a public operation", async () => {
     const world = fast()
     world.answers.set("/market/tickers", () => ({ body: { list: [] } }))
     const exchange = await world.connect({ key: seed })
@@ -81,7 +81,7 @@ describe("a call", () => {
     assert.isNull(world.asked[0]!.headers.get("x-api-key"))
   })
 
-  it("fails with the gateway's own words", async () => {
+  it("rejects with the gateway's error", async () => {
     const world = fast()
     world.answers.set("/order/amend", () => refusal(409, "CONFLICT", { reason: "OrderVersionMismatch", version: 3 }))
     const exchange = await world.connect({ key: seed })
@@ -111,7 +111,7 @@ describe("a call", () => {
 })
 
 describe("the clock", () => {
-  it("is the gateway's, whatever the machine's is set to", async () => {
+  it("follows the gateway, whatever the machine's clock shows", async () => {
     const world = fast()
     world.ahead_ms = -3_600_000
     world.answers.set("/user/me", () => ({}))
@@ -121,7 +121,7 @@ describe("the clock", () => {
     assert.strictEqual(Number(world.asked[0]!.headers.get("x-timestamp-ms")), world.gatewayTime())
   })
 
-  it("is set anew, once, where the gateway calls a timestamp stale", async () => {
+  it("is corrected once after a stale timestamp", async () => {
     const world = fast()
     const exchange = await world.connect({ key: seed })
     world.ahead_ms = 90_000
@@ -141,7 +141,7 @@ describe("the clock", () => {
 })
 
 describe("a wallet", () => {
-  it("logs in with a party's id and key, signing each try anew", async () => {
+  it("logs in as a party, and signs each attempt separately", async () => {
     const world = fast()
     world.answers.set("/authorize", (_, times) => (times === 1 ? undefined : { body: login }))
     const party = "alice::1220aa"
@@ -157,13 +157,13 @@ describe("a wallet", () => {
     exchange.close()
   })
 
-  it("that is refused fails to connect", async () => {
+  it("fails to connect if it is refused", async () => {
     const world = fast()
     world.answers.set("/authorize", () => refusal(400, "BAD_REQUEST", { reason: "InvalidSignature" }))
     assert.strictEqual((await failureOf(world.connect({ wallet: seed }))).reason, "InvalidSignature")
   })
 
-  it("renews its token when it ends, once for all who ask, and before it ends", async () => {
+  it("renews its token before and after it ends, once for concurrent calls", async () => {
     const world = fast()
     world.answers.set("/authorize", (_, times) => ({
       body: { ...login, token: `TK${times}`, expires_at_ms: world.gatewayTime() + 600_000 }
@@ -181,7 +181,7 @@ describe("a wallet", () => {
     assert.strictEqual(token, "Bearer TK3")
   })
 
-  it("that is banned does not log in again", async () => {
+  it("does not log in again after a ban", async () => {
     const world = fast()
     world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken", cause: "banned" }))
     const exchange = await world.connect({ wallet: seed })
@@ -190,7 +190,7 @@ describe("a wallet", () => {
     assert.lengthOf(world.asks("/user/me"), 1)
   })
 
-  it("whose every token is refused is told so", async () => {
+  it("rejects if every token is refused", async () => {
     const world = fast()
     world.answers.set("/user/me", () => refusal(401, "UNAUTHORIZED", { reason: "RevokedToken" }))
     const exchange = await world.connect({ wallet: seed })
@@ -200,7 +200,7 @@ describe("a wallet", () => {
 })
 
 describe("rate limits", () => {
-  it("are waited for before they are met, by each bucket for itself", async () => {
+  it("delay calls before they are exceeded, per bucket", async () => {
     const world = fast()
     const full = { headers: { "ratelimit-remaining": "0", "ratelimit-reset": "7" }, body: { list: [] } }
     world.answers.set("/order/history", (_, times) => (times === 1 ? full : { body: { list: [] } }))
@@ -213,7 +213,7 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [7_000])
   })
 
-  it("Amendment 20: that other calls have met do not hold up a cancel, nor those of cancels the other calls", async () => {
+  it("of cancels and of other calls are independent", async () => {
     const world = fast()
     const full = (reset: string, body: object) => ({
       headers: { "ratelimit-remaining": "0", "ratelimit-reset": reset },
@@ -240,7 +240,7 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [40_000])
   })
 
-  it("Amendment 19: that reads have met do not hold up a login", async () => {
+  it("of reads do not delay a login", async () => {
     const world = fast()
     world.answers.set("/authorize", (_, times) => ({
       body: { ...login, token: `TK${times}`, expires_at_ms: world.gatewayTime() + 600_000 }
@@ -256,7 +256,7 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [])
   })
 
-  it("that were met are waited out, whatever is asked", async () => {
+  it("that were exceeded delay every call", async () => {
     const world = fast()
     const over = { ...refusal(429, "RateLimitExceeded", {}), headers: { "retry-after": "3" } }
     world.answers.set("/order/cancel", (_, times) => (times <= 2 ? over : { body: { order_id } }))
@@ -265,7 +265,7 @@ describe("rate limits", () => {
     assert.deepStrictEqual(world.slept, [3_000, 3_000])
   })
 
-  it("are waited for no longer than the caller's patience", async () => {
+  it("delay a call no longer than patience_ms", async () => {
     const world = fast()
     const over = { ...refusal(429, "RateLimitExceeded", {}), headers: { "retry-after": "30" } }
     world.answers.set("/order/history", () => over)
@@ -287,7 +287,7 @@ describe("rate limits", () => {
     assert.lengthOf(world.asked, 7)
   })
 
-  it("of somebody in between who says no more than 429 are waited out later and later, and not for ever", async () => {
+  it("of a proxy without headers are retried with back-off, a limited number of times", async () => {
     const world = fast()
     world.answers.set("/order/history", () => ({ status: 429, body: "slow down" }))
     const exchange = await world.connect({ key: seed, limits: { patience_ms: 10_000 } })
@@ -297,8 +297,8 @@ describe("rate limits", () => {
   })
 })
 
-describe("a call that is not answered", () => {
-  it("is asked again where it only reads, later and later, and not for ever", async () => {
+describe("an unanswered call", () => {
+  it("is retried with back-off if it only reads, a limited number of times", async () => {
     const world = fast()
     world.answers.set("/order/history", () => undefined)
     const exchange = await world.connect({ key: seed, limits: { tries_max: 4 } })
@@ -319,7 +319,7 @@ describe("a call that is not answered", () => {
     assert.lengthOf(world.asked, 2)
   })
 
-  it("is not asked again where it would be doubled", async () => {
+  it("is not retried if it could have effect twice", async () => {
     const world = fast()
     const lost: ReadonlyArray<() => Reply> = [
       () => undefined,
@@ -335,7 +335,7 @@ describe("a call that is not answered", () => {
     }
   })
 
-  it("waits no longer than its caller, whatever it is told to wait", async () => {
+  it("ends with its caller's signal, whatever Retry-After says", async () => {
     const world = fast()
     const away = { status: 503, body: "gone", headers: { "retry-after": "3600" } }
     world.answers.set("/order/history", () => away)
@@ -344,7 +344,7 @@ describe("a call that is not answered", () => {
     assert.deepStrictEqual([world.slept, world.asked.length], [[], 1])
   })
 
-  it("is asked again where the gateway says that nothing happened", async () => {
+  it("is retried if the gateway guarantees that nothing happened", async () => {
     const world = fast()
     world.answers.set("/order/amend", (_, times) =>
       times === 1
@@ -359,10 +359,10 @@ describe("a call that is not answered", () => {
   })
 })
 
-describe("a call that a busy gateway refused", () => {
+describe("a call that an overloaded gateway refused", () => {
   const busy = { ...unavailable("Overloaded"), headers: { "retry-after": "1" } }
 
-  it("Amendment 30: is made again after Retry-After, since nothing was sequenced", async () => {
+  it("is retried after Retry-After, because it was not sequenced", async () => {
     const world = fast()
     world.answers.set("/order/amend", (_, times) => (times <= 2 ? busy : { body: { order_id, order_link_id: "" } }))
     const exchange = await world.connect({ key: seed })
@@ -370,7 +370,7 @@ describe("a call that a busy gateway refused", () => {
     assert.deepStrictEqual(world.slept, [1_150, 1_300])
   })
 
-  it("Amendment 30: does not hold up other calls, cancels above all", async () => {
+  it("does not delay other calls, such as cancels", async () => {
     const world = fast()
     world.answers.set("/order/amend", () => busy)
     world.answers.set("/order/cancel", () => ({ body: { order_id } }))
@@ -383,7 +383,7 @@ describe("a call that a busy gateway refused", () => {
 })
 
 describe("a new order", () => {
-  it("is asked for again by the same reference until it is answered, and told of its first answer", async () => {
+  it("is repeated with the same reference until a response, and returns the first result", async () => {
     const world = fast()
     const replies: ReadonlyArray<Reply> = [undefined, unavailable("DeadlineExceeded"), duplicate]
     world.answers.set("/order/create", (_, times) => replies[times - 1])
@@ -396,7 +396,7 @@ describe("a new order", () => {
     assert.deepStrictEqual(placed, { order_id, order_link_id: bodies[0].order_link_id })
   })
 
-  it("with a reference that is in use already is refused", async () => {
+  it("with a reference in use is refused", async () => {
     const world = fast()
     world.answers.set("/order/create", (_, times) => (times === 1 ? unavailable("BackendUnavailable") : duplicate))
     const exchange = await world.connect({ key: seed })
@@ -404,7 +404,7 @@ describe("a new order", () => {
     assert.deepStrictEqual([error.reason, error.details["order_id"]], ["DuplicateOrderLinkId", order_id])
   })
 
-  it("that is refused after an answer was lost may be there all the same", async () => {
+  it("refused after an unanswered attempt has an unknown outcome", async () => {
     const world = fast()
     const frozen = refusal(403, "FORBIDDEN", { reason: "SubAccountFrozen" })
     world.answers.set("/order/create", (_, times) => (times === 1 ? undefined : frozen))
@@ -413,7 +413,7 @@ describe("a new order", () => {
     assert.deepStrictEqual([error.reason, error.outcome], ["SubAccountFrozen", "unknown"])
   })
 
-  it("of a batch is known again after an answer was lost, and the others keep their answers", async () => {
+  it("of a batch is recognized after an unanswered attempt; the others keep their results", async () => {
     const world = fast()
     const taken = { code: "CONFLICT", message: "no", details: { reason: "DuplicateOrderLinkId", order_id } }
     const wrong = { code: "BAD_REQUEST", message: "no", order_link_id: "", details: { reason: "NotMultipleOfStep" } }

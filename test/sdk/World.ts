@@ -1,4 +1,4 @@
-/** What the plain client runs in, by the test's own hand: answers of REST, sockets, time and chance. */
+/** A simulated environment for the SDK: REST responses, sockets, time and randomness. */
 import type { Environment } from "../../src/sdk/Environment.ts"
 import { connect, type Exchange, type Options } from "../../src/sdk/index.ts"
 import { FakeSocket, type Message, polite } from "../client/FakeSockets.ts"
@@ -11,11 +11,11 @@ export interface Asked {
   readonly headers: Headers
   readonly body: string
 }
-/** `undefined`: the line breaks before the answer. */
+/** `undefined`: the connection breaks before the response. */
 export type Reply =
   { readonly status?: number; readonly body?: object | string; readonly headers?: Record<string, string> } | undefined
 
-/** Wall time of the gateway when a world begins. */
+/** Unix time of the gateway at the start. */
 export const EPOCH_MS = 1_767_225_600_000
 export const seed = "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60"
 export const login = {
@@ -25,7 +25,7 @@ export const login = {
   root_address: `0x${"1".repeat(64)}`
 }
 
-/** Waits until something holds, which nothing but the machine's slowness delays. */
+/** Waits for a condition that only a slow machine delays. */
 export const until = async (look: () => boolean, what: string): Promise<void> => {
   for (const deadline = Date.now() + 30_000; !look();) {
     if (Date.now() > deadline) throw new Error(`never: ${what}`)
@@ -39,21 +39,21 @@ interface Sleeper {
 }
 
 export class World {
-  /** Requests but those of the clock. */
+  /** Requests, without those for the time. */
   readonly asked: Array<Asked> = []
-  /** Answers by path, below the base path. */
+  /** Responses by path, relative to the base path. */
   readonly answers = new Map<string, (asked: Asked, times: number) => Reply>()
   readonly sockets: Array<FakeSocket> = []
   /** How far the gateway's clock is ahead of the machine's. */
   ahead_ms = 0
   now_ms = 0
-  /** Pauses that were made. */
+  /** All sleeps so far, in ms. */
   readonly slept: Array<number> = []
-  /** Whether sockets open, or break at once. */
+  /** Whether new sockets open or fail. */
   reachable = true
   private sleepers: Array<Sleeper> = []
   private readonly onMessage: (message: Message, socket: FakeSocket, connection: number) => void
-  /** Whether every sleep is over at once, with time moved on by it; else time moves by {@link skip}. */
+  /** Sleeps end immediately and advance the clock; else only {@link skip} advances it. */
   private readonly fast: boolean
 
   constructor(onMessage: (message: Message, socket: FakeSocket, connection: number) => void = polite, fast = false) {
@@ -64,7 +64,7 @@ export class World {
   get last(): FakeSocket {
     return this.sockets.at(-1)!
   }
-  /** Sleeps that are not over. */
+  /** Pending sleeps. */
   get asleep(): number {
     return this.sleepers.length
   }
@@ -76,7 +76,7 @@ export class World {
     return this.asked.filter((one) => one.path === path)
   }
 
-  /** Moves time on; who sleeps until then wakes, each at its time. */
+  /** Advances the clock; each sleep ends at its time. */
   async skip(ms: number): Promise<void> {
     const to = this.now_ms + ms
     for (;;) {
@@ -85,7 +85,7 @@ export class World {
       this.sleepers = this.sleepers.filter((one) => one !== next)
       this.now_ms = next.at
       next.wake()
-      // what it then does may be to sleep again
+      // let the code run; it may sleep again
       for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
     }
     this.now_ms = to

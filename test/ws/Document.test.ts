@@ -7,7 +7,7 @@ import { parseTopic, printTopic, privateTopics } from "../../src/domain/Topic.ts
 import { closeCodes } from "../../src/ws/api/CloseCodes.ts"
 import { ClientFrame, ServerFrame } from "../../src/ws/api/Frames.ts"
 import * as Topics from "../../src/ws/api/Topics.ts"
-import { paths } from "../../src/ws/Ws.ts"
+import { feedPaths } from "../../src/ws/Endpoints.ts"
 import { document, messageOf, nameOf, sent, wrongWith } from "../../verification/harness/documents/AsyncApi.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -39,7 +39,7 @@ describe("the AsyncAPI document", () => {
       Object.values<Json>(channels)
         .map(({ address }) => address)
         .toSorted(),
-      Object.keys(paths).toSorted()
+      Object.keys(feedPaths).toSorted()
     )
   })
 

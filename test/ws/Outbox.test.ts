@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { constants, inflateRawSync } from "node:zlib"
 import { Frame } from "../../src/ws/Frame.ts"
-import { frameRun, type Source } from "../../src/ws/Batch.ts"
+import { queuedFrame, type Source } from "../../src/ws/Batch.ts"
 import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 
 /** A socket that takes everything until it is told to be full. */
@@ -79,7 +79,7 @@ const turn = Effect.callback<void>((resume) => void setImmediate(() => setImmedi
 const make = (sink: Sink, flusher = new Flusher(() => 0, rethrow)) => {
   const ended = { SlowConsumer: 0, Internal: 0 }
   const outbox = new Outbox(sink, flusher, LIMITS, { end: (reason) => void ended[reason]++ })
-  const offer = (text: string, source?: Source, at = 0) => outbox.offer(frameRun(new Frame(text), source, at))
+  const offer = (text: string, source?: Source, at = 0) => outbox.offer(queuedFrame(new Frame(text), source, at))
   return { outbox, offer, ended }
 }
 
@@ -110,7 +110,7 @@ describe("Outbox", () => {
       const sinks = [new FakeSink(), new FakeSink(), new FakeSink(true)]
       const boxes = sinks.map((sink) => make(sink, flusher))
       for (const text of ["a", "b", "c"]) {
-        const sent = frameRun(new Frame(text), undefined, 0)
+        const sent = queuedFrame(new Frame(text), undefined, 0)
         for (const { outbox } of boxes) outbox.offer(sent)
       }
       boxes[1]!.offer("own")
@@ -122,8 +122,8 @@ describe("Outbox", () => {
       )
       assert.deepStrictEqual(sinks[0]!.texts(), ["a", "b", "c"])
       assert.deepStrictEqual(sinks[1]!.texts(), ["a", "b", "c", "own"])
-      const again = frameRun(new Frame("d"), undefined, 0)
-      const more = frameRun(new Frame("e"), undefined, 0)
+      const again = queuedFrame(new Frame("d"), undefined, 0)
+      const more = queuedFrame(new Frame("e"), undefined, 0)
       for (const { outbox } of boxes.slice(0, 2)) {
         outbox.offer(again)
         outbox.offer(more)
@@ -275,7 +275,7 @@ describe("Outbox", () => {
       )
       const text = "x".repeat(100_000)
       sink.full = true
-      for (let i = 0; i < 7; i++) outbox.offer(frameRun(new Frame(text), undefined, 0))
+      for (let i = 0; i < 7; i++) outbox.offer(queuedFrame(new Frame(text), undefined, 0))
       yield* turn
       assert.lengthOf(sink.texts(), 2)
       sink.drain(true)

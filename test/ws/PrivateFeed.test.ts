@@ -4,9 +4,9 @@ import { assert, describe, it } from "vitest"
 import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { UserEvent } from "../../src/services/History.ts"
 import { frameOf } from "../../src/ws/Frame.ts"
-import type { FrameRun } from "../../src/ws/Batch.ts"
+import type { QueuedFrame } from "../../src/ws/Batch.ts"
 import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
-import { ASIDE_MAX, PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
+import { BUFFERED_MAX, PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
 
 const topics = ["order", "execution", "position"] as const satisfies ReadonlyArray<PrivateTopic>
 const topic = fc.constantFrom(...topics)
@@ -41,8 +41,8 @@ class Told extends Outbox {
     const { data, topic } = JSON.parse(bytes.toString("utf8", bytes[1]! < 126 ? 2 : 4))
     this.messages.push({ topic, seq: data.seq, type: data.type })
   }
-  override offer(parcel: FrameRun): void {
-    this.note(parcel.frame.plain)
+  override offer(queued: QueuedFrame): void {
+    this.note(queued.frame.plain)
   }
   override begin(...[frame]: Parameters<Outbox["begin"]>): void {
     if (frame !== undefined) this.note(frame.plain)
@@ -148,7 +148,7 @@ describe("PrivateFeed", () => {
     fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
   })
 
-  it(`keeps ${ASIDE_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
+  it(`keeps ${BUFFERED_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
     let overflows = 0
     const feed = new PrivateFeed("u", new Told(), () => overflows++)
     const message = new UserMessage(
@@ -158,7 +158,7 @@ describe("PrivateFeed", () => {
     )
     const many = (count: number) => Array.from({ length: count }, () => message)
     feed.join()
-    feed.take(many(ASIDE_MAX - 1), 0)
+    feed.take(many(BUFFERED_MAX - 1), 0)
     feed.take([message], 0)
     assert.strictEqual(overflows, 0)
     feed.take([message], 0)

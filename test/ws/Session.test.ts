@@ -4,7 +4,7 @@ import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
-import { dueOf } from "../../src/ws/Ws.ts"
+import { dueOf } from "../../src/ws/Drain.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import {
   connect,

@@ -1,4 +1,4 @@
-/** `positions`, `balances`, `faucet`: what you have. */
+/** `positions`, `balances` and `faucet`. */
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { Decimal } from "../../domain/Decimal.ts"
@@ -53,7 +53,7 @@ export const balances = Command.make("balances", {}, () =>
           { title: "IN POSITIONS", right: true, of: ({ margin_used }) => margin_used }
         ],
         paint,
-        "nothing yet; on a test network gateway faucet gives some"
+        "no balances; on a test network, gateway faucet adds test money"
       )
     )
   })
@@ -62,19 +62,19 @@ export const balances = Command.make("balances", {}, () =>
 export const faucet = Command.make(
   "faucet",
   {
-    amount: Argument.String("amount").pipe(Argument.withDescription("In USDC"), Argument.withSchema(Decimal)),
+    amount: Argument.String("amount").pipe(Argument.withDescription("Amount in USDC"), Argument.withSchema(Decimal)),
     subAccount
   },
-  (asked) =>
+  (input) =>
     Effect.gen(function* () {
       const { client, wallet } = yield* Gateway.trader
       const deposit = yield* client.account.faucet({
         payload: {
-          sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
+          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
           asset: "USDC",
-          amount: asked.amount
+          amount: input.amount
         }
       })
       yield* show(deposit, ({ amount, asset, status }) => `${amount} ${asset}: ${status}`)
     })
-).pipe(Command.withDescription("Take test money, where there is some"))
+).pipe(Command.withDescription("Deposit test money, on a test network"))

@@ -1,4 +1,4 @@
-/** `admin`: access codes and competitions, for the administrator. */
+/** `admin`: access codes, competitions, the audit trail and password hashes. */
 import { Config, Effect, FileSystem, Option, Redacted, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { parseAdminUser, printPasswordHash, roles } from "../../domain/Administrator.ts"
@@ -16,15 +16,15 @@ const codeColumns: ReadonlyArray<Column<AccessCode & { readonly code?: string }>
   { title: "CODE", of: ({ code }) => code },
   { title: "LABEL", of: (code) => code.label },
   { title: "USES", right: true, of: ({ max_uses, uses }) => `${uses}/${max_uses}` },
-  { title: "UNTIL", of: ({ expires_time }) => (expires_time === undefined ? "ever" : time(expires_time)) },
+  { title: "EXPIRES", of: ({ expires_time }) => (expires_time === undefined ? "no expiry" : time(expires_time)) },
   { title: "STATE", of: ({ revoked }) => (revoked ? "revoked" : "valid") }
 ]
 
 const newCodes = Command.make(
   "new",
   {
-    count: Flag.Int("count").pipe(Flag.withDescription("Codes to make, 1 to 1000"), Flag.withDefault(1)),
-    maxUses: Flag.Int("max-uses").pipe(Flag.withDescription("Wallets that a code admits"), Flag.withDefault(1)),
+    count: Flag.Int("count").pipe(Flag.withDescription("Number of codes, 1 to 1000"), Flag.withDefault(1)),
+    maxUses: Flag.Int("max-uses").pipe(Flag.withDescription("Wallets that may use each code"), Flag.withDefault(1)),
     label
   },
   ({ count, label, maxUses }) =>
@@ -34,7 +34,7 @@ const newCodes = Command.make(
       const { list } = yield* client.accessCodes.issue({ payload })
       yield* show(list, (codes, paint) => table(codes, codeColumns, paint))
     })
-).pipe(Command.withDescription("Make access codes; this is the one time that they are told"))
+).pipe(Command.withDescription("Create access codes; each code is shown only once"))
 
 const listCodes = Command.make("list", { label }, ({ label }) =>
   Effect.gen(function* () {
@@ -44,27 +44,27 @@ const listCodes = Command.make("list", { label }, ({ label }) =>
     const columns = codeColumns.filter(({ title }) => title !== "CODE")
     yield* show(list, (codes, paint) => table(codes, columns, paint, "no codes"))
   })
-).pipe(Command.withDescription("List access codes, newest first; the codes themselves are not kept"))
+).pipe(Command.withDescription("List access codes, newest first, without the codes: they are not stored"))
 
 const revokeCode = Command.make(
   "revoke",
-  { id: Argument.String("id").pipe(Argument.withDescription("code_id of the list")) },
+  { id: Argument.String("id").pipe(Argument.withDescription("code_id from the list")) },
   ({ id }) =>
     Effect.gen(function* () {
       const client = yield* Gateway.admin
       const revoked = yield* client.accessCodes.revoke({ params: { code_id: id } })
       yield* show(revoked, ({ code_id }) => `${code_id} is revoked`)
     })
-).pipe(Command.withDescription("Revoke an access code; wallets that it admitted stay"))
+).pipe(Command.withDescription("Revoke an access code; wallets that used it keep their access"))
 
 const codes = Command.make("codes").pipe(
-  Command.withDescription("Access codes of a closed launch"),
+  Command.withDescription("Access codes for a restricted launch"),
   Command.withSubcommands([newCodes, listCodes, revokeCode])
 )
 
-const file = Flag.String("file").pipe(Flag.withDescription("JSON file, as the API description has it"))
+const file = Flag.String("file").pipe(Flag.withDescription("JSON file with the request body of the API"))
 
-/** Reads a body from a file by its schema. */
+/** Reads a JSON file and decodes it with a schema. */
 const bodyOf = Effect.fnUntraced(function* <S extends Schema.Codec<unknown, unknown>>(schema: S, path: string) {
   const fs = yield* FileSystem.FileSystem
   const refused = (message: string) => new CliError({ code: "USAGE", message: `${path}: ${message}` })
@@ -97,9 +97,9 @@ const newCompetition = Command.make("new", { file }, ({ file }) =>
     const client = yield* Gateway.admin
     yield* show(yield* client.admin.createCompetition({ payload }), printed)
   })
-).pipe(Command.withDescription("Make a competition of a JSON file"))
+).pipe(Command.withDescription("Create a competition from a JSON file"))
 
-const id = Argument.String("id").pipe(Argument.withDescription("id of the competition"))
+const id = Argument.String("id").pipe(Argument.withDescription("Id of the competition"))
 
 const changeCompetition = Command.make("change", { id, file }, ({ file, id }) =>
   Effect.gen(function* () {
@@ -107,7 +107,7 @@ const changeCompetition = Command.make("change", { id, file }, ({ file, id }) =>
     const client = yield* Gateway.admin
     yield* show(yield* client.admin.changeCompetition({ params: { competition_id: id }, payload }), printed)
   })
-).pipe(Command.withDescription("Change a competition by a JSON file that holds what changes"))
+).pipe(Command.withDescription("Change a competition; the JSON file holds the changed fields"))
 
 const setStatus = (name: "publish" | "cancel", status: "scheduled" | "cancelled", about: string) =>
   Command.make(name, { id }, ({ id }) =>
@@ -120,7 +120,7 @@ const setStatus = (name: "publish" | "cancel", status: "scheduled" | "cancelled"
 
 const listCompetitions = Command.make("list", {}, () =>
   Effect.gen(function* () {
-    // competitions are read as any user reads them
+    // there is no admin endpoint for the list; a trader's wallet reads it
     const { client } = yield* Gateway.trader
     const { list } = yield* client.competition.competitions({ query: {} })
     yield* show(list, (all, paint) =>
@@ -139,16 +139,14 @@ const listCompetitions = Command.make("list", {}, () =>
       )
     )
   })
-).pipe(
-  Command.withDescription("List competitions, the latest start first, as the key's wallet sees them: without drafts")
-)
+).pipe(Command.withDescription("List competitions, latest start first; drafts are not included"))
 
 const competitions = Command.make("competitions").pipe(
   Command.withDescription("Competitions"),
   Command.withSubcommands([
     newCompetition,
     changeCompetition,
-    setStatus("publish", "scheduled", "Publish a draft: the clock moves it on"),
+    setStatus("publish", "scheduled", "Publish a draft; it then starts and ends at its times"),
     setStatus("cancel", "cancelled", "Cancel a competition"),
     listCompetitions
   ])
@@ -158,7 +156,7 @@ const optionalFlag = (name: string, about: string) => Flag.String(name).pipe(Fla
 
 const audit = Command.make(
   "audit",
-  { actor: optionalFlag("actor", "Username, exactly"), action: optionalFlag("action", "operationId, exactly") },
+  { actor: optionalFlag("actor", "Only this username"), action: optionalFlag("action", "Only this operationId") },
   ({ action, actor }) =>
     Effect.gen(function* () {
       const client = yield* Gateway.admin
@@ -183,16 +181,16 @@ const audit = Command.make(
         )
       )
     })
-).pipe(Command.withDescription("List what administrators did, the latest first"))
+).pipe(Command.withDescription("List administrator actions, newest first"))
 
-/** As ADMIN_PASSWORD asks for. */
+/** The minimum of ADMIN_PASSWORD. */
 const PASSWORD_CHARS_MIN = 12
 
 const hash = Command.make(
   "hash",
   {
     username: Flag.String("username").pipe(Flag.withDescription("1 to 64 characters of A-Z, a-z, 0-9, ., _, @ and -")),
-    role: Flag.Literals("role", roles).pipe(Flag.withDescription("What the administrator may do"))
+    role: Flag.Literals("role", roles).pipe(Flag.withDescription("Role of the administrator"))
   },
   ({ role, username }) =>
     Effect.gen(function* () {
@@ -200,7 +198,7 @@ const hash = Command.make(
       if (Option.isNone(password) || Redacted.value(password.value).length < PASSWORD_CHARS_MIN) {
         return yield* new CliError({
           code: "USAGE",
-          message: `NEW_ADMIN_PASSWORD must hold a password of at least ${PASSWORD_CHARS_MIN} characters`,
+          message: `set NEW_ADMIN_PASSWORD to a password of at least ${PASSWORD_CHARS_MIN} characters`,
           hint: "read -rs NEW_ADMIN_PASSWORD && export NEW_ADMIN_PASSWORD"
         })
       }
@@ -210,9 +208,9 @@ const hash = Command.make(
       if (typeof user === "string") return yield* new CliError({ code: "USAGE", message: user })
       yield* show(user, (line) => JSON.stringify(line))
     })
-).pipe(Command.withDescription("Print a line for ADMIN_USERS_FILE; the password is read from NEW_ADMIN_PASSWORD"))
+).pipe(Command.withDescription("Print a line for ADMIN_USERS_FILE; reads the password from NEW_ADMIN_PASSWORD"))
 
 export const admin = Command.make("admin").pipe(
-  Command.withDescription("For the administrator, whose name and password stand in the environment"),
+  Command.withDescription("Administration; reads the credentials from the environment"),
   Command.withSubcommands([codes, competitions, audit, hash])
 )

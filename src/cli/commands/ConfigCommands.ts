@@ -1,4 +1,4 @@
-/** `config`: every setting and its value, secrets left out; and whether a start would take them. */
+/** `config`: prints all settings without secrets, and checks whether the server would start with them. */
 import { Effect, Redacted, Result } from "effect"
 import { Command } from "effect/cli"
 import * as Backend from "../../backend/Settings.ts"
@@ -11,9 +11,9 @@ interface Value {
   readonly name: string
   /** Absent: unset. */
   readonly value?: string | number | boolean
-  /** Whether it is a secret, whose value is never shown. */
+  /** A secret's value is never shown. */
   readonly secret: boolean
-  /** Whether the environment says so, or it is the default. */
+  /** Set in the environment; else the value is the default. */
   readonly given: boolean
   readonly about: string
 }
@@ -26,15 +26,15 @@ const valueOf = (name: string, value: unknown, about: string): Value => ({
   about
 })
 
-/** One setting by itself, so that a wrong one does not hide the next. */
+/** Reads one setting, so that an invalid one does not hide the next. */
 const read = ({ about, config, name }: Setting<unknown>) =>
   Effect.result(Effect.map(config, (value) => valueOf(name, value, about)))
 
-const ofGateway: ReadonlyArray<Setting<unknown>> = Object.values(table)
-const names = new Set(ofGateway.map(({ name }) => name))
-/** What the backend has for itself. */
-const ofBackend = Backend.rows.filter(({ name }) => !names.has(name))
-const every = [...ofGateway, ...ofBackend]
+const gatewaySettings: ReadonlyArray<Setting<unknown>> = Object.values(table)
+const names = new Set(gatewaySettings.map(({ name }) => name))
+/** Settings that only the backend has. */
+const backendOnly = Backend.rows.filter(({ name }) => !names.has(name))
+const every = [...gatewaySettings, ...backendOnly]
 
 const print = Command.make("print", {}, () =>
   Effect.gen(function* () {
@@ -58,40 +58,42 @@ const print = Command.make("print", {}, () =>
       )
     )
   })
-).pipe(Command.withDescription("Print every setting; secrets are left out"))
+).pipe(Command.withDescription("Print all settings; secrets are hidden"))
 
 interface Finding {
   readonly name?: string
   readonly message: string
 }
 
-/** What is wrong; the name of the variable, where it stands in the text, is told by itself. */
+/** The error text without the wrapper of the schema library. */
 const messageOf = ({ message }: { readonly message: string }): string =>
   /^SchemaError\(([^\n]*)(?:\n[^]*)?\)$/u.exec(message)?.[1] ?? message
 
-/** Everything that a start would refuse, besides what only the network knows. */
+/** Everything that would make a start fail, except errors that only the network reveals. */
 const findings = Effect.gen(function* () {
   const wrong: Array<Finding> = []
   for (const setting of every) {
     const found = yield* read(setting)
     if (Result.isFailure(found)) wrong.push({ name: setting.name, message: messageOf(found.failure) })
   }
-  const note = <A>(effect: Effect.Effect<A, { readonly message: string; readonly findings?: ReadonlyArray<string> }>) =>
+  const collect = <A>(
+    effect: Effect.Effect<A, { readonly message: string; readonly findings?: ReadonlyArray<string> }>
+  ) =>
     Effect.catch(effect, (error) =>
       Effect.sync(() => void wrong.push(...(error.findings ?? [messageOf(error)]).map((message) => ({ message }))))
     )
-  const isReadable = !ofBackend.some((setting) => wrong.some(({ name }) => name === setting.name))
+  const isReadable = !backendOnly.some((setting) => wrong.some(({ name }) => name === setting.name))
   if (isReadable) {
-    yield* note(
+    yield* collect(
       Effect.gen(function* () {
         const { check } = yield* Effect.promise(() => import("../../backend/Program.ts"))
         yield* check(yield* Backend.settings)
       })
     )
   }
-  // the rest is judged by what the table made of it
+  // these checks need valid settings
   if (wrong.length === 0) {
-    yield* note(
+    yield* collect(
       Effect.gen(function* () {
         const all = yield* settings
         const { endpointsOf } = yield* Effect.promise(() => import("../../layers/Backends.ts"))
@@ -109,16 +111,16 @@ const check = Command.make("check", {}, () =>
     const wrong = yield* findings
     yield* show({ valid: wrong.length === 0, findings: wrong }, ({ findings: all, valid }, paint) =>
       valid
-        ? paint.green("the settings are sound")
+        ? paint.green("the settings are valid")
         : all
-            .map(({ message, name }) => `${paint.red("wrong")}  ${name === undefined ? "" : `${name}: `}${message}`)
+            .map(({ message, name }) => `${paint.red("invalid")}  ${name === undefined ? "" : `${name}: `}${message}`)
             .join("\n")
     )
     if (wrong.length > 0) return yield* new OutputFinished()
   })
-).pipe(Command.withDescription("Say whether a start would take the settings, and if not, all that is wrong"))
+).pipe(Command.withDescription("Check the settings and list all errors"))
 
 export const config = Command.make("config").pipe(
-  Command.withDescription("The settings: environment variables, read once at the start"),
+  Command.withDescription("Settings: environment variables, read once at the start"),
   Command.withSubcommands([check, print])
 )

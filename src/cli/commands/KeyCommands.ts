@@ -1,4 +1,4 @@
-/** `keys` and `login`: who you are. */
+/** `keys` and `login`. */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import type { Wallet } from "../../client/Wallet.ts"
@@ -7,7 +7,7 @@ import * as Gateway from "../Gateway.ts"
 import * as KeyFiles from "../KeyFiles.ts"
 import { facts, type Paint, show, time } from "../Show.ts"
 
-/** What anybody may know of a key. */
+/** The public part of a key. */
 const publicOf = ({ login_name, public_key, root_address, user_id }: Wallet) => ({
   public_key,
   ...(login_name === public_key ? {} : { party: login_name }),
@@ -33,7 +33,10 @@ const printed = (key: Public & { readonly path?: string }, paint: Paint): string
 const create = Command.make(
   "new",
   {
-    party: Flag.String("party").pipe(Flag.withDescription("Make a party's key: what stands before ::"), Flag.optional)
+    party: Flag.String("party").pipe(
+      Flag.withDescription("Create the key of a party; the value is the part of its id before ::"),
+      Flag.optional
+    )
   },
   ({ party }) =>
     Effect.gen(function* () {
@@ -41,16 +44,16 @@ const create = Command.make(
       yield* show({ path, ...publicOf(wallet) }, printed)
     })
 ).pipe(
-  Command.withDescription("Make a key, and keep its seed in a file that only you can read"),
+  Command.withDescription("Create a key and store its seed in a file that only you can read"),
   Command.withExamples([{ command: "gateway keys new --key bot" }])
 )
 
 const display = Command.make("show", {}, () =>
   Effect.flatMap(KeyFiles.wallet, (wallet) => show(publicOf(wallet), printed))
-).pipe(Command.withDescription("Show what anybody may know of a key"))
+).pipe(Command.withDescription("Show the public part of a key"))
 
 export const keys = Command.make("keys").pipe(
-  Command.withDescription("Keys: files below GATEWAY_HOME (~/.trading-gateway), or paths of your own"),
+  Command.withDescription("Keys: files below GATEWAY_HOME (~/.trading-gateway), or at a path that you choose"),
   Command.withSubcommands([create, display])
 )
 
@@ -58,16 +61,16 @@ export const login = Command.make("login", {}, () =>
   Effect.gen(function* () {
     const { session } = yield* Gateway.login
     const { expires_at_ms, root_address, user_id } = session
-    // the token itself stays in its file
+    // the token is not printed
     yield* show({ user_id, root_address, expires_at_ms }, (value, paint) =>
       facts(
         [
           ["user id", value.user_id],
           ["root address", value.root_address],
-          ["until", time(value.expires_at_ms)]
+          ["expires", time(value.expires_at_ms)]
         ],
         paint
       )
     )
   })
-).pipe(Command.withDescription("Log in with the key; the session is kept for later commands"))
+).pipe(Command.withDescription("Log in with the key and store the session for later commands"))

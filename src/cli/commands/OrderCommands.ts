@@ -11,15 +11,15 @@ import { type Column, ofSide, show, table, time } from "../Show.ts"
 const symbol = Argument.String("symbol").pipe(Argument.withDescription("Market, such as BTC-USDC"))
 const oneMarket = Flag.String("symbol").pipe(Flag.withDescription("One market only"), Flag.optional)
 export const subAccount = Flag.String("sub-account").pipe(
-  Flag.withDescription("Address of the sub-account; the first by default"),
+  Flag.withDescription("Address of the sub-account; default: the first one"),
   Flag.optional
 )
 const price = Flag.String("price").pipe(
-  Flag.withDescription("In the quote asset"),
+  Flag.withDescription("Price in the quote asset"),
   Flag.withSchema(Decimal),
   Flag.optional
 )
-/** An order by the id that the gateway gave it, or by the one that you gave it. */
+/** An order by the gateway's id or by the client's own. */
 const order = Argument.String("order").pipe(Argument.withDescription("order_id, or your order_link_id"))
 const nameOf = (text: string) => (isUuid(text) ? { order_id: text } : { order_link_id: text })
 
@@ -38,45 +38,48 @@ const create = Command.make(
   {
     symbol,
     side: Argument.Literals("side", ["buy", "sell"]),
-    qty: Argument.String("qty").pipe(Argument.withDescription("In the base asset"), Argument.withSchema(Decimal)),
-    price: price.pipe(Flag.withDescription("A limit order at this price; without one a market order")),
+    qty: Argument.String("qty").pipe(
+      Argument.withDescription("Quantity in the base asset"),
+      Argument.withSchema(Decimal)
+    ),
+    price: price.pipe(Flag.withDescription("Limit price; without it the order is a market order")),
     timeInForce: Flag.Literals("time-in-force", ["GTC", "IOC", "FOK", "PostOnly"]).pipe(
-      Flag.withDescription("GTC, or IOC for a market order, by default"),
+      Flag.withDescription("Default: GTC, or IOC for a market order"),
       Flag.optional
     ),
     postOnly: Flag.Boolean("post-only").pipe(Flag.withDefault(false)),
     reduceOnly: Flag.Boolean("reduce-only").pipe(Flag.withDefault(false)),
     linkId: Flag.String("link-id").pipe(
-      Flag.withDescription("Your own reference: with one a retry never doubles an order"),
+      Flag.withDescription("Your own order reference; a retry with the same one never places a second order"),
       Flag.withSchema(OrderLinkId),
       Flag.optional
     ),
     subAccount
   },
-  (asked) =>
+  (input) =>
     Effect.gen(function* () {
       const { client, wallet } = yield* Gateway.trader
       const ref = yield* client.order.create({
         payload: {
-          sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
-          symbol: asked.symbol,
-          side: sideOf(asked.side),
-          order_type: Option.isSome(asked.price) ? "Limit" : "Market",
-          qty: asked.qty,
-          ...optionally("price", asked.price),
-          ...optionally("time_in_force", asked.timeInForce),
-          ...optionally("order_link_id", asked.linkId),
-          ...(asked.postOnly ? { post_only: true } : {}),
-          ...(asked.reduceOnly ? { reduce_only: true } : {})
+          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+          symbol: input.symbol,
+          side: sideOf(input.side),
+          order_type: Option.isSome(input.price) ? "Limit" : "Market",
+          qty: input.qty,
+          ...optionally("price", input.price),
+          ...optionally("time_in_force", input.timeInForce),
+          ...optionally("order_link_id", input.linkId),
+          ...(input.postOnly ? { post_only: true } : {}),
+          ...(input.reduceOnly ? { reduce_only: true } : {})
         }
       })
-      yield* show(ref, printedRef("in the sequence:"))
+      yield* show(ref, printedRef("accepted: order"))
     })
 ).pipe(
-  Command.withDescription("Place an order; gateway order list --history has the result"),
+  Command.withDescription("Place an order; see its result with gateway order list --history"),
   Command.withExamples([
     { command: "gateway order create BTC-USDC buy 0.02 --price 60000 --link-id mine-1" },
-    { command: "gateway order create BTC-USDC sell 0.02 --reduce-only", description: "At the market" }
+    { command: "gateway order create BTC-USDC sell 0.02 --reduce-only", description: "Market order" }
   ])
 )
 
@@ -86,54 +89,57 @@ const amend = Command.make(
     symbol,
     order,
     price,
-    qty: Flag.String("qty").pipe(Flag.withDescription("The new total"), Flag.withSchema(Decimal), Flag.optional),
-    version: Flag.Int("if-version").pipe(Flag.withDescription("Only if the order is at this version"), Flag.optional),
+    qty: Flag.String("qty").pipe(Flag.withDescription("New total quantity"), Flag.withSchema(Decimal), Flag.optional),
+    version: Flag.Int("if-version").pipe(
+      Flag.withDescription("Amend only if the order has this version"),
+      Flag.optional
+    ),
     subAccount
   },
-  (asked) =>
+  (input) =>
     Effect.gen(function* () {
       const { client, wallet } = yield* Gateway.trader
       const ref = yield* client.order.amend({
         payload: {
-          sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
-          symbol: asked.symbol,
-          ...nameOf(asked.order),
-          ...optionally("price", asked.price),
-          ...optionally("qty", asked.qty),
-          ...optionally("order_iv", asked.version)
+          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+          symbol: input.symbol,
+          ...nameOf(input.order),
+          ...optionally("price", input.price),
+          ...optionally("qty", input.qty),
+          ...optionally("order_iv", input.version)
         }
       })
-      yield* show(ref, printedRef("amend in the sequence:"))
+      yield* show(ref, printedRef("accepted: amend of order"))
     })
 ).pipe(
-  Command.withDescription("Change price or total quantity of an order"),
+  Command.withDescription("Change the price or the total quantity of an order"),
   Command.withExamples([{ command: "gateway order amend BTC-USDC mine-1 --qty 0.015" }])
 )
 
-const cancel = Command.make("cancel", { symbol, order, subAccount }, (asked) =>
+const cancel = Command.make("cancel", { symbol, order, subAccount }, (input) =>
   Effect.gen(function* () {
     const { client, wallet } = yield* Gateway.trader
     const ref = yield* client.order.cancel({
       payload: {
-        sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
-        symbol: asked.symbol,
-        ...nameOf(asked.order)
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        symbol: input.symbol,
+        ...nameOf(input.order)
       }
     })
-    yield* show(ref, printedRef("cancel in the sequence:"))
+    yield* show(ref, printedRef("accepted: cancel of order"))
   })
 ).pipe(Command.withDescription("Cancel an order"))
 
-const cancelAll = Command.make("cancel-all", { symbol: oneMarket, subAccount }, (asked) =>
+const cancelAll = Command.make("cancel-all", { symbol: oneMarket, subAccount }, (input) =>
   Effect.gen(function* () {
     const { client, wallet } = yield* Gateway.trader
     const { list } = yield* client.order.cancelAll({
       payload: {
-        sub_account_address: Gateway.vaultOf(wallet, asked.subAccount),
-        ...optionally("symbol", asked.symbol)
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        ...optionally("symbol", input.symbol)
       }
     })
-    yield* show(list, (refs) => refs.map(printedRef("cancel in the sequence:")).join("\n") || "no open orders")
+    yield* show(list, (refs) => refs.map(printedRef("accepted: cancel of order")).join("\n") || "no open orders")
   })
 ).pipe(Command.withDescription("Cancel all open orders of a sub-account"))
 
@@ -150,7 +156,7 @@ const columns: ReadonlyArray<Column<Order>> = [
   { title: "CREATED", of: ({ created_time }) => time(Number(created_time)) }
 ]
 
-/** Pages that one call reads at most: each is a request of the rate. */
+/** Maximum pages that one call reads; each page counts against the rate limit. */
 const PAGES_MAX = 10
 
 const limit = Flag.Int("limit").pipe(
@@ -167,32 +173,32 @@ const list = Command.make(
   {
     symbol: oneMarket,
     side: Flag.Literals("side", ["buy", "sell"]).pipe(Flag.withDescription("One side only"), Flag.optional),
-    history: Flag.Boolean("history").pipe(Flag.withDescription("Final ones too"), Flag.withDefault(false)),
+    history: Flag.Boolean("history").pipe(Flag.withDescription("Include final orders"), Flag.withDefault(false)),
     limit
   },
-  (asked) =>
+  (input) =>
     Effect.gen(function* () {
       const { client } = yield* Gateway.trader
       const list: Array<Order> = []
       let cursor = ""
       let pages = 0
-      // a filter may leave a page short though more follow
+      // with a filter, a page can be short although more follow
       do {
         const query = {
-          limit: asked.limit - list.length,
-          ...optionally("symbol", asked.symbol),
-          ...optionally("side", Option.map(asked.side, sideOf)),
+          limit: input.limit - list.length,
+          ...optionally("symbol", input.symbol),
+          ...optionally("side", Option.map(input.side, sideOf)),
           ...(cursor === "" ? {} : { cursor })
         }
-        const page = yield* asked.history ? client.order.history({ query }) : client.order.realtime({ query })
+        const page = yield* input.history ? client.order.history({ query }) : client.order.realtime({ query })
         list.push(...page.list)
         cursor = page.next_page_cursor
-      } while (cursor !== "" && list.length < asked.limit && ++pages < PAGES_MAX)
+      } while (cursor !== "" && list.length < input.limit && ++pages < PAGES_MAX)
       yield* show(list, (orders, paint) =>
-        table(orders, columns, paint, asked.history ? "no orders" : "no open orders")
+        table(orders, columns, paint, input.history ? "no orders" : "no open orders")
       )
     })
-).pipe(Command.withDescription("List open orders, newest first; with --history all"))
+).pipe(Command.withDescription("List open orders, newest first; with --history all orders"))
 
 export const orders = Command.make("order").pipe(
   Command.withDescription("Place, amend, cancel and list orders"),

@@ -1,4 +1,4 @@
-/** `serve` and `backend`: the programs themselves. What they are made of is loaded only when one of them runs. */
+/** `serve` and `backend`: the server programs. Their modules are loaded only when one of them runs. */
 import { ConfigProvider, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Verified } from "../../backend/Program.ts"
@@ -6,11 +6,14 @@ import { settings as backendSettings } from "../../backend/Settings.ts"
 import * as Progress from "../Progress.ts"
 import { facts, show, time } from "../Show.ts"
 
-const port = Flag.Int("port").pipe(Flag.withDescription("PORT: 3010 by default, 0 takes a free one"), Flag.optional)
-const host = Flag.String("host").pipe(Flag.withDescription("HOST: 127.0.0.1 by default"), Flag.optional)
-const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("DATA_DIR: ./data by default"), Flag.optional)
+const port = Flag.Int("port").pipe(
+  Flag.withDescription("Overrides PORT; default 3010, 0 takes a free port"),
+  Flag.optional
+)
+const host = Flag.String("host").pipe(Flag.withDescription("Overrides HOST; default 127.0.0.1"), Flag.optional)
+const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("Overrides DATA_DIR; default ./data"), Flag.optional)
 
-/** Puts what flags name before what the environment says. */
+/** Values of flags override the environment. */
 const withFlags = (given: Readonly<Record<string, Option.Option<string | number>>>) => {
   const named = Object.entries(given).flatMap(([name, value]) =>
     Option.isSome(value) ? [[name, String(value.value)] as const] : []
@@ -20,7 +23,7 @@ const withFlags = (given: Readonly<Record<string, Option.Option<string | number>
   )
 }
 
-/** Serves the whole exchange. */
+/** Runs the gateway, with the embedded backend by default. */
 export const serving = (flags: {
   readonly port: Option.Option<number>
   readonly host: Option.Option<string>
@@ -34,9 +37,9 @@ export const serving = (flags: {
 
 export const serve = Command.make("serve", { port, host, dataDir }, serving).pipe(
   Command.withDescription(
-    "Serve the whole exchange, or the gateway in front of another backend; settings are environment variables (gateway config print)"
+    "Serve the exchange, or a gateway in front of another backend; settings are environment variables (gateway config print)"
   ),
-  Command.withShortDescription("Serve the whole exchange")
+  Command.withShortDescription("Serve the exchange")
 )
 
 const program = Effect.promise(() => import("../../backend/Program.ts"))
@@ -50,7 +53,7 @@ const verified = (what: string) =>
           [
             ["epoch", value.epoch],
             ["rules", value.rules],
-            ["entries", `${value.entries}, the last at ${time(value.at_ms)}`],
+            ["entries", `${value.entries}, last at ${time(value.at_ms)}`],
             ["checkpoints", String(value.checkpoints)],
             ["snapshots", value.snapshots.join(", ") || "none"],
             ["events", String(value.head_seq)],
@@ -67,10 +70,12 @@ const verify = Command.make("verify", { dataDir }, (flags) =>
     const { verify } = yield* program
     const values = yield* backendSettings
     const found = yield* Progress.counted("replaying the journal", (progress) => verify(values, progress))
-    yield* verified("the journal is sound")(found)
+    yield* verified("the journal is valid")(found)
   }).pipe(withFlags({ DATA_DIR: flags.dataDir }))
 ).pipe(
-  Command.withDescription("Replay the journal read-only, beside a running backend or not, and compare all there is")
+  Command.withDescription(
+    "Replay the journal read-only and compare it with checkpoints and snapshots; the backend may run"
+  )
 )
 
 const replay = Command.make("replay", { dataDir }, (flags) =>
@@ -78,13 +83,16 @@ const replay = Command.make("replay", { dataDir }, (flags) =>
     const { rebuild } = yield* program
     const values = yield* backendSettings
     const found = yield* Progress.counted("replaying the journal", (progress) => rebuild(values, progress))
-    yield* verified("the snapshots are made anew")(found)
+    yield* verified("the snapshots are rebuilt")(found)
   }).pipe(withFlags({ DATA_DIR: flags.dataDir }))
-).pipe(Command.withDescription("Replay the journal of a stopped backend and replace its snapshots by a new one"))
+).pipe(Command.withDescription("Replay the journal of a stopped backend and replace its snapshots with a new one"))
 
 const backup = Command.make(
   "backup",
-  { directory: Argument.String("directory").pipe(Argument.withDescription("One that does not exist yet")), dataDir },
+  {
+    directory: Argument.String("directory").pipe(Argument.withDescription("A directory that does not exist yet")),
+    dataDir
+  },
   (flags) =>
     Effect.gen(function* () {
       const { backup } = yield* program
@@ -94,11 +102,15 @@ const backup = Command.make(
         [`copied to ${directory}:`, ...files.map((name) => `  ${name}`)].join("\n")
       )
     }).pipe(withFlags({ DATA_DIR: flags.dataDir }))
-).pipe(Command.withDescription("Copy a DATA_DIR in use, the gateway's databases included"))
+).pipe(Command.withDescription("Copy a DATA_DIR in use, including the gateway's databases"))
 
 export const backend = Command.make(
   "backend",
-  { port: Flag.Int("port").pipe(Flag.withDescription("BACKEND_PORT: 3011 by default"), Flag.optional), host, dataDir },
+  {
+    port: Flag.Int("port").pipe(Flag.withDescription("Overrides BACKEND_PORT; default 3011"), Flag.optional),
+    host,
+    dataDir
+  },
   (flags) =>
     Effect.gen(function* () {
       const { serve, withLogging } = yield* program
@@ -106,6 +118,6 @@ export const backend = Command.make(
       yield* withLogging(values)(serve(values))
     }).pipe(withFlags({ BACKEND_PORT: flags.port, HOST: flags.host, DATA_DIR: flags.dataDir }))
 ).pipe(
-  Command.withDescription("Serve the backend alone, or work on its journal"),
+  Command.withDescription("Serve only the backend, or work on its journal"),
   Command.withSubcommands([verify, replay, backup])
 )

@@ -1,4 +1,4 @@
-/** `sign` and `verify`: the exact text that a key signs, and why a signature is refused. */
+/** `sign` and `verify`: show the exact text to sign, and explain why a signature is refused. */
 import { Clock, Effect, FileSystem, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import * as Wallet from "../../client/Wallet.ts"
@@ -9,10 +9,13 @@ import { facts, type Paint, show } from "../Show.ts"
 
 const method = Argument.String("method").pipe(Argument.withDescription("GET, POST, PUT, PATCH or DELETE"))
 const uri = Argument.String("uri").pipe(Argument.withDescription("Path and query, byte for byte as sent"))
-const body = Flag.String("body").pipe(Flag.withDescription("File of the body, whose hash is bound"), Flag.optional)
+const body = Flag.String("body").pipe(
+  Flag.withDescription("File with the body; its hash becomes part of the signed text"),
+  Flag.optional
+)
 const timestamp = Flag.Int("timestamp-ms").pipe(Flag.withDescription("Unix ms"))
 const nonce = Flag.String("nonce").pipe(Flag.withDescription("8 to 64 characters, used once"))
-const at = timestamp.pipe(Flag.withDescription("Unix ms; now by default"), Flag.optional)
+const at = timestamp.pipe(Flag.withDescription("Unix ms; default: now"), Flag.optional)
 const fresh = nonce.pipe(Flag.withDescription("Default: 128 random bits"), Flag.optional)
 
 const bytesOf = (path: string) =>
@@ -21,16 +24,16 @@ const bytesOf = (path: string) =>
   )
 const bodyOf = (path: Option.Option<string>) => (Option.isNone(path) ? Effect.succeed(undefined) : bytesOf(path.value))
 
-const moment = (asked: { readonly at: Option.Option<number>; readonly nonce: Option.Option<string> }) =>
+const moment = (input: { readonly at: Option.Option<number>; readonly nonce: Option.Option<string> }) =>
   Effect.map(Clock.currentTimeMillis, (now) => ({
-    timestamp_ms: Option.getOrElse(asked.at, () => now),
-    nonce: Option.getOrElse(asked.nonce, Wallet.nonce)
+    timestamp_ms: Option.getOrElse(input.at, () => now),
+    nonce: Option.getOrElse(input.nonce, Wallet.nonce)
   }))
 
 interface Made {
   readonly message: string
   readonly signature: string
-  /** What the request carries. */
+  /** Fields or headers of the request. */
   readonly sends: Readonly<Record<string, string | number>>
 }
 
@@ -45,7 +48,7 @@ const printed = ({ message, sends }: Made, paint: Paint): string =>
     facts(
       [
         ["signs", paint.bold(message)],
-        ["bytes", `${new TextEncoder().encode(message).length}, UTF-8, without a newline at the end`]
+        ["bytes", `${new TextEncoder().encode(message).length}, UTF-8, no newline at the end`]
       ],
       paint
     ),
@@ -56,10 +59,10 @@ const printed = ({ message, sends }: Made, paint: Paint): string =>
     )
   ].join("\n")
 
-const signLogin = Command.make("login", { at, nonce: fresh }, (asked) =>
+const signLogin = Command.make("login", { at, nonce: fresh }, (input) =>
   Effect.gen(function* () {
     const wallet = yield* KeyFiles.wallet
-    const when = yield* moment(asked)
+    const when = yield* moment(input)
     const { login_name: public_key, verifying_key } = wallet
     yield* show(
       made({ kind: "login", name: public_key, ...when }, wallet, (signature) => ({
@@ -71,15 +74,15 @@ const signLogin = Command.make("login", { at, nonce: fresh }, (asked) =>
       printed
     )
   })
-).pipe(Command.withDescription("Sign a login: the body of POST /api/v1/authorize"))
+).pipe(Command.withDescription("Sign a login; prints the body of POST /api/v1/authorize"))
 
-const signRequest = Command.make("request", { method, uri, body, at, nonce: fresh }, (asked) =>
+const signRequest = Command.make("request", { method, uri, body, at, nonce: fresh }, (input) =>
   Effect.gen(function* () {
     const wallet = yield* KeyFiles.wallet
-    const when = yield* moment(asked)
-    const bytes = yield* bodyOf(asked.body)
+    const when = yield* moment(input)
+    const bytes = yield* bodyOf(input.body)
     const body_sha256 = bytes && Wallet.bodyHash(bytes)
-    const signed: Signed = { kind: "request", method: asked.method, uri: asked.uri, ...when, body_sha256, body: bytes }
+    const signed: Signed = { kind: "request", method: input.method, uri: input.uri, ...when, body_sha256, body: bytes }
     yield* show(
       made(signed, wallet, (signature) => ({
         "X-API-KEY": wallet.public_key,
@@ -92,14 +95,14 @@ const signRequest = Command.make("request", { method, uri, body, at, nonce: fres
     )
   })
 ).pipe(
-  Command.withDescription("Sign a request with an API key: its headers"),
+  Command.withDescription("Sign a request with an API key; prints its headers"),
   Command.withExamples([{ command: "gateway sign request GET '/api/v1/order/realtime?limit=1' --key bot" }])
 )
 
-const signSocket = Command.make("socket", { at, nonce: fresh }, (asked) =>
+const signSocket = Command.make("socket", { at, nonce: fresh }, (input) =>
   Effect.gen(function* () {
     const wallet = yield* KeyFiles.wallet
-    const when = yield* moment(asked)
+    const when = yield* moment(input)
     yield* show(
       made({ kind: "socket", ...when }, wallet, (signature) => ({
         op: "auth",
@@ -113,18 +116,20 @@ const signSocket = Command.make("socket", { at, nonce: fresh }, (asked) =>
 ).pipe(Command.withDescription("Sign the auth message of a WebSocket with an API key"))
 
 export const sign = Command.make("sign").pipe(
-  Command.withDescription("Sign with a key, and show the exact text that is signed"),
+  Command.withDescription("Sign with a key and show the exact text that is signed"),
   Command.withSubcommands([signLogin, signRequest, signSocket])
 )
 
 const claim = {
-  publicKey: Flag.String("public-key").pipe(Flag.withDescription("As the request carries it; of a party its key")),
-  signature: Flag.String("signature").pipe(Flag.withDescription("As the request carries it"))
+  publicKey: Flag.String("public-key").pipe(
+    Flag.withDescription("Public key as sent in the request; for a party its verifying key")
+  ),
+  signature: Flag.String("signature").pipe(Flag.withDescription("Signature as sent in the request"))
 }
 const when = {
   timestamp,
   nonce,
-  now: Flag.Int("now").pipe(Flag.withDescription("The gateway's time, Unix ms; now by default"), Flag.optional)
+  now: Flag.Int("now").pipe(Flag.withDescription("The gateway's time, Unix ms; default: now"), Flag.optional)
 }
 
 const verdict = (diagnosis: Diagnosis, paint: Paint): string => {
@@ -132,8 +137,8 @@ const verdict = (diagnosis: Diagnosis, paint: Paint): string => {
   const lines = [
     facts(
       [
-        ["must sign", paint.bold(message)],
-        ["was signed", found && paint.bold(found.message)]
+        ["expected text", paint.bold(message)],
+        ["signed text", found && paint.bold(found.message)]
       ],
       paint
     )
@@ -146,20 +151,20 @@ const verdict = (diagnosis: Diagnosis, paint: Paint): string => {
   ].join("\n")
 }
 
-/** Prints the verdict; a signature that is refused is a failure of the command, of which all is told. */
-const judge = (
+/** Prints the diagnosis. The command fails if the signature is refused. */
+const check = (
   signed: Signed,
-  asked: { readonly publicKey: string; readonly signature: string; readonly now?: Option.Option<number> }
+  input: { readonly publicKey: string; readonly signature: string; readonly now?: Option.Option<number> }
 ) =>
   Effect.gen(function* () {
-    // the verifier is the gateway's own: one verdict everywhere
+    // the gateway's own verifier, so that both always agree
     const { Signatures } = yield* Effect.promise(() => import("../../services/identity/Signatures.ts"))
     const { layer } = yield* Effect.promise(() => import("../../layers/node/NodeSignatures.ts"))
     const { verifySync } = yield* Effect.provide(Signatures, layer())
     const clock = yield* Clock.currentTimeMillis
-    const now_ms = Option.getOrElse(asked.now ?? Option.none<number>(), () => clock)
+    const now_ms = Option.getOrElse(input.now ?? Option.none<number>(), () => clock)
     const diagnosis = diagnose(
-      { signed, public_key: asked.publicKey, signature: asked.signature, now_ms, window_ms: windowOf(signed) },
+      { signed, public_key: input.publicKey, signature: input.signature, now_ms, window_ms: windowOf(signed) },
       verifySync
     )
     yield* show(diagnosis, verdict)
@@ -171,19 +176,19 @@ const verifyLogin = Command.make(
   {
     ...claim,
     ...when,
-    party: Flag.String("party").pipe(Flag.withDescription("The party id that the login names"), Flag.optional)
+    party: Flag.String("party").pipe(Flag.withDescription("Party id of the login"), Flag.optional)
   },
-  (asked) =>
-    judge(
+  (input) =>
+    check(
       {
         kind: "login",
-        name: Option.getOrElse(asked.party, () => asked.publicKey),
-        timestamp_ms: asked.timestamp,
-        nonce: asked.nonce
+        name: Option.getOrElse(input.party, () => input.publicKey),
+        timestamp_ms: input.timestamp,
+        nonce: input.nonce
       },
-      asked
+      input
     )
-).pipe(Command.withDescription("Judge the signature of a login"))
+).pipe(Command.withDescription("Check the signature of a login"))
 
 const verifyRequest = Command.make(
   "request",
@@ -191,38 +196,41 @@ const verifyRequest = Command.make(
     method,
     uri,
     body,
-    bodyHash: Flag.String("body-sha256").pipe(Flag.withDescription("X-BODY-SHA256, where it is sent"), Flag.optional),
+    bodyHash: Flag.String("body-sha256").pipe(
+      Flag.withDescription("X-BODY-SHA256, if the request has it"),
+      Flag.optional
+    ),
     ...claim,
     ...when
   },
-  (asked) =>
+  (input) =>
     Effect.gen(function* () {
-      yield* judge(
+      yield* check(
         {
           kind: "request",
-          method: asked.method,
-          uri: asked.uri,
-          timestamp_ms: asked.timestamp,
-          nonce: asked.nonce,
-          body_sha256: Option.getOrUndefined(asked.bodyHash),
-          body: yield* bodyOf(asked.body)
+          method: input.method,
+          uri: input.uri,
+          timestamp_ms: input.timestamp,
+          nonce: input.nonce,
+          body_sha256: Option.getOrUndefined(input.bodyHash),
+          body: yield* bodyOf(input.body)
         },
-        asked
+        input
       )
     })
-).pipe(Command.withDescription("Judge the signature of a request by an API key"))
+).pipe(Command.withDescription("Check the signature of a request with an API key"))
 
-const verifySocket = Command.make("socket", { ...claim, ...when }, (asked) =>
-  judge({ kind: "socket", timestamp_ms: asked.timestamp, nonce: asked.nonce }, asked)
-).pipe(Command.withDescription("Judge the signature of a WebSocket's auth message"))
+const verifySocket = Command.make("socket", { ...claim, ...when }, (input) =>
+  check({ kind: "socket", timestamp_ms: input.timestamp, nonce: input.nonce }, input)
+).pipe(Command.withDescription("Check the signature of a WebSocket auth message"))
 
 const verifyText = Command.make(
   "text",
-  { text: Argument.String("text").pipe(Argument.withDescription("What was signed")), ...claim },
-  (asked) => judge({ kind: "text", text: asked.text }, asked)
-).pipe(Command.withDescription("Judge the signature of any text"))
+  { text: Argument.String("text").pipe(Argument.withDescription("The signed text")), ...claim },
+  (input) => check({ kind: "text", text: input.text }, input)
+).pipe(Command.withDescription("Check the signature of any text"))
 
 export const verify = Command.make("verify").pipe(
-  Command.withDescription("Say whether a gateway would take a signature, and if not, why"),
+  Command.withDescription("Check whether a gateway would accept a signature, and explain why not"),
   Command.withSubcommands([verifyLogin, verifyRequest, verifySocket, verifyText])
 )

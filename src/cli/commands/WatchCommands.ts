@@ -1,4 +1,4 @@
-/** `book` and `trades`: a market as it moves. */
+/** `book` and `trades`: live market data. */
 import { Console, Effect, Option, Stream } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { LocalBook } from "../../client/index.ts"
@@ -14,25 +14,25 @@ import { ofSide, type Paint, paint, time } from "../Show.ts"
 
 const symbol = Argument.String("symbol").pipe(Argument.withDescription("Market, such as BTC-USDC"))
 const count = (what: string) =>
-  Flag.Int("count").pipe(Flag.withDescription(`Stop after so many ${what}; else at Ctrl-C`), Flag.optional)
-const endless = (asked: Option.Option<number>) => Option.getOrElse(asked, () => Number.POSITIVE_INFINITY)
+  Flag.Int("count").pipe(Flag.withDescription(`Stop after this many ${what}; default: run until Ctrl-C`), Flag.optional)
+const limitOf = (given: Option.Option<number>) => Option.getOrElse(given, () => Number.POSITIVE_INFINITY)
 
-/** Levels a side that fit on a screen. */
+/** Default levels per side; they fit on a screen. */
 const LEVELS = 10
-/** The least depth that tells of so many. */
+/** The smallest subscription depth with at least this many levels. */
 const depthOf = (levels: number): Depth => (levels <= 1 ? 1 : levels <= 50 ? 50 : levels <= 200 ? 200 : 1_000)
 
 type Level = readonly [price: string, qty: string]
 
-/** Price, quantity, and the quantity up to here, of each level. */
-const cumulated = (levels: ReadonlyArray<Level>): ReadonlyArray<readonly [string, string, string]> => {
+/** Price, quantity and cumulative quantity of each level. */
+const withTotals = (levels: ReadonlyArray<Level>): ReadonlyArray<readonly [string, string, string]> => {
   let total = 0n
   return levels.map(([price, qty]) => [price, qty, Decimal.format((total += Decimal.parse(qty)))] as const)
 }
 
-const pictureOf = (symbol: string, levels: number, paint: Paint) => (book: LocalBook) => {
-  const asks = cumulated(book.asks(levels)).toReversed()
-  const bids = cumulated(book.bids(levels))
+const render = (symbol: string, levels: number, paint: Paint) => (book: LocalBook) => {
+  const asks = withTotals(book.asks(levels)).toReversed()
+  const bids = withTotals(book.bids(levels))
   const width = Math.max(8, ...[...asks, ...bids].flatMap((row) => row.map((cell) => cell.length)))
   const line = (cells: ReadonlyArray<string>, colour: (text: string) => string) =>
     colour(cells.map((cell) => cell.padStart(width)).join("  "))
@@ -43,7 +43,7 @@ const pictureOf = (symbol: string, levels: number, paint: Paint) => (book: Local
       ? "one side is empty"
       : `spread ${Decimal.format(Decimal.parse(ask[0]) - Decimal.parse(bid[0]))}`
   return [
-    `${paint.bold(symbol)}  ${book.sound ? paint.green("live") : paint.red("not sound")}  ${paint.dim(`seq ${book.seq}`)}`,
+    `${paint.bold(symbol)}  ${book.sound ? paint.green("live") : paint.red("out of sync")}  ${paint.dim(`seq ${book.seq}`)}`,
     line(["PRICE", "QTY", "TOTAL"], paint.dim),
     ...asks.map((row) => line(row, paint.red)),
     paint.dim(spread.padStart(3 * width + 4)),
@@ -56,35 +56,35 @@ export const book = Command.make(
   {
     symbol,
     levels: Flag.Int("levels").pipe(
-      Flag.withDescription("Price levels a side, 1 to 1000"),
+      Flag.withDescription("Price levels per side, 1 to 1000"),
       Flag.filter(
         (levels) => levels >= 1 && levels <= 1_000,
         () => "expected 1 to 1000"
       ),
       Flag.withDefault(LEVELS)
     ),
-    count: count("pictures")
+    count: count("updates")
   },
   ({ count, levels, symbol }) =>
     Effect.gen(function* () {
-      const client = yield* Gateway.anybody
+      const client = yield* Gateway.anonymous
       const { changes } = yield* client.book(symbol, depthOf(levels))
       if (yield* Json) {
-        const told = Stream.map(changes, (book) => ({
+        const rows = Stream.map(changes, (book) => ({
           symbol,
           seq: book.seq,
           sound: book.sound,
           bids: book.bids(levels),
           asks: book.asks(levels)
         }))
-        return yield* Stream.runForEach(Stream.take(told, endless(count)), (value) =>
+        return yield* Stream.runForEach(Stream.take(rows, limitOf(count)), (value) =>
           Console.log(JSON.stringify(value))
         )
       }
-      yield* Live.draw(changes, endless(count), pictureOf(symbol, levels, yield* paint))
+      yield* Live.draw(changes, limitOf(count), render(symbol, levels, yield* paint))
     }).pipe(Effect.scoped)
 ).pipe(
-  Command.withDescription("Watch the order book of a market, checked against the gateway's checksum"),
+  Command.withDescription("Watch the order book of a market, verified with the gateway's checksum"),
   Command.withExamples([{ command: "gateway book BTC-USDC --levels 5" }])
 )
 
@@ -93,10 +93,10 @@ const lineOf = (trade: PublicTrade, paint: Paint): string =>
 
 export const trades = Command.make("trades", { symbol, count: count("trades") }, ({ count, symbol }) =>
   Effect.gen(function* () {
-    const client = yield* Gateway.anybody
+    const client = yield* Gateway.anonymous
     const colours = yield* paint
     const json = yield* Json
-    const told = client.events([printTopic({ kind: "trade", symbol })]).pipe(
+    const all = client.events([printTopic({ kind: "trade", symbol })]).pipe(
       Stream.mapEffect((event) =>
         event.kind === "refused"
           ? Effect.fail(new CliError({ code: event.error.code, message: event.error.message }))
@@ -104,8 +104,8 @@ export const trades = Command.make("trades", { symbol, count: count("trades") },
       ),
       Stream.flatMap(Stream.fromIterable)
     )
-    yield* Stream.runForEach(Stream.take(told, endless(count)), (trade) =>
+    yield* Stream.runForEach(Stream.take(all, limitOf(count)), (trade) =>
       Console.log(json ? JSON.stringify(trade) : lineOf(trade, colours))
     )
   })
-).pipe(Command.withDescription("Watch the trades of a market: the latest, then each as it happens"))
+).pipe(Command.withDescription("Watch the trades of a market: recent ones, then each new one"))

@@ -1,7 +1,7 @@
 /**
- * The AsyncAPI document of the WebSocket endpoints, from the schemas that the frames themselves have.
+ * The AsyncAPI document of the WebSocket endpoints, generated from the schemas of the frames.
  *
- * Actions are those of the gateway: it receives what clients ask and sends what they are told.
+ * Actions are from the gateway's point of view: it receives client messages and sends replies and events.
  * Source: docs/contract/websocket.md; AsyncAPI 3.0.
  */
 import { Schema } from "effect"
@@ -30,21 +30,21 @@ const messages = {
     id: "subscribe",
     title: "Subscribe",
     summary:
-      "Follow topics, at most 50 a message. A topic that is followed already starts anew. `since` resumes private topics after a position of the user stream.",
+      "Subscribe to topics, at most 50 per message. A repeated subscription starts the topic again. `since` resumes private topics after a position in the user stream.",
     payload: Frames.Subscribe,
     example: { op: "subscribe", args: ["orderbook.50.BTC-USDC"], req_id }
   },
   unsubscribe: {
     id: "unsubscribe",
     title: "Unsubscribe",
-    summary: "Leave topics.",
+    summary: "Unsubscribe from topics.",
     payload: Frames.Unsubscribe,
     example: { op: "unsubscribe", args: ["orderbook.50.BTC-USDC"], req_id }
   },
   ping: {
     id: "ping",
     title: "Ping",
-    summary: "Ask for a pong; also before authentication.",
+    summary: "Request a pong. Allowed before authentication.",
     payload: Frames.Ping,
     example: { op: "ping", req_id, ts: TIME }
   },
@@ -52,35 +52,35 @@ const messages = {
     id: "auth",
     title: "Authenticate",
     summary:
-      "By `bearer`, or by an API key with `api_key`, `signature`, `timestamp_ms` and `nonce`: the key signs SERVICE_WS|AUTH|{timestamp_ms}|{nonce}. Again by the same user: the expiry is refreshed.",
+      "Authenticate with `bearer`, or with an API key: `api_key`, `signature`, `timestamp_ms` and `nonce`. The key signs SERVICE_WS|AUTH|{timestamp_ms}|{nonce}. A repeated message of the same user replaces the credential and its expiry.",
     payload: Frames.Auth,
     example: { op: "auth", bearer: "eyJhbGciOiJFZERTQSJ9.e30.AA", req_id }
   },
   subscribed: {
     id: "subscribed",
     title: "Subscribed",
-    summary: "The topics that were accepted; always sent, before their first event.",
+    summary: "The accepted topics. Always sent, before the first event of a topic.",
     payload: Frames.Subscribed,
     example: { op: "subscribed", args: ["orderbook.50.BTC-USDC"], req_id }
   },
   unsubscribed: {
     id: "unsubscribed",
     title: "Unsubscribed",
-    summary: "The topics that were left; no event of them follows.",
+    summary: "The topics that were removed; no event of them follows.",
     payload: Frames.Unsubscribed,
     example: { op: "unsubscribed", args: ["orderbook.50.BTC-USDC"], req_id }
   },
   pong: {
     id: "pong",
     title: "Pong",
-    summary: "Answers a ping at once.",
+    summary: "The immediate reply to a ping.",
     payload: Frames.Pong,
     example: { op: "pong", req_id, client_ts: TIME, server_ts: TIME + 3 }
   },
   accepted: {
     id: "authAccepted",
     title: "Authenticated",
-    summary: "Who is connected, and where the user stream stands.",
+    summary: "The authenticated user and the position of the user stream.",
     payload: Frames.AuthAccepted,
     example: {
       op: "auth",
@@ -95,7 +95,7 @@ const messages = {
   refused: {
     id: "authRefused",
     title: "Not authenticated",
-    summary: "Why; after the third refusal the connection is closed with 4003.",
+    summary: "The reason of the refusal. After the third one the connection is closed with 4003.",
     payload: Frames.AuthRefusal,
     example: {
       op: "auth",
@@ -111,7 +111,7 @@ const messages = {
     id: "error",
     title: "Error",
     summary:
-      "A message, or one topic of it, was refused; the connection stays. Before a shutdown: SERVICE_UNAVAILABLE, going away.",
+      "A message, or one of its topics, was refused; the connection stays open. Before a shutdown: SERVICE_UNAVAILABLE, going away.",
     payload: Frames.ErrorFrame,
     example: {
       op: "error",
@@ -124,7 +124,7 @@ const messages = {
   }
 } satisfies Record<string, Message>
 
-/** The event message of a topic: the frame, with what this topic carries. */
+/** The event message of a topic: the frame with the topic's data. */
 const eventOf = ({ carries, data, description, example, id, pattern, title }: TopicPayload): Message => ({
   id: `${id}Event`,
   title,
@@ -142,25 +142,25 @@ const events = { public: publicTopics.map(eventOf), private: privateTopics.map(e
 interface Operation {
   readonly name: string
   readonly summary: string
-  readonly asked: Message
-  readonly answers: ReadonlyArray<Message>
+  readonly request: Message
+  readonly replies: ReadonlyArray<Message>
 }
 
 const { accepted, auth, error, ping, pong, refused, subscribe, subscribed, unsubscribe, unsubscribed } = messages
 const common: ReadonlyArray<Operation> = [
-  { name: "subscribe", summary: "Follow topics", asked: subscribe, answers: [subscribed, error] },
-  { name: "unsubscribe", summary: "Leave topics", asked: unsubscribe, answers: [unsubscribed, error] },
-  { name: "ping", summary: "Measure the way there and back", asked: ping, answers: [pong, error] }
+  { name: "subscribe", summary: "Subscribe to topics", request: subscribe, replies: [subscribed, error] },
+  { name: "unsubscribe", summary: "Unsubscribe from topics", request: unsubscribe, replies: [unsubscribed, error] },
+  { name: "ping", summary: "Measure the round-trip time", request: ping, replies: [pong, error] }
 ]
 const authenticate: Operation = {
   name: "auth",
-  summary: "Tell who is connected",
-  asked: auth,
-  answers: [accepted, refused, error]
+  summary: "Authenticate the connection",
+  request: auth,
+  replies: [accepted, refused, error]
 }
 const open: ReadonlyArray<Operation> = [
   ...common,
-  { name: "auth", summary: "Refused here: authenticate on /ws/private", asked: auth, answers: [refused, error] }
+  { name: "auth", summary: "Always refused: authenticate on /ws/private", request: auth, replies: [refused, error] }
 ]
 
 interface Channel {
@@ -177,7 +177,7 @@ const channels: ReadonlyArray<Channel> = [
     id: "public",
     address: "/ws/public",
     title: "Public feeds",
-    description: "Markets, for everybody.",
+    description: "Market data, without authentication.",
     operations: open,
     events: events.public
   },
@@ -186,7 +186,7 @@ const channels: ReadonlyArray<Channel> = [
     address: "/ws/private",
     title: "Private feeds",
     description:
-      "A user's own orders, executions, positions and balances: authenticate within 10 s. They share one stream of numbers, `seq`, without a gap.",
+      "Orders, executions, positions and balances of one user. Authenticate within 10 s. All topics share one sequence, `seq`, without gaps.",
     operations: [authenticate, ...common],
     events: events.private
   },
@@ -204,8 +204,8 @@ const list = <A, B>(items: ReadonlyArray<A>, f: (item: A) => readonly [string, B
   Object.fromEntries(items.map(f))
 const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1)
 
-const spoken = ({ events, operations }: Channel): ReadonlyArray<Message> => [
-  ...new Set([...operations.flatMap(({ answers, asked }) => [asked, ...answers]), ...events])
+const messagesOf = ({ events, operations }: Channel): ReadonlyArray<Message> => [
+  ...new Set([...operations.flatMap(({ replies, request }) => [request, ...replies]), ...events])
 ]
 
 const close = Object.values(closeCodes).map(({ advice, code, text }) => ({ code, text, advice }))
@@ -214,7 +214,7 @@ const channelOf = (channel: Channel): object => ({
   address: channel.address,
   title: channel.title,
   description: channel.description,
-  messages: list(spoken(channel), ({ id }) => [id, { $ref: `#/components/messages/${id}` }]),
+  messages: list(messagesOf(channel), ({ id }) => [id, { $ref: `#/components/messages/${id}` }]),
   bindings: { ws: { method: "GET", bindingVersion: "0.1.0" } },
   "x-close-codes": close
 })
@@ -225,29 +225,29 @@ const operationsOf = (channel: Channel): ReadonlyArray<readonly [string, object]
     some.map(({ id }) => ({ $ref: `#/channels/${channel.id}/messages/${id}` }))
   return [
     ...channel.operations.map(
-      ({ answers, asked, name, summary }) =>
+      ({ name, replies, request, summary }) =>
         [
           `${channel.id}${capital(name)}`,
           {
             action: "receive",
             channel: on,
             summary,
-            messages: named([asked]),
-            reply: { channel: on, messages: named(answers) }
+            messages: named([request]),
+            reply: { channel: on, messages: named(replies) }
           }
         ] as const
     ),
     [
       `${channel.id}Events`,
-      { action: "send", channel: on, summary: "Tell what happens", messages: named([...channel.events, error]) }
+      { action: "send", channel: on, summary: "Send events", messages: named([...channel.events, error]) }
     ]
   ]
 }
 
-/** The document, of the API's version. */
+/** The document for a version of the API. */
 export const asyncApi = (version: string) => {
-  const all = [...new Set(channels.flatMap(spoken))]
-  // first, so that their plain form has their name
+  const all = [...new Set(channels.flatMap(messagesOf))]
+  // first, so that they keep their names in the definitions
   const forms = { Decimal, SignedDecimal, Millis, Side, ExecType, Address }
   const schemas = JsonSchemas.make({ ...forms, ...list(all, ({ id, payload }) => [capital(id), payload]) })
   return {
@@ -256,7 +256,7 @@ export const asyncApi = (version: string) => {
       title: "Trading Gateway",
       version,
       description:
-        "WebSocket feeds of the trading gateway. One JSON object a text frame; prices and quantities are decimal text, times Unix milliseconds. A client sends at most 20 messages a second (burst 100), frames up to 64 KiB, and follows at most 200 topics a connection. The gateway pings every 15 s and closes connections that are silent for 30 s; every close code is in `x-close-codes` with what to do.",
+        "WebSocket feeds of the trading gateway. Each text frame is one JSON object. Prices and quantities are decimal text, times are Unix milliseconds. Limits of a connection: 20 messages per second (burst 100), frames of 64 KiB, 200 topics. The gateway sends a ping every 15 s and closes a connection after 30 s of silence. `x-close-codes` lists every close code and how the client should react.",
       license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" }
     },
     defaultContentType: "application/json",

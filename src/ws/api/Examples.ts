@@ -1,4 +1,4 @@
-/** What each public topic may carry, for readers of the document. */
+/** Example data of each public topic, for the AsyncAPI document. */
 import type {
   AlertData,
   AggregatedTradeData,

@@ -1,8 +1,8 @@
 /**
- * Messages of the WebSocket endpoints, one JSON object a text frame. Source: specification, Events, Messages;
+ * Messages of the WebSocket endpoints, one JSON object per text frame. Source: specification, Events, Messages;
  * docs/contract/websocket.md#messages.
  *
- * Fields that a peer does not know are ignored; `""` and `null` in an optional field are the same as its absence.
+ * Unknown fields are ignored. In an optional field `""` and `null` mean that it is absent.
  */
 import { Schema } from "effect"
 import { Uuid } from "../../domain/Identity.ts"
@@ -32,7 +32,7 @@ export const Subscribe = Schema.Struct({
   args,
   ...reqId,
   since: Schema.optionalKey(Since),
-  since_seq: Schema.optionalKey(seq.annotate({ description: "Like `since`, of the current stream" }))
+  since_seq: Schema.optionalKey(seq.annotate({ description: "Like `since`, for the current stream" }))
 })
 export type Subscribe = typeof Subscribe.Type
 
@@ -59,7 +59,7 @@ export type Auth = typeof Auth.Type
 export const ClientFrame = Schema.Union([Subscribe, Unsubscribe, Ping, Auth])
 export type ClientFrame = typeof ClientFrame.Type
 
-/** Whether the events after `since` follow. */
+/** Result of a resume: whether the events after `since` follow. */
 export const Resume = Schema.Struct({
   recovered: Schema.Boolean,
   stream_id: Schema.String,

@@ -1,4 +1,4 @@
-/** Named schemas as JSON Schema of draft 07, the one that AsyncAPI takes without further word. */
+/** Converts named schemas to JSON Schema draft 07, the default of AsyncAPI. */
 import { JsonSchema, type Schema, SchemaRepresentation } from "effect"
 
 type Json = JsonSchema.JsonSchema
@@ -7,7 +7,7 @@ type Schemas = Record<string, Json>
 const HOME = "#/components/schemas/"
 const DEFINITIONS = "#/definitions/"
 
-/** A copy of a schema with words of its own: `Millis_1` of `Millis`. */
+/** The name of a copy with another description: `Millis_1` for `Millis`. */
 const COPY = /^(.+)_\d+$/u
 
 /** Rebuilds a JSON value, every object passed through `f` after its members. */
@@ -18,8 +18,8 @@ const rebuild = (value: unknown, f: (object: Record<string, unknown>) => unknown
 }
 
 /**
- * All schemas and what they refer to, by name. Objects are open: new fields are compatible changes. What differs from a
- * named schema only by its description stands where it is used.
+ * All schemas and their references by name. Objects accept additional properties, because new fields are compatible
+ * changes. A copy that differs from a named schema only by its description is inlined.
  */
 export const make = (schemas: Readonly<Record<string, Schema.Top>>): Schemas => {
   const asts = Object.values(schemas).map(({ ast }) => ast)
@@ -27,7 +27,7 @@ export const make = (schemas: Readonly<Record<string, Schema.Top>>): Schemas => 
   if (first === undefined) return {}
   const found = SchemaRepresentation.toJsonSchemaMultiDocument(SchemaRepresentation.toRepresentations([first, ...rest]))
   const named = Object.fromEntries(Object.keys(schemas).map((name, i) => [name, found.schemas[i]!]))
-  // a schema with a name of its own is among the definitions already
+  // schemas with an identifier are in the definitions already
   const definitions: Schemas = { ...named, ...found.definitions }
   const old = JsonSchema.toDocumentDraft07({ dialect: "draft-2020-12", schema: {}, definitions }).definitions
   const isCopy = (name: string): boolean => Object.hasOwn(old, COPY.exec(name)?.[1] ?? "")

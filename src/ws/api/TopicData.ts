@@ -1,5 +1,5 @@
 /**
- * What the events of each topic carry in `data`. Source: docs/contract/websocket.md#public-topics, #order-book,
+ * Schemas of `data` in the events of each topic. Source: docs/contract/websocket.md#public-topics, #order-book,
  * #private-topics.
  */
 import { Schema } from "effect"
@@ -14,8 +14,8 @@ import { Order } from "../../domain/Order.ts"
 import { Position } from "../../domain/Position.ts"
 import { Millis } from "../../domain/Time.ts"
 
-const ts = { ts: Millis.annotate({ description: "Publication" }) }
-const mts = { mts: Millis.annotate({ description: "When the matching engine produced the change" }) }
+const ts = { ts: Millis.annotate({ description: "Time of publication" }) }
+const mts = { mts: Millis.annotate({ description: "Time at which the matching engine produced the change" }) }
 const seq = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 const book = {
@@ -32,7 +32,7 @@ export const BookSnapshot = Schema.Struct({ type: Schema.Literal("snapshot"), ..
 export const BookDelta = Schema.Struct({
   type: Schema.Literal("delta"),
   ...book,
-  prev_seq: seq.annotate({ description: "seq of the message before, of this topic on this connection" })
+  prev_seq: seq.annotate({ description: "`seq` of the previous message of this topic on this connection" })
 })
 export const BookData = Schema.Union([BookSnapshot, BookDelta])
 export type BookData = typeof BookData.Type
@@ -41,7 +41,9 @@ export const TradeData = Schema.Struct({
   type: Schema.Literals(["snapshot", "update"]),
   ...ts,
   symbol: MarketSymbol,
-  list: Schema.Array(PublicTrade).annotate({ description: "Oldest first; an update holds the trades of one event" })
+  list: Schema.Array(PublicTrade).annotate({
+    description: "Oldest first; an update has the trades of one matching event"
+  })
 })
 export type TradeData = typeof TradeData.Type
 
@@ -51,7 +53,7 @@ export const AggregatedTradeData = Schema.Struct({
   market_addr: Address,
   symbol: MarketSymbol,
   list: Schema.Array(AggregatedTrade).annotate({
-    description: "The trades of one matching event, those of one price and side as one"
+    description: "The trades of one matching event, summed by price and side"
   })
 })
 export type AggregatedTradeData = typeof AggregatedTradeData.Type
@@ -89,7 +91,7 @@ const privateData = <S extends Schema.Top>(record: S) =>
     Schema.Struct({
       type: Schema.Literal("update"),
       ...position,
-      prev_seq: seq.annotate({ description: "seq of the event before, of this topic; 0: none" }),
+      prev_seq: seq.annotate({ description: "`seq` of the previous event of this topic; 0: none" }),
       list: Schema.Array(record)
     })
   ])
@@ -101,7 +103,7 @@ export type ExecutionData = typeof ExecutionData.Type
 export const PositionData = privateData(Position)
 export type PositionData = typeof PositionData.Type
 
-/** A balance with the reason of its change; snapshots have none. */
+/** A balance with the reason of its change; absent in snapshots. */
 export const BalanceRecord = Schema.Struct({ ...Balance.fields, reason: Schema.optionalKey(BalanceReason) })
 export type BalanceRecord = typeof BalanceRecord.Type
 export const BalanceData = privateData(BalanceRecord)

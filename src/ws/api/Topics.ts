@@ -1,5 +1,5 @@
 /**
- * The topics as the API tells them: what they are called, where they are, how often they come and what they carry.
+ * Documentation of the topics: name pattern, description and data.
  * Source: docs/contract/websocket.md#public-topics, #private-topics.
  */
 import type { Schema } from "effect"
@@ -9,10 +9,10 @@ import * as Examples from "./Examples.ts"
 import * as Data from "./TopicData.ts"
 
 export interface TopicPayload {
-  /** As in the names of messages. */
+  /** Prefix of the message name. */
   readonly id: string
   readonly title: string
-  /** Every name that the topic may have, as a pattern. */
+  /** Pattern of the topic's names. */
   readonly pattern: string
   readonly example: string
   readonly description: string
@@ -33,7 +33,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     pattern: `^orderbook\\.${anyOf(depths)}\\.${SYMBOL}$`,
     example: "orderbook.50.BTC-USDC",
     description:
-      "A snapshot, then deltas whenever the view of this depth changed, at most every 20 ms (depths 1 and 50), 100 ms (200) or 200 ms (1000); depth 1 sends snapshots only. A delta whose `prev_seq` is not the last `seq`, or whose checksum differs, shows a gap: subscribe again. A later snapshot replaces the book.",
+      "A snapshot, then a delta after each change within this depth, at most every 20 ms (depths 1 and 50), 100 ms (200) or 200 ms (1000). Depth 1 sends only snapshots. If `prev_seq` of a delta is not the last `seq`, or the checksum differs, subscribe again. A later snapshot replaces the book.",
     data: Data.BookData,
     carries: Examples.book
   },
@@ -42,7 +42,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     title: "Trades",
     pattern: `^trade\\.${SYMBOL}$`,
     example: "trade.BTC-USDC",
-    description: "A snapshot of the last 50 trades, then an update for each matching event. Nothing is left out.",
+    description: "A snapshot of the last 50 trades, then an update for each matching event. No trade is left out.",
     data: Data.TradeData,
     carries: Examples.trades
   },
@@ -52,7 +52,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     pattern: "^trade/0x[0-9a-f]{64}$",
     example: "trade/0xb2a373d8519e821966ae61886e86c0a5cea70096e02b33a62c1f65871baa1209",
     description:
-      "Of the market with this address, an update for each matching event; no snapshot. `id` follows from market, price, side, seq and time, so (market_addr, id) is a stable key.",
+      "An update for each matching event in the market with this address; no snapshot. `id` is derived from market, price, side, seq and time, so (market_addr, id) is a stable key.",
     data: Data.AggregatedTradeData,
     carries: Examples.aggregates
   },
@@ -61,7 +61,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     title: "Ticker",
     pattern: `^ticker\\.${SYMBOL}$`,
     example: "ticker.BTC-USDC",
-    description: "Snapshots: at most every 100 ms, at least every 10 s while the backend is well.",
+    description: "Snapshots: at most every 100 ms, at least every 10 s while the backend is available.",
     data: Data.TickerData,
     carries: Examples.ticker
   },
@@ -71,7 +71,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     pattern: `^kline\\.${anyOf(Interval.literals)}\\.${SYMBOL}$`,
     example: "kline.1.BTC-USDC",
     description:
-      "A snapshot of the open candle, then updates on change, at most every 250 ms, and each closed candle once with `confirm`.",
+      "A snapshot of the open candle, then updates after changes, at most every 250 ms. Each closed candle is sent once with `confirm`.",
     data: Data.KlineData,
     carries: Examples.kline
   },
@@ -80,7 +80,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     title: "Liquidations",
     pattern: `^all_liquidations\\.${SYMBOL}$`,
     example: "all_liquidations.BTC-USDC",
-    description: "An update for each fill of a liquidation, in the book or by the insurance pool; no snapshot.",
+    description: "An update for each fill of a liquidation, by the book or by the insurance pool; no snapshot.",
     data: Data.LiquidationData,
     carries: Examples.liquidations
   },
@@ -89,7 +89,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     title: "Insurance pool",
     pattern: `^insurance_pool\\.${SYMBOL}$`,
     example: "insurance_pool.BTC-USDC",
-    description: "Snapshots on change, at most every second, at least every minute while the backend is well.",
+    description: "Snapshots after changes, at most every second, at least every minute while the backend is available.",
     data: Data.PoolData,
     carries: Examples.pool
   },
@@ -98,7 +98,7 @@ const publicPayloads: Record<PublicKind, TopicPayload> = {
     title: "Deleveraging",
     pattern: `^adl_alert\\.${SYMBOL}$`,
     example: "adl_alert.BTC-USDC",
-    description: "A snapshot, then an update when mode or reason change, or the ratio by 0.01.",
+    description: "A snapshot, then an update when the mode, the reason, or the ratio (by 0.01) changes.",
     data: Data.AlertData,
     carries: Examples.adl
   }
@@ -115,27 +115,27 @@ const privatePayload = (
   title,
   pattern: `^${topic}$`,
   example: topic,
-  description: `Snapshot: ${snapshot}. Updates: ${updates}. Nothing is left out; resume with \`since\`.`,
+  description: `Snapshot: ${snapshot}. Updates: ${updates}. No event is left out; resume with \`since\`.`,
   data
 })
 
 export const publicTopics: ReadonlyArray<TopicPayload> = Object.values(publicPayloads)
 
 export const privateTopics: ReadonlyArray<TopicPayload> = [
-  privatePayload("order", "Orders", "all open orders", "each order that changed", Data.OrderData),
+  privatePayload("order", "Orders", "all open orders", "each changed order", Data.OrderData),
   privatePayload("execution", "Executions", "an empty list", "each fill and funding payment", Data.ExecutionData),
   privatePayload(
     "position",
     "Positions",
     "open positions",
-    "each position that changed, a closed one with size 0",
+    "each changed position; a closed one has size 0",
     Data.PositionData
   ),
   privatePayload(
     "account_balance",
     "Balances",
     "all balances",
-    "each balance that changed, with the reason",
+    "each changed balance, with the reason",
     Data.BalanceData
   )
 ]

@@ -1,6 +1,6 @@
 /**
- * What an order would ask of the account, before it is sent: by the same exact formulas as the exchange (`domain/Margin.ts`), on what
- * the feeds tell. A preview, not a promise: the order's turn decides. Values are decimals scaled by 10^18.
+ * The preview of an order: cost, margin and liquidation price, from the exchange's own formulas (`domain/Margin.ts`) and the data of
+ * the feeds. The result at execution can differ. Values are decimals scaled by 10^18.
  */
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Scaled } from "../src/domain/Decimal.ts"
@@ -9,18 +9,18 @@ import type { Instrument, Level, RiskTier } from "../src/domain/Market.ts"
 import type { Order } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
 
-export interface Asked {
+export interface OrderInput {
   readonly side: "Buy" | "Sell"
-  /** What it is expected to cost. */
+  /** Expected average price. */
   readonly price: Scaled
-  /** What it may cost at most: the limit, or the protective price of a Market order. Margin is bound at this price. */
+  /** Worst price: the limit, or the protective price of a Market order. Margin is reserved at this price. */
   readonly bound: Scaled
   readonly qty: Scaled
   readonly reduceOnly: boolean
 }
 
-/** What the account is now. */
-export interface Standing {
+/** Current state of the account. */
+export interface AccountState {
   /** Available for new orders. */
   readonly available: Scaled
   readonly wallet: Scaled
@@ -28,7 +28,7 @@ export interface Standing {
   readonly positions: ReadonlyArray<Position>
   /** All open orders of the account. */
   readonly orders: ReadonlyArray<Order>
-  /** Leverage that is set in the market of the order. */
+  /** Leverage set in the market of the order. */
   readonly leverage: Scaled
   readonly mark: Scaled
 }
@@ -36,14 +36,14 @@ export interface Standing {
 export interface Preview {
   /** Quantity × price. */
   readonly value: Scaled
-  /** Fee if it takes, at the taker's rate. */
+  /** Fee at the taker rate. */
   readonly fee: Scaled
-  /** How much more margin the open orders of the market would bind; negative where the order makes room. */
+  /** Change of the margin reserved in this market; negative if the order releases margin. */
   readonly margin: Scaled
   readonly availableAfter: Scaled
-  /** Leverage in effect, which the risk tier may hold below the one that is set. */
+  /** Effective leverage; the risk tier may limit it below the setting. */
   readonly leverage: Scaled
-  /** Mark at which the position would be liquidated if the order were filled whole; `undefined`: none within the market's prices. */
+  /** Mark price of a liquidation after a complete fill; `undefined`: none within the price limits of the market. */
   readonly liquidation: Scaled | undefined
   readonly isAffordable: boolean
 }
@@ -56,7 +56,7 @@ export const tiersOf = (rows: ReadonlyArray<RiskTier>): Margin.RiskTiers =>
     deduction: Decimal.parse(row.mm_deduction)
   }))
 
-/** Open orders that bind margin: neither those that only reduce nor those that still wait for their trigger. */
+/** Sums of the open orders that reserve margin: without reduce-only and untriggered orders. */
 const openOrders = (orders: ReadonlyArray<Order>, symbol: string): Margin.OpenOrders => {
   const sums = { ...Margin.NO_ORDERS }
   for (const order of orders) {
@@ -68,7 +68,7 @@ const openOrders = (orders: ReadonlyArray<Order>, symbol: string): Margin.OpenOr
   return sums
 }
 
-const withOrder = (orders: Margin.OpenOrders, { bound, qty, side }: Asked): Margin.OpenOrders => {
+const withOrder = (orders: Margin.OpenOrders, { bound, qty, side }: OrderInput): Margin.OpenOrders => {
   const value = Decimal.mul(qty, bound, "up")
   return side === "Buy"
     ? { ...orders, buySize: orders.buySize + qty, buyValue: orders.buyValue + value }
@@ -84,24 +84,24 @@ const signedSize = (position: Position | undefined): Scaled => {
 const sumOf = (positions: ReadonlyArray<Position>, of: (position: Position) => string): Scaled =>
   positions.reduce((sum, position) => sum + Decimal.parse(of(position)), 0n)
 
-/** The mark at which the account could not carry the position any more, had the order been filled whole. */
+/** The mark price at which the position would be liquidated after a complete fill. */
 const liquidationAfter = (
   instrument: Instrument,
   tiers: Margin.RiskTiers,
-  standing: Standing,
+  state: AccountState,
   held: Position | undefined,
-  asked: Asked,
+  input: OrderInput,
   fee: Scaled
 ): Scaled | undefined => {
   const position = signedSize(held)
   const entryValue = held === undefined ? 0n : Decimal.mul(Decimal.parse(held.avg_price), Decimal.abs(position), "down")
   const settled = Margin.settle(
     { position, entryValue, openFee: 0n, isolatedMargin: 0n },
-    { size: asked.side === "Buy" ? asked.qty : -asked.qty, value: Decimal.mul(asked.qty, asked.price, "up"), fee }
+    { size: input.side === "Buy" ? input.qty : -input.qty, value: Decimal.mul(input.qty, input.price, "up"), fee }
   )
-  const others = standing.positions.filter((each) => each !== held && each.margin_mode === "Cross")
-  const cushion =
-    standing.wallet +
+  const others = state.positions.filter((each) => each !== held && each.margin_mode === "Cross")
+  const buffer =
+    state.wallet +
     settled.wallet +
     sumOf(others, (each) => each.unrealised_pnl) -
     sumOf(others, (each) => each.position_mm)
@@ -110,39 +110,44 @@ const liquidationAfter = (
     min: Decimal.parse(instrument.price_filter.min_price),
     max: Decimal.parse(instrument.price_filter.max_price)
   }
-  return Margin.liquidationPrice(tiers, limits, settled.entry.position, settled.entry.entryValue, cushion)
+  return Margin.liquidationPrice(tiers, limits, settled.entry.position, settled.entry.entryValue, buffer)
 }
 
-export const preview = (instrument: Instrument, tiers: Margin.RiskTiers, standing: Standing, asked: Asked): Preview => {
-  const held = standing.positions.find((each) => each.symbol === instrument.symbol)
+export const preview = (
+  instrument: Instrument,
+  tiers: Margin.RiskTiers,
+  state: AccountState,
+  input: OrderInput
+): Preview => {
+  const held = state.positions.find((each) => each.symbol === instrument.symbol)
   const position = signedSize(held)
-  const before = openOrders(standing.orders, instrument.symbol)
+  const before = openOrders(state.orders, instrument.symbol)
   const takerFee = Decimal.parse(instrument.taker_fee_rate)
   const figuresOf = (orders: Margin.OpenOrders): Margin.Figures =>
     Margin.figures(tiers, takerFee, {
       position,
       entryValue: 0n,
-      value: Decimal.mul(Decimal.abs(position), standing.mark, "up"),
-      leverage: standing.leverage,
+      value: Decimal.mul(Decimal.abs(position), state.mark, "up"),
+      leverage: state.leverage,
       orders
     })
-  const [now, then] = [figuresOf(before), figuresOf(asked.reduceOnly ? before : withOrder(before, asked))]
-  // a larger exposure may lie in a tier that asks more of the position too
+  const [now, then] = [figuresOf(before), figuresOf(input.reduceOnly ? before : withOrder(before, input))]
+  // a larger exposure can reach a tier with a higher rate for the position too
   const margin = then.orderMargin + then.initialMargin - now.orderMargin - now.initialMargin
-  const value = Decimal.mul(asked.qty, asked.price, "up")
+  const value = Decimal.mul(input.qty, input.price, "up")
   const fee = Decimal.mul(value, takerFee, "up")
   return {
     value,
     fee,
     margin,
-    availableAfter: standing.available - margin,
-    leverage: Margin.effectiveLeverage(standing.leverage, tiers[then.exposureTier]!),
-    liquidation: liquidationAfter(instrument, tiers, standing, held, asked, fee),
-    isAffordable: margin <= 0n || margin <= standing.available
+    availableAfter: state.available - margin,
+    leverage: Margin.effectiveLeverage(state.leverage, tiers[then.exposureTier]!),
+    liquidation: liquidationAfter(instrument, tiers, state, held, input, fee),
+    isAffordable: margin <= 0n || margin <= state.available
   }
 }
 
-/** Protective price of a Market order: mark × (1 ± band), rounded inward to the tick. Source: docs/contract/orders.md#market-orders. */
+/** The protective price of a Market order: mark × (1 ± band), rounded inward to the tick. Source: docs/contract/orders.md. */
 export const protectivePrice = (
   { price_band, price_filter }: Instrument,
   mark: Scaled,
@@ -153,7 +158,7 @@ export const protectivePrice = (
   return Decimal.divide(mark * factor, Decimal.ONE * tick, side === "Buy" ? "down" : "up") * tick
 }
 
-/** The average price that a quantity would find in levels, to the tick against the taker; `undefined`: they do not hold it. */
+/** The average price of a quantity in the levels, rounded to the tick against the taker; `undefined`: the levels are too small. */
 export const priceWithin = (
   levels: ReadonlyArray<Level>,
   qty: Scaled,

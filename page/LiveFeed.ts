@@ -1,36 +1,36 @@
-/** A feed of the client, run for the page: topics may change while it runs, and it comes back by itself. */
+/** A feed of the typed client for the page: it reconnects, and its topics can change while it runs. */
 import { Effect, Fiber } from "effect"
 import { layerWebSocketConstructorGlobal } from "effect/socket/Socket"
 import * as Feed from "../src/client/Feed.ts"
 
-export interface Following {
-  /** Follows these topics from now on, and no others. */
+export interface LiveFeed {
+  /** Replaces the followed topics. */
   readonly show: (topics: ReadonlyArray<string>) => void
-  /** Time to the gateway and back in ms; `undefined` without a connection. */
+  /** Round-trip time in ms; `undefined` without a connection. */
   readonly ping: () => Promise<number | undefined>
   readonly stop: () => void
 }
 
-/** Where the WebSocket endpoints of this page's own gateway are. */
+/** Base of the WebSocket endpoints of the gateway that serves this page. */
 const url = location.origin.replace(/^http/u, "ws")
 
 export interface Access {
   readonly authFrame: Feed.Connection["authFrame"]
   readonly renew: Feed.Connection["renew"]
 }
-const NOBODY: Access = { authFrame: () => undefined, renew: Effect.succeed("refused") }
+const ANONYMOUS: Access = { authFrame: () => undefined, renew: Effect.succeed("refused") }
 
-/** Follows topics and calls back for everything that is told, until it is stopped. */
+/** Follows topics and passes on all events until it is stopped. */
 export const follow = (
   topics: ReadonlyArray<string>,
   onEvent: (event: Feed.FeedEvent) => void,
-  access: Access = NOBODY
-): Following => {
+  access: Access = ANONYMOUS
+): LiveFeed => {
   let feed: Feed.Feed | undefined
   let followed = new Set(topics)
   let wanted = followed
 
-  /** What was wanted while the feed was not there yet is done once it is. */
+  /** Applies changes of the topics, also those made before the feed was ready. */
   const reconcile = (): void => {
     if (feed === undefined || followed === wanted) return
     const [before, after] = [followed, wanted]
@@ -45,7 +45,7 @@ export const follow = (
     reconcile()
     yield* Effect.never
   })
-  // how it ended is told as an event
+  // the end of the feed is reported as an event
   const fiber = Effect.runFork(Effect.ignore(Effect.scoped(Effect.provide(program, layerWebSocketConstructorGlobal))))
   return {
     show: (next) => {

@@ -1,4 +1,4 @@
-/** What is one's own, live: positions with a way to close them, open orders with a way to cancel them, and fills. */
+/** The user's positions, open orders and fills, live, with buttons to close and to cancel. */
 import { HashMap } from "effect"
 import type { Execution } from "../src/domain/Execution.ts"
 import type { Order } from "../src/domain/Order.ts"
@@ -8,13 +8,13 @@ import { h, place, type Row, rows, setAttribute, setClass, setText } from "./Dom
 import * as Format from "./Format.ts"
 import { drawn, Live } from "./Frame.ts"
 import type { Market } from "./Market.ts"
-import { doing, note } from "./Notes.ts"
+import { whileBusy, toast } from "./Toasts.ts"
 import type { Session } from "./Session.ts"
 
 const tabs = ["Positions", "Orders", "Fills"] as const
 type Tab = (typeof tabs)[number]
 
-/** A column: its head, what it shows of a record, and how that is coloured. */
+/** A column: its heading, the text of a record and its colour. */
 interface Column<A> {
   readonly head: string
   readonly of: (record: A) => string
@@ -25,7 +25,7 @@ const bySide = ({ side }: { readonly side: string }): "up" | "down" => (side ===
 const byGain = (text: string): "up" | "down" | undefined =>
   /^-?0?(?:\.0*)?$/u.test(text) ? undefined : Format.isNegative(text) ? "down" : "up"
 
-/** A table of records; each row ends with what can be done about it. */
+/** A table of records; each row ends with its action. */
 const table = <A>(
   columns: ReadonlyArray<Column<A>>,
   key: (record: A) => string,
@@ -99,7 +99,7 @@ export const mount = (market: Market, session: Session): void => {
   const button = (label: string, name: string, act: () => Promise<void>): HTMLButtonElement => {
     const made: HTMLButtonElement = h(
       "button",
-      { type: "button", class: "quiet", "aria-label": name, onclick: () => doing(made, act) },
+      { type: "button", class: "quiet", "aria-label": name, onclick: () => whileBusy(made, act) },
       label
     )
     return made
@@ -107,12 +107,12 @@ export const mount = (market: Market, session: Session): void => {
   const close = (position: () => Position): HTMLElement =>
     button("Close", `Close the position in ${position().symbol}`, async () => {
       const { side, sub_account_address, symbol } = position()
-      await session.ask().create({
+      await session.api().create({
         sub_account_address,
         symbol,
         side: side === "Buy" ? "Sell" : "Buy",
         order_type: "Market",
-        // the whole of it, whatever its size is at the order's turn
+        // 0 closes the whole position, whatever its size is at execution
         qty: "0",
         reduce_only: true,
         close_on_trigger: true
@@ -121,7 +121,7 @@ export const mount = (market: Market, session: Session): void => {
   const cancel = (order: () => Order): HTMLElement =>
     button("Cancel", `Cancel the order of ${order().qty} ${order().symbol}`, async () => {
       const { order_id, sub_account_address, symbol } = order()
-      await session.ask().cancel({ sub_account_address, symbol, order_id })
+      await session.api().cancel({ sub_account_address, symbol, order_id })
     })
 
   const positions = table<Position>(
@@ -135,12 +135,12 @@ export const mount = (market: Market, session: Session): void => {
         of: ({ mark_price, symbol }) => price(symbol, market.tickers.value.get(symbol)?.mark_price ?? mark_price)
       },
       {
-        head: "Result",
+        head: "Unrealised P&L",
         of: ({ unrealised_pnl }) => Format.gain(unrealised_pnl),
         tone: ({ unrealised_pnl }) => byGain(unrealised_pnl)
       },
       {
-        head: "Realised",
+        head: "Realised P&L",
         of: ({ cur_realised_pnl }) => Format.gain(cur_realised_pnl),
         tone: ({ cur_realised_pnl }) => byGain(cur_realised_pnl)
       },
@@ -150,7 +150,7 @@ export const mount = (market: Market, session: Session): void => {
     ],
     keyOf,
     close,
-    "No open position."
+    "No open positions."
   )
   const orders = table<Order>(
     [
@@ -169,7 +169,7 @@ export const mount = (market: Market, session: Session): void => {
     ],
     ({ order_id }) => order_id,
     cancel,
-    "No open order."
+    "No open orders."
   )
   const fills = table<Execution>(
     [
@@ -181,13 +181,13 @@ export const mount = (market: Market, session: Session): void => {
       { head: "Value", of: ({ exec_value }) => Format.money(exec_value) },
       { head: "Fee", of: ({ base_fee }) => Format.grouped(base_fee, 4) },
       {
-        head: "As",
+        head: "Role",
         of: ({ exec_type, is_maker }) => (exec_type === "Trade" ? (is_maker ? "maker" : "taker") : exec_type)
       }
     ],
     ({ exec_id }) => exec_id,
     undefined,
-    "Nothing was filled yet."
+    "No fills yet."
   )
   const lists = { Positions: positions, Orders: orders, Fills: fills }
 
@@ -209,7 +209,11 @@ export const mount = (market: Market, session: Session): void => {
     return { name, head, count }
   })
   const bar = h("div", { class: "bar" })
-  const tablist = h("div", { class: "tabs", role: "tablist", "aria-label": "Own" }, ...heads.map(({ head }) => head))
+  const tablist = h(
+    "div",
+    { class: "tabs", role: "tablist", "aria-label": "Account" },
+    ...heads.map(({ head }) => head)
+  )
   tablist.addEventListener("keydown", ({ key }) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[key]
     if (step === undefined) return
@@ -218,10 +222,10 @@ export const mount = (market: Market, session: Session): void => {
     next.head.focus()
   })
   const cancelAll = button("Cancel all", "Cancel all orders", async () => {
-    const { who } = session
-    if (who.value === undefined) return
-    const { list } = await session.ask().cancelAll({ sub_account_address: who.value.address })
-    note("plain", list.length === 1 ? "1 order is being canceled" : `${list.length} orders are being canceled`)
+    const { user } = session
+    if (user.value === undefined) return
+    const { list } = await session.api().cancelAll({ sub_account_address: user.value.address })
+    toast("plain", list.length === 1 ? "Canceling 1 order" : `Canceling ${list.length} orders`)
   })
   bar.append(tablist, cancelAll)
   const panels = tabs.map((name) =>
@@ -231,7 +235,7 @@ export const mount = (market: Market, session: Session): void => {
       lists[name].element
     )
   )
-  place("holdings").append(bar, ...panels)
+  place("account-tables").append(bar, ...panels)
 
   drawn([tab], () => {
     for (const [i, { head, name }] of heads.entries()) {

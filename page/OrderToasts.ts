@@ -1,10 +1,10 @@
-/** What became of one's orders, in words. */
+/** Toasts about the user's orders. */
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
 import type { Order } from "../src/domain/Order.ts"
-import { note, type Tone } from "./Notes.ts"
+import { toast, type Tone } from "./Toasts.ts"
 
-/** What an order's new status says; `undefined`: nothing that needs telling. */
-export const newsOf = (order: Order): { readonly tone: Tone; readonly text: string } | undefined => {
+/** The toast for an order's new status; `undefined`: none. */
+export const toastOf = (order: Order): { readonly tone: Tone; readonly text: string } | undefined => {
   const { avg_price, cum_exec_qty, order_status, price, qty, reject_message, reject_reason, side, symbol } = order
   const verb = side === "Buy" ? "buy" : "sell"
   const done = side === "Buy" ? "Bought" : "Sold"
@@ -12,7 +12,7 @@ export const newsOf = (order: Order): { readonly tone: Tone; readonly text: stri
     case "New":
       return order.order_type === "Market"
         ? undefined
-        : { tone: "plain", text: `In the book: ${verb} ${qty} ${symbol} at ${price}` }
+        : { tone: "plain", text: `Order open: ${verb} ${qty} ${symbol} at ${price}` }
     case "PartiallyFilled":
       return { tone: "good", text: `${done} ${cum_exec_qty} of ${qty} ${symbol} at ${avg_price}` }
     case "Filled":
@@ -29,12 +29,12 @@ export const newsOf = (order: Order): { readonly tone: Tone; readonly text: stri
   }
 }
 
-/** Tells of every order that an event changed, a snapshot being no news, and that one was signed out. */
-export const tell = (event: FeedEvent): void => {
-  if (event.kind === "state" && event.state.type === "ended") note("bad", `Signed out: ${event.state.reason}`)
+/** Shows a toast for each changed order and for the end of the session. Snapshots show none. */
+export const onEvent = (event: FeedEvent): void => {
+  if (event.kind === "state" && event.state.type === "ended") toast("bad", `Signed out: ${event.state.reason}`)
   if (event.kind !== "order" || event.data.type !== "update") return
   for (const order of event.data.list) {
-    const news = newsOf(order)
-    if (news !== undefined) note(news.tone, news.text)
+    const shown = toastOf(order)
+    if (shown !== undefined) toast(shown.tone, shown.text)
   }
 }
