@@ -2,7 +2,7 @@
 import { OpenApi } from "effect/http-api"
 import { Context } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
-import { ownReasons } from "../../src/http/api/OperationErrors.ts"
+import { errorsOf, operationOf } from "../../src/http/api/EndpointErrors.ts"
 import {
   AdminAccess,
   BearerOnly,
@@ -65,13 +65,6 @@ const buckets = (): string =>
     Object.entries(counted).map(([bucket, what]) => row(`\`${bucket}\``, String(defaultLimits[bucket as Bucket]), what))
   )
 
-/** The path as in `ownReasons`: below /api/v1, with path parameters in braces. */
-const pathOf = (path: string): string =>
-  path
-    .replace(/^\/api\/v1(?=\/)/u, "")
-    .replaceAll(/:([a-z_]+)/gu, "{$1}")
-    .replace(/(?<=.)\/$/u, "")
-
 interface Listed {
   readonly tag: string
   readonly line: string
@@ -84,15 +77,19 @@ const listed = (): ReadonlyArray<Listed> => {
     Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, item]) =>
       methods.flatMap((method) => {
         const operation = item[method]
-        return operation === undefined ? [] : [[`${method.toUpperCase()} ${pathOf(path)}`, operation] as const]
+        return operation === undefined
+          ? []
+          : [[operationOf({ method: method.toUpperCase(), path }), operation] as const]
       })
     )
   )
   return derived.map(({ endpoint }) => {
-    const key = `${endpoint.method} ${pathOf(endpoint.path)}`
+    const key = operationOf(endpoint)
     const operation = operations.get(key)
     if (operation === undefined) throw new Error(`the document has no ${key}`)
-    const own = (ownReasons[key] ?? []).map((reason) => `\`${reason}\``).join(", ")
+    const own = errorsOf(endpoint)
+      .own.map(({ reason }) => `\`${reason}\``)
+      .join(", ")
     const line = row(`\`${key}\``, operation.summary ?? "", accessOf(endpoint), bucketOf(endpoint), own)
     return { tag: operation.tags[0]!, line }
   })

@@ -1,4 +1,5 @@
 /** The typed client of the gateway: REST, signing, live feeds. */
+export { catchReason } from "./CatchReason.ts"
 export * as Account from "./Account.ts"
 export * as Client from "./Client.ts"
 /** Exact arithmetic on prices and quantities, which are text. */

@@ -1,11 +1,11 @@
 /**
- * Error responses: one class per wire code.
+ * Error responses: one class per wire code, typed by the reasons that an operation declares.
  *
  * The body is `{ code, message }` plus optional `details` (a stable `reason` and facts) and `request_id`.
  * Source: docs/contract/conventions.md#reasons.
  */
 import { ErrorReporter, Schema } from "effect"
-import { type Code, codeOf, type Details, type Reason, textOf } from "./Reason.ts"
+import { type Code, codeOf, type CodeOf, type Details, type Reason, textOf } from "./Reason.ts"
 
 const body = <const C extends Code>(code: C) => ({
   code: Schema.tag(code),
@@ -66,10 +66,8 @@ export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("Servic
   override readonly [ErrorReporter.ignore] = true
 }
 
-export type ApiError =
-  BadRequest | Unauthorized | Forbidden | NotFound | Conflict | TooManyRequests | Internal | ServiceUnavailable
-
-const classes = {
+/** The class of each wire code. */
+export const classes = {
   BAD_REQUEST: BadRequest,
   UNAUTHORIZED: Unauthorized,
   FORBIDDEN: Forbidden,
@@ -81,15 +79,29 @@ const classes = {
 } as const
 
 /**
- * The wire error of a reason. `code` replaces the code of the catalogue: authorize returns 400 where other endpoints
- * return 401.
+ * An error response typed by its reasons: what a handler fails with, and what a caller receives. At run time a caller
+ * has an instance of one of the {@link classes}.
+ *
+ * A newer gateway may send a reason that this version does not list. It stays an error of the same class, with that
+ * reason.
  */
-export const ofReason = (
-  reason: Reason,
+export interface ApiError<out R extends Reason = Reason, out C extends Code = CodeOf<R>> {
+  readonly code: C
+  readonly message: string
+  readonly details: { readonly reason: R; readonly [fact: string]: unknown }
+  readonly request_id?: string
+}
+
+/** The error responses of some reasons, one type for each. */
+export type ApiErrorOf<R extends Reason> = R extends Reason ? ApiError<R> : never
+
+/** The error response of a reason, as a plain value. `message` replaces the text of the catalogue. */
+export const ofReason = <R extends Reason>(
+  reason: R,
   details?: Details,
-  options?: { readonly code?: Code; readonly message?: string }
-) =>
-  new classes[options?.code ?? codeOf(reason)]({
-    message: options?.message ?? textOf(reason),
-    details: { reason, ...details }
-  }) as ApiError
+  options?: { readonly message?: string }
+): ApiError<R> => ({
+  code: codeOf(reason),
+  message: options?.message ?? textOf(reason),
+  details: { reason, ...details }
+})

@@ -1,12 +1,12 @@
 /** The validity of a checked credential: one object shared by everything that the credential authorized. */
-import type { Details, Reason } from "./Reason.ts"
+import type { Details } from "./Reason.ts"
 
 /** Why a grant ended. `changed`: the API key has fewer permissions now, and is accepted again after a new check. */
 export type GrantEnd = "revoked" | "changed" | "banned"
 
 /** The error for a caller whose grant has ended. Source: docs/contract/rest-user.md. */
 export interface GrantRefusal {
-  readonly reason: Reason
+  readonly reason: "RevokedToken"
   /** `undefined`: the text of the catalogue. */
   readonly message: string | undefined
   readonly details: Details

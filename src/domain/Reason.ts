@@ -120,8 +120,11 @@ export const Reason = Schema.Literals(reasons as [Reason, ...Array<Reason>]).ann
   description: "Stable reason of a refusal"
 })
 
+/** The wire code of each of some reasons. */
+export type CodeOf<R extends Reason> = (typeof catalogue)[R][0]
+
 export const isReason = (text: string): text is Reason => Object.hasOwn(catalogue, text)
-export const codeOf = (reason: Reason): Code => catalogue[reason][0]
+export const codeOf = <R extends Reason>(reason: R): CodeOf<R> => catalogue[reason][0]
 export const textOf = (reason: Reason): string => catalogue[reason][1]
 /** HTTP status of a reason: its own if it has one, else that of its code. */
 export const httpStatusOf = (reason: Reason): number => catalogue[reason][2] ?? statusOf[codeOf(reason)]

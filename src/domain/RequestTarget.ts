@@ -18,3 +18,9 @@ export const hostsOf = (rawHeaders: ReadonlyArray<string>): number => {
   }
   return count
 }
+
+/** The path of a request target. */
+export const pathOf = (url: string): string => {
+  const at = url.indexOf("?")
+  return at === -1 ? url : url.slice(0, at)
+}

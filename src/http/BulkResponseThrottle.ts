@@ -37,7 +37,7 @@ export const make = (): BulkResponseThrottle => {
     if (own.size > 0) waiting.set(network, own)
     Deferred.doneUnsafe(turn!, Effect.void)
   }
-  /** Gives turns for as long as somebody waits. */
+  /** Serves the queue until it is empty. */
   const move = Effect.gen(function* () {
     while (waiting.size > 0) {
       const now = yield* Clock.currentTimeMillis

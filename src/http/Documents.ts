@@ -9,7 +9,7 @@ import * as Lane from "./BulkResponseThrottle.ts"
 export interface DocumentRequest {
   readonly path: string
   readonly acceptEncoding: string | undefined
-  /** Of the client; who asks from one address shares one turn. */
+  /** Address of the client; requests from one address share one turn. */
   readonly address: string
 }
 
@@ -36,7 +36,7 @@ const gzip = (bytes: Uint8Array<ArrayBuffer>): Effect.Effect<Uint8Array> =>
     return new Uint8Array(await new Response(packed).arrayBuffer())
   })
 
-/** Serves the answers of these paths from memory, compressed to whoever takes gzip. */
+/** Serves the responses of these paths from memory, compressed for clients that accept gzip. */
 export const make = (paths: ReadonlyArray<string>, lane: Lane.BulkResponseThrottle = Lane.make()): Documents => {
   const packed = new Map<string, Uint8Array>()
   return Effect.fnUntraced(function* ({ acceptEncoding, address, path }, response) {

@@ -1,117 +1,107 @@
 /**
- * The failures of the services in the words of the wire: one table for all handlers.
+ * The failures of the services as error bodies of the API: one table for all handlers.
  *
  * Source: docs/contract/conventions.md#errors, docs/contract/boundary.md#errors.
  */
 import { Context, Effect } from "effect"
-import type { Code, Details, Reason } from "../domain/Reason.ts"
+import type { Details, Reason } from "../domain/Reason.ts"
 import type { AccountsUnavailable } from "../services/identity/Accounts.ts"
 import type { ApiKeyRefused } from "../services/identity/ApiKeyRules.ts"
-import type { AuthError } from "../services/identity/Authenticator.ts"
+import type { AuthLimited, AuthRefused, AuthUnavailable } from "../services/identity/Authenticator.ts"
 import { READ_UNAVAILABLE } from "../services/operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../services/History.ts"
 import type { Rate } from "../services/operations/RateLimiter.ts"
 import type { RefereeUnavailable } from "../services/Referee.ts"
 import type { DomainError } from "../services/DomainError.ts"
 import type { Outpaced } from "../services/rewards/RewardStore.ts"
-import type { ReadError, SubmitError } from "../services/Sequencer.ts"
+import type { CommandRefused, ReadError, SubmitError } from "../services/Sequencer.ts"
 import { refusedField } from "./FieldErrorText.ts"
 import { CurrentRequest, type RequestState } from "./RequestState.ts"
-import { internal, ofReason, type WireError } from "./WireError.ts"
+import { ofReason, type WireErrorOf } from "./WireError.ts"
 
+/** What a service fails with. Each failure names the reason that its caller receives. */
 export type Failure =
   | DomainError
+  | AuthRefused<Reason>
+  | ApiKeyRefused
+  | CommandRefused
   | SubmitError
   | ReadError
   | RefereeUnavailable
   | HistoryUnavailable
   | AccountsUnavailable
-  | ApiKeyRefused
-  | AuthError
+  | AuthLimited
+  | AuthUnavailable
   | Outpaced
 
-const tooMany = ofReason("RateLimitExceeded")
-const databaseLost = ofReason("DatabaseUnavailable")
-const unknownOutcome = ofReason("DeadlineExceeded", { outcome: "unknown" })
-const backendLost = ofReason("BackendUnavailable")
-/** Only reads go to the referee. */
-const refereeLost = ofReason("BackendUnavailable", {}, { message: READ_UNAVAILABLE })
-const tooBusy = ofReason("Overloaded")
+type ValueOf = (field: string) => unknown
 
-/** A bucket is full; its headers tell when to come back. */
-export const limited = (state: RequestState, rate: Rate): WireError => {
+const tooMany = ofReason("RateLimitExceeded")
+
+/** The error of a full bucket; the headers of the response say when the next request is accepted. */
+export const limited = (state: RequestState, rate: Rate) => {
   state.rate = rate
   return tooMany
 }
 
-/** A refusal with its message; one of a field says which, what was given and what is accepted. */
-export const ofField = (
-  {
-    facts,
-    message = "",
-    reason
-  }: { readonly reason: Reason; readonly facts: Details; readonly message?: string | undefined },
-  valueOf: (field: string) => unknown,
-  code?: Code
-): WireError => {
-  const { field } = facts
-  const text = typeof field === "string" ? refusedField(reason, field, facts, message, valueOf) : message
-  return ofReason(reason, facts, {
-    ...(code === undefined ? {} : { code }),
-    ...(text === "" ? {} : { message: text })
-  })
+/** The text of a refusal; that of a field names it, the given value and the accepted ones. "": the catalogue's. */
+const textOf = (reason: Reason, details: Details, message: string, valueOf: ValueOf): string => {
+  const { field } = details
+  return typeof field === "string" ? refusedField(reason, field, details, message, valueOf) : message
 }
 
-/** The refusal of a failure. `valueOf` finds what was given for a field; by default in the request. */
-export const refusalOf = (
-  failure: Failure,
-  state: RequestState,
-  valueOf: (field: string) => unknown = (field) => state.valueOf(field)
-): WireError => {
+/** Facts and text of a failure, for its caller. */
+const wordsOf = (failure: Failure, valueOf: ValueOf): { readonly details?: Details; readonly text: string } => {
   switch (failure._tag) {
     case "Refused":
-      return ofField(failure, valueOf)
-    case "CommandRefused":
-      // the answer says what the backend says of the order itself
-      return failure.message === ""
-        ? ofField(failure, valueOf)
-        : ofReason(failure.reason, failure.facts, { message: failure.message })
-    case "AuthRefused":
-      return ofField({ reason: failure.reason, facts: failure.facts, message: failure.text }, valueOf)
-    case "ApiKeyRefused":
-      // a bad key in a registration is a bad field, not bad credentials
-      return ofField(failure, valueOf, failure.reason === "InvalidPublicKey" ? "BAD_REQUEST" : undefined)
-    case "AuthLimited":
-      return limited(state, failure.decision)
-    case "SequencerUnavailable":
-      return backendLost
+    case "ApiKeyRefused": {
+      const { details, message = "", reason } = failure
+      return { details, text: textOf(reason, details, message, valueOf) }
+    }
+    case "AuthRefused": {
+      const { details, reason, text = "" } = failure
+      return { details, text: textOf(reason, details, text, valueOf) }
+    }
+    case "CommandRefused": {
+      const { details, message, reason } = failure
+      // the sequencer's own words name the order
+      return { details, text: message === "" ? textOf(reason, details, message, valueOf) : message }
+    }
     case "RefereeUnavailable":
-      return refereeLost
-    case "Overloaded":
-      return tooBusy
+      // only reads call the referee
+      return { text: READ_UNAVAILABLE }
     case "OutcomeUnknown":
-      return unknownOutcome
-    case "Outpaced":
-    case "HistoryUnavailable":
-    case "AccountsUnavailable":
-    case "AuthUnavailable":
-      return databaseLost
-    case "SequencerFault":
-      return internal
+      return { details: { outcome: "unknown" }, text: "" }
+    default:
+      return { text: "" }
   }
 }
 
+/** The error body of a failure. `valueOf` returns the given value of a field; by default that of the request. */
+export const refusalOf = <F extends Failure>(
+  failure: F,
+  state: RequestState,
+  valueOf: ValueOf = (field) => state.valueOf(field)
+): WireErrorOf<F["reason"]> => {
+  const { reason }: { readonly reason: F["reason"] } = failure
+  if (failure._tag === "AuthLimited") state.rate = failure.rate
+  const { details, text } = wordsOf(failure, valueOf)
+  return ofReason(reason, details, text === "" ? {} : { message: text })
+}
+
+/** Maps the failures of an effect outside a handler, for the request of this state. */
+export const withRefusals = <A, E extends Failure>(state: RequestState, effect: Effect.Effect<A, E>) =>
+  Effect.mapError(effect, (failure) => refusalOf(failure, state))
+
 const isFault = (failure: Failure): boolean => failure._tag === "SequencerFault"
 
-/**
- * Names the failures of a handler. Which code a reason has is data, so the types cannot tell that an endpoint declares
- * it: a test holds every answer against the operation's declared errors, and the error channel is closed here.
- */
-export const named = <A, E extends Failure, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
+/** Maps the failures of a service to error bodies; an endpoint accepts those whose reasons it declares. */
+export const named = <A, E extends Failure, R>(
+  effect: Effect.Effect<A, E, R>
+): Effect.Effect<A, WireErrorOf<E["reason"]>, R> =>
   Effect.catch(effect, (failure) =>
     Effect.withFiber((fiber) => {
-      const refusal = refusalOf(failure, Context.getUnsafe(fiber.context, CurrentRequest))
-      const failed = Effect.fail(refusal as never)
+      const failed = Effect.fail(refusalOf(failure, Context.getUnsafe(fiber.context, CurrentRequest)))
       return isFault(failure) ? Effect.andThen(Effect.logError("backend fault", failure), failed) : failed
     })
   )

@@ -2,12 +2,13 @@
 import { Cause, Effect } from "effect"
 import { HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError } from "effect/http-api"
+import type { Reason } from "../domain/Reason.ts"
 import { shown } from "../domain/InputText.ts"
 import { nearest } from "./NearestName.ts"
 import type { RequestState } from "./RequestState.ts"
 import { ofIssue } from "./SchemaErrorText.ts"
 import { BadJson } from "./StrictJson.ts"
-import { internal, ofReason, WireError } from "./WireError.ts"
+import { internal, ofReason, WireError, type WireErrorOf } from "./WireError.ts"
 
 /** Writes an error body. */
 export const write = (state: RequestState, error: WireError): HttpServerResponse.HttpServerResponse =>
@@ -32,11 +33,14 @@ const headersOf = (state: RequestState, status: number): Record<string, string> 
 }
 
 /** A body or query that could not be read. */
-export const badShape = ({ facts, field, message, reason }: BadJson): WireError =>
+export const badShape = <R extends Reason>({ facts, field, message, reason }: BadJson<R>): WireErrorOf<R> =>
   ofReason(reason, field === undefined ? facts : { field, ...facts }, message === undefined ? {} : { message })
 
-/** A body that could not be read, of an endpoint that knows these fields. */
-export const badBody = (problem: BadJson, fields: () => ReadonlySet<string>): WireError => {
+/** A body that could not be read, of an endpoint that takes these fields. */
+export const badBody = (
+  problem: BadJson<"MalformedJson" | "UnknownField">,
+  fields: () => ReadonlySet<string>
+): WireError => {
   const { reason } = problem
   if (reason !== "UnknownField" || problem.field === undefined) return badShape(problem)
   const near = nearest(problem.field.slice(problem.field.lastIndexOf(".") + 1), fields())
@@ -48,14 +52,15 @@ export const badBody = (problem: BadJson, fields: () => ReadonlySet<string>): Wi
 
 const unread = ofReason("MalformedJson", {}, { message: "the body could not be read" })
 
-/** The answer to a failure of any kind; one that nobody foresaw is logged and tells nothing. */
+/** The response to a failure of any kind. An unexpected one is logged, and its response carries no details of it. */
 export const ofCause = <E>(
   cause: Cause.Cause<E>,
   state: RequestState
-): Effect.Effect<HttpServerResponse.HttpServerResponse, E> => {
-  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
+): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
+  const interrupts = cause.reasons.filter(Cause.isInterruptReason)
+  if (interrupts.length === cause.reasons.length) return Effect.failCause(Cause.fromReasons(interrupts))
   const error: unknown = Cause.squash(cause)
-  // one that is INTERNAL was logged by whoever made it
+  // an INTERNAL error was logged where it was made
   if (error instanceof WireError) return Effect.succeed(write(state, error))
   if (HttpApiError.HttpApiSchemaError.is(error) && error.kind !== "Body" && error.kind !== "ResponseHeaders") {
     return Effect.succeed(

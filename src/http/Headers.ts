@@ -1,5 +1,5 @@
 /**
- * Header fields that every answer carries, by whichever way it was made.
+ * Header fields of every response, of HttpApi and of the fast path.
  * Source: docs/contract/conventions.md#json-and-http, docs/contract/limits.md, docs/contract/boundary.md#lagging.
  */
 import { addRate } from "../domain/RateHeaders.ts"
@@ -16,7 +16,7 @@ const exposed = [
   "X-Data-Age-Ms"
 ].join(", ")
 
-/** Bodies from here on are compressed when the client asks for it. */
+/** Smallest body that is compressed for a client that accepts it, in bytes. */
 export const GZIP_BYTES_MIN = 1025
 
 /** Header fields of an answer: names in lower case, each with its value behind it. */

@@ -7,7 +7,8 @@
 import { Context, Effect, identity, Layer, Tracer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { hostsOf, isAlias } from "../domain/RequestTarget.ts"
+import type { unhandled } from "effect/Types"
+import { pathOf } from "../domain/RequestTarget.ts"
 import * as ErrorResponse from "./ErrorResponse.ts"
 import { Api } from "./api/Api.ts"
 import { OPENAPI_PATH, taggedPaths } from "./api/EtagDocuments.ts"
@@ -37,15 +38,16 @@ import { CurrentRequest, RequestState } from "./RequestState.ts"
 import * as SwaggerPage from "./SwaggerPage.ts"
 import * as RouteTable from "./RouteTable.ts"
 import * as AccessChecks from "./security/AccessChecks.ts"
+import { checkTarget } from "./security/Checks.ts"
 import * as RequestBody from "./security/RequestBody.ts"
 import { CALLS_PATH } from "../services/operations/RpcConnections.ts"
 import { CurrentTracer, ofRequest } from "../services/operations/Tracing.ts"
 import { ofReason } from "./WireError.ts"
 
 export interface HttpOptions {
-  /** How many proxies in front are believed when they tell the client's address. */
+  /** Number of proxies in front of the gateway whose X-Forwarded-For is trusted. */
   readonly trustedProxies: number
-  /** Documents that others derive, by path: given out as JSON. Each is derived once, when it is first asked for. */
+  /** Documents of other modules by path, served as JSON. Each is derived once, at its first request. */
   readonly documents?: Readonly<Record<string, () => object>>
   /** Whether /metrics is for clients that are not on this machine too. */
   readonly metricsPublic?: boolean
@@ -62,7 +64,7 @@ export const routerConfig = {
   maxParamLength: 765
 } as const
 
-/** Repeats what the preflight asks for: `*` does not cover `Authorization` in browsers. */
+/** Repeats the headers of the preflight request: in browsers `*` does not cover `Authorization`. */
 const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestState) => {
   const asked = request.headers["access-control-request-headers"]
   return HttpServerResponse.empty({
@@ -81,7 +83,7 @@ const preflight = (request: HttpServerRequest.HttpServerRequest, state: RequestS
 const noSuchRoute = ofReason("NoSuchRoute")
 const upgrade = ofReason("UpgradeRequired")
 
-/** What a request that no route took is answered. */
+/** The response to a request that matches no route. */
 const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestState, table: RouteTable.RouteTable) => {
   const path = pathOf(request.url)
   const methods = table.methodsOf(path)
@@ -99,16 +101,8 @@ const unrouted = (request: HttpServerRequest.HttpServerRequest, state: RequestSt
 const isRouteNotFound = (error: unknown): boolean =>
   HttpServerError.isHttpServerError(error) && error.reason._tag === "RouteNotFound"
 
-const oneHost = ofReason("MalformedRequest", {}, { message: "Host: expected one Host header" })
-/** Whether the host is not told, or told twice: RFC 9112, 3.2. */
-const isHostUnclear = ({ headers, source }: HttpServerRequest.HttpServerRequest): boolean => {
-  const { httpVersion, rawHeaders } = source as { readonly httpVersion?: string; readonly rawHeaders?: Array<string> }
-  if (headers["host"] === undefined) return httpVersion === "1.1"
-  return rawHeaders !== undefined && hostsOf(rawHeaders) > 1
-}
-
 const etags = new WeakMap<Uint8Array, string>()
-/** Tags the answer of a path that rarely changes; who has it already is told so. */
+/** Adds an ETag to the response of a path that rarely changes; 304 where the client has that state. */
 const tagged = (
   request: HttpServerRequest.HttpServerRequest,
   response: HttpServerResponse.HttpServerResponse
@@ -122,10 +116,6 @@ const tagged = (
   return HttpServerResponse.empty({ status: 304, headers: { ...kept, etag, vary: "Accept-Encoding" } })
 }
 const isTagged = (path: string): boolean => taggedPaths.has(path) || path === SwaggerPage.SWAGGER_PATH
-const pathOf = (url: string): string => {
-  const at = url.indexOf("?")
-  return at === -1 ? url : url.slice(0, at)
-}
 
 /** Gives a request its state and every answer its headers. */
 const envelope = (
@@ -140,15 +130,16 @@ const envelope = (
         const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
         const state = new RequestState(request, options.trustedProxies)
         const path = pathOf(request.url)
-        if (isHostUnclear(request)) return Effect.succeed(ErrorResponse.write(state, oneHost))
-        if (isAlias(path)) return Effect.succeed(ErrorResponse.write(state, noSuchRoute))
+        const refused = checkTarget(request)
+        if (refused !== undefined) return Effect.succeed(ErrorResponse.write(state, refused))
         if (request.method === "OPTIONS") return Effect.succeed(preflight(request, state))
         const isTraced = Context.get(fiber.context, CurrentTracer) !== undefined
         const span = isTraced ? ofRequest(request.source, state.id) : undefined
         return app.pipe(
           span === undefined ? identity : Effect.provideService(Tracer.ParentSpan, span),
           Effect.provideService(CurrentRequest, state),
-          Effect.catchCause((cause) => {
+          // the router wants the error channel of the routes left as it is
+          Effect.catchCause((cause): Effect.Effect<HttpServerResponse.HttpServerResponse, unhandled> => {
             const found = cause.reasons.find((reason) => reason._tag === "Fail")
             return found !== undefined && isRouteNotFound(found.error)
               ? Effect.succeed(unrouted(request, state, table))
@@ -188,11 +179,11 @@ const handlers = Layer.mergeAll(
   ServiceHandlers.layer
 )
 
-/** The envelope gives every request its state, so nobody outside has to. */
+/** The envelope provides the state of every request, so it is no requirement of the layer. */
 const discharged = <A, E, R>(routes: Layer.Layer<A, E, R>) =>
   routes as Layer.Layer<A, E, Exclude<R, HttpRouter.Request.From<"Requires", CurrentRequest>>>
 
-/** Gives out a document of others. */
+/** Serves a document of another module. */
 const given = (path: string, derive: () => object) => {
   let response: HttpServerResponse.HttpServerResponse | undefined
   return HttpRouter.add(

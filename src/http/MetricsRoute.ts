@@ -22,7 +22,7 @@ export const layer = (options: { readonly metricsPublic: boolean; readonly trust
       const answer = Effect.gen(function* () {
         const state = yield* CurrentRequest
         const { headers } = yield* HttpServerRequest.HttpServerRequest
-        // a proxy on this machine that nobody named stands for clients from anywhere
+        // a proxy on this machine that is not configured may forward clients from anywhere
         const isHidden = options.trustedProxies === 0 && headers["x-forwarded-for"] !== undefined
         const isHere = !isHidden && isLoopback(state.clientIp)
         if (!options.metricsPublic && !isHere) return ErrorResponse.write(state, noSuchRoute)

@@ -1,4 +1,4 @@
-/** Which of the names of a body a misspelt one stands for. */
+/** The accepted name that a misspelt one probably means. */
 import { SchemaAST, type Schema } from "effect"
 
 /** Names that are further off than this are no misspelling. */
@@ -38,7 +38,7 @@ export const fieldsOf = (schemas: Iterable<Schema.Top>): ReadonlySet<string> => 
   return names
 }
 
-/** The known name that a name in another case, or with a slip of the keys, stands for; `undefined`: none is near. */
+/** The known name that differs only in case or by one typing error; `undefined`: none does. */
 export const nearest = (name: string, known: ReadonlySet<string>): string | undefined => {
   const plain = (text: string) => text.replaceAll("_", "").toLowerCase()
   const asked = plain(name)

@@ -2,7 +2,7 @@
  * The market page at `/`: the files that `page/build.ts` made, from memory, each in the forms that it was compressed to when it
  * was made. Names of assets hold a hash of what is in them, so a browser keeps them for good; `/` itself is asked for anew.
  *
- * Without those files (`npm ci --ignore-scripts`) `/` tells in plain text how to make them, and the gateway runs as ever.
+ * Without those files (`npm ci --ignore-scripts`) `/` answers in plain text how to build them; the rest of the gateway is not affected.
  */
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

@@ -8,7 +8,9 @@ import { quoted, shown } from "../domain/InputText.ts"
 import { fieldsOf, nearest } from "./NearestName.ts"
 import { BadJson } from "./StrictJson.ts"
 
-type Parameters = { readonly [name: string]: string | ReadonlyArray<string> }
+type Parameters = Record<string, string | Array<string>>
+/** A query as read, or its refusal. */
+export type Query = Parameters | BadJson<"InvalidField" | "UnknownParameter">
 
 /** A target without a query. */
 export const NONE: Parameters = {}
@@ -19,7 +21,7 @@ const decode = (text: string): string => decodeURIComponent(text.replaceAll("+",
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 const names = new WeakMap<Schema.Top, ReadonlySet<string>>()
-/** The parameters that an endpoint knows. */
+/** The parameters that an endpoint takes. */
 const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
   if (query === undefined) return NO_NAMES
   let found = names.get(query)
@@ -27,8 +29,8 @@ const namesOf = (query: Schema.Top | undefined): ReadonlySet<string> => {
   return found
 }
 
-/** The refusal of a parameter that an endpoint does not know. */
-const unknown = (name: string, known: ReadonlySet<string>): BadJson => {
+/** The refusal of a parameter that an endpoint does not take. */
+const unknown = (name: string, known: ReadonlySet<string>): BadJson<"UnknownParameter"> => {
   const near = nearest(name, known)
   const accepted = known.size === 0 ? "this endpoint takes no query parameters" : `expected ${[...known].join(", ")}`
   const meant = near === undefined ? "" : `; did you mean ${near}?`
@@ -44,7 +46,7 @@ const unknown = (name: string, known: ReadonlySet<string>): BadJson => {
  * Reads the query of a request target; an empty value means that the parameter is absent. `query` is the schema of the
  * endpoint's parameters.
  */
-export const parse = (url: string, query?: Schema.Top): Parameters | BadJson => {
+export const parse = (url: string, query?: Schema.Top): Query => {
   const at = url.indexOf("?")
   if (at === -1 || at === url.length - 1) return NONE
   const known = namesOf(query)

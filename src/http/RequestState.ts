@@ -1,9 +1,13 @@
-/** One request as the gateway sees it, from its first byte to the headers of its answer. */
-import { Context, Option } from "effect"
+/** The state of one request, from its first byte to the headers of its response. */
+import { Context, type Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import type { Administrator } from "../domain/Administrator.ts"
 import { clientIpOf } from "../domain/ClientIp.ts"
+import type { Caller } from "../domain/User.ts"
+import type { AuthError, SignatureReason } from "../services/identity/Authenticator.ts"
 import type { Rate } from "../services/operations/RateLimiter.ts"
 import { REQUEST_KEY } from "../services/operations/RequestContext.ts"
+import type { Query } from "./Query.ts"
 import { valueAt } from "./StrictJson.ts"
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/u
@@ -16,15 +20,21 @@ export class RequestState {
   body: Uint8Array | undefined = undefined
   /** The body as parsed, or the query: where {@link valueOf} looks first. */
   input: unknown = undefined
-  /** The query, or why it is refused. */
-  query: unknown = undefined
+  /** The query, or why it is refused; `undefined`: it is not read yet. */
+  query: Query | undefined = undefined
   /** The parameters of the path, decoded. */
   params: unknown = undefined
-  /** What the tightest bucket says; told in the headers of every limited answer. */
+  /** The caller whose credentials the checks accepted. */
+  caller: Caller | undefined = undefined
+  /** Claims the nonce of the caller's signature, which is due after the rate. */
+  claimNonce: Effect.Effect<void, AuthError<SignatureReason>> | undefined = undefined
+  /** The administrator whose password the checks accepted. */
+  administrator: Administrator | undefined = undefined
+  /** State of the fullest bucket, for the rate headers of the response. */
   rate: Rate | undefined = undefined
-  /** Credentials that a 401 asks for. */
+  /** `WWW-Authenticate` of a 401. */
   challenge = "Bearer"
-  /** Age of market data in ms, told while the backend is away. */
+  /** Age of market data in ms while the backend is ill: the header X-Data-Age-Ms. */
   dataAge: number | undefined = undefined
   /** Since when the path is deprecated, Unix seconds; `undefined`: it is not. Source: RFC 9745. */
   deprecatedSince: number | undefined = undefined
@@ -50,5 +60,5 @@ export class RequestState {
   }
 }
 
-/** The state of the request in hand; those further inside see its id, as `RequestInHand`. */
+/** The state of the current request. Services see its id, as `RequestInHand`. */
 export class CurrentRequest extends Context.Service<CurrentRequest, RequestState>()(REQUEST_KEY) {}

@@ -1,5 +1,5 @@
 /**
- * Which paths exist, and with which methods: what a request is told that no route took.
+ * The paths that exist, each with its methods: for the response to a request that matches no route.
  * Source: docs/contract/conventions.md#paths-and-methods.
  */
 import { CALLS_PATH } from "../services/operations/RpcConnections.ts"
@@ -12,7 +12,7 @@ export interface Route {
 }
 
 export interface RouteTable {
-  /** Methods of a path as an `Allow` header tells them; `undefined`: no such path. */
+  /** Methods of a path, as in an `Allow` header; `undefined`: no such path. */
   readonly methodsOf: (path: string) => string | undefined
   /** The path of the endpoint that takes a path, parameters as `:name`; "": there is none. */
   readonly routeOf: (path: string) => string

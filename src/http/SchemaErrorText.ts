@@ -119,7 +119,7 @@ const rangeOf = (check: SchemaIssue.Filter): Details | undefined => {
   }
 }
 
-/** The refusal that an issue stands for. `valueOf` finds the value of a field as it was sent. */
+/** The error of a schema issue. `valueOf` returns the value of a field as sent. */
 export const ofIssue = (issue: SchemaIssue.Issue, valueOf: (field: string) => unknown): WireError => {
   const path: Array<PropertyKey> = []
   let root: SchemaAST.AST | undefined

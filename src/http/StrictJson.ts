@@ -10,13 +10,13 @@ import { Written } from "../domain/InputText.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
 
 /** A body or query that is refused. */
-export class BadJson {
-  readonly reason: Reason
+export class BadJson<out R extends Reason = Reason> {
+  readonly reason: R
   readonly field: string | undefined
   /** In place of the text of the catalogue. */
   readonly message: string | undefined
   readonly facts: Details
-  constructor(reason: Reason, field?: string, message?: string, facts: Details = {}) {
+  constructor(reason: R, field?: string, message?: string, facts: Details = {}) {
     this.reason = reason
     this.field = field
     this.message = message
@@ -37,7 +37,7 @@ const LOWER_E = 101
 const UPPER_E = 69
 
 /**
- * What a parsed value does not tell any more: `keys` counts the colons outside strings, as many as the text has keys,
+ * Facts that a parsed value has lost: `keys` counts the colons outside strings, as many as the text has keys,
  * doubled ones counted twice; `fraction` says whether a number is written with a point or an exponent.
  */
 const scan = (text: string): { readonly keys: number; readonly fraction: boolean } => {
@@ -92,7 +92,7 @@ class Reader {
   changed = false
   /** Whether `null` is a value here (PUT /admin/index-price). */
   readonly keepNull: boolean
-  problem: BadJson | undefined = undefined
+  problem: BadJson<"MalformedJson" | "UnknownField"> | undefined = undefined
   constructor(keepNull: boolean) {
     this.keepNull = keepNull
   }
@@ -143,7 +143,10 @@ export interface Body {
 const EMPTY: Body = { value: {}, text: "{}" }
 
 /** Reads a body. An absent one is an empty object: whatever is required is then missing by name. */
-export const parse = (bytes: Uint8Array | undefined, keepNull = false): Body | BadJson => {
+export const parse = (
+  bytes: Uint8Array | undefined,
+  keepNull = false
+): Body | BadJson<"MalformedJson" | "UnknownField"> => {
   if (bytes === undefined) return EMPTY
   let text: string
   let value: unknown

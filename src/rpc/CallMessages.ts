@@ -1,10 +1,9 @@
-/** The messages of a caller: lines of JSON, each checked before the server of the library reads it. */
-import { Schema } from "effect"
+/** The messages of a client: lines of JSON, each checked before the library reads it. */
 import type { RpcMessage } from "effect/rpc"
 import * as ApiError from "../domain/ApiError.ts"
 import { isTooComplex } from "../domain/JsonShape.ts"
 import { transportLimits } from "../domain/TransportLimits.ts"
-import { ApiErrors } from "./api/Errors.ts"
+import type { CallError } from "./api/Errors.ts"
 import { Rpcs } from "./api/Rpcs.ts"
 
 export type Id = string | number
@@ -13,7 +12,7 @@ export type Id = string | number
 export interface RefusedCall {
   readonly _tag: "RefusedCall"
   readonly id: Id
-  readonly error: ApiError.ApiError
+  readonly error: CallError
 }
 /** A line that is no message: the caller breaks the protocol. */
 export interface NoMessage {
@@ -22,7 +21,7 @@ export interface NoMessage {
 }
 
 const noMessage = (text: string): NoMessage => ({ _tag: "NoMessage", text })
-export const refusedCall = (id: Id, error: ApiError.ApiError): RefusedCall => ({ _tag: "RefusedCall", id, error })
+export const refusedCall = (id: Id, error: CallError): RefusedCall => ({ _tag: "RefusedCall", id, error })
 
 /** Longest part of a caller's text that an answer repeats, in characters. */
 const GIVEN_MAX = 64
@@ -69,14 +68,13 @@ export const read = (line: string): RpcMessage.FromClientEncoded | RefusedCall |
   return message as RpcMessage.FromClientEncoded
 }
 
-const encodeError = Schema.encodeSync(Schema.toCodecJson(ApiErrors))
-const texts = new WeakMap<ApiError.ApiError, string>()
+const texts = new WeakMap<CallError, string>()
 
 /** The answer to a call that is not run. */
 export const refusalText = ({ error, id }: RefusedCall): string => {
   let text = texts.get(error)
   if (text === undefined) {
-    text = JSON.stringify({ _tag: "Failure", cause: [{ _tag: "Fail", error: encodeError(error) }] })
+    text = JSON.stringify({ _tag: "Failure", cause: [{ _tag: "Fail", error }] })
     texts.set(error, text)
   }
   return `{"_tag":"Exit","requestId":${JSON.stringify(id)},"exit":${text}}\n`
@@ -89,7 +87,7 @@ const perMessage = transportLimits.calls_per_message.figure
 const inFlight = transportLimits.calls_in_flight.figure
 const perSecond = transportLimits.messages_per_s.figure
 
-/** Why a call is refused whatever it asks. */
+/** Why a call is refused, whatever its procedure. */
 export const overLimit = {
   message: ApiError.ofReason("LimitReached", { max: perMessage }, { message: `at most ${perMessage} calls a message` }),
   inFlight: ApiError.ofReason(

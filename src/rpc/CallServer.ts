@@ -1,11 +1,12 @@
 /**
- * Runs the calls of connections, whatever carries them. It stands between a transport and the server of the library: each call
- * is admitted or refused here, and each is answered. Source: docs/contract/limits.md#transports.
+ * Runs the calls of connections of any transport. It is between a transport and the server of the library: it admits or refuses
+ * each call, and answers each. Source: docs/contract/limits.md#transports.
  */
 import { Effect, Queue } from "effect"
 import { type RpcMessage, RpcSerialization, RpcServer } from "effect/rpc"
 import { transportLimits } from "../domain/TransportLimits.ts"
 import type { Peer } from "../services/operations/InProcessFeeds.ts"
+import type { CallError } from "./api/Errors.ts"
 import { CurrentPeer } from "./handlers/Peer.ts"
 import { defectText, type Id, overLimit, read, refusalText, refusedCall } from "./CallMessages.ts"
 
@@ -44,7 +45,7 @@ const LINE = /[^\r\n]+/gu
 /** Continues in the next turn of the event loop. */
 const nextTurn = Effect.callback<void>((resume) => void setImmediate(() => resume(Effect.void)))
 
-/** Numbers the calls that want no answer, whose ids need not differ. */
+/** Numbers the calls without an answer, whose ids may repeat. */
 let notifications = 0
 
 export class Connection {
@@ -71,7 +72,7 @@ export class Connection {
   }
 
   /** The answers to the calls of a text of whole lines, none of which runs, and the lines that are no calls. */
-  refusals(text: string, error: typeof overLimit.rate): { readonly answers: string; readonly others: string } {
+  refusals(text: string, error: CallError): { readonly answers: string; readonly others: string } {
     let answers = ""
     let others = ""
     for (const [line] of text.matchAll(LINE)) {
@@ -83,7 +84,7 @@ export class Connection {
     return { answers, others }
   }
 
-  /** Runs the calls of a text of whole lines in order; other work has its turn between them. */
+  /** Runs the calls of a text of whole lines in order. Other work of the event loop runs between them. */
   run(text: string): Effect.Effect<void> {
     return Effect.provideService(
       Effect.gen({ self: this }, function* () {
@@ -127,7 +128,7 @@ export class Connection {
   private begin(request: RpcMessage.RequestEncoded): Effect.Effect<void> {
     const { discard, isNotification, ...call } = request
     const kind: Kind = isNotification === true ? "notification" : discard === true ? "discard" : "call"
-    // it would end before its work does, and be counted no more
+    // the library ends such a call before its work, so it would not be counted as in flight
     let { id } = call
     if (kind === "notification")
       do id = `notification ${notifications++}`
@@ -141,12 +142,12 @@ export class Connection {
     })
   }
 
-  /** No call follows: ends the connection behind the answers. */
+  /** No call follows: ends the connection after the answers. */
   get eof(): Effect.Effect<void> {
     return Effect.suspend(() => this.write(this.id, { _tag: "Eof" }))
   }
 
-  /** Sends what the server answers. */
+  /** Sends a message of the server. */
   respond(response: RpcMessage.FromServerEncoded): Effect.Effect<void> {
     if (response._tag === "Exit") {
       const kind = this.calls.get(response.requestId)
@@ -167,7 +168,7 @@ export class Connection {
     return this.carrier.ended
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   close(): void {
     this.open = false
     this.carrier.load.inFlight -= this.calls.size

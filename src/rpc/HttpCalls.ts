@@ -28,7 +28,7 @@ const { details, code, message } = ApiError.ofReason("BodyTooLarge")
 const tooLarge = () =>
   HttpServerResponse.jsonUnsafe({ code, message, details }, { status: httpStatusOf("BodyTooLarge") })
 
-/** The body of a request; nobody is left to answer where it was cut. */
+/** The body of a request. A request that was cut has no client left to answer. */
 const bodyOf = (source: IncomingMessage, budget: Budget): Effect.Effect<Buffer | undefined | "too-large"> =>
   Number(source.headers["content-length"]) > RequestBody.BODY_BYTES_MAX
     ? Effect.succeed("too-large")
@@ -63,7 +63,7 @@ export const answer = (server: CallServer) =>
         return Queue.shutdown(queue)
       })
     )
-    // it goes on while the answers are read, which wait for room
+    // the calls continue while the client reads the answers, which wait for room in the queue
     yield* Effect.forkIn(Effect.andThen(connection.run(decoder.decode(body)), connection.eof), scope)
     const first = yield* Effect.interruptible(Pull.catchDone(Queue.takeAll(queue), () => Effect.succeed([])))
     if (queue.state._tag === "Done") return HttpServerResponse.uint8Array(Buffer.concat(first), { contentType })

@@ -21,7 +21,7 @@ export const handlers = Layer.mergeAll(OperationHandlers.layer, FeedHandlers.lay
 const overHttp = Effect.gen(function* () {
   const server = yield* CallServer.make(false)
   const router = yield* HttpRouter.HttpRouter
-  // the library's client asks with the slash
+  // the library's client sends the path with the slash
   for (const path of [RPC_PATH, `${RPC_PATH}/`] as const) yield* router.add("POST", path, HttpCalls.answer(server))
   return server.protocol
 })

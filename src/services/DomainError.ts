@@ -4,22 +4,31 @@
 import type { Details, Reason } from "../domain/Reason.ts"
 import { fieldText } from "../domain/InputText.ts"
 
-export class DomainError {
+/**
+ * A failure of a service. Its type lists the reasons that the caller may receive, so an endpoint that does not declare one of
+ * them does not compile.
+ */
+export interface Failure<out R extends Reason = Reason> {
+  readonly _tag: string
+  readonly reason: R
+}
+
+export class DomainError<out R extends Reason = Reason> implements Failure<R> {
   readonly _tag = "Refused"
-  readonly reason: Reason
-  readonly facts: Details
+  readonly reason: R
+  readonly details: Details
   /**
    * Replaces the text of the catalogue. For an invalid field it is `expected` and a noun phrase; HTTP adds the name
    * of the field and the given value.
    */
   readonly message: string | undefined
-  constructor(reason: Reason, facts: Details = {}, message?: string) {
+  constructor(reason: R, details: Details = {}, message?: string) {
     this.reason = reason
-    this.facts = facts
+    this.details = details
     this.message = message
   }
 }
 
 /** An invalid field; the text states the given and the accepted value. */
-export const invalidField = (field: string, given: string, accepted: string): DomainError =>
+export const invalidField = (field: string, given: string, accepted: string): DomainError<"InvalidField"> =>
   new DomainError("InvalidField", { field }, fieldText(field, accepted, given))

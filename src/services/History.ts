@@ -35,7 +35,9 @@ import type { SubAccountState } from "../domain/User.ts"
 /** The database does not respond. */
 export class HistoryUnavailable extends Schema.TaggedError<HistoryUnavailable>()("HistoryUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "DatabaseUnavailable"
+}
 
 /**
  * The projection does not follow the position of the model: it was committed before, or another gateway also commits.

@@ -21,7 +21,9 @@ export interface MarginPreview {
 /** The referee does not respond, or its response violates the contract. */
 export class RefereeUnavailable extends Schema.TaggedError<RefereeUnavailable>()("RefereeUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "BackendUnavailable"
+}
 
 export class Referee extends Context.Service<
   Referee,

@@ -16,8 +16,9 @@ import type { MarginMode } from "../domain/Enumerations.ts"
 import type { Instrument, Level, Prices } from "../domain/Market.ts"
 import type { AmendOrder, CancelAll, CancelOrder, Exits, NewOrder, Order, OrderRef } from "../domain/Order.ts"
 import type { PositionState } from "../domain/Position.ts"
-import { type Details, Reason } from "../domain/Reason.ts"
+import type { Details, Reason } from "../domain/Reason.ts"
 import type { SubAccountState } from "../domain/User.ts"
+import type { Failure } from "./DomainError.ts"
 
 export type CommandBody =
   | { readonly type: "place"; readonly order: NewOrder }
@@ -72,12 +73,12 @@ export type CommandBody =
   /** `price` absent: the market returns to its index source. */
   | { readonly type: "set_index_price"; readonly symbol: string; readonly price: string | undefined }
 
-export interface Command {
+export interface Command<out B extends CommandBody = CommandBody> {
   /** UUID; the idempotency key for 24 hours. */
   readonly command_id: string
   readonly user_id: string
   readonly sub_account_address: string
-  readonly body: CommandBody
+  readonly body: B
 }
 
 export interface CommandAck {
@@ -103,26 +104,43 @@ export interface CommandAck {
     | undefined
 }
 
-/** The sequencer refused the command; nothing changed. */
-export class CommandRefused extends Schema.TaggedError<CommandRefused>()("CommandRefused", {
-  reason: Reason,
-  message: Schema.String,
-  details: Schema.Record(Schema.String, Schema.Unknown)
-}) {
-  get facts(): Details {
-    return this.details as Details
+/** The sequencer refused the command; nothing changed. Frequent and expected, so it carries no stack. */
+export class CommandRefused<out R extends Reason = Reason> implements Failure<R> {
+  readonly _tag = "CommandRefused"
+  readonly reason: R
+  /** What the sequencer says of the command; "": the reason says it. */
+  readonly message: string
+  readonly details: Details
+  constructor({
+    details,
+    message,
+    reason
+  }: {
+    readonly reason: R
+    readonly message: string
+    readonly details: Details
+  }) {
+    this.reason = reason
+    this.message = message
+    this.details = details
   }
 }
 /** Nothing was sequenced: no connection, too many commands waiting, or the link is lagging. */
 export class SequencerUnavailable extends Schema.TaggedError<SequencerUnavailable>()("SequencerUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "BackendUnavailable"
+}
 /** The command was sent without a response: it may or may not have been sequenced. */
-export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {}) {}
+export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {}) {
+  readonly reason = "DeadlineExceeded"
+}
 /** The response of the sequencer violates the contract. */
 export class SequencerFault extends Schema.TaggedError<SequencerFault>()("SequencerFault", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "InternalError"
+}
 
 /**
  * Nothing was sequenced: this gateway has as many commands in flight as it can process in time. Frequent, so it has
@@ -130,6 +148,7 @@ export class SequencerFault extends Schema.TaggedError<SequencerFault>()("Sequen
  */
 export class Overloaded {
   readonly _tag = "Overloaded"
+  readonly reason = "Overloaded"
 }
 export const overloaded = new Overloaded()
 

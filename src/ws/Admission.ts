@@ -1,7 +1,7 @@
 /** Whether a new connection is accepted. Source: docs/contract/websocket.md#limits, docs/contract/boundary.md#lagging. */
 import { Effect } from "effect"
-import type { Reason } from "../domain/Reason.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
+import type { OpenReason } from "../services/operations/InProcessFeeds.ts"
 import { RpcConnections } from "../services/operations/RpcConnections.ts"
 import type { Endpoint } from "./Connection.ts"
 import type { ConnectionRegistry } from "./ConnectionRegistry.ts"
@@ -33,7 +33,7 @@ export class Admission {
   })
 
   /** Why a connection is refused; `undefined`: it is accepted. */
-  refusalOf(endpoint: Endpoint, ip: string): Reason | undefined {
+  refusalOf(endpoint: Endpoint, ip: string): OpenReason | undefined {
     if (!this.isOpen || (endpoint === "rpc" && !this.rpc.isServed())) return "ShuttingDown"
     // a procedure call reports a lost backend in its own reply
     if (endpoint !== "rpc") {

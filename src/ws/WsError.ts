@@ -1,12 +1,16 @@
 /** Errors of a WebSocket connection, and their frames. Source: docs/contract/websocket.md#limits, #messages. */
 import * as ApiError from "../domain/ApiError.ts"
-import type { Details, Reason } from "../domain/Reason.ts"
+import type { Code, Details, Reason } from "../domain/Reason.ts"
 import type { AuthError } from "../services/identity/Authenticator.ts"
 import type { ReqId } from "./api/Frames.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 
 /** Code, message and details of an error. */
-export type WsError = Pick<ApiError.ApiError, "code" | "message" | "details">
+export interface WsError {
+  readonly code: Code
+  readonly message: string
+  readonly details?: { readonly [fact: string]: unknown }
+}
 
 /** A reply has the req_id of its request. */
 export const withReqId = (req_id: ReqId | undefined) => (req_id === undefined ? {} : { req_id })
@@ -30,7 +34,7 @@ export const refuse = (reason: Reason, message?: string, details?: Details): WsE
 export const ofAuthError = (error: AuthError): WsError => {
   switch (error._tag) {
     case "AuthRefused":
-      return refuse(error.reason, error.text, error.facts)
+      return refuse(error.reason, error.text, error.details)
     case "AuthLimited":
       return { code: "RateLimitExceeded", message: "rate limit exceeded" }
     case "AuthUnavailable":

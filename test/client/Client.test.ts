@@ -131,7 +131,7 @@ describe("Client", () => {
       const client = yield* Client.make({ baseUrl: url, credential: { type: "token", token: "TK" } })
       const error = yield* Effect.flip(client.order.create({ payload: order }))
       assert.strictEqual("code" in error && error.code, "CONFLICT")
-      assert.deepStrictEqual("details" in error && error.details, conflict.details)
+      assert.deepStrictEqual<unknown>("details" in error && error.details, conflict.details)
     })
   )
 

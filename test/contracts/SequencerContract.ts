@@ -52,7 +52,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<Sequencer, E>): void =
         const error = yield* Effect.flip(sequencer.submit(command))
         assert.instanceOf(error, CommandRefused)
         assert.strictEqual(error.reason, "InvalidField")
-        assert.deepStrictEqual(error.facts, { field: "asset" })
+        assert.deepStrictEqual(error.details, { field: "asset" })
         const again = yield* Effect.flip(sequencer.submit(command))
         assert.strictEqual(again._tag, "CommandRefused")
       })

@@ -17,8 +17,8 @@ const state = (address: string, index: number, frozen = false) => ({
   created_time: 1
 })
 const reasonOf = (failure: unknown) => {
-  const { reason, facts } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
-  return [reason, facts["field"]]
+  const { details, reason } = failure as { readonly reason: string; readonly details: Record<string, unknown> }
+  return [reason, details["field"]]
 }
 
 /** A sequencer that records commands and acknowledges each with its record. */

@@ -5,9 +5,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MultiplierBps } from "../../domain/AccessCode.ts"
-import { Conflict, NotFound, ServiceUnavailable, Unauthorized } from "../../domain/ApiError.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
+import { changes, errors, reads, takesBody } from "./OperationErrors.ts"
 import { AccessModule, PublicAccess, RateBeside } from "./Security.ts"
 
 export const ActivateBody = Schema.Struct({
@@ -42,7 +41,21 @@ export class AccessApi extends HttpApiGroup.make("access")
     HttpApiEndpoint.post("activate", "/activate", {
       payload: ActivateBody,
       success: ActivationResult,
-      error: [Unauthorized, NotFound, Conflict, ServiceUnavailable, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...reads,
+        ...changes,
+        "InvalidPublicKey",
+        "InvalidSignature",
+        "StaleTimestamp",
+        "InvalidNonce",
+        "NonceReused",
+        "WalletAlreadyActivated",
+        "InvalidCode",
+        "CodeExpired",
+        "CodeRevoked",
+        "CodeAlreadyUsed"
+      )
     })
       .middleware(PublicAccess)
       .middleware(AccessModule)

@@ -2,13 +2,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AccessCode, IssuedAccessCode, MultiplierBps } from "../../domain/AccessCode.ts"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { paging, text } from "./Fields.ts"
+import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { AdminAccess } from "./Security.ts"
 
 /** Codes that one request makes. */
@@ -60,7 +59,7 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
       success: Schema.Struct({ list: Schema.Array(IssuedAccessCode) })
         .annotate({ identifier: "IssuedAccessCodes" })
         .pipe(HttpApiSchema.status(201)),
-      error: [Conflict, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "CodeExists")
     })
       .middleware(AdminAccess)
       .annotateMerge(
@@ -68,13 +67,13 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
           id: "issueAccessCodes",
           summary: "Make access codes",
           description:
-            "Makes codes up (`XXXX-XXXX-XXXX`) or takes your own, all or none. Only their hashes are kept: this answer is the one place that tells them.",
+            "Generates codes (`XXXX-XXXX-XXXX`) or takes your own, all or none. Only their hashes are stored: this answer is the only one that contains the codes.",
           access: "basic",
           request: { codes: ["ALPHA-7Q2M-X9KD"], badge: true, multiplier_bps: 12500, label: "launch" },
           response: { list: [{ ...code, code: "ALPHA-7Q2M-X9KD" }] }
         })
       ),
-    HttpApiEndpoint.get("list", "/", { query: listQuery, success: page(AccessCode) })
+    HttpApiEndpoint.get("list", "/", { query: listQuery, success: page(AccessCode), error: errors("InvalidCursor") })
       .middleware(AdminAccess)
       .annotateMerge(
         docs({
@@ -91,7 +90,7 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
       success: Schema.Struct({ code_id: Uuid, revoked: Schema.Literal(true) }).annotate({
         identifier: "RevokedAccessCode"
       }),
-      error: [NotFound]
+      error: errors(...changes, "AccessCodeNotFound")
     })
       .middleware(AdminAccess)
       .annotateMerge(

@@ -1,15 +1,14 @@
 /** /account: balances and movements of money. Source: docs/contract/rest-account.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Asset, Balance, Deposit, Transfer, Withdrawal } from "../../domain/Account.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { TransferStatus } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnyAddress, paging } from "./Fields.ts"
+import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 export const Balances = Schema.Struct({
@@ -65,7 +64,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.get("balances", "/balances", {
       query: balancesQuery,
       success: Balances,
-      error: [NotFound]
+      error: errors("SubAccountNotFound")
     }).annotateMerge(
       docs({
         id: "getBalances",
@@ -99,7 +98,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.post("faucet", "/faucet", {
       payload: FaucetBody,
       success: Deposit,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "SubAccountNotFound", "OutOfRange", "FaucetLimit", "ModuleDisabled")
     }).annotateMerge(
       docs({
         id: "askFaucet",
@@ -113,7 +112,14 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.post("transfer", "/transfer", {
       payload: TransferBody,
       success: TransferReceipt,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        "InsufficientBalance",
+        "OutOfRange",
+        "SubAccountNotFound",
+        "DuplicateRequestId"
+      )
     }).annotateMerge(
       docs({
         id: "transferFunds",
@@ -133,7 +139,15 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.post("withdraw", "/withdrawals", {
       payload: WithdrawalBody,
       success: Withdrawal,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        "InsufficientBalance",
+        "OutOfRange",
+        "SubAccountNotFound",
+        "DuplicateRequestId",
+        "DestinationNotListed"
+      )
     }).annotateMerge(
       docs({
         id: "withdrawFunds",
@@ -156,7 +170,7 @@ export class AccountApi extends HttpApiGroup.make("account")
     HttpApiEndpoint.get("transfers", "/transfer", {
       query: transfersQuery,
       success: page(Transfer),
-      error: [NotFound]
+      error: errors("SubAccountNotFound", "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getTransfers",

@@ -2,7 +2,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Competition } from "../../domain/Competition.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { CompetitionStatus } from "../../domain/Enumerations.ts"
@@ -11,8 +10,8 @@ import { Scoring } from "../../domain/Scoring.ts"
 import { Millis } from "../../domain/Time.ts"
 import { exampleCompetition } from "./CompetitionApi.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnySymbol, text } from "./Fields.ts"
+import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { AdminAccess, NullCounts } from "./Security.ts"
 
 const price = Schema.NullOr(Decimal).annotate({ description: "null: back to the index source" })
@@ -82,7 +81,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.put("indexPrice", "/index-price", {
       payload: IndexPriceBody,
       success: IndexPrice,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "SymbolNotFound", "ModuleDisabled", "OutOfRange")
     })
       .middleware(AdminAccess)
       .annotate(NullCounts, true)
@@ -99,7 +98,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.post("createCompetition", "/competitions", {
       payload: CreateCompetitionBody,
       success: Competition.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "SymbolNotFound", "SlugTaken")
     })
       .middleware(AdminAccess)
       .annotateMerge(
@@ -116,7 +115,14 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: { competition_id: Uuid },
       payload: ChangeCompetitionBody,
       success: Competition,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        "CompetitionNotFound",
+        "SymbolNotFound",
+        "CompetitionStarted",
+        "SlugTaken"
+      )
     })
       .middleware(AdminAccess)
       .annotateMerge(
@@ -134,7 +140,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       params: wallet,
       payload: BanBody,
       success: Banned,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "WalletNotFound")
     })
       .middleware(AdminAccess)
       .annotateMerge(
@@ -151,7 +157,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
     HttpApiEndpoint.delete("unban", "/bans/:root_address", {
       params: wallet,
       success: Banned,
-      error: [NotFound]
+      error: errors(...changes, "WalletNotFound")
     })
       .middleware(AdminAccess)
       .annotateMerge(

@@ -11,7 +11,9 @@ import { AdminApi } from "./AdminApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
 import { CompetitionApi } from "./CompetitionApi.ts"
+import type { ReasonsOf } from "./OpenApiEnricher.ts"
 import { finish } from "./OpenApiDocument.ts"
+import { endpointsOf, operationOf, reasonsOf } from "./EndpointErrors.ts"
 import { ExecutionApi, TradeApi } from "./ExecutionApi.ts"
 import { MarketApi } from "./MarketApi.ts"
 import { MarketHistoryApi } from "./MarketHistoryApi.ts"
@@ -28,6 +30,15 @@ import { WithdrawalAddressApi } from "./WithdrawalAddressApi.ts"
 /** Version of the description. Source: specification, Versioning 3. */
 export const VERSION = "0.1.1"
 
+/** The reasons that the endpoints declare, by method and path of the document. */
+const declaredReasons = (): ReasonsOf => {
+  const endpoints = endpointsOf(Api)
+  return (method, path) => {
+    const endpoint = endpoints.get(operationOf({ method, path }))
+    return endpoint === undefined ? new Map() : reasonsOf(endpoint)
+  }
+}
+
 export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
   .add(PositionApi, AccountApi, WithdrawalAddressApi, StatementApi, UserApi, RewardApi, CompetitionApi)
@@ -41,6 +52,6 @@ export class Api extends HttpApi.make("gateway")
         "REST API of the trading gateway. Prices and quantities are decimal text with up to 18 places; times are Unix milliseconds. Errors are `{code, message}` with a stable `details.reason`. Live data is on the WebSocket endpoints /ws/public, /ws/private and /ws.\n\n" +
         SIGNING,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-      transform: finish
+      transform: (document) => finish(document, declaredReasons())
     })
   ) {}

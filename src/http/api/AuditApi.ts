@@ -5,6 +5,7 @@ import { AuditEntry } from "../../domain/Audit.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { paging, span, text } from "./Fields.ts"
+import { errors } from "./OperationErrors.ts"
 import { AdminAccess } from "./Security.ts"
 
 const auditQuery = {
@@ -16,7 +17,11 @@ const auditQuery = {
 
 export class AuditApi extends HttpApiGroup.make("audit")
   .add(
-    HttpApiEndpoint.get("list", "/audit", { query: auditQuery, success: page(AuditEntry) })
+    HttpApiEndpoint.get("list", "/audit", {
+      query: auditQuery,
+      success: page(AuditEntry),
+      error: errors("InvalidCursor")
+    })
       .middleware(AdminAccess)
       .annotateMerge(
         docs({

@@ -5,7 +5,7 @@ import { Address } from "../../domain/Address.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
+import { badRequests, changes, errors, takesBody } from "./OperationErrors.ts"
 import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateInstead, Ungated } from "./Security.ts"
 
 export const LoginBody = Schema.Struct({
@@ -47,7 +47,17 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
     HttpApiEndpoint.post("login", "/", {
       payload: LoginBody,
       success: Login,
-      error: bodyErrors
+      error: [
+        ...errors(...takesBody),
+        ...badRequests(
+          "InvalidSignature",
+          "InvalidPublicKey",
+          "UnknownPartyKey",
+          "StaleTimestamp",
+          "InvalidNonce",
+          "NonceReused"
+        )
+      ]
     })
       .middleware(PublicAccess)
       .annotate(RateInstead, "authorize-ip")
@@ -56,7 +66,7 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
           id: "login",
           summary: "Log in",
           description:
-            "Answers a token to whoever signs with the key of a wallet. The first login makes the user and its first sub-account. A failed check is 400, a lost database or backend 500.",
+            "Issues a token to the holder of a wallet's key, who signs with it. The first login creates the user and its first sub-account. A failed check is 400, a lost database or backend 500.",
           access: "open",
           request: {
             public_key: "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
@@ -74,7 +84,8 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
         })
       ),
     HttpApiEndpoint.post("logout", "/logout", {
-      success: Schema.Struct({ revoked: Schema.Literal(true) }).annotate({ identifier: "LoggedOut" })
+      success: Schema.Struct({ revoked: Schema.Literal(true) }).annotate({ identifier: "LoggedOut" }),
+      error: errors(...changes)
     })
       .middleware(BearerOnly)
       .annotate(Ungated, true)
@@ -89,7 +100,11 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
           response: { revoked: true }
         })
       ),
-    HttpApiEndpoint.put("whitelist", "/whitelist/:root_address", { params: wallet, success: Whitelisting })
+    HttpApiEndpoint.put("whitelist", "/whitelist/:root_address", {
+      params: wallet,
+      success: Whitelisting,
+      error: errors(...changes)
+    })
       .middleware(AdminAccess)
       .annotateMerge(
         docs({
@@ -107,12 +122,16 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
         docs({
           id: "getWhitelisting",
           summary: "Is a wallet admitted?",
-          description: "`whitelisted` is false for a wallet that nobody has put on the whitelist.",
+          description: "`whitelisted` is false for a wallet that is not on the whitelist.",
           access: "basic",
           response: { root_address: root, whitelisted: true }
         })
       ),
-    HttpApiEndpoint.delete("unwhitelist", "/whitelist/:root_address", { params: wallet, success: Whitelisting })
+    HttpApiEndpoint.delete("unwhitelist", "/whitelist/:root_address", {
+      params: wallet,
+      success: Whitelisting,
+      error: errors(...changes)
+    })
       .middleware(AdminAccess)
       .annotateMerge(
         docs({

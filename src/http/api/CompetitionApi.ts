@@ -4,13 +4,13 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound } from "../../domain/ApiError.ts"
 import { Competition, Placement } from "../../domain/Competition.ts"
 import { CompetitionStatus } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, paging } from "./Fields.ts"
+import { errors } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const competitionsQuery = {
@@ -61,7 +61,7 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
     HttpApiEndpoint.get("competitions", "/", {
       query: competitionsQuery,
       success: page(Competition),
-      error: [NotFound]
+      error: errors("SymbolNotFound", "InvalidCursor")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -74,7 +74,11 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
           response: { list: [exampleCompetition], next_page_cursor: "" }
         })
       ),
-    HttpApiEndpoint.get("competition", "/:competition_id", { params, success: Competition, error: [NotFound] })
+    HttpApiEndpoint.get("competition", "/:competition_id", {
+      params,
+      success: Competition,
+      error: errors("CompetitionNotFound")
+    })
       .middleware(BearerOrApiKey)
       .annotateMerge(
         docs({
@@ -90,7 +94,7 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
       success: Schema.Struct({ competition: Competition, data: Schema.Array(Placement) }).annotate({
         identifier: "CompetitionPlacement"
       }),
-      error: [NotFound]
+      error: errors("CompetitionNotFound")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -111,7 +115,7 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
         data: Schema.Array(Placement),
         next_page_cursor: NextPageCursor
       }).annotate({ identifier: "Leaderboard" }),
-      error: [NotFound]
+      error: errors("CompetitionNotFound", "InvalidCursor")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -126,4 +130,4 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
       )
   )
   .prefix("/api/v1/user/competitions")
-  .annotateMerge(OpenApi.annotations({ title: "Competitions", description: "Competitions and who stands where" })) {}
+  .annotateMerge(OpenApi.annotations({ title: "Competitions", description: "Competitions and their rankings" })) {}

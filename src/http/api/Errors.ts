@@ -1,5 +1,5 @@
 /**
- * Refusals that only HTTP knows: they carry the code `BAD_REQUEST` under a status of their own.
+ * Errors of HTTP itself: they carry the code `BAD_REQUEST` under a status of their own.
  * Source: docs/contract/conventions.md#json-and-http.
  */
 import { ErrorReporter, Schema } from "effect"
@@ -23,6 +23,3 @@ export class WrongMediaType extends Schema.Error<WrongMediaType>("WrongMediaType
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-
-/** Errors of every endpoint that takes a body, beside its own. */
-export const bodyErrors = [BodyTooLarge, WrongMediaType] as const

@@ -26,7 +26,7 @@ const ifNoneMatch = {
   required: false,
   schema: bounded({
     type: "string",
-    description: "The `ETag` of the answer that you hold: 304 without a body where it still stands",
+    description: "The `ETag` of the answer that you hold: 304 without a body while it is current",
     examples: ['"1f3c"']
   })
 }
@@ -35,7 +35,7 @@ const ifNoneMatch = {
 const conditional = (op: Json): Json => ({
   ...op,
   parameters: [...op.parameters, ifNoneMatch],
-  responses: { ...op.responses, 304: { description: "What `If-None-Match` names still stands: no body" } }
+  responses: { ...op.responses, 304: { description: "The state that `If-None-Match` names is current: no body" } }
 })
 
 /** An operation that gives out a document. It can fail as one without credentials and limits does. */

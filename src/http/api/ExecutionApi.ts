@@ -1,13 +1,13 @@
 /** /execution and its predecessor /trade: what was traded. Source: docs/contract/rest-trading.md#executions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound } from "../../domain/ApiError.ts"
 import { ExecType, Side } from "../../domain/Enumerations.ts"
 import { Execution } from "../../domain/Execution.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
+import { errors, names } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
@@ -64,7 +64,11 @@ const execution = {
 
 export class ExecutionApi extends HttpApiGroup.make("execution")
   .add(
-    HttpApiEndpoint.get("list", "/list", { query, success: page(Execution), error: [NotFound] }).annotateMerge(
+    HttpApiEndpoint.get("list", "/list", {
+      query,
+      success: page(Execution),
+      error: errors(...names, "InvalidCursor")
+    }).annotateMerge(
       docs({
         id: "getExecutions",
         summary: "Executions",
@@ -92,13 +96,13 @@ export class TradeApi extends HttpApiGroup.make("trade")
     HttpApiEndpoint.get("executions", "/executions", {
       query: offsetQuery,
       success: ExecutionsAt,
-      error: [NotFound]
+      error: errors(...names)
     }).annotateMerge(
       docs({
         id: "getExecutionsByOffset",
         summary: "Executions by offset",
         description:
-          "Deprecated, as the header `Deprecation: @1767225600` tells: use /execution/list. Pages shift when new executions arrive; only the newest 5000 of the user are looked through.",
+          "Deprecated (header `Deprecation: @1767225600`): use /execution/list. Pages shift when new executions arrive, and only the newest 5000 executions of the user are listed.",
         access: "read",
         query: offsetQuery,
         response: { list: [execution], page: 1, per_page: 20, total: 1, total_pages: 1 }

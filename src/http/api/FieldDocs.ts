@@ -41,7 +41,7 @@ export const glossary: Record<string, Meaning> = {
   asset: ["Asset, by its ticker"],
   asset_addr: ["Address of the asset"],
   base_asset: ["What is traded"],
-  quote_asset: ["What prices are told in"],
+  quote_asset: ["The asset of the prices"],
   settle_asset: ["What profit, loss and fees are paid in"],
   request_id: ["That of the answer's `X-Request-Id`: quote it when you ask for help", undefined, "req-1"],
   code: ["Code of the error", undefined, "BAD_REQUEST"],

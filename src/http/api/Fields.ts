@@ -31,7 +31,7 @@ export const AnyAddress = Schema.String.check(
     )
   )
 
-/** A symbol as asked for: one that is no market is 404 SymbolNotFound, whatever it looks like. */
+/** A symbol of a request: one that is no market is 404 SymbolNotFound, whatever its form. */
 export const AnySymbol = Schema.String.annotate({
   description: "Market symbol, `<base>-<quote>`",
   examples: ["BTC-USDC"]

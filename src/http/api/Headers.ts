@@ -1,5 +1,5 @@
 /**
- * Which headers an answer carries, as the document tells them. Source: docs/contract/conventions.md#json-and-http,
+ * The headers of each response, for the document. Source: docs/contract/conventions.md#json-and-http,
  * docs/contract/rest-trading.md#executions, docs/contract/limits.md, docs/contract/boundary.md#lagging.
  */
 
@@ -9,7 +9,7 @@ import { taggedPaths } from "./EtagDocuments.ts"
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-/** One that every answer carries that tells of it, but where it is `sometimes` absent. */
+/** A header of every response that lists it, except where it is `sometimes` absent. */
 const header = (description: string, example: string | number, sometimes?: "sometimes") => ({
   description,
   required: sometimes === undefined,
@@ -52,13 +52,13 @@ const namesOf = (answer: {
 }): ReadonlyArray<Name> => {
   const { op, path, status } = answer
   const found: Array<Name> = ["X-Request-Id", "Access-Control-Allow-Origin", "Cache-Control"]
-  // a bucket may be switched off, and what fails before it is counted tells nothing of it
+  // a bucket may be switched off, and a request that fails before it is counted has no rate headers
   if (op.responses["429"] !== undefined) found.push(...rate)
   const sound = status === 200 || status === 304
   if (path.startsWith("/api/v1/market/") && sound) found.push("X-Data-Age-Ms")
   if (taggedPaths.has(path) && sound) found.push("ETag")
   if (status === 401) found.push("WWW-Authenticate")
-  // who asks for readiness comes back by a clock of its own
+  // a probe of readiness repeats on its own schedule
   if ((status === 429 || status === 503) && path.startsWith("/api/")) found.push("Retry-After")
   if (path === "/api/v1/trade/executions") found.push("Deprecation")
   return found

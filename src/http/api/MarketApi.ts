@@ -1,13 +1,13 @@
 /** /market: public market data. Source: docs/contract/rest-market.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound, ServiceUnavailable } from "../../domain/ApiError.ts"
 import { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
 import { Candle, Instrument, OrderBook, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, span } from "./Fields.ts"
+import { errors, reads } from "./OperationErrors.ts"
 import { PublicAccess } from "./Security.ts"
 
 export const INSTRUMENTS_LIMIT_DEFAULT = 500
@@ -132,7 +132,7 @@ export class MarketApi extends HttpApiGroup.make("market")
     HttpApiEndpoint.get("instruments", "/instruments-info", {
       query: instrumentsQuery,
       success: page(Instrument),
-      error: [NotFound, ServiceUnavailable]
+      error: errors(...reads, "SymbolNotFound", "InvalidCursor")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -148,7 +148,7 @@ export class MarketApi extends HttpApiGroup.make("market")
     HttpApiEndpoint.get("tickers", "/tickers", {
       query: { symbol: optionalSymbol },
       success: list(Ticker),
-      error: [NotFound, ServiceUnavailable]
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -163,7 +163,7 @@ export class MarketApi extends HttpApiGroup.make("market")
     HttpApiEndpoint.get("orderbook", "/orderbook", {
       query: bookQuery,
       success: OrderBook,
-      error: [NotFound, ServiceUnavailable]
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -187,7 +187,7 @@ export class MarketApi extends HttpApiGroup.make("market")
     HttpApiEndpoint.get("recentTrades", "/recent-trade", {
       query: tradesQuery,
       success: list(PublicTrade),
-      error: [NotFound, ServiceUnavailable]
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -203,7 +203,7 @@ export class MarketApi extends HttpApiGroup.make("market")
     HttpApiEndpoint.get("kline", "/kline", {
       query: klineQuery,
       success: list(Candle),
-      error: [NotFound, ServiceUnavailable]
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(

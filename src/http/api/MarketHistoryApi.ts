@@ -1,7 +1,6 @@
 /** /market: what a market was, and how it is judged. Source: docs/contract/rest-market.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { NotFound, ServiceUnavailable } from "../../domain/ApiError.ts"
 import { Interval, OpenInterestInterval } from "../../domain/Enumerations.ts"
 import { FundingRate } from "../../domain/Funding.ts"
 import { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
@@ -10,6 +9,7 @@ import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, span } from "./Fields.ts"
 import { KLINE_LIMIT_DEFAULT } from "./MarketApi.ts"
+import { errors, reads } from "./OperationErrors.ts"
 import { PublicAccess } from "./Security.ts"
 
 const symbol = AnySymbol
@@ -35,7 +35,6 @@ const interestQuery = {
 const statesQuery = { symbol: optionalSymbol, ...span, limit: historyLimit }
 
 const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: Schema.Array(item) })
-const error = [NotFound, ServiceUnavailable] as const
 
 const candle = {
   start_time: 1767225600000,
@@ -104,7 +103,7 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
     HttpApiEndpoint.get("markKline", "/mark-price-kline", {
       query: candleQuery,
       success: list(PriceCandle),
-      error
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -120,7 +119,7 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
     HttpApiEndpoint.get("indexKline", "/index-price-kline", {
       query: candleQuery,
       success: list(PriceCandle),
-      error
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -133,7 +132,11 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
           response: { list: [candle] }
         })
       ),
-    HttpApiEndpoint.get("funding", "/funding/history", { query: fundingQuery, success: page(FundingRate), error })
+    HttpApiEndpoint.get("funding", "/funding/history", {
+      query: fundingQuery,
+      success: page(FundingRate),
+      error: errors(...reads, "SymbolNotFound", "InvalidCursor")
+    })
       .middleware(PublicAccess)
       .annotateMerge(
         docs({
@@ -148,7 +151,7 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
     HttpApiEndpoint.get("riskLimit", "/risk-limit", {
       query: { symbol: optionalSymbol },
       success: list(RiskTier),
-      error
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -164,7 +167,7 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
     HttpApiEndpoint.get("openInterest", "/open-interest", {
       query: interestQuery,
       success: page(OpenInterest),
-      error
+      error: errors(...reads, "SymbolNotFound", "InvalidCursor")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -180,13 +183,18 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
           }
         })
       ),
-    HttpApiEndpoint.get("pool", "/insurance-pool", { query: { symbol }, success: InsurancePool, error })
+    HttpApiEndpoint.get("pool", "/insurance-pool", {
+      query: { symbol },
+      success: InsurancePool,
+      error: errors(...reads, "SymbolNotFound")
+    })
       .middleware(PublicAccess)
       .annotateMerge(
         docs({
           id: "getInsurancePool",
           summary: "Insurance pool",
-          description: "The pool of a market as it stands: what it owns, what it took over, what its group gave.",
+          description:
+            "The current pool of a market: its own funds, the positions it took over, and what its group contributed.",
           access: "open",
           response: pool
         })
@@ -194,7 +202,7 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
     HttpApiEndpoint.get("pools", "/insurance-pool/history", {
       query: statesQuery,
       success: list(InsurancePool),
-      error
+      error: errors(...reads, "SymbolNotFound")
     })
       .middleware(PublicAccess)
       .annotateMerge(
@@ -207,7 +215,11 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
           response: { list: [pool] }
         })
       ),
-    HttpApiEndpoint.get("adl", "/adl-alert", { query: { symbol }, success: AdlAlert, error })
+    HttpApiEndpoint.get("adl", "/adl-alert", {
+      query: { symbol },
+      success: AdlAlert,
+      error: errors(...reads, "SymbolNotFound")
+    })
       .middleware(PublicAccess)
       .annotateMerge(
         docs({
@@ -218,7 +230,11 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
           response: alert
         })
       ),
-    HttpApiEndpoint.get("adls", "/adl-alert/history", { query: statesQuery, success: list(AdlAlert), error })
+    HttpApiEndpoint.get("adls", "/adl-alert/history", {
+      query: statesQuery,
+      success: list(AdlAlert),
+      error: errors(...reads, "SymbolNotFound")
+    })
       .middleware(PublicAccess)
       .annotateMerge(
         docs({

@@ -7,7 +7,7 @@
  * (docs/contract/conventions.md#json-and-http).
  */
 import { bounded, boundedForm } from "./SchemaLimits.ts"
-import { describe } from "./OpenApiEnricher.ts"
+import { describe, type ReasonsOf } from "./OpenApiEnricher.ts"
 import { securitySchemes } from "./OpenApiAnnotations.ts"
 import { withTags } from "./EtagDocuments.ts"
 
@@ -69,10 +69,17 @@ const mostUsed = (document: Json, names: ReadonlyArray<string>): string => {
   return [...counts].reduce((best, next) => (next[1] > best[1] ? next : best))[0].slice(PREFIX.length)
 }
 
+/** The same schema is one choice: an endpoint and its middlewares may declare errors of one status. */
+const distinct = (object: Schemas): Json => {
+  if (object["anyOf"] === undefined) return object
+  const choices = new Map(object["anyOf"].map((choice: Json) => [JSON.stringify(choice), choice]))
+  return bounded({ ...object, anyOf: [...choices.values()] })
+}
+
 /** Enumerations come first: a generator that writes values in this order has each before it is used. */
 const isChoice = (schema: Json): boolean => schema.enum !== undefined
 
-export const finish = (document: Json): Json => {
+export const finish = (document: Json, reasonsOf: ReasonsOf): Json => {
   const opened = rebuild(document, open)
   const schemas: Schemas = opened.components.schemas
   const copies = copiesOf(schemas)
@@ -102,15 +109,12 @@ export const finish = (document: Json): Json => {
         [names.get(name) ?? name, boundedForm(name, rebuild(main.get(name) ?? schema, resolve))] as const
     )
     .toSorted(([a, one], [b, other]) => Number(isChoice(other)) - Number(isChoice(one)) || (a < b ? -1 : 1))
-  const paths = withTags(rebuild(opened.paths, resolve))
-  return describe({
-    ...opened,
-    paths,
-    servers: [
-      { url: "/", description: "Where this document was found: production, staging or local", "x-internal": false }
-    ],
-    components: { ...opened.components, schemas: reachable(paths, Object.fromEntries(kept)), securitySchemes }
-  })
+  const paths = withTags(rebuild(opened.paths, (object) => distinct(resolve(object))))
+  const servers = [
+    { url: "/", description: "Where this document was found: production, staging or local", "x-internal": false }
+  ]
+  const components = { ...opened.components, schemas: reachable(paths, Object.fromEntries(kept)), securitySchemes }
+  return describe({ ...opened, paths, servers, components }, reasonsOf)
 }
 
 /** The schemas that operations refer to, straight or through others. */

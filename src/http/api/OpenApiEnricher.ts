@@ -8,7 +8,6 @@
 import { codeOf, httpStatusOf, type Reason, textOf } from "../../domain/Reason.ts"
 import { glossary, unitOfSchema } from "./FieldDocs.ts"
 import { headersOf, headers } from "./Headers.ts"
-import { type OperationTraits, reasonsOf } from "./OperationErrors.ts"
 
 // The document is plain JSON here; the library types a transform the same way.
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -19,7 +18,7 @@ const SCHEMAS = "#/components/schemas/"
 const nameOf = (schema: Json): string | undefined =>
   typeof schema?.$ref === "string" ? schema.$ref.slice(SCHEMAS.length) : undefined
 
-/** Schemas that only say what form a value has: what a field means is told by its name. */
+/** Schemas that only describe the form of a value: the meaning of a field follows from its name. */
 const forms: ReadonlySet<string> = new Set([
   "Decimal",
   "SignedDecimal",
@@ -63,7 +62,7 @@ class Describer {
     }
   }
 
-  /** The unit that the form of a value has, `undefined` where the field must tell it; `null`: no number at all. */
+  /** The unit of the form of a value; `undefined`: the field has to name it; `null`: the value is no number. */
   private unitOf(schema: Json): string | null | undefined {
     const name = nameOf(schema)
     if (name !== undefined && unitOfSchema[name] !== undefined) return unitOfSchema[name]
@@ -120,10 +119,8 @@ class Describer {
   }
 }
 
-const accessOf = (security: ReadonlyArray<object>): OperationTraits["access"] => {
-  const [first] = security.flatMap((requirement) => Object.keys(requirement))
-  return security.length === 2 ? "scope" : first === "bearer" ? "bearer" : first === "basic" ? "basic" : "none"
-}
+/** Reasons of an operation by HTTP status. */
+export type ReasonsOf = (method: string, path: string) => ReadonlyMap<number, ReadonlyArray<Reason>>
 
 /** The body of an error, by its reason. */
 const exampleOf = (reason: Reason, status: number): Json => ({
@@ -136,7 +133,7 @@ const exampleOf = (reason: Reason, status: number): Json => ({
   }
 })
 
-/** Lists the reasons of an error status, each with the body that tells it. */
+/** Lists the reasons of an error status, each with an example body. */
 const withReasons = (response: Json, status: number, reasons: ReadonlyArray<Reason>, examples: Schemas): Json => ({
   ...response,
   description: `${response.description}: ${reasons.map((reason) => `\`${reason}\``).join(", ")}`,
@@ -183,7 +180,7 @@ const shared = (operations: ReadonlyArray<Json>): Schemas => {
 }
 
 /** Describes a document in place, all its references sound. */
-export const describe = (document: Json): Json => {
+export const describe = (document: Json, reasonsOf: ReasonsOf): Json => {
   const schemas: Schemas = document.components.schemas
   const describer = new Describer(schemas)
   const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
@@ -202,13 +199,7 @@ export const describe = (document: Json): Json => {
     for (const each of [op.requestBody, ...Object.values<Json>(op.responses)].flatMap(media)) {
       if (nameOf(each.schema) === undefined) describer.record(op.operationId, each.schema)
     }
-    const reasons = reasonsOf({
-      method,
-      path,
-      access: accessOf(op.security),
-      takesBody: op.requestBody !== undefined,
-      takesParameters: op.parameters.length > 0
-    })
+    const reasons = reasonsOf(method, path)
     for (const [status, response] of Object.entries<Json>(op.responses)) {
       const refused = reasons.get(Number(status))
       const isError = Number(status) >= 400 && path.startsWith("/api/")

@@ -4,14 +4,12 @@
  */
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { OrderStatus, Side } from "../../domain/Enumerations.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { Order, OrderRef } from "../../domain/Order.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { Switch } from "../../domain/DeadMansSwitchWindow.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import {
   AmendOrderBody,
@@ -23,6 +21,7 @@ import {
   CreateOrderBody,
   SwitchBody
 } from "./OrderBodies.ts"
+import { changes, errors, names, prices, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey, CommandsOnly, Counts } from "./Security.ts"
 
 /** One value, the parameter repeated, or a list with commas. */
@@ -104,7 +103,15 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("create", "/create", {
       payload: CreateOrderBody,
       success: OrderRef,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        "DuplicateOrderLinkId",
+        "SubAccountFrozen",
+        "LimitReached",
+        ...prices
+      )
     })
       .annotate(CommandsOnly, true)
       .annotateMerge(
@@ -121,7 +128,21 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("amend", "/amend", {
       payload: AmendOrderBody,
       success: OrderRef,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        "OrderNotFound",
+        "OrderAlreadyClosed",
+        "OrderVersionMismatch",
+        "SubAccountFrozen",
+        "InsufficientBalance",
+        "InvalidQty",
+        "LimitReached",
+        "PostOnlyWouldTake",
+        "TriggerAlreadyMet",
+        ...prices
+      )
     })
       .annotate(CommandsOnly, true)
       .annotateMerge(
@@ -138,7 +159,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("cancel", "/cancel", {
       payload: CancelOrderBody,
       success: OrderRef,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(...takesBody, ...changes, ...names, "OrderNotFound", "OrderAlreadyClosed")
     })
       .annotate(CommandsOnly, true)
       .annotate(Counts, "cancels")
@@ -146,7 +167,8 @@ export class OrderApi extends HttpApiGroup.make("order")
         docs({
           id: "cancelOrder",
           summary: "Cancel an order",
-          description: "A fill sequenced before the cancel stands; canceling a final order is 409 OrderAlreadyClosed.",
+          description:
+            "A fill that is sequenced before the cancel remains; canceling a final order is 409 OrderAlreadyClosed.",
           access: "trade",
           request: { sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" },
           response: ref
@@ -155,7 +177,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("cancelAll", "/cancel-all", {
       payload: CancelAllBody,
       success: Schema.Struct({ list: Schema.Array(OrderRef) }).annotate({ identifier: "CanceledOrders" }),
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, ...names)
     })
       .annotate(CommandsOnly, true)
       .annotate(Counts, "cancels")
@@ -163,7 +185,7 @@ export class OrderApi extends HttpApiGroup.make("order")
         docs({
           id: "cancelAllOrders",
           summary: "Cancel all orders",
-          description: "Answers the orders taken into cancellation, perhaps none.",
+          description: "Answers the orders that are being canceled; the list may be empty.",
           access: "trade",
           request: { sub_account_address: vault, symbol: "BTC-USDC" },
           response: { list: [ref] }
@@ -172,7 +194,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("createBatch", "/create-batch", {
       payload: CreateBatchBody,
       success: BatchResults,
-      error: bodyErrors
+      error: errors(...takesBody, ...changes)
     })
       .annotate(CommandsOnly, true)
       .annotateMerge(
@@ -180,7 +202,7 @@ export class OrderApi extends HttpApiGroup.make("order")
           id: "createOrderBatch",
           summary: "Place up to 20 orders",
           description:
-            "Each order as by itself, sequenced in this order, not atomically: the answer is 200 though some failed, and tells each. Counts as one request per 5 orders.",
+            "Places each order as `/order/create` does, in the order of the list and not atomically. The answer is 200 even if some fail, with a result for each. Counts as one request per 5 orders.",
           access: "trade",
           request: { orders: [createExample, { ...createExample, qty: "0.0001", order_link_id: "a-2" }] },
           response: {
@@ -199,7 +221,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("cancelBatch", "/cancel-batch", {
       payload: CancelBatchBody,
       success: BatchResults,
-      error: bodyErrors
+      error: errors(...takesBody, ...changes)
     })
       .annotate(CommandsOnly, true)
       .annotate(Counts, "cancels")
@@ -207,7 +229,8 @@ export class OrderApi extends HttpApiGroup.make("order")
         docs({
           id: "cancelOrderBatch",
           summary: "Cancel up to 20 orders",
-          description: "Each as by itself, sequenced in this order. Counts as one request per 5 orders.",
+          description:
+            "Cancels each order as `/order/cancel` does, in the order of the list. Counts as one request per 5 orders.",
           access: "trade",
           request: { orders: [{ sub_account_address: vault, symbol: "BTC-USDC", order_link_id: "a-1" }] },
           response: { list: [{ code: "OK", message: "", ...ref }] }
@@ -227,7 +250,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.post("setSwitch", "/disconnect-cancel-all", {
       payload: SwitchBody,
       success: Switch,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "SubAccountNotFound", "OutOfRange")
     })
       .annotate(Counts, "cancels")
       .annotateMerge(
@@ -244,7 +267,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.get("realtime", "/realtime", {
       query: realtimeQuery,
       success: OpenOrders,
-      error: [NotFound]
+      error: errors(...names, "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getOpenOrders",
@@ -258,7 +281,7 @@ export class OrderApi extends HttpApiGroup.make("order")
     HttpApiEndpoint.get("history", "/history", {
       query: historyQuery,
       success: page(Order),
-      error: [NotFound]
+      error: errors(...names, "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getOrderHistory",

@@ -1,7 +1,6 @@
 /** /position: positions, and how they are carried. Source: docs/contract/rest-trading.md#positions. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Decimal, SignedDecimal } from "../../domain/Decimal.ts"
 import { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
 import { ClosedPnl } from "../../domain/ClosedPnl.ts"
@@ -10,8 +9,8 @@ import { NextPageCursor, page } from "../../domain/Page.ts"
 import { MarketSymbol } from "../../domain/Market.ts"
 import { Position } from "../../domain/Position.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { changes, errors, names, prices, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
@@ -145,7 +144,11 @@ const closed = {
 
 export class PositionApi extends HttpApiGroup.make("position")
   .add(
-    HttpApiEndpoint.get("list", "/list", { query, success: Positions, error: [NotFound] }).annotateMerge(
+    HttpApiEndpoint.get("list", "/list", {
+      query,
+      success: Positions,
+      error: errors(...names, "InvalidCursor")
+    }).annotateMerge(
       docs({
         id: "getPositions",
         summary: "Positions",
@@ -158,7 +161,7 @@ export class PositionApi extends HttpApiGroup.make("position")
     HttpApiEndpoint.get("closedPnl", "/closed-pnl", {
       query: closedQuery,
       success: page(ClosedPnl),
-      error: [NotFound]
+      error: errors(...names, "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getClosedPnl",
@@ -173,13 +176,22 @@ export class PositionApi extends HttpApiGroup.make("position")
     HttpApiEndpoint.post("setLeverage", "/set-leverage", {
       payload: LeverageBody,
       success: Leverage,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        "OutOfRange",
+        "NotMultipleOfStep",
+        "InsufficientBalance",
+        "LeverageUnchanged",
+        "PositionInLiquidation"
+      )
     }).annotateMerge(
       docs({
         id: "setLeverage",
         summary: "Set the leverage",
         description:
-          "Of the position and the open orders of one market. OutOfRange tells the most that the risk tier allows; InsufficientBalance that the higher initial margin is not covered; LeverageUnchanged that it is set already.",
+          "Of the position and the open orders of one market. OutOfRange: above the maximum of the risk tier, which the details name. InsufficientBalance: the balance does not cover the higher initial margin. LeverageUnchanged: the leverage has this value already.",
         access: "account",
         request: { ...naming, leverage: "12.5" },
         response: { symbol: "BTC-USDC", leverage: "12.5" }
@@ -188,7 +200,15 @@ export class PositionApi extends HttpApiGroup.make("position")
     HttpApiEndpoint.post("switchMarginMode", "/switch-margin-mode", {
       payload: MarginModeBody,
       success: MarginSetting,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        "OutOfRange",
+        "NotMultipleOfStep",
+        "PositionExists",
+        "OpenOrdersExist"
+      )
     }).annotateMerge(
       docs({
         id: "switchMarginMode",
@@ -203,13 +223,21 @@ export class PositionApi extends HttpApiGroup.make("position")
     HttpApiEndpoint.post("addMargin", "/add-margin", {
       payload: AddMarginBody,
       success: Position,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        "OutOfRange",
+        "InsufficientBalance",
+        "PositionNotFound",
+        "NotIsolated"
+      )
     }).annotateMerge(
       docs({
         id: "addMargin",
         summary: "Move margin into an isolated position, or out of it",
         description:
-          "Out of it down to the initial margin. InsufficientBalance tells the most that can be moved as `max`; NotIsolated and PositionNotFound tell that there is nothing to move it to.",
+          "A negative amount takes margin out, down to the initial margin. InsufficientBalance names the largest amount that can be moved as `max`. NotIsolated and PositionNotFound: there is no isolated position.",
         access: "account",
         request: { ...naming, margin: "-50" },
         response: { ...position, margin_mode: "Isolated", isolated_margin: "1350" }
@@ -218,13 +246,21 @@ export class PositionApi extends HttpApiGroup.make("position")
     HttpApiEndpoint.post("tradingStop", "/trading-stop", {
       payload: TradingStopBody,
       success: TradingStop,
-      error: [NotFound, ...bodyErrors]
+      error: errors(
+        ...takesBody,
+        ...changes,
+        ...names,
+        ...prices,
+        "LimitReached",
+        "SubAccountFrozen",
+        "PositionNotFound"
+      )
     }).annotateMerge(
       docs({
         id: "setTradingStop",
         summary: "Take-profit and stop-loss of a position",
         description:
-          "Market orders that close on their trigger; one ends the other, and both end with the position. A Full exit replaces the one before, a Partial one stands beside others. A price on the wrong side of the mark is OutOfRange.",
+          "Market orders that close on their trigger; one ends the other, and both end with the position. A Full exit replaces the one before, a Partial one is added to the others. A price on the wrong side of the mark is OutOfRange.",
         access: "trade",
         request: { ...naming, take_profit: "62000", stop_loss: "0" },
         response: { symbol: "BTC-USDC", take_profit: "62000", stop_loss: "" }

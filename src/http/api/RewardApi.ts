@@ -4,15 +4,14 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { RewardStatus } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { Referral } from "../../domain/Referral.ts"
 import { Reward } from "../../domain/Reward.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnyAddress, paging } from "./Fields.ts"
+import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
 export const ReferralBody = Schema.Struct({
@@ -60,7 +59,7 @@ export class RewardApi extends HttpApiGroup.make("reward")
     HttpApiEndpoint.post("refer", "/referral", {
       payload: ReferralBody,
       success: Referral,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "ReferralCodeNotFound", "ReferrerAlreadySet", "SelfReferral")
     })
       .middleware(BearerOnly)
       .annotateMerge(
@@ -74,7 +73,11 @@ export class RewardApi extends HttpApiGroup.make("reward")
           response: referral
         })
       ),
-    HttpApiEndpoint.get("rewards", "/rewards", { query: rewardsQuery, success: page(Reward) })
+    HttpApiEndpoint.get("rewards", "/rewards", {
+      query: rewardsQuery,
+      success: page(Reward),
+      error: errors("InvalidCursor")
+    })
       .middleware(BearerOrApiKey)
       .annotateMerge(
         docs({
@@ -91,7 +94,7 @@ export class RewardApi extends HttpApiGroup.make("reward")
       params: { reward_id: Uuid },
       payload: ClaimBody,
       success: Reward,
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "RewardNotFound", "SubAccountNotFound", "AlreadyClaimed", "RewardPending")
     })
       .middleware(BearerOnly)
       .annotateMerge(

@@ -1,7 +1,7 @@
 /**
- * Gives every text, list and number of the document its bound, so that a reader and a validator know how much to expect.
+ * Gives every text, list and number of the document its bound, for readers and validators.
  *
- * A schema tells its own; where it does not, the largest body bounds a text, and the range of exact JSON numbers an integer.
+ * A schema declares its own bound. Without one, the largest body bounds a text, and the range of exact JSON numbers an integer.
  */
 
 // oxlint-disable-next-line typescript/no-explicit-any
@@ -9,7 +9,7 @@ type Json = any
 
 /** No text is longer than the largest body, in characters. */
 const TEXT_MAX = 256 * 1024
-/** Items of a list that tells no bound of its own: no page and no book comes near it. */
+/** Items of a list without a bound of its own; every page and every book is far smaller. */
 const ITEMS_MAX = 100_000
 const INT32_MAX = 2 ** 31 - 1
 
@@ -26,7 +26,7 @@ const lengthOfForm: Record<string, number> = {
   Asset: 12
 }
 
-/** A pair of equal kinds is a list of two: every code generator knows lists. */
+/** A pair of one type becomes a list of two: every code generator supports lists. */
 const withoutTuple = (schema: Json): Json => {
   const { prefixItems, ...rest } = schema
   const [first] = prefixItems

@@ -3,25 +3,17 @@
  * credentials to the same tags. Source: docs/contract/rest.md#access, docs/contract/authentication.md.
  */
 import { Context } from "effect"
-import { HttpApiMiddleware } from "effect/http-api"
-import {
-  BadRequest,
-  Forbidden,
-  Internal,
-  NotFound,
-  ServiceUnavailable,
-  TooManyRequests,
-  Unauthorized
-} from "../../domain/ApiError.ts"
+import { type HttpApiEndpoint, HttpApiMiddleware } from "effect/http-api"
 import type { Administrator } from "../../domain/Administrator.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import type { Bucket } from "../../domain/RateHeaders.ts"
 import { CALLER_KEY, type Caller } from "../../domain/User.ts"
+import { always, errors, reads, signatures, tokens } from "./OperationErrors.ts"
 
-/** Whoever stands behind the request; provided by {@link BearerOrApiKey} and {@link BearerOnly}. */
+/** The caller of the request; provided by {@link BearerOrApiKey} and {@link BearerOnly}. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()(CALLER_KEY) {}
 
-/** Scope that an API key must hold for an endpoint; `undefined` where none is asked. */
+/** Scope that an API key needs for an endpoint; `undefined`: none. */
 export const RequiredScope = Context.Reference<Scope | undefined>("gateway/http/RequiredScope", {
   defaultValue: () => undefined
 })
@@ -41,7 +33,7 @@ export const Counts = Context.Reference<"requests" | "cancels">("gateway/http/Co
   defaultValue: () => "requests"
 })
 
-/** An endpoint that a closed launch leaves open to whoever may log in; those that need `read` are open by themselves. */
+/** An endpoint that a closed launch leaves open to every wallet that has logged in. Endpoints that need `read` are open too. */
 export const Ungated = Context.Reference<boolean>("gateway/http/Ungated", { defaultValue: () => false })
 
 /**
@@ -56,26 +48,41 @@ export const EndsItself = Context.Reference<boolean>("gateway/http/EndsItself", 
 /** Whether `null` is a value in the body of an endpoint; anywhere else it means that the field is absent. */
 export const NullCounts = Context.Reference<boolean>("gateway/http/NullCounts", { defaultValue: () => false })
 
-/** Column N: anybody, within the rate of the client's address. */
+/** Whether a closed launch refuses an endpoint to wallets that are not admitted; of endpoints with credentials. */
+export const isGated = ({ annotations }: Pick<HttpApiEndpoint.Top, "annotations">): boolean =>
+  !Context.get(annotations, Ungated) && Context.get(annotations, RequiredScope) !== "read"
+
+/** Reasons of every endpoint that takes a user's credentials. */
+const credentials = [
+  "AmbiguousAuth",
+  ...tokens,
+  ...signatures,
+  "IpNotAllowed",
+  "NotWhitelisted",
+  "RateLimitExceeded",
+  ...reads
+] as const
+
+/** Column N: no credentials; the rate of the client's address applies. */
 export class PublicAccess extends HttpApiMiddleware.Service<PublicAccess>()("gateway/http/PublicAccess", {
-  error: [TooManyRequests]
+  error: errors("RateLimitExceeded")
 }) {}
 
 /** The access module is on; else the endpoint answers 404 ModuleDisabled, before anything is counted. */
 export class AccessModule extends HttpApiMiddleware.Service<AccessModule>()("gateway/http/AccessModule", {
-  error: [NotFound]
+  error: errors("ModuleDisabled")
 }) {}
 
 /** Column P: a bearer token, or API-key headers of a key that holds {@link RequiredScope}. */
 export class BearerOrApiKey extends HttpApiMiddleware.Service<BearerOrApiKey, { provides: CurrentCaller }>()(
   "gateway/http/BearerOrApiKey",
-  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+  { error: errors(...credentials, "InsufficientScope"), requiredForClient: true }
 ) {}
 
 /** Column B: a bearer token; API keys are answered 403 BearerOnly. */
 export class BearerOnly extends HttpApiMiddleware.Service<BearerOnly, { provides: CurrentCaller }>()(
   "gateway/http/BearerOnly",
-  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+  { error: errors(...credentials, "BearerOnly"), requiredForClient: true }
 ) {}
 
 /** The administrator behind the request; provided by {@link AdminAccess}. */
@@ -86,7 +93,7 @@ export class CurrentAdministrator extends Context.Service<CurrentAdministrator, 
 /** Column A: an administrator, by HTTP Basic, whose role the endpoint admits (`AdminRoles`). */
 export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess, { provides: CurrentAdministrator }>()(
   "gateway/http/AdminAccess",
-  { error: [Unauthorized, Forbidden, TooManyRequests, ServiceUnavailable], requiredForClient: true }
+  { error: errors("BadCredentials", "InsufficientRole", "RateLimitExceeded", ...reads), requiredForClient: true }
 ) {}
 
 /**
@@ -94,5 +101,5 @@ export class AdminAccess extends HttpApiMiddleware.Service<AdminAccess, { provid
  * into the error body of docs/contract/conventions.md#errors.
  */
 export class RequestBodyMiddleware extends HttpApiMiddleware.Service<RequestBodyMiddleware>()("gateway/http/Door", {
-  error: [BadRequest, Internal]
+  error: errors(...always)
 }) {}

@@ -2,7 +2,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Deposit, Statistics, Withdrawal } from "../../domain/Account.ts"
-import { NotFound } from "../../domain/ApiError.ts"
 import { Period, TransactionType } from "../../domain/Enumerations.ts"
 import { FundingPayment } from "../../domain/Funding.ts"
 import { FeeRate } from "../../domain/Market.ts"
@@ -10,6 +9,7 @@ import { page } from "../../domain/Page.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { errors, names } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const sub_account_address = Schema.optionalKey(AnyAddress)
@@ -41,7 +41,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("funding", "/funding", {
       query: fundingQuery,
       success: page(FundingPayment),
-      error: [NotFound]
+      error: errors(...names, "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getFundingPayments",
@@ -70,7 +70,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("transactions", "/transactions", {
       query: transactionsQuery,
       success: page(Transaction),
-      error: [NotFound]
+      error: errors("SubAccountNotFound", "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getTransactions",
@@ -101,7 +101,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("deposits", "/deposits", {
       query: movementsQuery,
       success: page(Deposit),
-      error: [NotFound]
+      error: errors("SubAccountNotFound", "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getDeposits",
@@ -115,7 +115,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("withdrawals", "/withdrawals", {
       query: movementsQuery,
       success: page(Withdrawal),
-      error: [NotFound]
+      error: errors("SubAccountNotFound", "InvalidCursor")
     }).annotateMerge(
       docs({
         id: "getWithdrawals",
@@ -129,7 +129,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("statistics", "/statistics", {
       query: statisticsQuery,
       success: Statistics,
-      error: [NotFound]
+      error: errors("SubAccountNotFound")
     }).annotateMerge(
       docs({
         id: "getStatistics",
@@ -158,7 +158,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     HttpApiEndpoint.get("feeRates", "/fee-rate", {
       query: { symbol },
       success: Schema.Struct({ list: Schema.Array(FeeRate) }),
-      error: [NotFound]
+      error: errors("SymbolNotFound")
     }).annotateMerge(
       docs({
         id: "getFeeRates",

@@ -1,15 +1,14 @@
 /** /user: the caller, its portfolio, sub-accounts and API keys. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Conflict, NotFound } from "../../domain/ApiError.ts"
 import { Address } from "../../domain/Address.ts"
 import { Scope } from "../../domain/Enumerations.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { ApiKey, Me, SubAccount } from "../../domain/User.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { AnyAddress, text } from "./Fields.ts"
+import { badRequests, changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
 /** Exact decimal text in the answer, a JSON number to readers. Source: specification, Portfolio. */
@@ -187,7 +186,7 @@ export class UserApi extends HttpApiGroup.make("user")
     HttpApiEndpoint.post("createSubAccount", "/sub-accounts", {
       payload: CreateSubAccountBody,
       success: SubAccount.pipe(HttpApiSchema.status(201)),
-      error: bodyErrors
+      error: errors(...takesBody, ...changes, "LimitReached")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -204,7 +203,7 @@ export class UserApi extends HttpApiGroup.make("user")
       params: { sub_account_address: AnyAddress },
       payload: ChangeSubAccountBody,
       success: SubAccount,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "SubAccountNotFound")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -222,7 +221,7 @@ export class UserApi extends HttpApiGroup.make("user")
       success: Schema.Struct({ sub_account_address: Address, deleted: Schema.Literal(true) }).annotate({
         identifier: "DeletedSubAccount"
       }),
-      error: [NotFound, Conflict]
+      error: errors(...changes, "SubAccountNotFound", "NotEmpty", "OpenOrdersExist", "PositionExists")
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -251,7 +250,10 @@ export class UserApi extends HttpApiGroup.make("user")
     HttpApiEndpoint.post("createApiKey", "/api-keys", {
       payload: CreateApiKeyBody,
       success: ApiKey.pipe(HttpApiSchema.status(201)),
-      error: [NotFound, Conflict, ...bodyErrors]
+      error: [
+        ...errors(...takesBody, ...changes, "SubAccountNotFound", "KeyAlreadyRegistered", "LimitReached"),
+        ...badRequests("InvalidPublicKey")
+      ]
     })
       .middleware(BearerOnly)
       .annotateMerge(
@@ -268,7 +270,7 @@ export class UserApi extends HttpApiGroup.make("user")
       params: { api_key_id: Uuid },
       payload: ChangeApiKeyBody,
       success: ApiKey,
-      error: [NotFound, ...bodyErrors]
+      error: errors(...takesBody, ...changes, "ApiKeyNotFound", "SubAccountNotFound")
     })
       .middleware(BearerOnly)
       .annotateMerge(
@@ -286,7 +288,7 @@ export class UserApi extends HttpApiGroup.make("user")
       success: Schema.Struct({ api_key_id: Schema.String, revoked: Schema.Literal(true) }).annotate({
         identifier: "RevokedApiKey"
       }),
-      error: [NotFound]
+      error: errors(...changes, "ApiKeyNotFound")
     })
       .middleware(BearerOnly)
       .annotateMerge(

@@ -4,12 +4,11 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { NotFound } from "../../domain/ApiError.ts"
 import { Millis } from "../../domain/Time.ts"
 import { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { bodyErrors } from "./Errors.ts"
 import { text } from "./Fields.ts"
+import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const v1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
@@ -23,7 +22,7 @@ const only_listed = Schema.Boolean.annotate({ description: "Whether withdrawals 
 export const WithdrawalAddresses = Schema.Struct({
   only_listed,
   loosens_time: Schema.optionalKey(
-    Millis.annotate({ description: "When `only_listed` ends; absent where nobody ended it" })
+    Millis.annotate({ description: "When `only_listed` ends; absent where no end is set" })
   ),
   list: Schema.Array(WithdrawalAddress)
 }).annotate({ identifier: "WithdrawalAddresses" })
@@ -63,7 +62,7 @@ export class WithdrawalAddressApi extends HttpApiGroup.make("withdrawal_address"
     HttpApiEndpoint.post("add", "/withdrawal-addresses", {
       payload: AddWithdrawalAddressBody,
       success: WithdrawalAddress.pipe(HttpApiSchema.status(201)),
-      error: bodyErrors
+      error: errors(...takesBody, ...changes, "LimitReached")
     }).annotateMerge(
       docs({
         id: "addWithdrawalAddress",
@@ -78,7 +77,7 @@ export class WithdrawalAddressApi extends HttpApiGroup.make("withdrawal_address"
     HttpApiEndpoint.put("restrict", "/withdrawal-addresses", {
       payload: RestrictWithdrawalsBody,
       success: WithdrawalAddresses,
-      error: bodyErrors
+      error: errors(...takesBody, ...changes)
     }).annotateMerge(
       docs({
         id: "restrictWithdrawals",
@@ -93,7 +92,7 @@ export class WithdrawalAddressApi extends HttpApiGroup.make("withdrawal_address"
     HttpApiEndpoint.delete("remove", "/withdrawal-addresses/:destination", {
       params: { destination },
       success: RemovedWithdrawalAddress,
-      error: [NotFound]
+      error: errors(...changes, "DestinationNotFound")
     }).annotateMerge(
       docs({
         id: "removeWithdrawalAddress",

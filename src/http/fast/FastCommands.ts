@@ -1,5 +1,5 @@
 /**
- * Orders: create, amend and cancel, by the short way. While the gateway admits no more commands, all but cancels are refused
+ * Orders on the fast path: create, amend and cancel. While the gateway admits no more commands, all except cancels are refused
  * before their bodies are read. Source: docs/contract/rest-trading.md#order-endpoints;
  * docs/contract/boundary.md#overload.
  */
@@ -14,10 +14,10 @@ import type { Budget } from "../../services/operations/InboundBudget.ts"
 import * as RequestBody from "../../services/operations/RequestBody.ts"
 import { RequestState } from "../RequestState.ts"
 import { ofReason } from "../WireError.ts"
-import { asServerRequest, FastRequest } from "./FastRequest.ts"
+import { asServerRequest, FastRequest } from "../FastRequest.ts"
 import * as FastPath from "./FastPath.ts"
 
-/** Whether a command is as plain as nearly all are: one body of a told length. */
+/** Whether a command has the form of nearly all commands: one body of a declared length. */
 const isPlain = (request: IncomingMessage): boolean => {
   const { headers, method } = request
   const length = Number(headers["content-length"])
@@ -39,11 +39,11 @@ export interface Services {
   readonly orders: Orders["Service"]
 }
 
-/** Endpoints that are served however busy the gateway is. */
+/** Endpoints that are served at any load. */
 const always: ReadonlySet<string> = new Set(["cancel"])
 const BEARER = "Bearer "
 
-/** The body of the refusal up to the request's id, which is all that differs. */
+/** The body of the refusal up to the id of the request, the only part that differs. */
 const refusal = (() => {
   const { code, details, message, status } = ofReason("Overloaded")
   const head = `${JSON.stringify({ code, message, details }).slice(0, -1)},"request_id":"`
@@ -78,7 +78,7 @@ export const make = (services: Services, context: Context.Context<never>, truste
       return true
     }
     RequestBody.read(request, budget, (body) => {
-      // the parser holds a told length, so that it is never too large; nobody is left to answer where it was cut
+      // the parser holds the declared length, so the body is never too large; a request that was cut has no client left to answer
       if (typeof body !== "string") FastPath.run(request, response, served, around, body)
     })
     return true

@@ -1,7 +1,7 @@
 /**
- * A short way to an endpoint: its own schemas, its own middlewares and the handler that HttpApi has, run once, without
- * router, merged contexts and response objects. So no rule is written twice, and what is answered is what HttpApi would
- * answer. It knows endpoints that take a JSON body or a query, or neither, and answer JSON.
+ * The fast path to an endpoint: its schemas, its middlewares and its handler of HttpApi, run without the router, merged contexts
+ * and response objects. No rule is written twice, so the response is that of HttpApi. It supports endpoints that take a JSON
+ * body, a query or neither, and answer JSON.
  * Source: docs/contract/conventions.md#json-and-http, docs/contract/rest.md#order-of-the-checks; docs/decisions/0009.
  */
 import { Context, Effect, Fiber, identity, Schema, Tracer } from "effect"
@@ -13,9 +13,9 @@ import * as Tracing from "../../services/operations/Tracing.ts"
 import { acceptsGzip } from "../Documents.ts"
 import { fieldsOf, GZIP_BYTES_MIN, headersOf } from "../Headers.ts"
 import { CurrentRequest, RequestState } from "../RequestState.ts"
-import { asServerRequest, FastRequest } from "./FastRequest.ts"
+import { asServerRequest, FastRequest } from "../FastRequest.ts"
 
-/** The answer to a request that was served: text of a JSON body, and header fields beside those of every answer. */
+/** A successful response: the text of a JSON body, and header fields beside those of every response. */
 export class Done {
   readonly text: string
   readonly etag: string | undefined
@@ -25,10 +25,10 @@ export class Done {
   }
 }
 
-/** What a request is answered: a body, or the refusal that the door made of a failure. */
+/** A response: a body, or the error response that the outermost middleware made of a failure. */
 export type FastResponse = Done | HttpServerResponse.HttpServerResponse
 
-/** An endpoint ready to run; it takes the request and its state from the context. */
+/** An endpoint that is ready to run. It takes the request and its state from the context. */
 export interface FastPath {
   readonly endpoint: HttpApiEndpoint.Top
   readonly path: string
@@ -42,13 +42,13 @@ type Middleware = (
   served: Effect.Effect<unknown, unknown>,
   options: { readonly group: HttpApiGroup.Top; readonly endpoint: HttpApiEndpoint.Top }
 ) => Effect.Effect<unknown>
-type Handler = (request: { readonly payload?: never; readonly query?: never }) => Effect.Effect<unknown, unknown>
+type Handler = (request: unknown) => Effect.Effect<unknown, unknown>
 type Codec = Schema.Codec<unknown>
 
 const JSON_TYPE = "application/json"
 const { wrap } = HttpApiError.HttpApiSchemaError
 
-/** What an endpoint makes of the input that the door has read. */
+/** Decodes the input of an endpoint. */
 const decoderOf = ({
   payload,
   query
@@ -65,7 +65,7 @@ const decoderOf = ({
   return () => Effect.succeed({})
 }
 
-/** Puts an endpoint together. `context` holds its middlewares. */
+/** Builds the fast path to an endpoint. `context` holds its middlewares. */
 export const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   names: { readonly group: string; readonly endpoint: string },
@@ -83,10 +83,10 @@ export const make = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   const handled = Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
     const state = Context.getUnsafe(fiber.context, CurrentRequest)
-    // the door has laid the strict reading of the body over `text`
+    // the outermost middleware has replaced `text` by the body as strict JSON
     const input = takesBody ? Effect.flatMap(request.text, () => decode(state)) : decode(state)
     return Effect.flatMap(input, (decoded) =>
-      Effect.flatMap(answer(decoded as never), (result) =>
+      Effect.flatMap(answer(decoded), (result) =>
         Effect.map(wrap("Body", encode(result)), (encoded) => new Done(JSON.stringify(encoded)))
       )
     )
@@ -117,7 +117,7 @@ const refusalFields = (state: RequestState, { headers, status }: HttpServerRespo
   return Object.entries({ ...own, ...headersOf(state, status) }).flat()
 }
 
-/** Writes what was answered; compressed, where that is asked for and worth it. */
+/** Writes a response, compressed where the client accepts it and the body is large enough. */
 export const write = (response: ServerResponse, state: RequestState, answer: FastResponse): void => {
   if (response.destroyed) return
   const done = answer instanceof Done
@@ -138,32 +138,32 @@ export const write = (response: ServerResponse, state: RequestState, answer: Fas
   })
 }
 
-/** A refusal whose body is ready up to the request's id. */
+/** An error response whose body is complete up to the id of the request. */
 export interface Ready {
   readonly status: number
   readonly head: string
   readonly retryAfter: string
 }
 
-/** Writes a refusal that was ready before the request came. */
+/** Writes an error response that was prepared before its request. */
 export const refuse = (response: ServerResponse, state: RequestState, { head, retryAfter, status }: Ready): void => {
   const fields = fieldsOf(state, status)
   fields.push("retry-after", retryAfter)
   end(response, status, fields, `${head}${state.id}"}`)
 }
 
-/** Whether the wish for a coding is simple enough to be judged here. */
+/** Whether the Accept-Encoding of a request has no weights, so that the fast path can read it. */
 export const isCodingPlain = (request: IncomingMessage): boolean =>
   request.headers["accept-encoding"]?.toString().includes(";") !== true
 
-/** What all requests of the short way are answered in. */
+/** What all requests of the fast path share. */
 export interface FastPathDeps {
   readonly context: Context.Context<never>
   readonly join: Join
   readonly trustedProxies: number
 }
 
-/** Puts what serves a request into its span, if it has one. */
+/** Adds the span of a request to its context, if it has one. */
 type Join = (context: Context.Context<never>, source: IncomingMessage, id: string) => Context.Context<never>
 
 const joinSpan: Join = (context, source, id) => {
@@ -171,14 +171,14 @@ const joinSpan: Join = (context, source, id) => {
   return span === undefined ? context : Context.add(context, Tracer.ParentSpan, span)
 }
 
-/** Requests join their spans where somebody wants spans; else there is no step for it. */
+/** Requests join their spans where a tracer is installed; else nothing runs for it. */
 export const fastPathDeps = (context: Context.Context<never>, trustedProxies: number): FastPathDeps => ({
   context,
   join: Context.get(context, Tracing.CurrentTracer) === undefined ? identity : joinSpan,
   trustedProxies
 })
 
-/** Answers a request whose body has arrived. */
+/** Serves a request whose body has arrived. */
 export const run = (
   source: IncomingMessage,
   response: ServerResponse,
@@ -196,7 +196,7 @@ export const run = (
     )
   )(Effect.map(served, (answer) => write(response, state, answer)))
   if (fiber.pollUnsafe() !== undefined) return
-  // a caller who left is not waited for: an unwritten command is withdrawn
+  // the client has disconnected: a command that is not written yet is withdrawn
   response.on("close", () => {
     if (!response.writableEnded) Effect.runFork(Fiber.interrupt(fiber))
   })

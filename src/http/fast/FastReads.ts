@@ -1,8 +1,8 @@
 /**
- * Public market data, by the short way and from memory: the text of an answer is kept while the revision of the market
- * view stands that it was made of, and given out again without a fiber, with headers of its own, after the same rate
- * limit. Its `ts`, the time of the answer, is written anew. Where the limit has to be asked for over a wire, and while
- * the backend is ill, nothing is taken from memory, so that age and refusal are told.
+ * Public market data on the fast path, from memory. The text of a response is kept while the market view has the revision that it
+ * was made of. It is sent again without a fiber, with its own headers, after the same checks. Its `ts`, the time of the response,
+ * is written anew. Nothing is taken from memory where the rate is counted by another server, or while the backend is ill: the
+ * response then carries the age of the data, or the refusal.
  * Source: docs/contract/rest-market.md, docs/contract/boundary.md#lagging.
  */
 import { Clock, Context, Effect } from "effect"
@@ -16,36 +16,36 @@ import type { MetricsRegistry } from "../../services/operations/MetricsRegistry.
 import type { RateLimiter } from "../../services/operations/RateLimiter.ts"
 import * as Refusal from "../ErrorResponse.ts"
 import { Api } from "../api/Api.ts"
-import { RequestBodyMiddleware, PublicAccess, RateBeside, RateInstead } from "../api/Security.ts"
 import { taggedPaths } from "../api/EtagDocuments.ts"
 import { etagOf } from "../Etag.ts"
 import { reads } from "../handlers/MarketHandlers.ts"
 import { CurrentRequest, RequestState } from "../RequestState.ts"
-import { rateCharged } from "../security/AccessChecks.ts"
-import { asServerRequest, FastRequest } from "./FastRequest.ts"
-import * as ShortWay from "./FastPath.ts"
+import type { Check } from "../security/Check.ts"
+import type { Checks } from "../security/Checks.ts"
+import { asServerRequest, FastRequest } from "../FastRequest.ts"
+import * as FastPath from "./FastPath.ts"
 
-/** Answers kept, by request target; and the longest that is kept, in characters. */
+/** Responses kept, by request target; and the longest one that is kept, in characters. */
 const KEPT_MAX = 512
 const KEPT_CHARS_MAX = 64 * 1024
 
-/** An answer as it can be given out again. */
+/** A response that can be sent again. */
 interface Kept {
   readonly revision: number
-  /** The text, cut where the time of the answer goes. */
+  /** The text, split where the time of the response is written. */
   readonly parts: ReadonlyArray<string>
   readonly etag: string | undefined
   readonly maxAge: number
 }
 
-/** Times of the answer itself; the other times in it are of the past. */
+/** The time of the response itself; its other times are those of the data. */
 const TS = /(?<="ts":)\d+/gu
-/** Endpoints whose answers tell it. */
+/** Endpoints whose responses have `ts`. */
 const stamped: ReadonlySet<string> = new Set(["tickers", "orderbook"])
-/** Endpoints that are answered from the market view and may be kept. */
+/** Endpoints that read the market view only, so that their responses may be kept. */
 const keepable: ReadonlySet<string> = new Set(["instruments", "tickers", "orderbook", "recentTrades", "kline"])
 
-/** Whether a read is as plain as nearly all are. */
+/** Whether a read has the form of nearly all reads. */
 const isPlain = (request: IncomingMessage): boolean => {
   const { headers, method } = request
   return (
@@ -54,17 +54,12 @@ const isPlain = (request: IncomingMessage): boolean => {
     headers["content-length"] === undefined &&
     headers["transfer-encoding"] === undefined &&
     headers["if-none-match"] === undefined &&
-    ShortWay.isCodingPlain(request)
+    FastPath.isCodingPlain(request)
   )
 }
 
-/** Whether rate and soundness of the query are all that is asked of a request. */
-const isOpen = ({ annotations, middlewares }: ShortWay.FastPath["endpoint"]): boolean =>
-  [...middlewares].every((each) => each.key === PublicAccess.key || each.key === RequestBodyMiddleware.key) &&
-  Context.get(annotations, RateBeside) === undefined &&
-  Context.get(annotations, RateInstead) === undefined
-
 export interface Services {
+  readonly checks: Checks["Service"]
   readonly clock: Clock.Clock
   readonly limiter: RateLimiter["Service"]
   readonly markets: MarketQueries["Service"]
@@ -74,64 +69,69 @@ export interface Services {
 }
 
 export const make = (services: Services, context: Context.Context<never>, trustedProxies: number) => {
-  const { clock, health, limiter, markets, meter, view } = services
-  const { takeNow } = limiter
-  const around = ShortWay.fastPathDeps(context, trustedProxies)
+  const { checks, clock, health, limiter, markets, meter, view } = services
+  const mayKeepAny = limiter.takeAllNow !== undefined
+  const around = FastPath.fastPathDeps(context, trustedProxies)
   const kept = new Lru<string, Kept>(KEPT_MAX)
   const lookups = meter.cache("answers")
 
   const ways = new Map(
     Object.entries(reads(markets)).map(([endpoint, handler]) => {
-      const way = ShortWay.make(Api, { group: "market", endpoint }, handler, context)
+      const way = FastPath.make(Api, { group: "market", endpoint }, handler, context)
       const tagged = taggedPaths.has(way.path)
-      const mayKeep = keepable.has(endpoint) && isOpen(way.endpoint)
+      const mayKeep = mayKeepAny && keepable.has(endpoint)
       const anew = Effect.withFiber((fiber) => {
         const state = Context.getUnsafe(fiber.context, CurrentRequest)
         const { url } = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-        // what moves while the answer is made makes it old at once
+        // a change of the market while the response is made makes it stale at once
         const revision = view.revision()
         return Effect.map(way.handled, (answer) => {
-          const { text } = answer as ShortWay.Done
+          const { text } = answer as FastPath.Done
           const etag = tagged ? etagOf(text) : undefined
           if (mayKeep && state.dataAge === undefined && text.length <= KEPT_CHARS_MAX) {
             const parts = stamped.has(endpoint) ? text.split(TS) : [text]
             kept.set(url, { revision, parts, etag, maxAge: state.maxAge })
           }
-          return new ShortWay.Done(text, etag)
+          return new FastPath.Done(text, etag)
         })
       })
-      return [way.path, way.guarded(anew)]
+      return [way.path, { served: way.guarded(anew), check: checks.of(way.endpoint) }]
     })
   )
 
-  /** Gives an answer out again, with the time of now. */
+  /** Sends a response again, with the current time; false: its checks do not answer at once. */
   const again = (
     { etag, maxAge, parts }: Kept,
-    take: NonNullable<typeof takeNow>,
-    request: IncomingMessage,
+    check: Check,
+    source: IncomingMessage,
     response: ServerResponse
-  ): void => {
-    const state = new RequestState(asServerRequest(new FastRequest(request)), trustedProxies)
-    around.join(context, request, state.id)
-    const refused = rateCharged(take("public", state.clientIp), state)
-    if (refused !== undefined) return ShortWay.write(response, state, Refusal.write(state, refused))
+  ): boolean => {
+    const request = asServerRequest(new FastRequest(source))
+    const state = new RequestState(request, trustedProxies)
+    around.join(context, source, state.id)
+    const verdict = check(request, state)
+    if (verdict !== undefined) {
+      if (Effect.isEffect(verdict)) return false
+      FastPath.write(response, state, Refusal.write(state, verdict))
+      return true
+    }
     state.maxAge = maxAge
     const text = parts.length === 1 ? parts[0]! : parts.join(String(clock.currentTimeMillisUnsafe()))
-    ShortWay.write(response, state, new ShortWay.Done(text, etag))
+    FastPath.write(response, state, new FastPath.Done(text, etag))
+    return true
   }
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
     const url = request.url!
     const query = url.indexOf("?")
-    const anew = ways.get(query === -1 ? url : url.slice(0, query))
-    if (anew === undefined || !isPlain(request)) return false
-    const found = takeNow === undefined ? undefined : kept.get(url)
-    if (found !== undefined && found.revision === view.revision() && !health.sequencer().ill) {
-      lookups.hit.add()
-      again(found, takeNow!, request, response)
-    } else {
+    const way = ways.get(query === -1 ? url : url.slice(0, query))
+    if (way === undefined || !isPlain(request)) return false
+    const found = kept.get(url)
+    const isCurrent = found !== undefined && found.revision === view.revision() && !health.sequencer().ill
+    if (isCurrent && again(found, way.check, request, response)) lookups.hit.add()
+    else {
       lookups.miss.add()
-      ShortWay.run(request, response, anew, around)
+      FastPath.run(request, response, way.served, around)
     }
     return true
   }

@@ -1,6 +1,6 @@
 /**
- * The requests that come most often, answered before the framework sees them. What is not exactly of their form is left
- * to it. Source: docs/decisions/0009.
+ * The fast path: the most frequent requests, served before the framework sees them. Requests of any other form go to the
+ * framework. Source: docs/decisions/0009.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -17,6 +17,7 @@ import { RateLimiter } from "../../services/operations/RateLimiter.ts"
 import type { BearerOrApiKey, RequestBodyMiddleware as DoorTag, PublicAccess } from "../api/Security.ts"
 import type { HttpOptions } from "../Http.ts"
 import * as AccessChecks from "../security/AccessChecks.ts"
+import { Checks } from "../security/Checks.ts"
 import * as RequestBody from "../security/RequestBody.ts"
 import * as FastCommands from "./FastCommands.ts"
 import * as FastReads from "./FastReads.ts"
@@ -24,7 +25,7 @@ import * as FastReads from "./FastReads.ts"
 export class FastRoutes extends Context.Service<
   FastRoutes,
   {
-    /** Takes a request and answers it, or leaves it untouched. */
+    /** Serves a request, or leaves it untouched and returns false. */
     readonly offer: (request: IncomingMessage, response: ServerResponse) => boolean
   }
 >()("gateway/http/Hot") {
@@ -32,7 +33,7 @@ export class FastRoutes extends Context.Service<
     Layer.effect(
       FastRoutes,
       Effect.gen(function* () {
-        // what the checks find in the context of a request: their middlewares, the clock, the loggers
+        // the context of every request: its middlewares, the clock, the loggers
         const context = (yield* Effect.context<BearerOrApiKey | PublicAccess | DoorTag>()) as Context.Context<never>
         const takesCommand = FastCommands.make(
           {
@@ -47,6 +48,7 @@ export class FastRoutes extends Context.Service<
         const limiter = yield* RateLimiter
         const clock = yield* Clock.Clock
         const services = {
+          checks: yield* Checks,
           clock,
           limiter,
           markets: yield* MarketQueries,
@@ -60,5 +62,5 @@ export class FastRoutes extends Context.Service<
             hostsOf(request.rawHeaders) === 1 && (takesCommand(request, response) || takesRead(request, response))
         })
       })
-    ).pipe(Layer.provide(AccessChecks.layer), Layer.provide(RequestBody.layer))
+    ).pipe(Layer.provide([AccessChecks.layer, Checks.layer, RequestBody.layer]))
 }

@@ -1,4 +1,4 @@
-/** Puts an admin endpoint's action on record, with the request in hand. */
+/** Writes an admin endpoint's action to the audit trail, with its request. */
 import { Effect } from "effect"
 import type { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { type Action, AuditTrail, type Steps } from "../../services/identity/AuditTrail.ts"

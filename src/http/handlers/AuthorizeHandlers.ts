@@ -5,9 +5,9 @@ import { LaunchAccess } from "../../services/identity/LaunchAccess.ts"
 import { Authenticator } from "../../services/identity/Authenticator.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
-import { limited, named, ofField } from "../ErrorMapping.ts"
+import { limited, named, refusalOf } from "../ErrorMapping.ts"
 import { CurrentRequest } from "../RequestState.ts"
-import { internal } from "../WireError.ts"
+import { asBadRequest, internal } from "../WireError.ts"
 import { auditing } from "./Audited.ts"
 import { rootOf } from "./Wallet.ts"
 
@@ -36,20 +36,17 @@ export const layer = HttpApiBuilder.group(
       })
 
     return handlers.handleAll({
-      // authorize knows 200, 400, 429 and 500 only: a failed check is 400, a lost store or backend 500
+      // authorize answers 200, 400, 429 or 500 only: a failed check is 400, a lost store or backend 500
       login: ({ payload }) =>
         Effect.flatMap(CurrentRequest, (state) =>
           authenticator.login({ ...payload, verifying_key: payload.verifying_key }).pipe(
             Effect.catchTags({
-              AuthRefused: ({ reason, facts, text }) =>
-                Effect.fail(
-                  ofField({ reason, facts, message: text }, (field) => state.valueOf(field), "BAD_REQUEST") as never
-                ),
-              AuthLimited: ({ decision }) => Effect.fail(limited(state, decision) as never),
+              AuthRefused: (refused) => Effect.fail(asBadRequest(refusalOf(refused, state))),
+              AuthLimited: ({ rate }) => Effect.fail(limited(state, rate)),
               AuthUnavailable: (error) =>
                 Effect.andThen(
                   Effect.annotateLogs(Effect.logError("login failed", error), "request_id", state.id),
-                  Effect.fail(internal as never)
+                  Effect.fail(internal)
                 )
             })
           )

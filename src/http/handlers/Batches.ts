@@ -1,5 +1,5 @@
 /**
- * Batches of orders: what they count for, and the answer that tells each order's fate.
+ * Batches of orders: how many requests they count as, and the result of each order.
  * Source: docs/contract/rest-trading.md#batches.
  */
 import { Effect, Result } from "effect"
@@ -17,7 +17,7 @@ interface Named {
   readonly order_link_id?: string
 }
 
-/** What the answer tells of each order, in the order of the request; a refused one is named as it was asked for. */
+/** The result of each order, in the order of the request. A refused order keeps the `order_link_id` of its request. */
 const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: RequestState) => ({
   list: outcome.map((result, i) => {
     if (Result.isSuccess(result)) return { code: "OK", message: "", ...result.success }
@@ -34,7 +34,7 @@ const resultsOf = (orders: ReadonlyArray<Named>, outcome: BatchOutcome, state: R
   })
 })
 
-/** Counts the batch beyond the one request that the door has counted, runs it, and tells what became of each order. */
+/** Counts the batch beyond the one request that the checks have counted, runs it, and returns the result of each order. */
 export const answer = <A extends Named>(
   limiter: typeof RateLimiter.Service,
   counts: Counted,
@@ -49,8 +49,7 @@ export const answer = <A extends Named>(
       const rate = yield* limiter.takeAll(slotsOf(caller, counts), more)
       if (rate !== undefined) {
         state.rate = rate
-        // every operation declares 429
-        if (!rate.allowed) return yield* Effect.fail(limited(state, rate) as never)
+        if (!rate.allowed) return yield* Effect.fail(limited(state, rate))
       }
     }
     const outcome = yield* run(caller, orders)

@@ -23,8 +23,8 @@ export const cached = Effect.map(CurrentRequest, (state) => {
   state.maxAge = STATIC_MAX_AGE_S
 })
 
-/** Tells the age of the data in the answer's headers, and names the failures. */
-export const told = <A, B, E extends Failure>(read: Effect.Effect<Aged<A>, E>, answer: (value: A) => B) =>
+/** Puts the age of the data into the headers of the response, and maps the failures. */
+export const withAge = <A, B, E extends Failure>(read: Effect.Effect<Aged<A>, E>, answer: (value: A) => B) =>
   named(
     Effect.flatMap(read, ({ value, age_ms }) =>
       Effect.map(CurrentRequest, (state) => {
@@ -35,7 +35,7 @@ export const told = <A, B, E extends Failure>(read: Effect.Effect<Aged<A>, E>, a
   )
 export const listed = <A>(list: ReadonlyArray<A>) => ({ list })
 
-/** Handlers of the reads that come most often. They have two ways in: HttpApi's, and the short one of `http/fast`. */
+/** Handlers of the reads that come most often. HttpApi and the fast path share them. */
 export const reads = (markets: MarketQueries["Service"]) => ({
   time: () =>
     Effect.map(Clock.currentTimeMillis, (now) => ({
@@ -45,13 +45,14 @@ export const reads = (markets: MarketQueries["Service"]) => ({
     })),
   instruments: ({ query }: { readonly query: InstrumentsQuery }) =>
     Effect.tap(
-      told(markets.instruments({ ...query, limit: query.limit ?? INSTRUMENTS_LIMIT_DEFAULT }), (page) => page),
+      withAge(markets.instruments({ ...query, limit: query.limit ?? INSTRUMENTS_LIMIT_DEFAULT }), (page) => page),
       () => cached
     ),
-  tickers: ({ query }: { readonly query: { readonly symbol?: string } }) => told(markets.tickers(query.symbol), listed),
+  tickers: ({ query }: { readonly query: { readonly symbol?: string } }) =>
+    withAge(markets.tickers(query.symbol), listed),
   orderbook: ({ query }: { readonly query: BookQuery }) =>
     Effect.flatMap(Clock.currentTimeMillis, (ts) =>
-      told(markets.book(query.symbol, query.depth ?? DEPTH_DEFAULT), ({ symbol, bids, asks, seq, mts }) => ({
+      withAge(markets.book(query.symbol, query.depth ?? DEPTH_DEFAULT), ({ symbol, bids, asks, seq, mts }) => ({
         symbol,
         bids,
         asks,
@@ -61,9 +62,9 @@ export const reads = (markets: MarketQueries["Service"]) => ({
       }))
     ),
   recentTrades: ({ query }: { readonly query: TradesQuery }) =>
-    told(markets.recentTrades(query.symbol, query.limit ?? MARKET_LIMIT_DEFAULT), listed),
+    withAge(markets.recentTrades(query.symbol, query.limit ?? MARKET_LIMIT_DEFAULT), listed),
   kline: ({ query }: { readonly query: KlineQuery }) =>
-    told(markets.candles({ ...query, limit: query.limit ?? KLINE_LIMIT_DEFAULT }), listed)
+    withAge(markets.candles({ ...query, limit: query.limit ?? KLINE_LIMIT_DEFAULT }), listed)
 })
 
 export const layer = HttpApiBuilder.group(

@@ -12,7 +12,7 @@ import { named } from "../ErrorMapping.ts"
 import * as Batches from "./Batches.ts"
 import { joined } from "./PreEncodedList.ts"
 
-/** Handlers of the commands on one order. They have two ways in: HttpApi's, and the short one of `http/fast`. */
+/** Handlers of the commands on one order. HttpApi and the fast path share them. */
 export const commands = (orders: Orders["Service"]) => ({
   create: ({ payload }: { readonly payload: CreateOrderBody }) =>
     Effect.flatMap(CurrentCaller, (caller) => named(orders.create(caller, payload))),

@@ -1,12 +1,12 @@
 /**
- * A list as an answer, joined from the texts that its rows were encoded to when their events came: no row is decoded or
- * encoded again. That these texts are what the schemas write is asserted by tests, not by every request.
+ * A list as a response body, joined from the JSON text of its rows. Each row was encoded once, when its event arrived, so no row
+ * is decoded or encoded again. Tests hold these texts against the schemas; requests do not.
  * Source: docs/contract/conventions.md#paging; docs/decisions/0009.
  */
 import { HttpServerResponse } from "effect/http"
 import type { Page } from "../../services/operations/Paging.ts"
 
-/** Text of a page: its list, then whatever else it tells. */
+/** Text of a page: its list, then its other fields. */
 export const textOf = (texts: ReadonlyArray<string>, rest: { readonly [name: string]: string | number }): string => {
   // one join writes every piece to its place; a text put together by additions is copied once more
   const pieces = texts.slice()

@@ -11,7 +11,9 @@ import { SubAccounts } from "../../services/identity/SubAccounts.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentCaller } from "../api/Security.ts"
 import type { ChangeApiKeyBody } from "../api/UserApi.ts"
-import { named } from "../ErrorMapping.ts"
+import { named, refusalOf } from "../ErrorMapping.ts"
+import { CurrentRequest } from "../RequestState.ts"
+import { asBadRequest } from "../WireError.ts"
 import * as PortfolioJson from "./PortfolioJson.ts"
 
 const changeOf = (body: ChangeApiKeyBody): ApiKeyChange => ({
@@ -78,12 +80,17 @@ export const layer = HttpApiBuilder.group(
         ),
       createApiKey: ({ payload }) =>
         Effect.flatMap(CurrentCaller, (caller) =>
-          named(
-            apiKeys.create(caller.user_id, {
-              ...changeOf(payload),
-              public_key: payload.public_key,
-              scopes: payload.scopes
-            })
+          Effect.flatMap(CurrentRequest, (state) =>
+            apiKeys
+              .create(caller.user_id, { ...changeOf(payload), public_key: payload.public_key, scopes: payload.scopes })
+              .pipe(
+                Effect.mapError((failure) =>
+                  // a bad key in a registration is a bad field, not a bad credential
+                  failure._tag === "ApiKeyRefused" && failure.reason === "InvalidPublicKey"
+                    ? asBadRequest(refusalOf(failure, state))
+                    : refusalOf(failure, state)
+                )
+              )
           )
         ),
       changeApiKey: ({ params, payload }) =>

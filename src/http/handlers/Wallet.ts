@@ -8,7 +8,7 @@ import { parseParty, PARTY_ID } from "../../domain/Identity.ts"
 import { invalidField, type DomainError } from "../../services/DomainError.ts"
 
 const reader = (accepted: string, read: (text: string) => string | undefined) => {
-  return (text: string): Effect.Effect<string, DomainError> => {
+  return (text: string): Effect.Effect<string, DomainError<"InvalidField">> => {
     const root = text.includes("::") ? (parseParty(text) === undefined ? undefined : rootOfParty(text)) : read(text)
     return root === undefined ? Effect.fail(invalidField("root_address", text, accepted)) : Effect.succeed(root)
   }

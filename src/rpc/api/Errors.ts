@@ -1,9 +1,10 @@
 /**
- * What a call may fail with: the error classes of the whole API, told apart by `code`.
+ * The errors of calls: the error classes of the whole API, distinguished by `code`.
  * Source: docs/contract/conventions.md#errors.
  */
 import { Schema } from "effect"
 import {
+  type ApiErrorOf,
   BadRequest,
   Conflict,
   Forbidden,
@@ -24,3 +25,11 @@ export const ApiErrors = Schema.Union([
   Internal,
   ServiceUnavailable
 ])
+
+/** Why a call is refused, whatever its procedure. Source: docs/contract/limits.md#transports. */
+export type CallReason =
+  "InternalError" | "InvalidField" | "LimitReached" | "NoSuchRoute" | "RateLimitExceeded" | "ShuttingDown"
+export type CallError = ApiErrorOf<CallReason>
+
+/** The schema of the errors `E` of a procedure. On the wire all procedures share {@link ApiErrors}. */
+export interface CallErrorSchema<E> extends Schema.Codec<E, (typeof ApiErrors)["Encoded"]> {}

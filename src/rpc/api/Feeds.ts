@@ -1,7 +1,7 @@
 /**
- * The feeds as streams: the topics of the WebSocket endpoints with the same messages, each told by its `kind`.
+ * The feeds as streams: the topics of the WebSocket endpoints with the same messages, distinguished by `kind`.
  *
- * A stream begins with `subscribed`; what follows is what a socket would be told. A topic that is refused fails the call.
+ * A stream begins with `subscribed`; the messages of a socket follow. A refused topic fails the call.
  * Source: docs/contract/websocket.md#messages, #public-topics, #private-topics.
  */
 import { Schema } from "effect"
@@ -12,7 +12,7 @@ import { Resume, Since } from "../../ws/api/Frames.ts"
 import * as Data from "../../ws/api/TopicData.ts"
 import { ApiErrors } from "./Errors.ts"
 
-/** The first word of a stream: the topics, and whether a resumed stream goes on without a hole. */
+/** The first message of a stream: the topics, and whether a resumed stream continues without a gap. */
 export const Subscribed = Schema.Struct({
   kind: Schema.Literal("subscribed"),
   topics: Schema.Array(Schema.String),
@@ -57,7 +57,7 @@ export const Feeds = RpcGroup.make(
   Rpc.make("feed.account", {
     payload: {
       topics: someOf(Schema.Literals(privateTopics)),
-      /** The last place that was heard of: the stream goes on behind it, or begins with snapshots. */
+      /** The last position that the caller received: the stream continues after it, or begins with snapshots. */
       since: Schema.optionalKey(Since)
     },
     success: AccountMessage,

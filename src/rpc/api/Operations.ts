@@ -1,14 +1,14 @@
 /**
- * Every endpoint of the REST API as a procedure, derived from the one table of endpoints: who adds an endpoint adds its RPC.
+ * Every endpoint of the REST API as a procedure, derived from the endpoints: a new endpoint has its procedure at once.
  *
  * A procedure is named `group.endpoint`, takes what the typed client takes (`params`, `query`, `payload`, as far as the
- * endpoint has them), answers the endpoint's success and fails with one of {@link ApiErrors}.
+ * endpoint has them), answers the endpoint's success, and fails with the errors that the endpoint declares or with a {@link CallError}.
  */
 import { Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup } from "effect/http-api"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { Api } from "../../http/api/Api.ts"
-import { ApiErrors } from "./Errors.ts"
+import { ApiErrors, type CallError, type CallErrorSchema } from "./Errors.ts"
 
 type Groups = typeof Api extends HttpApi.HttpApi<infer _, infer G> ? G : never
 
@@ -22,8 +22,11 @@ type Parts<P> = { readonly [K in keyof P as [P[K]] extends [never] ? never : K]:
 type PayloadOf<P> = [keyof P] extends [never] ? Schema.Void : P extends Schema.Struct.Fields ? Schema.Struct<P> : never
 type SuccessOf<S> = S extends Schema.Top ? S : never
 
+/** The errors that the endpoint declares, and those of every call. */
+type ErrorOf<E> = CallErrorSchema<HttpApiEndpoint.Errors<E> | CallError>
+
 type OperationOf<G extends string, E> = E extends HttpApiEndpoint.ConstraintRequest
-  ? Rpc.Rpc<`${G}.${E["identifier"]}`, PayloadOf<Parts<PartsOf<E>>>, SuccessOf<E["~Success"]>, typeof ApiErrors>
+  ? Rpc.Rpc<`${G}.${E["identifier"]}`, PayloadOf<Parts<PartsOf<E>>>, SuccessOf<E["~Success"]>, ErrorOf<E>>
   : never
 type OperationsOf<G> = G extends HttpApiGroup.Constraint
   ? OperationOf<HttpApiGroup.Identifier<G>, HttpApiGroup.Endpoints<G>>
@@ -39,7 +42,7 @@ const payloadOf = ({ params, payload, query }: HttpApiEndpoint.Top): Schema.Top 
   return parts.length === 0 ? Schema.Void : Schema.Struct(Object.fromEntries(parts))
 }
 
-/** An endpoint with the procedure that asks it. */
+/** An endpoint with the procedure that calls it. */
 export interface Derived {
   readonly group: string
   readonly endpoint: HttpApiEndpoint.Top

@@ -1,7 +1,7 @@
 /**
- * The endpoints as they are asked inside the process: every check, limit and service of REST, without a socket.
+ * Calls of the endpoints inside the process: every check, limit and service of REST, without a socket.
  *
- * It asks the router that it is built in, whose routes may still be added then.
+ * It calls the router that it is built in. Routes may be added to the router later.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import { Headers, HttpClient, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"

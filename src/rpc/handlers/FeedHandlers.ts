@@ -1,4 +1,4 @@
-/** Handlers of the feeds: each is a line to the feeds that says what a socket would say, and tells what it is told. */
+/** Handlers of the feeds: each opens an in-process connection, sends the frames that a socket would send, and streams its messages. */
 import { Effect, Schema, Stream } from "effect"
 import type { Headers } from "effect/http"
 import * as ApiError from "../../domain/ApiError.ts"
@@ -19,7 +19,7 @@ const failureOf = Schema.decodeUnknownSync(ApiErrors)
 
 const BEARER = /^bearer +/iu
 
-/** The frame that says who calls, from the headers that say it to REST; an API key signs what it signs on a socket. */
+/** The auth frame, from the credential headers of REST. An API key signs the message of a socket. */
 const authOf = (headers: Headers.Headers): Auth => {
   const fields = {
     bearer: headers["authorization"]?.replace(BEARER, ""),
@@ -43,7 +43,7 @@ const codeOf: Record<Advice, Code> = {
   fix: "BAD_REQUEST",
   stop: "SERVICE_UNAVAILABLE"
 }
-/** Why a stream ended, by the word of a socket's end. */
+/** Why a stream ended, by the close code of a socket. */
 const endedBy = ({ code }: ConnectionEnded): Failure => {
   const reason = closeReasonOf(code) ?? "Internal"
   const { advice, text } = closeCodes[reason]
@@ -55,11 +55,11 @@ const failure = (error: Failure | DomainError | ConnectionEnded): Failure => {
   if (!("_tag" in error)) return error
   return error._tag === "LineEnded"
     ? endedBy(error)
-    : ApiError.ofReason(error.reason, error.facts, { message: error.message ?? textOf(error.reason) })
+    : failureOf(ApiError.ofReason(error.reason, error.details, { message: error.message ?? textOf(error.reason) }))
 }
 
-/** What a frame tells; `undefined`: nothing that the caller asked for. */
-const told = (text: string): Effect.Effect<unknown, Failure> => {
+/** The message of a frame; `undefined`: the frame is none of the subscribed topics. */
+const messageOf = (text: string): Effect.Effect<unknown, Failure> => {
   const frame = frameOf(text)
   switch (frame.op) {
     case "subscribed": {
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
         lines.open({ endpoint, peer: from, messages: frames.map((frame) => JSON.stringify(frame)) })
       )
     ).pipe(
-      Stream.mapEffect(told),
+      Stream.mapEffect(messageOf),
       Stream.filter((message) => message !== undefined),
       Stream.map(decode),
       Stream.mapError(failure)

@@ -1,6 +1,6 @@
 /**
- * Handlers of the operations: each asks its endpoint, with the credentials of the call, and answers what that answers. So no
- * rule stands here that REST has too.
+ * Handlers of the operations: each calls its endpoint with the credentials of the call, and returns its response. So no rule of
+ * REST is repeated here.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { Headers, HttpClient, HttpClientRequest } from "effect/http"
@@ -15,7 +15,7 @@ import { ApiErrors } from "../api/Errors.ts"
 import { derived, type Operation, Operations } from "../api/Operations.ts"
 import { Endpoints } from "./Endpoints.ts"
 
-/** What a call says of its caller, in the headers of REST. */
+/** The headers of a call that carry its credentials, as in REST. */
 const CREDENTIALS = [
   "authorization",
   "x-api-key",
@@ -26,7 +26,7 @@ const CREDENTIALS = [
   "x-request-id"
 ]
 
-/** Headers of the call in hand. */
+/** Headers of the current call. */
 const CallHeaders = Context.Reference<Headers.Headers>("gateway/rpc/CallHeaders", { defaultValue: () => Headers.empty })
 
 const credentialsOf = (headers: Headers.Headers): Record<string, string> =>
@@ -37,7 +37,7 @@ const credentialsOf = (headers: Headers.Headers): Record<string, string> =>
     })
   )
 
-/** The headers are put on by the client itself. */
+/** The HTTP client below adds the credentials. */
 const attached = Layer.mergeAll(
   HttpApiMiddleware.layerClient(BearerOrApiKey, ({ next, request }) => next(request)),
   HttpApiMiddleware.layerClient(BearerOnly, ({ next, request }) => next(request)),
@@ -47,7 +47,7 @@ const attached = Layer.mergeAll(
 const isApiError = Schema.is(ApiErrors)
 const internal = new Internal({ message: textOf("InternalError"), details: { reason: "InternalError" } })
 
-/** What a call fails with; what no endpoint declares is logged and tells nothing. */
+/** The error of a call. An error that no endpoint declares is logged, and the caller receives INTERNAL without details. */
 const named = <A>(asked: Effect.Effect<A, unknown>): Effect.Effect<A, typeof ApiErrors.Type> =>
   Effect.catchCause(asked, (cause) => {
     const failed = cause.reasons.find((reason) => reason._tag === "Fail")?.error

@@ -45,7 +45,10 @@ export class AccessCodeIssuer extends Context.Service<
     /** Creates codes, all or none, and returns them in plain text. No other response contains the text. */
     readonly issue: (
       request: Issue
-    ) => Effect.Effect<ReadonlyArray<IssuedAccessCode>, DomainError | AccountsUnavailable>
+    ) => Effect.Effect<
+      ReadonlyArray<IssuedAccessCode>,
+      DomainError<"CodeExists" | "InvalidField" | "OutOfRange"> | AccountsUnavailable
+    >
     /** A page of codes, newest first. */
     readonly list: (query: {
       readonly limit?: number
@@ -53,10 +56,10 @@ export class AccessCodeIssuer extends Context.Service<
       readonly label?: string
     }) => Effect.Effect<
       { readonly list: ReadonlyArray<AccessCode>; readonly next_page_cursor: string },
-      DomainError | AccountsUnavailable
+      DomainError<"InvalidCursor"> | AccountsUnavailable
     >
     /** Revokes the code. Idempotent. */
-    readonly revoke: (code_id: string) => Effect.Effect<void, DomainError | AccountsUnavailable>
+    readonly revoke: (code_id: string) => Effect.Effect<void, DomainError<"AccessCodeNotFound"> | AccountsUnavailable>
   }
 >()("gateway/services/AccessCodeIssuer") {
   static readonly layer: Layer.Layer<AccessCodeIssuer, never, AccessCodes | Cursors | Ids> = Layer.effect(
@@ -66,7 +69,7 @@ export class AccessCodeIssuer extends Context.Service<
       const cursors = yield* Cursors
       const ids = yield* Ids
 
-      const textsOf = ({ codes, count }: Issue): Effect.Effect<ReadonlyArray<string>, DomainError> => {
+      const textsOf = ({ codes, count }: Issue): Effect.Effect<ReadonlyArray<string>, DomainError<"InvalidField">> => {
         if (codes === undefined) return Effect.replicateEffect(Effect.map(ids.uuid, codeOfId), count ?? 1)
         return count === undefined || count === codes.length
           ? Effect.succeed(codes.map(normalizeCode))

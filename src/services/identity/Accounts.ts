@@ -12,7 +12,9 @@ import type { Rail } from "../../domain/Identity.ts"
 /** The database does not respond. */
 export class AccountsUnavailable extends Schema.TaggedError<AccountsUnavailable>()("AccountsUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "DatabaseUnavailable"
+}
 /** The public key is or was registered: a key is registered only once in the whole service. */
 export class KeyRegistered extends Schema.TaggedError<KeyRegistered>()("KeyRegistered", {}) {}
 /** The user holds as many keys as allowed. */

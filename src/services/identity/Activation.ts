@@ -70,13 +70,24 @@ const reasons = {
   used: "CodeAlreadyUsed"
 } as const satisfies Record<CodeUnusable["why"], Reason>
 
+/** Why an activation is refused. */
+export type ActivationReason =
+  | (typeof reasons)[CodeUnusable["why"]]
+  | "InvalidField"
+  | "MissingField"
+  | "InvalidPublicKey"
+  | "InvalidSignature"
+  | "NonceReused"
+  | "StaleTimestamp"
+  | "WalletAlreadyActivated"
+
 export class Activation extends Context.Service<
   Activation,
   {
     /** Admits the wallet and returns the benefits of the code. */
     readonly activate: (
       request: ActivationRequest
-    ) => Effect.Effect<Activated, DomainError | AuthLimited | AuthUnavailable | AccountsUnavailable>
+    ) => Effect.Effect<Activated, DomainError<ActivationReason> | AuthLimited | AuthUnavailable | AccountsUnavailable>
   }
 >()("gateway/services/Activation") {
   static readonly layer = (

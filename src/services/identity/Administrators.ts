@@ -37,7 +37,11 @@ const badCredentials = new AuthRefused({ reason: "BadCredentials", details: {} }
 export class Administrators extends Context.Service<
   Administrators,
   {
-    readonly login: (username: string, password: string, client_ip: string) => Effect.Effect<Administrator, AuthError>
+    readonly login: (
+      username: string,
+      password: string,
+      client_ip: string
+    ) => Effect.Effect<Administrator, AuthError<"BadCredentials">>
   }
 >()("gateway/services/Administrators") {
   static readonly layer = (

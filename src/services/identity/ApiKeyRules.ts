@@ -2,26 +2,37 @@
  * The rules of API keys: validation of new keys and changes, and which changes end the current uses of a key.
  * Source: docs/contract/rest-user.md#api-keys.
  */
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Data, Effect } from "effect"
 import { parseAddress } from "../../domain/Address.ts"
 import type { Scope } from "../../domain/Enumerations.ts"
 import { parseCidr, printCidr } from "../../domain/Ip.ts"
-import { type Details, Reason } from "../../domain/Reason.ts"
+import type { Details, Reason } from "../../domain/Reason.ts"
 import { allScopes } from "../../domain/User.ts"
 import { History } from "../History.ts"
 import type { ApiKeyPatch, ApiKeyRecord } from "./Accounts.ts"
 
 /** An API-key request failed because of a rule; nothing changed. `details` name the field or limit. */
-export class ApiKeyRefused extends Schema.TaggedError<ApiKeyRefused>()("ApiKeyRefused", {
-  reason: Reason,
+export class ApiKeyRefused<out R extends Reason = Reason> extends Data.TaggedError("ApiKeyRefused")<{
+  readonly reason: Reason
   /** The accepted values, as `expected` and a noun phrase; `""` if the reason states them. */
-  message: Schema.String,
-  details: Schema.Record(Schema.String, Schema.Unknown)
-}) {
-  get facts(): Details {
-    return this.details as Details
+  readonly message: string
+  readonly details: Details
+}> {
+  declare readonly reason: R
+  constructor({
+    details,
+    message,
+    reason
+  }: {
+    readonly reason: R
+    readonly message: string
+    readonly details: Details
+  }) {
+    super({ reason, message, details })
   }
 }
+/** Why a field of a key is refused, whatever the key. */
+export type ApiKeyFieldReason = "InvalidField" | "OutOfRange" | "SubAccountNotFound"
 
 /** Fields of a new key or a change; `undefined`: the default on creation, unchanged in a change. */
 export interface ApiKeyChange {
@@ -42,7 +53,7 @@ export interface NewApiKey extends ApiKeyChange {
 const LABEL_CHARS_MAX = 64
 const BLOCKS_MAX = 20
 
-export const refuse = (reason: Reason, details: Details = {}, message = "") =>
+export const refuse = <R extends Reason>(reason: R, details: Details = {}, message = "") =>
   new ApiKeyRefused({ reason, details, message })
 const invalid = (field: string, accepted: string) => refuse("InvalidField", { field }, `expected ${accepted}`)
 
@@ -54,10 +65,12 @@ const scopesOf = (requested: ReadonlyArray<Scope>) =>
   requested.length === 0 || requested.some((scope) => !allScopes.includes(scope))
     ? Effect.fail(invalid("scopes", `some of ${allScopes.join(", ")}`))
     : Effect.succeed(allScopes.filter((scope) => requested.includes(scope)))
-const blocksOf = (texts: ReadonlyArray<string>): Effect.Effect<ReadonlyArray<string>, ApiKeyRefused> => {
+const blocksOf = (
+  texts: ReadonlyArray<string>
+): Effect.Effect<ReadonlyArray<string>, ApiKeyRefused<"InvalidField">> => {
   if (texts.length > BLOCKS_MAX)
     return Effect.fail(
-      refuse("LimitReached", { field: "ip_allowlist", max: BLOCKS_MAX }, `expected at most ${BLOCKS_MAX} items`)
+      refuse("InvalidField", { field: "ip_allowlist", max: BLOCKS_MAX }, `expected at most ${BLOCKS_MAX} items`)
     )
   const blocks = new Set<string>()
   for (const [i, text] of texts.entries()) {

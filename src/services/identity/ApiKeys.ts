@@ -13,10 +13,19 @@ import { isPublicKey } from "../../domain/Ed25519.ts"
 import type { Grant } from "../../domain/Grant.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
 import { type Cidr, contains, parseCidr, parseIp } from "../../domain/Ip.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import type { ApiKey, Caller } from "../../domain/User.ts"
 import { type ApiKeyPatch, type ApiKeyRecord, Accounts, type AccountsUnavailable, type User } from "./Accounts.ts"
-import { type ApiKeyChange, type ApiKeyRefused, checked, hasEnded, type NewApiKey, refuse } from "./ApiKeyRules.ts"
+import {
+  type ApiKeyChange,
+  type ApiKeyFieldReason,
+  type ApiKeyRefused,
+  checked,
+  hasEnded,
+  type NewApiKey,
+  refuse
+} from "./ApiKeyRules.ts"
 import { Grants } from "./Grants.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
@@ -24,7 +33,7 @@ import { Lru } from "../operations/Lru.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 
-export type ApiKeysError = ApiKeyRefused | AccountsUnavailable | HistoryUnavailable
+export type ApiKeysError<R extends Reason> = ApiKeyRefused<R> | AccountsUnavailable | HistoryUnavailable
 
 /** A valid key. */
 export interface ActiveKey {
@@ -80,9 +89,19 @@ export class ApiKeys extends Context.Service<
   {
     /** Keys of a user, newest first, without revoked ones. */
     readonly list: (user_id: string) => Effect.Effect<ReadonlyArray<ApiKey>, AccountsUnavailable>
-    readonly create: (user_id: string, key: NewApiKey) => Effect.Effect<ApiKey, ApiKeysError>
-    readonly update: (user_id: string, api_key_id: string, change: ApiKeyChange) => Effect.Effect<ApiKey, ApiKeysError>
-    readonly revoke: (user_id: string, api_key_id: string) => Effect.Effect<void, ApiKeysError>
+    readonly create: (
+      user_id: string,
+      key: NewApiKey
+    ) => Effect.Effect<
+      ApiKey,
+      ApiKeysError<ApiKeyFieldReason | "KeyAlreadyRegistered" | "LimitReached"> | ApiKeyRefused<"InvalidPublicKey">
+    >
+    readonly update: (
+      user_id: string,
+      api_key_id: string,
+      change: ApiKeyChange
+    ) => Effect.Effect<ApiKey, ApiKeysError<ApiKeyFieldReason | "ApiKeyNotFound">>
+    readonly revoke: (user_id: string, api_key_id: string) => Effect.Effect<void, ApiKeysError<"ApiKeyNotFound">>
     /** The key with these raw bytes (hex), unless it is revoked. An expired key is returned. */
     readonly find: (public_key: string) => Effect.Effect<ActiveKey | undefined, AccountsUnavailable>
     /** Records that a key was used; written later. */

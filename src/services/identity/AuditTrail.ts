@@ -61,7 +61,7 @@ const parseKey = (text: string | undefined): AuditKey | undefined => {
 const refusals = new Set(["Refused", "CommandRefused"])
 const reasonOf = (error: unknown): { readonly phase: AuditPhase; readonly reason: string } => {
   const { _tag = "unknown", reason } = error as { readonly _tag?: string; readonly reason?: string }
-  return { phase: refusals.has(_tag) ? "refused" : "failed", reason: reason ?? _tag }
+  return refusals.has(_tag) ? { phase: "refused", reason: reason ?? _tag } : { phase: "failed", reason: _tag }
 }
 
 export class AuditTrail extends Context.Service<
@@ -73,7 +73,9 @@ export class AuditTrail extends Context.Service<
       steps: Steps<A, E, E2>
     ) => Effect.Effect<A, E | E2 | AccountsUnavailable>
     /** Newest first. */
-    readonly list: (request: AuditRequest) => Effect.Effect<Page<AuditEntry>, DomainError | AccountsUnavailable>
+    readonly list: (
+      request: AuditRequest
+    ) => Effect.Effect<Page<AuditEntry>, DomainError<"InvalidCursor"> | AccountsUnavailable>
   }
 >()("gateway/services/AuditTrail") {
   static readonly layer: Layer.Layer<AuditTrail, never, AuditStore | Cursors | Ids> = Layer.effect(

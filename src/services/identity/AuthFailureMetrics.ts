@@ -17,7 +17,7 @@ const reasonOf = (error: AuthError): string => {
 export const counting = Effect.map(
   CurrentMetricsRegistry,
   (metrics) =>
-    <A>(check: Effect.Effect<A, AuthError>): Effect.Effect<A, AuthError> =>
+    <A, E extends AuthError>(check: Effect.Effect<A, E>): Effect.Effect<A, E> =>
       Effect.tapError(check, (error) =>
         Effect.sync(() => metrics.counter("gateway_auth_failures_total", { reason: reasonOf(error) }).add())
       )

@@ -2,7 +2,7 @@
  * Policy: authentication, by signature, clock, nonce and revocation. The checks follow the order of
  * docs/contract/rest-access.md#authorize, docs/contract/authentication.md#api-keys, #websocket-authentication.
  */
-import { Clock, Context, Duration, Effect, identity, Layer, Schema } from "effect"
+import { Clock, Context, Data, Duration, Effect, identity, Layer, Schema } from "effect"
 import { Hex } from "effect/encoding"
 import { rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../domain/Address.ts"
 import { isPublicKey } from "../../domain/Ed25519.ts"
@@ -17,8 +17,7 @@ import {
   parseParty,
   type Rail
 } from "../../domain/Identity.ts"
-import type { Details } from "../../domain/Reason.ts"
-import { Reason } from "../../domain/Reason.ts"
+import type { Details, Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Accounts } from "./Accounts.ts"
 import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
@@ -33,29 +32,58 @@ import * as SignatureDiagnostics from "./SignatureDiagnostics.ts"
 import { Signatures } from "./Signatures.ts"
 import { type TokenFault, Tokens } from "./Tokens.ts"
 
+/** Why a bearer token is refused. */
+export type TokenReason = "MissingToken" | "InvalidToken" | "ExpiredToken" | "RevokedToken"
+/** Why a signature of an API key is refused. */
+export type SignatureReason =
+  | "ExpiredApiKey"
+  | "InvalidNonce"
+  | "InvalidPublicKey"
+  | "InvalidSignature"
+  | "IpNotAllowed"
+  | "MissingToken"
+  | "NonceReused"
+  | "RevokedToken"
+  | "StaleTimestamp"
+  | "UnknownApiKey"
+/** Why a login is refused. */
+export type LoginReason =
+  "InvalidNonce" | "InvalidPublicKey" | "InvalidSignature" | "NonceReused" | "StaleTimestamp" | "UnknownPartyKey"
+/** Why credentials of any kind are refused. */
+export type AuthReason = TokenReason | SignatureReason | LoginReason | "BadCredentials" | "InsufficientScope"
+
 /** The credentials were not accepted. `details` contains facts for the caller (server time, skew). */
-export class AuthRefused extends Schema.TaggedError<AuthRefused>()("AuthRefused", {
-  reason: Reason,
+export class AuthRefused<out R extends Reason = AuthReason> extends Data.TaggedError("AuthRefused")<{
+  readonly reason: Reason
+  readonly details: Details
   /** Replaces the text of the catalogue. */
-  text: Schema.optionalKey(Schema.String),
-  details: Schema.Record(Schema.String, Schema.Unknown)
-}) {
-  get facts(): Details {
-    return this.details as Details
+  readonly text?: string | undefined
+}> {
+  declare readonly reason: R
+  constructor({
+    details,
+    reason,
+    text
+  }: {
+    readonly reason: R
+    readonly details: Details
+    readonly text?: string | undefined
+  }) {
+    super({ reason, details, ...(text === undefined ? {} : { text }) })
   }
 }
 /** A rate limit refused the authentication, before or after the check of a signature. */
-export class AuthLimited extends Schema.TaggedError<AuthLimited>()("AuthLimited", { rate: Schema.Unknown }) {
-  get decision(): Rate {
-    return this.rate as Rate
-  }
+export class AuthLimited extends Data.TaggedError("AuthLimited")<{ readonly rate: Rate }> {
+  readonly reason = "RateLimitExceeded"
 }
 /** A store or backend that the check needs does not respond. */
 export class AuthUnavailable extends Schema.TaggedError<AuthUnavailable>()("AuthUnavailable", {
   cause: Schema.optionalKey(Schema.Defect())
-}) {}
+}) {
+  readonly reason = "DatabaseUnavailable"
+}
 
-export type AuthError = AuthRefused | AuthLimited | AuthUnavailable
+export type AuthError<R extends AuthReason = AuthReason> = AuthRefused<R> | AuthLimited | AuthUnavailable
 
 /** The API-key headers of a request as sent; absent ones are `undefined`. */
 export interface SignedRequest {
@@ -86,16 +114,16 @@ const utf8 = new TextEncoder()
 /** SHA-256 of an empty body, the X-BODY-SHA256 of a request without a body. */
 const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-const refuse = (reason: Reason, details: Details = {}, text?: string) =>
+const refuse = <R extends AuthReason>(reason: R, details: Details = {}, text?: string) =>
   new AuthRefused({ reason, details, ...(text === undefined ? {} : { text }) })
 
 /** The error of a credential whose grant has ended. */
-const endedBy = (why: GrantEnd): AuthRefused => {
+const endedBy = (why: GrantEnd): AuthRefused<"RevokedToken"> => {
   const { details, message, reason } = refusalOf(why)
   return refuse(reason, details, message)
 }
 /** The error if the grant has ended; `undefined` if it is valid. Synchronous. */
-export const refusalOfGrant = ({ ended }: Grant): AuthRefused | undefined =>
+export const refusalOfGrant = ({ ended }: Grant): AuthRefused<"RevokedToken"> | undefined =>
   ended === undefined ? undefined : endedBy(ended)
 const inForce = (grant: Grant) =>
   Effect.suspend(() => {
@@ -138,12 +166,12 @@ export class Authenticator extends Context.Service<
         readonly expires_at_ms: number
         readonly root_address: string
       },
-      AuthError
+      AuthError<LoginReason>
     >
     /** Ends the caller's token. */
     readonly logout: (caller: Caller) => Effect.Effect<void, AuthUnavailable>
     /** Authenticates a bearer token. Failures count against the client's address, like those of `signed`. */
-    readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError>
+    readonly bearer: (token: string, client_ip: string) => Effect.Effect<Caller, AuthError<TokenReason>>
     /**
      * Synchronous {@link bearer} for a token that was verified before and is valid; `undefined`: call {@link bearer}.
      */
@@ -152,14 +180,17 @@ export class Authenticator extends Context.Service<
      * Authenticates a bearer token on a WebSocket. The connection counts the failures.
      * Source: docs/contract/websocket.md#limits, docs/contract/limits.md.
      */
-    readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError>
+    readonly bearerSocket: (token: string) => Effect.Effect<Caller, AuthError<TokenReason>>
     /**
      * Authenticates a signed request. The nonce is not used yet, so that the rate limit of the key can be checked
      * first.
      */
     readonly signed: (
       request: SignedRequest
-    ) => Effect.Effect<{ readonly caller: Caller; readonly claimNonce: Effect.Effect<void, AuthError> }, AuthError>
+    ) => Effect.Effect<
+      { readonly caller: Caller; readonly claimNonce: Effect.Effect<void, AuthError<SignatureReason>> },
+      AuthError<SignatureReason>
+    >
     /** Authenticates a WebSocket with an API key; uses the nonce. */
     readonly signedSocket: (frame: {
       readonly api_key: string
@@ -167,7 +198,7 @@ export class Authenticator extends Context.Service<
       readonly timestamp_ms: number
       readonly nonce: string
       readonly client_ip: string
-    }) => Effect.Effect<Caller, AuthError>
+    }) => Effect.Effect<Caller, AuthError<SignatureReason | "InsufficientScope">>
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
@@ -369,10 +400,8 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
     )
   const missing = Effect.suspend(() => Effect.fail(refuse("MissingToken")))
 
-  const holderOf = (
-    token: string,
-    around: (check: Effect.Effect<Caller, AuthError>) => Effect.Effect<Caller, AuthError>
-  ): Effect.Effect<Caller, AuthError> =>
+  type TokenCheck = Effect.Effect<Caller, AuthError<TokenReason>>
+  const holderOf = (token: string, around: (check: TokenCheck) => TokenCheck): TokenCheck =>
     Effect.clockWith((clock) => {
       const known = tokens.known(token, clock.currentTimeMillisUnsafe())
       if (typeof known === "object") return Effect.succeed(known)

@@ -27,7 +27,8 @@ export class LaunchAccess extends Context.Service<
   {
     readonly mode: AccessMode
     /** Fails with NotWhitelisted; `undefined` if access is not restricted. */
-    readonly gate: ((root_address: string) => Effect.Effect<void, DomainError | AccountsUnavailable>) | undefined
+    readonly gate:
+      ((root_address: string) => Effect.Effect<void, DomainError<"NotWhitelisted"> | AccountsUnavailable>) | undefined
     readonly isWhitelisted: (root_address: string) => Effect.Effect<boolean, AccountsUnavailable>
     readonly setWhitelisted: (root_address: string, whitelisted: boolean) => Effect.Effect<void, AccountsUnavailable>
   }

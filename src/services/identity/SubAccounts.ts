@@ -4,15 +4,23 @@
  * docs/contract/authentication.md#scopes.
  */
 import { Context, Effect, Layer } from "effect"
+import type { Reason } from "../../domain/Reason.ts"
 import type { Caller, SubAccount, SubAccountState } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
-import { type CommandAck, type ReadError, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+import { type CommandAck, type ReadError, Sequencer, SequencerFault } from "../Sequencer.ts"
 
-export type SubAccountFailure = DomainError | AccountsUnavailable | HistoryUnavailable | SubmitError | ReadError
+/** Why an address is refused where a list is narrowed to it. */
+export type ResolveReason = "SubAccountNotFound"
+export type ResolveFailure = DomainError<ResolveReason> | HistoryUnavailable | ReadError
+
+/** What a change of a sub-account fails with beside the reasons `R` and those of its command. */
+type ChangeFailure<R extends Reason, T extends CommandType> =
+  DomainError<R | IllnessReason> | CommandFailure<T> | AccountsUnavailable | HistoryUnavailable | ReadError
 
 const notFound = new DomainError("SubAccountNotFound")
 const first = new DomainError("NotEmpty", { index: 0 }, "the first sub-account cannot be deleted")
@@ -26,15 +34,25 @@ export class SubAccounts extends Context.Service<
   SubAccounts,
   {
     /** Sub-accounts that the credential may access, ordered by index. */
-    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<SubAccount>, SubAccountFailure>
-    readonly create: (caller: Caller, label: string | undefined) => Effect.Effect<SubAccount, SubAccountFailure>
+    readonly list: (
+      caller: Caller
+    ) => Effect.Effect<ReadonlyArray<SubAccount>, DomainError<IllnessReason> | AccountsUnavailable | HistoryUnavailable>
+    readonly create: (
+      caller: Caller,
+      label: string | undefined
+    ) => Effect.Effect<SubAccount, ChangeFailure<"InsufficientScope", "create_sub_account">>
     readonly change: (
       caller: Caller,
       address: string,
       change: { readonly label?: string; readonly frozen?: boolean }
-    ) => Effect.Effect<SubAccount, SubAccountFailure>
+    ) => Effect.Effect<SubAccount, ChangeFailure<"MissingField" | "SubAccountNotFound", "set_sub_account">>
     /** Permanently deletes an empty sub-account: its index and address are not reused. Index 0 cannot be deleted. */
-    readonly remove: (caller: Caller, address: string) => Effect.Effect<void, SubAccountFailure>
+    readonly remove: (
+      caller: Caller,
+      address: string
+    ) => Effect.Effect<void, ChangeFailure<"NotEmpty" | "SubAccountNotFound", "delete_sub_account">>
+    /** Addresses of all sub-accounts that the credential may access. */
+    readonly addresses: (caller: Caller) => Effect.Effect<ReadonlyArray<string>, HistoryUnavailable>
     /**
      * Addresses that a read includes: the given one, or all that the credential may access. An address of another
      * user fails as not found, so that its existence is not revealed.
@@ -42,7 +60,7 @@ export class SubAccounts extends Context.Service<
     readonly resolve: (
       caller: Caller,
       address: string | undefined
-    ) => Effect.Effect<ReadonlyArray<string>, SubAccountFailure>
+    ) => Effect.Effect<ReadonlyArray<string>, ResolveFailure>
   }
 >()("gateway/services/SubAccounts") {
   static readonly layer: Layer.Layer<SubAccounts, never, Accounts | BackendAvailability | History | Ids | Sequencer> =
@@ -85,7 +103,11 @@ export class SubAccounts extends Context.Service<
             ? Effect.succeed(ack.result.sub_account)
             : Effect.fail(new SequencerFault({ cause: "the response contains no sub-account" }))
 
+        const addresses = (caller: Caller) =>
+          Effect.map(known(caller), (states) => states.map((state) => state.sub_account_address))
+
         return SubAccounts.of({
+          addresses,
           list: Effect.fnUntraced(function* (caller) {
             yield* gate.sequencer
             const labels = yield* accounts.labels(caller.user_id)
@@ -97,7 +119,7 @@ export class SubAccounts extends Context.Service<
           create: Effect.fnUntraced(function* (caller, label) {
             if (caller.bound_to !== undefined) return yield* Effect.fail(bound)
             yield* gate.sequencer
-            const ack = yield* sequencer.submit({
+            const ack = yield* submit(sequencer, {
               command_id: yield* ids.uuid,
               user_id: caller.user_id,
               sub_account_address: "",
@@ -116,7 +138,7 @@ export class SubAccounts extends Context.Service<
             let state: SubAccountState = yield* find(caller, address)
             if (frozen !== undefined) {
               yield* gate.sequencer
-              const ack = yield* sequencer.submit({
+              const ack = yield* submit(sequencer, {
                 command_id: yield* ids.uuid,
                 user_id: caller.user_id,
                 sub_account_address: address,
@@ -132,7 +154,7 @@ export class SubAccounts extends Context.Service<
             const state = yield* find(caller, address)
             if (state.index === 0) return yield* Effect.fail(first)
             yield* gate.sequencer
-            yield* sequencer.submit({
+            yield* submit(sequencer, {
               command_id: yield* ids.uuid,
               user_id: caller.user_id,
               sub_account_address: address,
@@ -140,9 +162,7 @@ export class SubAccounts extends Context.Service<
             })
           }),
           resolve: (caller, address) =>
-            address === undefined
-              ? Effect.map(known(caller), (states) => states.map((state) => state.sub_account_address))
-              : Effect.map(find(caller, address), () => [address])
+            address === undefined ? addresses(caller) : Effect.map(find(caller, address), () => [address])
         })
       })
     )

@@ -4,10 +4,11 @@
  */
 import { Context, Effect, Layer } from "effect"
 import * as Decimal from "../../domain/Decimal.ts"
+import { type CommandFailure, submit } from "../CommandReasons.ts"
 import { Ids } from "../operations/Ids.ts"
 import { MarketView } from "./MarketView.ts"
 import { DomainError } from "../DomainError.ts"
-import { Sequencer, type SubmitError } from "../Sequencer.ts"
+import { Sequencer } from "../Sequencer.ts"
 
 const disabled = new DomainError("ModuleDisabled")
 const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
@@ -20,7 +21,10 @@ export class IndexPrices extends Context.Service<
     readonly set: (
       symbol: string,
       price: string | undefined
-    ) => Effect.Effect<string | undefined, DomainError | SubmitError>
+    ) => Effect.Effect<
+      string | undefined,
+      DomainError<"ModuleDisabled" | "OutOfRange" | "SymbolNotFound"> | CommandFailure<"set_index_price">
+    >
   }
 >()("gateway/services/IndexPrices") {
   static readonly layer = (options: {
@@ -41,7 +45,7 @@ export class IndexPrices extends Context.Service<
             if (markets.instrument(symbol) === undefined && markets.instruments().length > 0) {
               return yield* Effect.fail(noSymbol)
             }
-            yield* sequencer.submit({
+            yield* submit(sequencer, {
               command_id: yield* ids.uuid,
               user_id: "",
               sub_account_address: "",

@@ -14,7 +14,7 @@ import { BackendAvailability } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type MarketsQuery } from "../History.ts"
 import { Klines } from "./Klines.ts"
 import { type Page, type SpanRequest, spanOf } from "../operations/Paging.ts"
-import { type Aged, agedReads } from "./MarketQueries.ts"
+import { type Aged, agedReads, type MarketReason } from "./MarketQueries.ts"
 import { MarketView } from "./MarketView.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
@@ -34,7 +34,10 @@ export interface StatesRequest extends SpanRequest {
   readonly limit?: number
 }
 
-type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError | E>
+type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError<MarketReason> | E>
+/** Why a page, or a span of time, is refused. */
+type SpanRefused = DomainError<"OutOfRange">
+type PageRefused = SpanRefused | DomainError<"InvalidCursor">
 
 export class MarketHistory extends Context.Service<
   MarketHistory,
@@ -48,12 +51,12 @@ export class MarketHistory extends Context.Service<
       readonly end_time?: number
       readonly limit: number
     }) => Read<ReadonlyArray<PriceCandle>, HistoryUnavailable>
-    readonly fundingRates: (request: HistoryRequest) => Read<Page<FundingRate>, HistoryUnavailable>
-    readonly openInterest: (request: OpenInterestRequest) => Read<Page<OpenInterest>, HistoryUnavailable>
+    readonly fundingRates: (request: HistoryRequest) => Read<Page<FundingRate>, PageRefused | HistoryUnavailable>
+    readonly openInterest: (request: OpenInterestRequest) => Read<Page<OpenInterest>, PageRefused | HistoryUnavailable>
     /** One sample a minute and one per change. */
-    readonly pools: (request: StatesRequest) => Read<ReadonlyArray<InsurancePool>, HistoryUnavailable>
+    readonly pools: (request: StatesRequest) => Read<ReadonlyArray<InsurancePool>, SpanRefused | HistoryUnavailable>
     /** One per change. */
-    readonly adlAlerts: (request: StatesRequest) => Read<ReadonlyArray<AdlAlert>, HistoryUnavailable>
+    readonly adlAlerts: (request: StatesRequest) => Read<ReadonlyArray<AdlAlert>, SpanRefused | HistoryUnavailable>
     readonly riskTiers: (symbol: string | undefined) => Read<ReadonlyArray<RiskTier>, RefereeUnavailable>
     readonly pool: (symbol: string) => Read<InsurancePool, RefereeUnavailable>
     readonly adlAlert: (symbol: string) => Read<AdlAlert, RefereeUnavailable>

@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import type { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
 import type { Candle, Instrument, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { Cursors } from "../operations/Cursors.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import type { HistoryUnavailable } from "../History.ts"
 import { Klines } from "./Klines.ts"
 import { type BookView, MarketView } from "./MarketView.ts"
@@ -19,20 +19,19 @@ export interface Aged<A> {
   readonly age_ms: number | undefined
 }
 
-type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError | E>
+/** Why a read of a market is refused. */
+export type MarketReason = "SymbolNotFound" | IllnessReason
+type Read<A, E = never> = Effect.Effect<Aged<A>, DomainError<MarketReason> | E>
 
 const noSymbol = new DomainError("SymbolNotFound", { field: "symbol" })
 const notLoaded = new DomainError("BackendUnavailable")
 
 /** Runs a read if the symbol exists and the data is recent enough. */
 export const agedReads = (gate: BackendAvailability["Service"], view: MarketView["Service"]) => {
-  const unknown = (symbol: string): DomainError | undefined =>
+  const unknown = (symbol: string): DomainError<"SymbolNotFound" | "BackendUnavailable"> | undefined =>
     view.instrument(symbol) !== undefined ? undefined : view.instruments().length === 0 ? notLoaded : noSymbol
-  return <A, E = never>(
-    symbol: string | undefined,
-    read: () => Effect.Effect<A, E>
-  ): Effect.Effect<Aged<A>, DomainError | E> =>
-    Effect.suspend((): Effect.Effect<Aged<A>, DomainError | E> => {
+  return <A, E = never>(symbol: string | undefined, read: () => Effect.Effect<A, E>): Read<A, E> =>
+    Effect.suspend((): Read<A, E> => {
       const refused = symbol === undefined ? undefined : unknown(symbol)
       if (refused !== undefined) return Effect.fail(refused)
       return Effect.flatMap(gate.marketData, (age_ms) => Effect.map(read(), (value) => ({ value, age_ms })))
@@ -47,7 +46,7 @@ export class MarketQueries extends Context.Service<
       readonly status?: InstrumentStatus
       readonly limit: number
       readonly cursor?: string
-    }) => Read<Page<Instrument>>
+    }) => Read<Page<Instrument>, DomainError<"InvalidCursor">>
     readonly tickers: (symbol: string | undefined) => Read<ReadonlyArray<Ticker>>
     readonly book: (symbol: string, depth: number) => Read<BookView>
     readonly recentTrades: (symbol: string, limit: number) => Read<ReadonlyArray<PublicTrade>>
@@ -71,7 +70,7 @@ export class MarketQueries extends Context.Service<
         const view = yield* MarketView
 
         const aged = agedReads(gate, view)
-        const orNotLoaded = <A>(value: A | undefined): Effect.Effect<A, DomainError> =>
+        const orNotLoaded = <A>(value: A | undefined): Effect.Effect<A, DomainError<"BackendUnavailable">> =>
           value === undefined ? Effect.fail(notLoaded) : Effect.succeed(value)
 
         return MarketQueries.of({

@@ -13,25 +13,28 @@ export const READ_UNAVAILABLE = "the trading backend does not answer"
 /** Maximum age of the market data that reads return while the sequencer is ill. */
 export const MARKET_DATA_AGE_MAX_MS = 60_000
 
-const refusalOf = ({ connected, illness, lag_events, lag_ms }: LinkState): DomainError => {
+/** Why a call is refused while a backend is ill. */
+export type IllnessReason = "BackendUnavailable" | "BackendLagging" | "DatabaseUnavailable"
+
+const refusalOf = ({ connected, illness, lag_events, lag_ms }: LinkState): DomainError<IllnessReason> => {
   if (!connected) return new DomainError("BackendUnavailable")
   // events are queued because the database accepts none; the backend is not at fault
   if (illness === "stalled") return new DomainError("DatabaseUnavailable")
   return new DomainError("BackendLagging", { lag_events, lag_ms })
 }
 /** The error of a read. Its text does not mention sequencing. */
-const readRefusalOf = (link: LinkState): DomainError =>
+const readRefusalOf = (link: LinkState): DomainError<IllnessReason> =>
   link.connected ? refusalOf(link) : new DomainError("BackendUnavailable", {}, READ_UNAVAILABLE)
 
 export class BackendAvailability extends Context.Service<
   BackendAvailability,
   {
     /** Guards commands except cancels, and private reads of data from the stream. */
-    readonly sequencer: Effect.Effect<void, DomainError>
+    readonly sequencer: Effect.Effect<void, DomainError<IllnessReason>>
     /** Guards reads of accounts and positions. */
-    readonly referee: Effect.Effect<void, DomainError>
+    readonly referee: Effect.Effect<void, DomainError<IllnessReason>>
     /** Guards market reads. Returns the age of the data in ms while the sequencer is ill, `undefined` otherwise. */
-    readonly marketData: Effect.Effect<number | undefined, DomainError>
+    readonly marketData: Effect.Effect<number | undefined, DomainError<IllnessReason>>
   }
 >()("gateway/services/BackendAvailability") {
   static readonly layer: Layer.Layer<BackendAvailability, never, BackendHealth> = Layer.effect(

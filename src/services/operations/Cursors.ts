@@ -22,7 +22,10 @@ export class Cursors extends Context.Service<
     /** The cursor of the next page; `""` if there is none. */
     readonly print: (list: List, rowKey: string | undefined) => string
     /** The row key of a cursor; `undefined` to read from the start. */
-    readonly read: (list: List, cursor: string | undefined) => Effect.Effect<string | undefined, DomainError>
+    readonly read: (
+      list: List,
+      cursor: string | undefined
+    ) => Effect.Effect<string | undefined, DomainError<"InvalidCursor">>
   }
 >()("gateway/services/Cursors") {
   static readonly layer: Layer.Layer<Cursors, never, SigningKeys> = Layer.effect(

@@ -30,8 +30,11 @@ export class ConnectionEnded {
   }
 }
 
+/** Reasons for which a connection is refused. */
+export type OpenReason = "BackendUnavailable" | "RateLimitExceeded" | "ShuttingDown"
+
 /** Opens a connection and returns its messages. The connection closes with the stream. */
-export type Open = (opening: Opening) => Stream.Stream<string, DomainError | ConnectionEnded>
+export type Open = (opening: Opening) => Stream.Stream<string, DomainError<OpenReason> | ConnectionEnded>
 
 export class InProcessFeeds extends Context.Service<
   InProcessFeeds,

@@ -8,11 +8,14 @@ import { DomainError } from "../DomainError.ts"
 /** Length of a history query that names only its end. */
 export const SPAN_DEFAULT_MS = 7 * DAY_MS
 
-export interface ListRequest {
+/** A page of a list without a filter by symbol. */
+export interface StatementRequest {
   readonly sub_account_address?: string
-  readonly symbol?: string
   readonly limit?: number
   readonly cursor?: string
+}
+export interface ListRequest extends StatementRequest {
+  readonly symbol?: string
 }
 /** Bounds of a time range, Unix ms, both inclusive. */
 export interface SpanRequest {
@@ -41,7 +44,7 @@ export interface StreamMark {
 export const spanOf = (
   request: SpanRequest,
   now: number
-): { readonly start?: number; readonly end?: number } | DomainError => {
+): { readonly start?: number; readonly end?: number } | DomainError<"OutOfRange"> => {
   if (request.start_time === undefined && request.end_time === undefined) return {}
   const end = request.end_time ?? now
   const start = request.start_time ?? Math.max(0, end - SPAN_DEFAULT_MS)

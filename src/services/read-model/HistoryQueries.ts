@@ -12,16 +12,25 @@ import type { Execution } from "../../domain/Execution.ts"
 import type { FundingPayment } from "../../domain/Funding.ts"
 import { isOpen, type Order } from "../../domain/Order.ts"
 import { LIMIT_DEFAULT, type Rows } from "../../domain/Page.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Cursors, type List, parseRowKey, printRowKey } from "../operations/Cursors.ts"
-import { type ListRequest, type Page, type SpanRequest, spanOf, type StreamMark } from "../operations/Paging.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import {
+  type ListRequest,
+  type Page,
+  type SpanRequest,
+  spanOf,
+  type StatementRequest,
+  type StreamMark
+} from "../operations/Paging.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type ListQuery, OFFSET_MAX } from "../History.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { DomainError } from "../DomainError.ts"
-import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import type { ReadError } from "../Sequencer.ts"
+import { type ResolveReason, SubAccounts } from "../identity/SubAccounts.ts"
 import { UserStreams } from "./UserStreams.ts"
 
 export interface OpenOrdersRequest extends ListRequest {
@@ -42,7 +51,7 @@ export interface ClosedPnlsRequest extends ListRequest, SpanRequest {
   readonly order_id?: string
 }
 
-export interface TransactionsRequest extends ListRequest, SpanRequest {
+export interface TransactionsRequest extends StatementRequest, SpanRequest {
   readonly type?: TransactionType
 }
 export interface OffsetRequest {
@@ -64,7 +73,13 @@ export interface OffsetPage<A> {
   readonly total_pages: number
 }
 
-type PageRead<A> = Effect.Effect<Page<A>, SubAccountFailure>
+/** Why a list is refused: its filters, its cursor, its time range, or a backend that is ill. */
+export type ListReason = ResolveReason | IllnessReason | "InvalidCursor" | "OutOfRange" | "SymbolNotFound"
+export type ListFailure<R extends Reason = ListReason> = DomainError<R> | HistoryUnavailable | ReadError
+
+type PageRead<A> = Effect.Effect<Page<A>, ListFailure>
+/** A list without a filter by symbol. */
+type StatementRead<A> = Effect.Effect<Page<A>, ListFailure<Exclude<ListReason, "SymbolNotFound">>>
 
 const tooDeep = new DomainError(
   "OutOfRange",
@@ -112,20 +127,20 @@ export class HistoryQueries extends Context.Service<
     readonly openOrders: (
       caller: Caller,
       request: OpenOrdersRequest
-    ) => Effect.Effect<Page<Order> & StreamMark, SubAccountFailure>
+    ) => Effect.Effect<Page<Order> & StreamMark, ListFailure>
     readonly orders: (caller: Caller, request: OrdersRequest) => PageRead<Order>
     readonly executions: (caller: Caller, request: ExecutionsRequest) => PageRead<Execution>
     /** Paged by offset, for compatibility with an earlier version of the API. */
     readonly executionsAt: (
       caller: Caller,
       request: OffsetRequest
-    ) => Effect.Effect<OffsetPage<Execution>, SubAccountFailure>
+    ) => Effect.Effect<OffsetPage<Execution>, ListFailure<Exclude<ListReason, "InvalidCursor">>>
     readonly closedPnls: (caller: Caller, request: ClosedPnlsRequest) => PageRead<ClosedPnl>
     readonly fundingPayments: (caller: Caller, request: ListRequest & SpanRequest) => PageRead<FundingPayment>
-    readonly transactions: (caller: Caller, request: TransactionsRequest) => PageRead<Transaction>
-    readonly transfers: (caller: Caller, request: ListRequest) => PageRead<Transfer>
-    readonly deposits: (caller: Caller, request: ListRequest) => PageRead<Deposit>
-    readonly withdrawals: (caller: Caller, request: ListRequest) => PageRead<Withdrawal>
+    readonly transactions: (caller: Caller, request: TransactionsRequest) => StatementRead<Transaction>
+    readonly transfers: (caller: Caller, request: StatementRequest) => StatementRead<Transfer>
+    readonly deposits: (caller: Caller, request: StatementRequest) => StatementRead<Deposit>
+    readonly withdrawals: (caller: Caller, request: StatementRequest) => StatementRead<Withdrawal>
   }
 >()("gateway/services/HistoryQueries") {
   static readonly layer: Layer.Layer<
@@ -143,7 +158,7 @@ export class HistoryQueries extends Context.Service<
       const subAccounts = yield* SubAccounts
       const streams = yield* UserStreams
 
-      const checkSymbol = (symbol: string | undefined): Effect.Effect<void, DomainError> =>
+      const checkSymbol = (symbol: string | undefined): Effect.Effect<void, DomainError<"SymbolNotFound">> =>
         symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0
           ? Effect.fail(symbolNotFound)
           : Effect.void
@@ -153,9 +168,8 @@ export class HistoryQueries extends Context.Service<
           ? subAccounts.resolve(caller, request.sub_account_address)
           : Effect.undefined
 
-      /** The common part of all lists: user and filters, time range, cursor. */
+      /** The common part of all lists: user and filters, time range, cursor. The symbol is checked before. */
       const queryOf = Effect.fnUntraced(function* (caller: Caller, request: ListRequest & SpanRequest, list: List) {
-        yield* checkSymbol(request.symbol)
         const after = yield* cursors.read(list, request.cursor)
         const span = spanOf(request, yield* Clock.currentTimeMillis)
         if (span instanceof DomainError) return yield* Effect.fail(span)
@@ -237,6 +251,7 @@ export class HistoryQueries extends Context.Service<
       return HistoryQueries.of({
         openOrders: Effect.fnUntraced(function* (caller, request) {
           const list = listOf(caller, "order/realtime", request, request.order_id, request.order_link_id, request.side)
+          yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
@@ -262,6 +277,7 @@ export class HistoryQueries extends Context.Service<
             statuses?.toSorted().join(),
             request.side
           )
+          yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
@@ -277,6 +293,7 @@ export class HistoryQueries extends Context.Service<
         executions: Effect.fnUntraced(function* (caller, request) {
           const { exec_type, order_id, order_link_id, side } = request
           const list = listOf(caller, "execution/list", request, order_id, exec_type, order_link_id, side)
+          yield* checkSymbol(request.symbol)
           const query = yield* queryOf(caller, request, list)
           yield* availability.sequencer
           const rows = yield* history.executions({ ...query, order_id, exec_type, order_link_id, side })
@@ -295,11 +312,17 @@ export class HistoryQueries extends Context.Service<
           return { list: rows, page, per_page, total, total_pages: Math.ceil(total / per_page) }
         }),
         closedPnls: (caller, request) =>
-          read(caller, "position/closed-pnl", request, request.order_id, (query) =>
-            history.closedPnls({ ...query, order_id: request.order_id })
+          Effect.andThen(
+            checkSymbol(request.symbol),
+            read(caller, "position/closed-pnl", request, request.order_id, (query) =>
+              history.closedPnls({ ...query, order_id: request.order_id })
+            )
           ),
         fundingPayments: (caller, request) =>
-          read(caller, "account/funding", request, undefined, history.fundingPayments),
+          Effect.andThen(
+            checkSymbol(request.symbol),
+            read(caller, "account/funding", request, undefined, history.fundingPayments)
+          ),
         transactions: (caller, request) =>
           read(caller, "account/transactions", request, request.type, (query) =>
             history.transactions({ ...query, type: request.type })

@@ -14,10 +14,11 @@ import type { FeeRate } from "../../domain/Market.ts"
 import { LIMIT_DEFAULT } from "../../domain/Page.ts"
 import type { Portfolio } from "../../domain/Portfolio.ts"
 import type { Position } from "../../domain/Position.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
-import type { History } from "../History.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
+import type { History, HistoryUnavailable } from "../History.ts"
 import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
@@ -25,10 +26,11 @@ import { MarketView } from "../markets/MarketView.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
-import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 import { UserStreams } from "./UserStreams.ts"
 
-export type PortfolioFailure = SubAccountFailure | RefereeUnavailable
+/** What a read of what a credential holds fails with beside the reasons `R`. */
+type PortfolioFailure<R extends Reason = never> = DomainError<R | IllnessReason> | ResolveFailure | RefereeUnavailable
 
 /** Attempts, and the pause between them in ms, after the referee has closed a position whose event has not arrived. */
 const READS_MAX = 20
@@ -51,14 +53,16 @@ export class PortfolioQueries extends Context.Service<
     readonly positions: (
       caller: Caller,
       request: ListRequest
-    ) => Effect.Effect<Page<Position> & StreamMark, PortfolioFailure>
+    ) => Effect.Effect<Page<Position> & StreamMark, PortfolioFailure<"InvalidCursor" | "SymbolNotFound">>
     /** Fee rates of one market or of all. */
     readonly feeRates: (
       caller: Caller,
       symbol: string | undefined
-    ) => Effect.Effect<ReadonlyArray<FeeRate>, PortfolioFailure>
+    ) => Effect.Effect<ReadonlyArray<FeeRate>, DomainError<IllnessReason | "SymbolNotFound"> | RefereeUnavailable>
     /** Sums exclude sub-accounts that a bound key may not access. */
-    readonly portfolio: (caller: Caller) => Effect.Effect<Portfolio, PortfolioFailure>
+    readonly portfolio: (
+      caller: Caller
+    ) => Effect.Effect<Portfolio, DomainError<IllnessReason> | HistoryUnavailable | RefereeUnavailable>
   }
 >()("gateway/services/PortfolioQueries") {
   static readonly layer: Layer.Layer<
@@ -84,11 +88,7 @@ export class PortfolioQueries extends Context.Service<
       })
 
       const accountRecords = <A, E>(read: Effect.Effect<A, E | RecordsBehind>) =>
-        Effect.catchIf(
-          read,
-          (error): error is RecordsBehind => error instanceof RecordsBehind,
-          () => Effect.fail(lagging)
-        ) as Effect.Effect<A, Exclude<E, RecordsBehind> | DomainError>
+        Effect.mapError(read, (error) => (error instanceof RecordsBehind ? lagging : error))
 
       const unseen = (caller: Caller): ((address: string) => boolean) =>
         caller.bound_to === undefined ? () => false : (address) => !caller.bound_to!.has(address)
@@ -158,7 +158,7 @@ export class PortfolioQueries extends Context.Service<
         }),
         portfolio: Effect.fnUntraced(function* (caller) {
           const isUnseen = unseen(caller)
-          const addresses = yield* subAccounts.resolve(caller, undefined)
+          const addresses = yield* subAccounts.addresses(caller)
           yield* availability.referee
           yield* readYourWrites.awaitAll
           const balances = inOrderOf(addresses, yield* accountRecords(records.balances(caller.user_id, addresses)))

@@ -15,9 +15,10 @@ import type { RowKey, Rows } from "../../domain/Page.ts"
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../domain/Time.ts"
 import type { Transaction } from "../../domain/Transaction.ts"
 import type { Caller } from "../../domain/User.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
-import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import type { DomainError } from "../DomainError.ts"
+import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 
 export interface DaysQuery {
   /** Users to include; `undefined`: all that traded in the range. */
@@ -72,7 +73,7 @@ export class TradingStatistics extends Context.Service<
     readonly statistics: (
       caller: Caller,
       request: { readonly sub_account_address?: string; readonly period?: Period }
-    ) => Effect.Effect<Statistics, SubAccountFailure>
+    ) => Effect.Effect<Statistics, DomainError<IllnessReason> | ResolveFailure>
   }
 >()("gateway/services/TradingStatistics") {
   static readonly layer: Layer.Layer<TradingStatistics, never, BackendAvailability | History | SubAccounts> =

@@ -10,15 +10,22 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { userIdOf } from "../../domain/Address.ts"
 import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
-import { ApiKeys, type ApiKeysError } from "../identity/ApiKeys.ts"
+import { ApiKeys } from "../identity/ApiKeys.ts"
 import { BanList, REFRESH } from "../identity/BanList.ts"
 import { Grants } from "../identity/Grants.ts"
+import type { HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
 import { CompetitionScoring, type ScoringFailure } from "./CompetitionScoring.ts"
-import { CommandRefused, type ReadError, Sequencer, type SubmitError } from "../Sequencer.ts"
+import { type CommandRefused, type ReadError, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
 
-export type BansFailure = DomainError | AccountsUnavailable | ApiKeysError | ScoringFailure | SubmitError | ReadError
+export type BansFailure =
+  | DomainError<"WalletNotFound">
+  | AccountsUnavailable
+  | HistoryUnavailable
+  | ScoringFailure
+  | Exclude<SubmitError, CommandRefused>
+  | ReadError
 
 /**
  * Time within which an accepted command may still be sequenced. Source: docs/contract/boundary.md#sequencer, #errors.
@@ -65,10 +72,7 @@ export class Bans extends Context.Service<
         for (const { api_key_id } of yield* apiKeys.list(user_id)) {
           yield* apiKeys.revoke(user_id, api_key_id).pipe(
             // revoked concurrently
-            Effect.catchIf(
-              (error) => error._tag === "ApiKeyRefused" && error.reason === "ApiKeyNotFound",
-              () => Effect.void
-            )
+            Effect.catchTag("ApiKeyRefused", () => Effect.void)
           )
         }
       })
@@ -93,10 +97,11 @@ export class Bans extends Context.Service<
               }
             })
             .pipe(
-              // deleted concurrently
-              Effect.catchIf(
-                (error) => error instanceof CommandRefused && error.reason === "SubAccountNotFound",
-                () => Effect.void
+              Effect.catchTag("CommandRefused", (refused) =>
+                // deleted concurrently; a cancellation of all orders can be refused for no other reason
+                refused.reason === "SubAccountNotFound"
+                  ? Effect.void
+                  : Effect.fail(new SequencerFault({ cause: new Error(refused.reason) }))
               )
             )
         }

@@ -7,6 +7,7 @@ import { type Competition, type CompetitionState, type Placement, statusAt } fro
 import * as Decimal from "../../domain/Decimal.ts"
 import type { CompetitionStatus } from "../../domain/Enumerations.ts"
 import { LIMIT_DEFAULT } from "../../domain/Page.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import { DAYS_MAX, projectedXp, type Scoring } from "../../domain/Scoring.ts"
 import { DAY_MS } from "../../domain/Time.ts"
 import type { Caller } from "../../domain/User.ts"
@@ -48,7 +49,10 @@ export interface CompetitionsRequest {
   readonly cursor?: string
 }
 
-export type CompetitionsFailure = DomainError | AccountsUnavailable | HistoryUnavailable
+/** What a service of the competitions fails with beside its reasons. */
+type CompetitionsFailure<R extends Reason> = DomainError<R> | AccountsUnavailable | HistoryUnavailable
+/** Why the fields of a competition are refused. */
+type FieldsReason = "InvalidField" | "OutOfRange" | "SlugTaken" | "SymbolNotFound"
 
 const notFound = new DomainError("CompetitionNotFound")
 const slugTaken = new DomainError("SlugTaken", { field: "slug" })
@@ -85,7 +89,10 @@ const parseKey = (text: string): CompetitionKey => {
 }
 
 /** The state for a requested status. */
-const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState): CompetitionState | DomainError => {
+const stateOf = (
+  status: CompetitionStatus | undefined,
+  before: CompetitionState
+): CompetitionState | DomainError<"InvalidField"> => {
   switch (status) {
     case undefined:
       return before
@@ -103,7 +110,10 @@ const stateOf = (status: CompetitionStatus | undefined, before: CompetitionState
 }
 
 /** The error of invalid times of a competition. */
-const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, now: number): DomainError | undefined => {
+const wrongTimes = (
+  { end_time_ms, start_time_ms, state }: CompetitionRecord,
+  now: number
+): DomainError<"OutOfRange"> | undefined => {
   const field = "end_time_ms"
   if (end_time_ms <= start_time_ms) {
     return new DomainError("OutOfRange", { field, min: start_time_ms + 1 }, "expected a time after start_time")
@@ -128,16 +138,18 @@ const wrongTimes = ({ end_time_ms, start_time_ms, state }: CompetitionRecord, no
 export class Competitions extends Context.Service<
   Competitions,
   {
-    readonly list: (request: CompetitionsRequest) => Effect.Effect<Page<Competition>, DomainError | AccountsUnavailable>
+    readonly list: (
+      request: CompetitionsRequest
+    ) => Effect.Effect<Page<Competition>, DomainError<"InvalidCursor" | "SymbolNotFound"> | AccountsUnavailable>
     /** Includes drafts. */
-    readonly get: (id: string) => Effect.Effect<Competition, DomainError | AccountsUnavailable>
+    readonly get: (id: string) => Effect.Effect<Competition, DomainError<"CompetitionNotFound"> | AccountsUnavailable>
     /** The caller's sub-accounts with trades, by descending score. */
     readonly placement: (
       caller: Caller,
       id: string
     ) => Effect.Effect<
       { readonly competition: Competition; readonly data: ReadonlyArray<Placement> },
-      DomainError | AccountsUnavailable
+      DomainError<"CompetitionNotFound"> | AccountsUnavailable
     >
     /** Eligible entries by rank. */
     readonly leaderboard: (
@@ -149,10 +161,13 @@ export class Competitions extends Context.Service<
         readonly data: ReadonlyArray<Placement>
         readonly next_page_cursor: string
       },
-      DomainError | AccountsUnavailable
+      DomainError<"CompetitionNotFound" | "InvalidCursor"> | AccountsUnavailable
     >
-    readonly create: (fields: CompetitionFields) => Effect.Effect<Competition, CompetitionsFailure>
-    readonly change: (id: string, fields: Partial<CompetitionFields>) => Effect.Effect<Competition, CompetitionsFailure>
+    readonly create: (fields: CompetitionFields) => Effect.Effect<Competition, CompetitionsFailure<FieldsReason>>
+    readonly change: (
+      id: string,
+      fields: Partial<CompetitionFields>
+    ) => Effect.Effect<Competition, CompetitionsFailure<FieldsReason | "CompetitionNotFound" | "CompetitionStarted">>
   }
 >()("gateway/services/Competitions") {
   static readonly layer: Layer.Layer<

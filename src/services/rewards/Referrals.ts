@@ -23,7 +23,10 @@ export class Referrals extends Context.Service<
     readonly refer: (
       caller: Caller,
       referral_code: string
-    ) => Effect.Effect<Referral, DomainError | AccountsUnavailable>
+    ) => Effect.Effect<
+      Referral,
+      DomainError<"InvalidField" | "ReferralCodeNotFound" | "ReferrerAlreadySet" | "SelfReferral"> | AccountsUnavailable
+    >
   }
 >()("gateway/services/Referrals") {
   static readonly layer: Layer.Layer<Referrals, never, Accounts | ReferralStore> = Layer.effect(

@@ -43,7 +43,9 @@ export interface Counted {
 }
 
 /** Another gateway has changed the position concurrently. Nothing was written. */
-export class Outpaced extends Schema.TaggedError<Outpaced>()("Outpaced", {}) {}
+export class Outpaced extends Schema.TaggedError<Outpaced>()("Outpaced", {}) {
+  readonly reason = "DatabaseUnavailable"
+}
 
 export class RewardStore extends Context.Service<
   RewardStore,

@@ -14,17 +14,25 @@ import type { Reward } from "../../domain/Reward.ts"
 import type { Caller } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { Cursors } from "../operations/Cursors.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { type CommandFailure, type CommandReason, submit } from "../CommandReasons.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { commandIdOf } from "../operations/Ids.ts"
 import type { Page } from "../operations/Paging.ts"
 import { DomainError } from "../DomainError.ts"
 import { type RewardKey, type RewardRecord, RewardStore } from "./RewardStore.ts"
-import { Sequencer } from "../Sequencer.ts"
-import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import { CommandRefused, Sequencer } from "../Sequencer.ts"
+import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 
 const notFound = new DomainError("RewardNotFound")
 const claimed = new DomainError("AlreadyClaimed")
 const pending = new DomainError("RewardPending")
+
+type ClaimFailure =
+  | DomainError<IllnessReason | "AlreadyClaimed" | "RewardNotFound" | "RewardPending">
+  | CommandRefused<Exclude<CommandReason<"credit">, "DuplicateRequestId">>
+  | Exclude<CommandFailure<"credit">, CommandRefused>
+  | ResolveFailure
+  | AccountsUnavailable
 
 export interface RewardsRequest {
   readonly status?: RewardStatus
@@ -55,13 +63,13 @@ export class Rewards extends Context.Service<
     readonly list: (
       caller: Caller,
       request: RewardsRequest
-    ) => Effect.Effect<Page<Reward>, DomainError | AccountsUnavailable>
+    ) => Effect.Effect<Page<Reward>, DomainError<"InvalidCursor"> | AccountsUnavailable>
     /** Pays a reward to a sub-account of the caller. */
     readonly claim: (
       caller: Caller,
       reward_id: string,
       sub_account_address: string
-    ) => Effect.Effect<Reward, SubAccountFailure>
+    ) => Effect.Effect<Reward, ClaimFailure>
   }
 >()("gateway/services/Rewards") {
   static readonly layer: Layer.Layer<
@@ -103,22 +111,23 @@ export class Rewards extends Context.Service<
           yield* availability.sequencer
           const paid_to = yield* store.direct(reward_id, sub_account_address)
           const now = yield* Clock.currentTimeMillis
-          yield* sequencer
-            .submit({
-              command_id: commandIdOf("credit", user_id, reward_id),
-              user_id,
-              sub_account_address: paid_to,
-              body: { type: "credit", reward_id, asset: reward.asset, amount: reward.amount }
-            })
-            .pipe(
-              Effect.tapErrorTag("CommandRefused", ({ reason }) =>
-                // paid before, to its earlier destination; otherwise nothing was paid, and another claim may use
-                // another destination
-                reason === "DuplicateRequestId"
-                  ? store.claim(reward_id, paid_to, now)
-                  : store.undirect(reward_id, paid_to)
-              )
+          yield* submit(sequencer, {
+            command_id: commandIdOf("credit", user_id, reward_id),
+            user_id,
+            sub_account_address: paid_to,
+            body: { type: "credit", reward_id, asset: reward.asset, amount: reward.amount }
+          }).pipe(
+            Effect.catchTag("CommandRefused", ({ details, message, reason }): Effect.Effect<never, ClaimFailure> =>
+              // paid before, to its earlier destination; otherwise nothing was paid, and another claim may use
+              // another destination
+              reason === "DuplicateRequestId"
+                ? Effect.andThen(store.claim(reward_id, paid_to, now), Effect.fail(claimed))
+                : Effect.andThen(
+                    store.undirect(reward_id, paid_to),
+                    Effect.fail(new CommandRefused({ reason, message, details }))
+                  )
             )
+          )
           if (!(yield* store.claim(reward_id, paid_to, now))) return yield* Effect.fail(claimed)
           return recordOf({ ...reward, status: "claimed", claimed_time: now })
         })

@@ -16,10 +16,8 @@ import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
 import { Presence } from "../operations/Presence.ts"
 import { Sequencer, type SubmitError } from "../Sequencer.ts"
-import { type SubAccountFailure, SubAccounts } from "../identity/SubAccounts.ts"
+import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
 import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
-
-export type SwitchFailure = SubAccountFailure | AccountsUnavailable
 
 /** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
@@ -37,11 +35,11 @@ export class DeadMansSwitch extends Context.Service<
   DeadMansSwitch,
   {
     /** Settings of the accessible sub-accounts; those never set are omitted. */
-    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, SwitchFailure>
+    readonly list: (caller: Caller) => Effect.Effect<ReadonlyArray<Switch>, AccountsUnavailable>
     readonly set: (
       caller: Caller,
       setting: { readonly sub_account_address: string; readonly enabled: boolean; readonly time_window?: number }
-    ) => Effect.Effect<Switch, SwitchFailure>
+    ) => Effect.Effect<Switch, ResolveFailure | AccountsUnavailable>
   }
 >()("gateway/services/DeadMansSwitch") {
   static readonly layer: Layer.Layer<

@@ -3,19 +3,23 @@ import { Context, Effect, Layer } from "effect"
 import type { Deposit, Movement, Withdrawal } from "../../domain/Account.ts"
 import * as Decimal from "../../domain/Decimal.ts"
 import type { TransferStatus } from "../../domain/Enumerations.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
+import { type CommandFailure, type CommandType, submit } from "../CommandReasons.ts"
 import { destinationOf } from "./WithdrawalDestination.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { DomainError } from "../DomainError.ts"
-import { type CommandAck, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+import { type CommandAck, Sequencer, SequencerFault } from "../Sequencer.ts"
 import { WithdrawalAddresses } from "./WithdrawalAddresses.ts"
 
 /** The only supported collateral. */
 const ASSET = "USDC"
 
-export type FundsFailure = DomainError | SubmitError | AccountsUnavailable
+/** What a movement of money fails with: `R` beside what all of them have, and the reasons of its command. */
+export type FundsFailure<R extends Reason, T extends CommandType> =
+  DomainError<R | IllnessReason | "InvalidField" | "OutOfRange" | "SubAccountNotFound"> | CommandFailure<T>
 
 const notFound = new DomainError("SubAccountNotFound")
 const disabled = new DomainError("ModuleDisabled")
@@ -25,7 +29,7 @@ const sameAccount = new DomainError(
   "expected another sub-account than the source"
 )
 
-const wrongAmount = (asset: string, amount: string): DomainError | undefined => {
+const wrongAmount = (asset: string, amount: string): DomainError<"InvalidField" | "OutOfRange"> | undefined => {
   if (asset !== ASSET) return new DomainError("InvalidField", { field: "asset" }, `expected ${ASSET}, the only asset`)
   if (Decimal.parse(amount) === 0n)
     return new DomainError("OutOfRange", { field: "amount", min: "0" }, "expected an amount above 0")
@@ -44,7 +48,7 @@ export class Funds extends Context.Service<
     readonly faucet: (
       caller: Caller,
       body: { readonly sub_account_address: string; readonly asset: string; readonly amount: string }
-    ) => Effect.Effect<Deposit, FundsFailure>
+    ) => Effect.Effect<Deposit, FundsFailure<"ModuleDisabled", "deposit">>
     /** Idempotent by transfer_id, without a time limit: the same content returns the first result. */
     readonly transfer: (
       caller: Caller,
@@ -55,7 +59,10 @@ export class Funds extends Context.Service<
         readonly asset: string
         readonly amount: string
       }
-    ) => Effect.Effect<{ readonly transfer_id: string; readonly status: TransferStatus }, FundsFailure>
+    ) => Effect.Effect<
+      { readonly transfer_id: string; readonly status: TransferStatus },
+      FundsFailure<never, "transfer">
+    >
     /**
      * Debits the wallet at once; the withdrawal is `pending` until it has arrived. Idempotent by its id, like a
      * transfer.
@@ -69,7 +76,7 @@ export class Funds extends Context.Service<
         readonly amount: string
         readonly destination: string
       }
-    ) => Effect.Effect<Withdrawal, FundsFailure>
+    ) => Effect.Effect<Withdrawal, FundsFailure<"DestinationNotListed", "withdraw"> | AccountsUnavailable>
   }
 >()("gateway/services/Funds") {
   static readonly layer = (options: {
@@ -93,7 +100,7 @@ export class Funds extends Context.Service<
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* availability.sequencer
             const deposit_id = yield* ids.uuid
-            const ack = yield* sequencer.submit({
+            const ack = yield* submit(sequencer, {
               command_id: yield* ids.uuid,
               user_id: caller.user_id,
               sub_account_address,
@@ -117,7 +124,7 @@ export class Funds extends Context.Service<
             if (wrong !== undefined) return yield* Effect.fail(wrong)
             if (!sees(caller, from) || !sees(caller, to)) return yield* Effect.fail(notFound)
             yield* availability.sequencer
-            const ack = yield* sequencer.submit({
+            const ack = yield* submit(sequencer, {
               command_id: commandIdOf("transfer", caller.user_id, transfer_id),
               user_id: caller.user_id,
               sub_account_address: from,
@@ -139,7 +146,7 @@ export class Funds extends Context.Service<
             const destination = yield* destinationOf(caller, body.destination)
             if (!sees(caller, sub_account_address)) return yield* Effect.fail(notFound)
             yield* availability.sequencer
-            const submitted = sequencer.submit({
+            const submitted = submit(sequencer, {
               command_id: commandIdOf("withdrawal", caller.user_id, withdrawal_id),
               user_id: caller.user_id,
               sub_account_address,

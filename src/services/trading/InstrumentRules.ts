@@ -24,7 +24,7 @@ export const violated = ({
   max,
   nearest,
   step
-}: OrderRules.Violation): DomainError =>
+}: OrderRules.Violation): DomainError<OrderRules.ViolationReason> =>
   new DomainError(
     reason,
     {

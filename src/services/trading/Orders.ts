@@ -14,14 +14,16 @@ import type { OrderFilter, Side } from "../../domain/Enumerations.ts"
 import { isFinal, type OrderName, type OrderRef } from "../../domain/Order.ts"
 import * as OrderForm from "../../domain/OrderForm.ts"
 import type { AmendRequest, OrderNameRequest, OrderRequest } from "../../domain/OrderForm.ts"
+import type * as OrderRules from "../../domain/OrderRules.ts"
 import type { Caller } from "../../domain/User.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { type CommandFailure, failureOf, submit as submitted } from "../CommandReasons.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { commandIdOf, Ids } from "../operations/Ids.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import { rules, violated } from "./InstrumentRules.ts"
 import { DomainError } from "../DomainError.ts"
-import { type CommandAck, type CommandBody, CommandRefused, Sequencer, type SubmitError } from "../Sequencer.ts"
+import { type CommandAck, type CommandBody, CommandRefused, Sequencer } from "../Sequencer.ts"
 
 export interface CancelAllRequest {
   readonly sub_account_address: string
@@ -32,9 +34,20 @@ export interface CancelAllRequest {
 }
 
 /** The results of the orders of a batch, in order. */
-export type BatchOutcome = ReadonlyArray<Result.Result<OrderRef, OrderFailure>>
+export type BatchOutcome<F = CreateFailure | CancelFailure> = ReadonlyArray<Result.Result<OrderRef, F>>
 
-export type OrderFailure = DomainError | SubmitError | HistoryUnavailable
+/** Why the address or the market of an order is refused. */
+type NameReason = "SubAccountNotFound" | "SymbolNotFound" | "BackendUnavailable"
+/** What became of a named order that the sequencer does not hold any more. */
+type NamedReason = NameReason | "InvalidField" | "MissingField" | "OrderAlreadyClosed"
+
+export type CreateFailure =
+  | DomainError<NameReason | IllnessReason | OrderRules.ViolationReason | "DuplicateOrderLinkId">
+  | CommandFailure<"place">
+export type AmendFailure =
+  DomainError<NamedReason | IllnessReason | OrderRules.ViolationReason> | CommandFailure<"amend"> | HistoryUnavailable
+export type CancelFailure = DomainError<NamedReason> | CommandFailure<"cancel"> | HistoryUnavailable
+export type CancelAllFailure = DomainError<NameReason> | CommandFailure<"cancel_all">
 
 const noSubAccount = new DomainError("SubAccountNotFound")
 const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
@@ -54,9 +67,9 @@ const otherOrder = new DomainError(
 export class Orders extends Context.Service<
   Orders,
   {
-    readonly create: (caller: Caller, order: OrderRequest) => Effect.Effect<OrderRef, OrderFailure>
-    readonly amend: (caller: Caller, amend: AmendRequest) => Effect.Effect<OrderRef, OrderFailure>
-    readonly cancel: (caller: Caller, cancel: OrderNameRequest) => Effect.Effect<OrderRef, OrderFailure>
+    readonly create: (caller: Caller, order: OrderRequest) => Effect.Effect<OrderRef, CreateFailure>
+    readonly amend: (caller: Caller, amend: AmendRequest) => Effect.Effect<OrderRef, AmendFailure>
+    readonly cancel: (caller: Caller, cancel: OrderNameRequest) => Effect.Effect<OrderRef, CancelFailure>
     /**
      * Handles each order independently. The commands are submitted in this order without waiting; the results are in
      * the same order.
@@ -67,7 +80,7 @@ export class Orders extends Context.Service<
     readonly cancelAll: (
       caller: Caller,
       cancel: CancelAllRequest
-    ) => Effect.Effect<ReadonlyArray<OrderRef>, OrderFailure>
+    ) => Effect.Effect<ReadonlyArray<OrderRef>, CancelAllFailure>
   }
 >()("gateway/services/Orders") {
   static readonly layer: Layer.Layer<Orders, never, BackendAvailability | History | Ids | MarketView | Sequencer> =
@@ -82,20 +95,20 @@ export class Orders extends Context.Service<
         const markets = yield* MarketView
         const sequencer = yield* Sequencer
 
-        const submit = (
+        const submit = <B extends CommandBody>(
           caller: Caller,
           sub_account_address: string,
           command_id: string,
-          body: CommandBody
-        ): Effect.Effect<CommandAck, SubmitError> =>
-          sequencer.submit({ command_id, user_id: caller.user_id, sub_account_address, body })
+          body: B
+        ): Effect.Effect<CommandAck, CommandFailure<B["type"]>> =>
+          submitted(sequencer, { command_id, user_id: caller.user_id, sub_account_address, body })
 
         const isForeign = (caller: Caller, address: string): boolean =>
           caller.bound_to !== undefined && !caller.bound_to.has(address)
 
         const refOf = (ack: CommandAck): OrderRef => ack.orders[0]!
 
-        const create = (caller: Caller, request: OrderRequest): Effect.Effect<OrderRef, OrderFailure> => {
+        const create = (caller: Caller, request: OrderRequest): Effect.Effect<OrderRef, CreateFailure> => {
           if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
           const instrument = markets.instrument(request.symbol)
           if (instrument === undefined)
@@ -104,7 +117,7 @@ export class Orders extends Context.Service<
           if (OrderForm.isViolation(order)) return Effect.fail(violated(order))
           const body = { type: "place" as const, order }
           const link = request.order_link_id
-          const submitted =
+          const acknowledged =
             link === undefined
               ? Effect.flatMap(ids.uuid, (id) => submit(caller, request.sub_account_address, id, body))
               : submit(
@@ -115,7 +128,7 @@ export class Orders extends Context.Service<
                 )
           return Effect.andThen(
             availability.sequencer,
-            Effect.flatMap(submitted, (ack) =>
+            Effect.flatMap(acknowledged, (ack) =>
               // the gateway does not retry commands, so a duplicate is from the client
               ack.duplicate
                 ? Effect.fail(new DomainError("DuplicateOrderLinkId", { order_id: refOf(ack).order_id }))
@@ -130,7 +143,11 @@ export class Orders extends Context.Service<
         })
 
         /** Explains OrderNotFound: an order that the sequencer has evicted is in the history, with a final status. */
-        const explain = (caller: Caller, request: OrderNameRequest) => (refusal: SubmitError) =>
+        const explain = <F extends CommandFailure<"amend" | "cancel">>(
+          caller: Caller,
+          request: OrderNameRequest,
+          refusal: F
+        ) =>
           refusal instanceof CommandRefused && refusal.reason === "OrderNotFound"
             ? Effect.flatMap(
                 history.order({
@@ -139,7 +156,7 @@ export class Orders extends Context.Service<
                   order_id: request.order_id,
                   order_link_id: request.order_id === undefined ? request.order_link_id : undefined
                 }),
-                (order): Effect.Effect<never, OrderFailure> =>
+                (order): Effect.Effect<never, F | DomainError<"InvalidField" | "OrderAlreadyClosed">> =>
                   order === undefined || order.symbol !== request.symbol || !isFinal(order.order_status)
                     ? Effect.fail(refusal)
                     : request.order_link_id !== undefined && order.order_link_id !== request.order_link_id
@@ -149,20 +166,23 @@ export class Orders extends Context.Service<
             : Effect.fail(refusal)
 
         /** Submits a command for an existing order. */
-        const onOrder = (
+        const onOrder = <B extends Extract<CommandBody, { readonly type: "amend" | "cancel" }>>(
           caller: Caller,
           request: OrderNameRequest,
-          body: CommandBody
-        ): Effect.Effect<OrderRef, OrderFailure> =>
+          body: B
+        ) =>
           Effect.flatMap(ids.uuid, (id) => submit(caller, request.sub_account_address, id, body)).pipe(
-            Effect.flatMap((ack) =>
-              ack.refusal === undefined ? Effect.succeed(refOf(ack)) : Effect.fail(ack.refusal)
+            Effect.flatMap((ack): Effect.Effect<OrderRef, CommandFailure<B["type"]>> =>
+              ack.refusal === undefined ? Effect.succeed(refOf(ack)) : Effect.fail(failureOf(body.type, ack.refusal))
             ),
-            Effect.catch(explain(caller, request))
+            Effect.catch((failure) => explain(caller, request, failure))
           )
 
         /** The error of an invalid order reference, before anything is submitted. */
-        const invalidReference = (caller: Caller, request: OrderNameRequest): DomainError | undefined => {
+        const invalidReference = (
+          caller: Caller,
+          request: OrderNameRequest
+        ): DomainError<"MissingField" | "SubAccountNotFound" | "SymbolNotFound"> | undefined => {
           if (request.order_id === undefined && request.order_link_id === undefined) return noOrderNamed
           if (isForeign(caller, request.sub_account_address)) return noSubAccount
           if (markets.instrument(request.symbol) === undefined && markets.instruments().length > 0)
@@ -170,7 +190,7 @@ export class Orders extends Context.Service<
           return undefined
         }
 
-        const amend = (caller: Caller, request: AmendRequest): Effect.Effect<OrderRef, OrderFailure> => {
+        const amend = (caller: Caller, request: AmendRequest): Effect.Effect<OrderRef, AmendFailure> => {
           if ([request.price, request.qty, request.trigger, request.tpsl].every((part) => part === undefined))
             return Effect.fail(noChange)
           const wrong = invalidReference(caller, request)
@@ -182,7 +202,7 @@ export class Orders extends Context.Service<
           return Effect.andThen(availability.sequencer, onOrder(caller, request, { type: "amend", amend: made }))
         }
 
-        const cancel = (caller: Caller, request: OrderNameRequest): Effect.Effect<OrderRef, OrderFailure> => {
+        const cancel = (caller: Caller, request: OrderNameRequest): Effect.Effect<OrderRef, CancelFailure> => {
           const wrong = invalidReference(caller, request)
           if (wrong !== undefined) return Effect.fail(wrong)
           return onOrder(caller, request, {
@@ -194,7 +214,7 @@ export class Orders extends Context.Service<
         const cancelAll = (
           caller: Caller,
           request: CancelAllRequest
-        ): Effect.Effect<ReadonlyArray<OrderRef>, OrderFailure> => {
+        ): Effect.Effect<ReadonlyArray<OrderRef>, CancelAllFailure> => {
           if (isForeign(caller, request.sub_account_address)) return Effect.fail(noSubAccount)
           if (request.symbol !== undefined && markets.instrument(request.symbol) === undefined) {
             return Effect.fail(markets.instruments().length === 0 ? notLoaded : symbolNotFound)
@@ -212,7 +232,7 @@ export class Orders extends Context.Service<
         }
 
         // one fiber per order, started in order: none waits before its command is submitted
-        const each = <A>(requests: ReadonlyArray<A>, act: (request: A) => Effect.Effect<OrderRef, OrderFailure>) =>
+        const each = <A, F>(requests: ReadonlyArray<A>, act: (request: A) => Effect.Effect<OrderRef, F>) =>
           Effect.forEach(requests, (one) => Effect.result(act(one)), { concurrency: "unbounded" })
 
         return Orders.of({

@@ -11,8 +11,10 @@ import type { Instrument } from "../../domain/Market.ts"
 import type { Exit } from "../../domain/Order.ts"
 import * as OrderRules from "../../domain/OrderRules.ts"
 import type { Position, PositionState } from "../../domain/Position.ts"
+import type { Reason } from "../../domain/Reason.ts"
 import type { Caller } from "../../domain/User.ts"
-import { BackendAvailability } from "../operations/BackendAvailability.ts"
+import { type CommandFailure, type CommandType, submit as submitted } from "../CommandReasons.ts"
+import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { rules, violated } from "./InstrumentRules.ts"
@@ -20,7 +22,7 @@ import * as LastRecords from "../read-model/LastRecords.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import type { Referee } from "../Referee.ts"
 import { DomainError } from "../DomainError.ts"
-import { type CommandBody, Sequencer, SequencerFault, type SubmitError } from "../Sequencer.ts"
+import { type CommandBody, Sequencer, SequencerFault } from "../Sequencer.ts"
 
 /** Identifies a position: sub-account and market. */
 export interface PositionKey {
@@ -39,7 +41,11 @@ export interface TradingStopRequest extends PositionKey {
   readonly sl_size?: string
 }
 
-export type PositionFailure = DomainError | SubmitError
+/** What a change of a position fails with: `R` beside what all of them have, and the reasons of its command. */
+export type PositionFailure<R extends Reason, T extends CommandType> =
+  DomainError<R | IllnessReason | "SubAccountNotFound" | "SymbolNotFound"> | CommandFailure<T>
+type LeverageReason = "NotMultipleOfStep" | "OutOfRange"
+type StopReason = OrderRules.ViolationReason
 
 const noSubAccount = new DomainError("SubAccountNotFound")
 const symbolNotFound = new DomainError("SymbolNotFound", { field: "symbol" })
@@ -51,7 +57,7 @@ const notPartial = (field: string) =>
   new DomainError("InvalidField", { field }, "expected no value without tpsl_mode Partial")
 
 /** The error of a leverage that is invalid for any position. */
-const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): DomainError | undefined => {
+const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): DomainError<LeverageReason> | undefined => {
   const field = "leverage"
   const { leverage_step: step, max_leverage: max, min_leverage: min } = leverage_filter
   const value = Decimal.parse(leverage)
@@ -68,7 +74,7 @@ const wrongLeverage = ({ leverage_filter }: Instrument, leverage: string): Domai
 const isRemoval = (price: string): boolean => Decimal.parse(price) === 0n
 
 /** The error of exits that are invalid for any position. */
-const wrongStop = (instrument: Instrument, request: TradingStopRequest): DomainError | undefined => {
+const wrongStop = (instrument: Instrument, request: TradingStopRequest): DomainError<StopReason> | undefined => {
   if (request.take_profit === undefined && request.stop_loss === undefined) return noStop
   for (const field of ["take_profit", "stop_loss"] as const) {
     const price = request[field]
@@ -95,19 +101,22 @@ export class Positions extends Context.Service<
     readonly setLeverage: (
       caller: Caller,
       request: PositionKey & { readonly leverage: string }
-    ) => Effect.Effect<PositionState, PositionFailure>
+    ) => Effect.Effect<PositionState, PositionFailure<LeverageReason, "set_leverage">>
     /** Requires a flat position without open orders. */
     readonly switchMarginMode: (
       caller: Caller,
       request: PositionKey & { readonly margin_mode: MarginMode; readonly leverage?: string }
-    ) => Effect.Effect<PositionState, PositionFailure>
+    ) => Effect.Effect<PositionState, PositionFailure<LeverageReason, "set_margin_mode">>
     /** Adds margin to an Isolated position; a negative amount removes margin, down to the initial margin. */
     readonly addMargin: (
       caller: Caller,
       request: PositionKey & { readonly margin: string }
-    ) => Effect.Effect<Position, PositionFailure | HistoryUnavailable>
+    ) => Effect.Effect<Position, PositionFailure<"OutOfRange", "add_margin"> | HistoryUnavailable>
     /** Sets, replaces or removes the exits of a position. */
-    readonly tradingStop: (caller: Caller, request: TradingStopRequest) => Effect.Effect<PositionState, PositionFailure>
+    readonly tradingStop: (
+      caller: Caller,
+      request: TradingStopRequest
+    ) => Effect.Effect<PositionState, PositionFailure<StopReason, "set_trading_stop">>
   }
 >()("gateway/services/Positions") {
   static readonly layer: Layer.Layer<
@@ -124,11 +133,11 @@ export class Positions extends Context.Service<
       const sequencer = yield* Sequencer
 
       /** Submits a command for a position, unless `wrong` returns an error, and returns the resulting position. */
-      const submit = Effect.fnUntraced(function* (
+      const submit = Effect.fnUntraced(function* <R extends Reason, B extends CommandBody>(
         caller: Caller,
         { sub_account_address, symbol }: PositionKey,
-        body: CommandBody,
-        wrong: (instrument: Instrument) => DomainError | undefined
+        body: B,
+        wrong: (instrument: Instrument) => DomainError<R> | undefined
       ) {
         if (caller.bound_to?.has(sub_account_address) === false) return yield* Effect.fail(noSubAccount)
         const instrument = markets.instrument(symbol)
@@ -138,7 +147,7 @@ export class Positions extends Context.Service<
         const refused = wrong(instrument)
         if (refused !== undefined) return yield* Effect.fail(refused)
         yield* availability.sequencer
-        const { result } = yield* sequencer.submit({
+        const { result } = yield* submitted(sequencer, {
           command_id: yield* ids.uuid,
           user_id: caller.user_id,
           sub_account_address,

@@ -62,12 +62,21 @@ export class WithdrawalAddresses extends Context.Service<
     readonly add: (
       caller: Caller,
       body: { readonly destination: string; readonly label?: string }
-    ) => Effect.Effect<WithdrawalAddress, DomainError | AccountsUnavailable>
-    readonly remove: (caller: Caller, destination: string) => Effect.Effect<string, DomainError | AccountsUnavailable>
+    ) => Effect.Effect<
+      WithdrawalAddress,
+      DomainError<"InsufficientScope" | "InvalidField" | "LimitReached"> | AccountsUnavailable
+    >
+    readonly remove: (
+      caller: Caller,
+      destination: string
+    ) => Effect.Effect<
+      string,
+      DomainError<"InsufficientScope" | "InvalidField" | "DestinationNotFound"> | AccountsUnavailable
+    >
     readonly restrict: (
       caller: Caller,
       only_listed: boolean
-    ) => Effect.Effect<ShownRules, DomainError | AccountsUnavailable>
+    ) => Effect.Effect<ShownRules, DomainError<"InsufficientScope"> | AccountsUnavailable>
     /**
      * Runs a withdrawal to a canonical destination if the rules allow it; otherwise fails with
      * `DestinationNotListed`. `isOpen` returns whether the withdrawal may still be sequenced after a failure.
@@ -77,7 +86,7 @@ export class WithdrawalAddresses extends Context.Service<
       destination: string,
       withdrawal: Effect.Effect<A, E>,
       isOpen: (error: E) => boolean
-    ) => Effect.Effect<A, E | DomainError | AccountsUnavailable>
+    ) => Effect.Effect<A, E | DomainError<"DestinationNotListed"> | AccountsUnavailable>
   }
 >()("gateway/services/WithdrawalAddresses") {
   static readonly layer = (options: {

@@ -59,7 +59,7 @@ const standing = () => (world.allowed === undefined ? undefined : rate(world.all
 
 const doubles = (): Doubles => ({
   health: { sequencer: () => world.link },
-  limiter: { take: () => Effect.sync(standing), takeNow: standing },
+  limiter: { take: () => Effect.sync(standing), takeNow: standing, takeAllNow: standing },
   history: {
     candles: () =>
       Effect.succeed([

@@ -59,7 +59,7 @@ describe("the reasons of the embedded backend", () => {
       const error = refusal(status[code as "ABORTED"], reason, { field: "f" })
       assert.instanceOf(error, CommandRefused, where)
       assert.strictEqual(error.reason, reason, where)
-      assert.deepStrictEqual(error.facts, { field: "f" })
+      assert.deepStrictEqual(error.details, { field: "f" })
       assert.include(classes[code] ?? [], statusOf[codeOf(reason as Reason)], where)
     }
   })
@@ -70,7 +70,7 @@ describe("a refusal", () => {
     const facts = (reason: string, metadata: Record<string, string>) => {
       const error = refusal(status.FAILED_PRECONDITION, reason, metadata)
       assert.instanceOf(error, CommandRefused)
-      return error.facts
+      return error.details
     }
     assert.deepStrictEqual(facts("LimitReached", { max: "20" }), { max: 20 })
     assert.deepStrictEqual(facts("OrderVersionMismatch", { version: "2" }), { version: 2 })

@@ -141,7 +141,7 @@ describe("Activation", () => {
         assert.strictEqual(error._tag, "Refused")
         if (error._tag !== "Refused") return
         assert.strictEqual(error.reason, "StaleTimestamp")
-        assert.deepStrictEqual(error.facts, {
+        assert.deepStrictEqual(error.details, {
           server_time_ms: NOW_S * 1000 + 250,
           window_ms: 300_000,
           skew_ms: skew * 1000

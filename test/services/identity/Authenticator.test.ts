@@ -28,7 +28,7 @@ const outcome = <A, R>(effect: Effect.Effect<A, AuthError, R>) =>
         case "AuthRefused":
           return error.reason
         case "AuthLimited":
-          return `limited ${error.decision.bucket}`
+          return `limited ${error.rate.bucket}`
         case "AuthUnavailable":
           return "unavailable"
       }

@@ -23,6 +23,6 @@ describe("the bounds of a history query", () => {
   it("are refused if the start is after the end", () => {
     const refused = spanOf({ start_time: 2, end_time: 1 }, now)
     assert.instanceOf(refused, DomainError)
-    assert.deepInclude(refused, { reason: "OutOfRange", facts: { field: "start_time", max: 1 } })
+    assert.deepInclude(refused, { reason: "OutOfRange", details: { field: "start_time", max: 1 } })
   })
 })

@@ -7,10 +7,9 @@ import type { Order } from "../../../src/domain/Order.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import type { Caller } from "../../../src/domain/User.ts"
 import { type ListQuery, OFFSET_MAX, type OrderQuery } from "../../../src/services/History.ts"
-import { type ListRequest, type Page, type SpanRequest } from "../../../src/services/operations/Paging.ts"
-import { HistoryQueries } from "../../../src/services/read-model/HistoryQueries.ts"
+import type { ListRequest, Page, SpanRequest } from "../../../src/services/operations/Paging.ts"
+import { HistoryQueries, type ListFailure } from "../../../src/services/read-model/HistoryQueries.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
-import type { SubAccountFailure } from "../../../src/services/identity/SubAccounts.ts"
 import { foreign, policies, tokenCaller, v0, v1 } from "../../http/Fixture.ts"
 
 const now = 1_767_225_600_000
@@ -165,7 +164,7 @@ describe("the lists", () => {
     return Effect.gen(function* () {
       yield* TestClock.setTime(now)
       const lists = yield* HistoryQueries
-      type Plain = (caller: Caller, asked: ListRequest & SpanRequest) => Effect.Effect<Page<unknown>, SubAccountFailure>
+      type Plain = (caller: Caller, asked: ListRequest & SpanRequest) => Effect.Effect<Page<unknown>, ListFailure>
       const all: ReadonlyArray<Plain> = [
         lists.closedPnls,
         lists.fundingPayments,
@@ -213,7 +212,7 @@ describe("the lists", () => {
     return Effect.gen(function* () {
       const lists = yield* HistoryQueries
       const held = Effect.fnUntraced(function* <const A extends object>(
-        list: (caller: Caller, asked: A & ListRequest) => Effect.Effect<Page<unknown>, SubAccountFailure>,
+        list: (caller: Caller, asked: A & ListRequest) => Effect.Effect<Page<unknown>, ListFailure>,
         one: A,
         other: A
       ) {
@@ -252,7 +251,7 @@ describe("the lists", () => {
         total_pages: 3
       })
       const beyond = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: 4, per_page: 10 }))
-      assert.deepInclude(beyond, { reason: "OutOfRange", facts: { field: "page" } })
+      assert.deepInclude(beyond, { reason: "OutOfRange", details: { field: "page" } })
       yield* lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100, per_page: 100 })
       const deep = yield* Effect.flip(lists.executionsAt(tokenCaller, { page: OFFSET_MAX / 100 + 1, per_page: 100 }))
       assert.deepInclude(deep, { reason: "OutOfRange" })

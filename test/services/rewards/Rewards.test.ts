@@ -101,7 +101,7 @@ const claim = (address: string, id = reward_id) =>
   Effect.flatMap(Rewards, (rewards) =>
     Effect.match(rewards.claim(caller, id, address), {
       onSuccess: ({ status }): string => status,
-      onFailure: (error) => ("reason" in error ? error.reason : error._tag)
+      onFailure: (error) => (error._tag === "OutcomeUnknown" ? error._tag : error.reason)
     })
   )
 const paidTo = () => submitted.map(({ sub_account_address }) => sub_account_address)
@@ -157,7 +157,7 @@ describe("a claim", () => {
     Effect.gen(function* () {
       yield* grant
       answer = () => Effect.fail(new CommandRefused({ reason: "DuplicateRequestId", message: "", details: {} }))
-      yield* claim(v1)
+      assert.strictEqual(yield* claim(v1), "AlreadyClaimed")
       assert.strictEqual(yield* claim(v1), "AlreadyClaimed")
     })
   )

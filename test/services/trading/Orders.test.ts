@@ -48,8 +48,8 @@ const refusing = (reason: Reason, more: Doubles = {}) =>
   desk(() => Effect.fail(new CommandRefused({ reason, message: "", details: {} })), more)
 
 const reasonOf = (failure: unknown): readonly [string, unknown] => {
-  const { reason, facts } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
-  return [reason, facts["field"]]
+  const { details, reason } = failure as { readonly reason: string; readonly details: Record<string, unknown> }
+  return [reason, details["field"]]
 }
 const create = (asked: OrderRequest, caller: Caller = tokenCaller) =>
   Effect.flatMap(Orders, (orders) => orders.create(caller, asked))
@@ -131,7 +131,7 @@ describe("placing an order", () => {
     const { layer } = desk(() => Effect.succeed(ack({ duplicate: true })))
     return Effect.gen(function* () {
       const refused = yield* Effect.flip(create({ ...limit, order_link_id: "a-1" }))
-      assert.deepInclude(refused, { reason: "DuplicateOrderLinkId", facts: { order_id: orderId } })
+      assert.deepInclude(refused, { reason: "DuplicateOrderLinkId", details: { order_id: orderId } })
     }).pipe(Effect.provide(layer))
   })
 
@@ -237,7 +237,7 @@ describe("amending and canceling", () => {
     return Effect.gen(function* () {
       const orders = yield* Orders
       const refused = yield* Effect.flip(orders.cancel(tokenCaller, named))
-      assert.deepInclude(refused, { reason: "OrderAlreadyClosed", facts: { order_status: "Filled" } })
+      assert.deepInclude(refused, { reason: "OrderAlreadyClosed", details: { order_status: "Filled" } })
       const other = yield* Effect.flip(orders.cancel(tokenCaller, { ...named, order_link_id: "b-2" }))
       assert.deepStrictEqual(reasonOf(other), ["InvalidField", "order_link_id"])
       const elsewhere = yield* Effect.flip(

@@ -42,8 +42,8 @@ const desk = (more: Doubles = {}) => {
   return { commands, layer }
 }
 const reasonOf = (failure: unknown) => {
-  const { reason, facts } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
-  return [reason, facts["field"]]
+  const { details, reason } = failure as { readonly reason: string; readonly details: Record<string, unknown> }
+  return [reason, details["field"]]
 }
 
 describe("positions", () => {

@@ -42,8 +42,8 @@ const done = {
 const withdraw = (destination: string, caller: Caller = tokenCaller) =>
   Effect.flatMap(Funds, (funds) => funds.withdraw(caller, withdrawal(destination)))
 const refusal = (failure: unknown): Record<string, unknown> => {
-  const { facts, reason } = failure as { readonly reason: string; readonly facts: Record<string, unknown> }
-  return { reason, ...facts }
+  const { details, reason } = failure as { readonly reason: string; readonly details: Record<string, unknown> }
+  return { reason, ...details }
 }
 const refused = (destination: string) => Effect.map(Effect.flip(withdraw(destination)), refusal)
 const notListed = { reason: "DestinationNotListed", field: "destination" }

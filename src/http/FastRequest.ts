@@ -1,6 +1,6 @@
 /**
- * A request as the checks of `http/security` see it, without the rest of the framework's: the same names over Node's own
- * object, and the body, which has arrived as a whole.
+ * A request for the checks of `http/security`: the members of the framework's request that they read, over Node's own object, and
+ * the body, which has arrived completely.
  */
 import { Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
@@ -10,13 +10,15 @@ const NO_BODY = new Uint8Array()
 const NO_TEXT = Effect.succeed("")
 
 export class FastRequest {
+  static readonly is = (request: object): request is FastRequest => request instanceof FastRequest
   readonly source: IncomingMessage
   readonly method: string
   readonly url: string
   readonly headers: IncomingMessage["headers"]
-  /** Replaced by the door with the body made strict. */
+  /** Replaced by the outermost middleware by the body as strict JSON. */
   text: Effect.Effect<string> = NO_TEXT
-  private readonly body: Uint8Array
+  /** The body; no bytes: the request has none. */
+  readonly body: Uint8Array
   constructor(source: IncomingMessage, body: Uint8Array = NO_BODY) {
     this.source = source
     this.method = source.method!
@@ -38,6 +40,6 @@ export class FastRequest {
   }
 }
 
-/** What the framework would have made of it, as far as the checks look. */
+/** The request as the framework would have made it, as far as the checks read it. */
 export const asServerRequest = (request: FastRequest): HttpServerRequest.HttpServerRequest =>
   request as unknown as HttpServerRequest.HttpServerRequest
