@@ -16,6 +16,8 @@ const SENT_MAX = 3
 
 const shown = operations.find(({ key }) => key === "GET /market/tickers")!.op.responses["200"].content
 const ticker = shown["application/json"].example.list[0] as Ticker
+/** Log lines that no malformed request causes: the first request creates the tables of the stores. */
+const ignored = ["administrator action", '"message":"Running migration"', '"message":"Migrations complete"']
 const credentials = { bearer: "Bearer good", basic: ADMIN }
 
 describe("what is wrong", () => {
@@ -24,7 +26,7 @@ describe("what is wrong", () => {
   afterEach(() => gate.dispose())
   const open = (doubles: Doubles): void => {
     gate = gateway({
-      logged: (line) => line.includes("administrator action") || lines.push(line),
+      logged: (line) => ignored.some((text) => line.includes(text)) || lines.push(line),
       markets: { ticker: () => ticker },
       ...doubles
     })
