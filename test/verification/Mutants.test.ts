@@ -56,6 +56,6 @@ describe("related tests", () => {
   it("are the nearest by imports first", () => {
     const tests = relatedTests()("src/domain/Margin.ts")
     assert.strictEqual(tests[0], "test/domain/Margin.test.ts")
-    assert.include(tests, "test/backend/Liquidation.test.ts")
+    assert.include(tests, "test/backend/engine/Liquidation.test.ts")
   })
 })

@@ -776,7 +776,7 @@ describe("private topics", () => {
       yield* Deferred.await(reading)
       // the rate admits one message a millisecond, so one is sent in each
       let sentAt = 0
-      while (!peer.messages.some(({ message }) => message === "too many messages wait")) {
+      while (!peer.messages.some(({ message }) => message === "too many messages are queued")) {
         assert.isUndefined(peer.close)
         if (Date.now() !== sentAt) peer.send({ op: "unsubscribe", args: ["position"] })
         sentAt = Date.now()

@@ -60,8 +60,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "after an outage of Redis a gateway does not write its whole set",
     module: "/redis/RedisPresence.ts",
-    right: "            isWritten = false\n            isHeard = false",
-    wrong: "            isHeard = false",
+    right: "            isWritten = false\n            isConnected = false",
+    wrong: "            isConnected = false",
     tests: ["test/layers/redis/RedisPresence.test.ts"]
   },
   {
@@ -88,21 +88,21 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the third command under one command_id is lost",
     module: "/grpc/CommandStream.ts",
-    right: "while (last.twin !== undefined) last = last.twin",
+    right: "while (last.next !== undefined) last = last.next",
     wrong: "",
     tests: ["test/layers/grpc/CommandStreamCapacity.test.ts"]
   },
   {
     name: "failed claims of nonces go on counting",
     module: "/sql/SqlNonceStore.ts",
-    right: "const cause = Cause.squash(failed)\n                count -= some.length",
+    right: "const cause = Cause.squash(failed)\n        count -= claims.length",
     wrong: "const cause = Cause.squash(failed)",
     tests: ["test/layers/sql/SqlStores.test.ts"]
   },
   {
     name: "the mark of forgotten nonces moves back",
     module: "/sql/SqlNonceStore.ts",
-    right: "\n          WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`",
+    right: "\n      WHERE windowed_nonces.expires_at_ms < excluded.expires_at_ms`",
     wrong: "`",
     tests: ["test/layers/sql/SqlStores.test.ts"]
   },
@@ -118,8 +118,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a refused commit counts as written over a new beginning",
     module: "/read-model/CommitCoordinator.ts",
-    right: "standing.began === position.began && standing.seq",
-    wrong: "standing.seq",
+    right: "committed.began === position.began && committed.seq",
+    wrong: "committed.seq",
     tests: ["test/services/read-model/CommitCoordinator.test.ts"]
   },
   {
@@ -131,7 +131,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a rebuild joins reads of two epochs",
-    module: "/read-model/Projector.ts",
+    module: "/read-model/RebuildReadModel.ts",
     right: "if (before.epoch !== after.epoch) return",
     wrong: "if (before.head_seq < 0) return",
     tests: ["test/services/read-model/Projector.test.ts"]
@@ -145,46 +145,45 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a fill-or-kill order ignores that its maker only reduces",
-    module: "/sequencer/Matching.ts",
-    right:
-      "    if (maker.reduceOnly) lots = Math.min(lots, Accounts.closable(standOf(maker).lots, maker.side))\n    if (lots === 0) continue\n    if (taker.reduceOnly &&",
-    wrong: "    if (lots === 0) continue\n    if (taker.reduceOnly &&",
-    tests: ["test/backend/Orders.test.ts"]
+    module: "/sequencer/FillOrKill.ts",
+    right: "if (maker.reduceOnly) lots = Math.min(lots, Accounts.closableLots(simulatedOf(maker).lots, maker.side))",
+    wrong: "",
+    tests: ["test/backend/engine/Orders.test.ts"]
   },
   {
     name: "a fill-or-kill order judges each order of one maker apart",
-    module: "/sequencer/Matching.ts",
-    right: "    stands.set(maker.account, made)\n",
+    module: "/sequencer/FillOrKill.ts",
+    right: "    simulated.set(maker.account, makerAfter)\n",
     wrong: "",
-    tests: ["test/backend/Orders.test.ts"]
+    tests: ["test/backend/engine/Orders.test.ts"]
   },
   {
     name: "the pool pays while positions remain",
     module: "/referee/Liquidation.ts",
-    right: "if (positions.length === 1) coverRest",
-    wrong: "coverRest",
-    tests: ["test/backend/Liquidation.test.ts"]
+    right: "if (positions.length === 1) coverDeficit",
+    wrong: "coverDeficit",
+    tests: ["test/backend/engine/Liquidation.test.ts"]
   },
   {
     name: "deleveraging takes a part of an Isolated position",
     module: "/referee/Adl.ts",
     right: "return isolated ? 0 : Number(",
     wrong: "return Number(",
-    tests: ["test/backend/Liquidation.test.ts"]
+    tests: ["test/backend/engine/Liquidation.test.ts"]
   },
   {
     name: "a payment of funding does not make its payers judged",
     module: "/referee/Funding.ts",
-    right: "  turn.moved.add(market)\n  for",
+    right: "  ctx.repricedMarkets.add(market)\n  for",
     wrong: "  for",
-    tests: ["test/backend/Funding.test.ts"]
+    tests: ["test/backend/engine/Funding.test.ts"]
   },
   {
     name: "funding is paid in the order of opening",
     module: "/referee/Funding.ts",
     right: "[...market.holders].sort(Accounts.byAddress)",
     wrong: "market.holders",
-    tests: ["test/backend/Funding.test.ts"]
+    tests: ["test/backend/engine/Funding.test.ts"]
   },
   {
     name: "a body keeps __proto__ beside another removed field",
@@ -196,23 +195,23 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a list of open orders names the position after its read",
     module: "/read-model/HistoryQueries.ts",
-    right: "return Object.assign(keptPageOf(list, rows), mark)",
+    right: "return Object.assign(textPageOf(list, rows), mark)",
     wrong:
-      "return Object.assign(keptPageOf(list, rows), { stream_id: mark.stream_id, seq: streams.head(caller.user_id) })",
+      "return Object.assign(textPageOf(list, rows), { stream_id: mark.stream_id, seq: streams.head(caller.user_id) })",
     tests: ["test/services/read-model/HistoryQueries.test.ts"]
   },
   {
     name: "a waiter is not woken at exactly its position",
-    module: "/read-model/Projector.ts",
-    right: "if (waiter.seq > position!.seq) continue",
-    wrong: "if (waiter.seq >= position!.seq) continue",
+    module: "/read-model/SeqWaiters.ts",
+    right: "if (waiter.seq > seq) continue",
+    wrong: "if (waiter.seq >= seq) continue",
     tests: ["test/services/read-model/Projector.test.ts"]
   },
   {
     name: "the measured clock of the engine survives a loss",
     module: "/read-model/Projector.ts",
-    right: "    connected = false\n    ahead = undefined",
-    wrong: "    connected = false",
+    right: "    isConnected = false\n    clockAhead = undefined",
+    wrong: "    isConnected = false",
     tests: ["test/services/read-model/Projector.test.ts"]
   },
   {
@@ -266,7 +265,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "hours that are over are read before the running ones",
-    module: "/sql/SqlLedger.ts",
+    module: "/sql/LedgerReads.ts",
     right: "Effect.all([read(`last_${table}`), read(table)]), ([last, over])",
     wrong: "Effect.all([read(table), read(`last_${table}`)]), ([over, last])",
     tests: ["test/layers/sql/SqlHistory.test.ts"]
@@ -274,9 +273,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "the amendment of an exit is not announced with its position",
     module: "/sequencer/Amend.ts",
-    right: "if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) turn.exits.add(order.holding)",
+    right: "if (order.stopType !== StopOrderType.STOP_ORDER_TYPE_STOP) ctx.changedExits.add(order.holding)",
     wrong: "",
-    tests: ["test/backend/Exits.test.ts"]
+    tests: ["test/backend/engine/TakeProfitStopLoss.test.ts"]
   },
   {
     name: "a result has the seq of its last fill in a batch",
@@ -301,9 +300,9 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "topics that are followed are subscribed again",
-    module: "/client/Feed.ts",
-    right: "topics.subscribe(more!, (result)",
-    wrong: "topics.subscribe(named, (result)",
+    module: "/client/FeedLoop.ts",
+    right: "topics.subscribe(added, (result)",
+    wrong: "topics.subscribe(names, (result)",
     tests: ["test/client/Feed.test.ts"]
   },
   {
@@ -337,8 +336,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "one event less is kept aside",
     module: "/ws/PrivateFeed.ts",
-    right: "messages.length > ASIDE_MAX",
-    wrong: "messages.length >= ASIDE_MAX",
+    right: "messages.length > BUFFERED_MAX",
+    wrong: "messages.length >= BUFFERED_MAX",
     tests: ["test/ws/PrivateFeed.test.ts"]
   },
   {
@@ -350,7 +349,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "one trade too many is kept",
-    module: "/sql/SqlHistory.ts",
+    module: "/sql/ProjectionWriter.ts",
     right: "OFFSET ${TRADES_KEPT - 1}",
     wrong: "OFFSET ${TRADES_KEPT}",
     tests: ["test/layers/sql/SqlHistory.test.ts"]
@@ -360,21 +359,21 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     module: "/referee/Pools.ts",
     right: "peaks[0]!.minute < minute",
     wrong: "peaks[0]!.minute <= minute",
-    tests: ["test/backend/Liquidation.test.ts"]
+    tests: ["test/backend/engine/Liquidation.test.ts"]
   },
   {
     name: "a drawdown ends at its ending ratio",
     module: "/referee/Pools.ts",
     right: "pool.ratio <= ENDING_RATIO",
     wrong: "pool.ratio < ENDING_RATIO",
-    tests: ["test/backend/Liquidation.test.ts"]
+    tests: ["test/backend/engine/Liquidation.test.ts"]
   },
   {
     name: "a side that holds exactly the impact value is too thin",
     module: "/referee/Funding.ts",
     right: "if (value >= left)",
     wrong: "if (value > left)",
-    tests: ["test/backend/Funding.test.ts"]
+    tests: ["test/backend/engine/Funding.test.ts"]
   },
   {
     name: "the limit of a tier lies in the next one",

@@ -5,7 +5,7 @@
  */
 import { globSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
-import { random } from "../../test/backend/Invariants.ts"
+import { random } from "../harness/Random.ts"
 import { candidatesOf, unique } from "./Candidates.ts"
 import { relatedTests } from "./Related.ts"
 import { judge } from "./Run.ts"

@@ -50,13 +50,13 @@ export type StoryResult = Awaited<ReturnType<typeof story>>
 
 /** The story as a program: its argument is the gateway's address; it prints the result. */
 export const program = `
-import * as plain from "../../src/client/index.ts"
-import { story } from "../../test/cli/Story.ts"
+import * as plain from "./src/sdk/index.ts"
+import { story } from "./verification/sdk/Story.ts"
 console.log(JSON.stringify(await story(plain, process.argv[2])))
 `
 /** The story as a function of a browser page. */
 export const inPage = `
-import * as plain from "../../src/client/index.ts"
-import { story } from "../../test/cli/Story.ts"
+import * as plain from "./src/sdk/index.ts"
+import { story } from "./verification/sdk/Story.ts"
 globalThis.story = (url) => story(plain, url)
 `

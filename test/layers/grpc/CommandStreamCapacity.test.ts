@@ -67,7 +67,7 @@ const overdue = (): void => {
   assert.isTrue(outcomes.every((outcome) => outcome!.$case === "unknown"))
   assert.strictEqual(stream.size, 0)
   // each of them still counts
-  assert.deepStrictEqual(submit(1), [{ $case: "unavailable", cause: "too many commands wait for the sequencer" }])
+  assert.deepStrictEqual(submit(1), [{ $case: "unavailable", cause: "too many commands are pending" }])
 }
 const isWhole = (): void => {
   const outcomes = submit(PENDING_COMMANDS_MAX)
