@@ -116,18 +116,25 @@ describe("the AsyncAPI document", () => {
   })
 
   it("is held against every frame that a test receives over a socket of its own", () => {
-    const here = new URL("..", import.meta.url)
-    // what goes over /rpc is in another document
+    const root = new URL("../../", import.meta.url)
+    // the other document covers messages over /rpc
     const openings = /new WebSocket\((?!.*\/rpc`)|Sec-WebSocket-Key: \$/u
-    const opens = readdirSync(here, { recursive: true, encoding: "utf8" }).filter(
+    const files = ["test/", "verification/harness/"].flatMap((folder) =>
+      readdirSync(new URL(folder, root), { recursive: true, encoding: "utf8" }).map((file) => `${folder}${file}`)
+    )
+    const opens = files.filter(
       (file) =>
         file.endsWith(".ts") &&
         !file.endsWith("Document.test.ts") &&
-        openings.test(readFileSync(new URL(file, here), "utf8"))
+        openings.test(readFileSync(new URL(file, root), "utf8"))
     )
-    assert.includeMembers(opens, ["e2e/Exchange.ts", "ws/RawSocket.ts", "ws/World.ts"])
+    assert.includeMembers(opens, [
+      "test/ws/RawSocket.ts",
+      "verification/harness/Socket.ts",
+      "verification/harness/WebSocketWorld.ts"
+    ])
     for (const file of opens) {
-      assert.include(readFileSync(new URL(file, here), "utf8"), "messageOf(", `${file}: use one of the sockets above`)
+      assert.include(readFileSync(new URL(file, root), "utf8"), "messageOf(", `${file}: use one of the sockets above`)
     }
   })
 
