@@ -11,6 +11,7 @@ const benches: Record<string, () => Promise<{ readonly main: () => Promise<void>
   start: () => import("./Start.bench.ts"),
   "signed-order": () => import("./SignedOrder.bench.ts"),
   "order-entry": () => import("./OrderEntry.bench.ts"),
+  exchange: () => import("./Exchange.bench.ts"),
   decimal: () => import("./Decimal.bench.ts"),
   matching: () => import("./Matching.bench.ts"),
   profile: () => import("./Profile.ts")

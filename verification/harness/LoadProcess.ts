@@ -14,6 +14,7 @@ interface Call {
 type Reply = { readonly result: unknown } | { readonly fault: string }
 
 export interface LoadProcess<C extends Calls> {
+  readonly pid: number
   /** One call at a time. Fails with the fault of the load client, or at its exit. */
   readonly call: <K extends keyof C & string>(name: K, argument: Argument<C, K>) => Promise<Result<C, K>>
   readonly stop: () => Promise<void>
@@ -24,6 +25,7 @@ export const startLoad = <C extends Calls>(file: string, options: ForkOptions = 
   const child: ChildProcess = fork(file, options)
   const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()))
   return {
+    pid: child.pid!,
     call: (name, argument) =>
       new Promise((resolve, reject) => {
         const onExit = (code: number | null) => reject(new Error(`${file} ended with ${code}`))

@@ -147,7 +147,7 @@ const recover = async (port: number, user: User, follower: Follower): Promise<Re
 /** Pause between two measurements of the machine, in ms. */
 const PACE_MS = 50
 
-const run = async ({ callers, port, seconds, users }: Plan): Promise<Report> => {
+const run = async ({ callers, kind = "mix", port, seconds, users }: Plan): Promise<Report> => {
   const seen = new Seconds()
   const followers = users.map((user) => new Follower(port, user, () => seen.frame()))
   await until("every private socket follows its topics", () => followers.every(({ isFollowing }) => isFollowing))
@@ -155,7 +155,8 @@ const run = async ({ callers, port, seconds, users }: Plan): Promise<Report> => 
   const all = Array.from({ length: callers }, (_, i) => {
     const index = (i >> 1) % users.length
     const user = users[index]!
-    return i % 2 === 0 ? crosser(port, user, index, counts, seen) : rester(port, user, seen)
+    const isCrossing = kind === "fill" || (kind === "mix" && i % 2 === 0)
+    return isCrossing ? crosser(port, user, index, counts, seen) : rester(port, user, seen)
   })
   for (const caller of all) caller.begin()
   const began = performance.now()

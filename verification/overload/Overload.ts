@@ -11,7 +11,7 @@ import { startLoad } from "../harness/LoadProcess.ts"
 import { temporaryFolder } from "../harness/Programs.ts"
 import { ADMIN, ADMIN_ENV, QUIET_MARKET, UNLIMITED } from "../harness/Settings.ts"
 import { enlistAll } from "../harness/Trader.ts"
-import { type Calls, PRICE, type Report } from "./Plan.ts"
+import { type Calls, PRICE, type Report, type User } from "./Plan.ts"
 import type { Second } from "./Seconds.ts"
 
 export interface Options {
@@ -35,22 +35,29 @@ const SHARE_MIN = 0.7
 /** Longest recovery after the load's end, in ms. */
 const RECOVERY_MS = 2_000
 
+/** The settings of an exchange under load: no limits, and an index price that only the administrator moves. */
+export const LOAD_ENV = { ...UNLIMITED, ...QUIET_MARKET, ...ADMIN_ENV }
+
+/** Users with money, at an index price of {@link PRICE}. */
+export const fundedUsers = (baseUrl: string, count: number): Promise<ReadonlyArray<User>> =>
+  Effect.runPromise(
+    Effect.gen(function* () {
+      const admin = yield* Client.make({ baseUrl, admin: ADMIN })
+      yield* admin.admin.indexPrice({ payload: { symbol: "BTC-USDC", price: PRICE } })
+      const traders = yield* enlistAll(baseUrl, count)
+      return traders.map(({ token, vault }) => ({ token, vault }))
+    })
+  )
+
 /** Starts an exchange, loads it, and reports. */
 export const run = async (options: Options): Promise<Outcome> => {
   const folder = temporaryFolder("overload")
-  const env = { ...UNLIMITED, ...QUIET_MARKET, ...ADMIN_ENV, ...options.env }
+  const env = { ...LOAD_ENV, ...options.env }
   const home = options.gateway === undefined ? {} : { home: options.gateway }
   const gateway = await startGateway({ dataDir: folder.path, env, ...home })
   const load = startLoad<Calls>(join(import.meta.dirname, "Load.ts"))
   try {
-    const users = await Effect.runPromise(
-      Effect.gen(function* () {
-        const admin = yield* Client.make({ baseUrl: gateway.url, admin: ADMIN })
-        yield* admin.admin.indexPrice({ payload: { symbol: "BTC-USDC", price: PRICE } })
-        const traders = yield* enlistAll(gateway.url, options.users)
-        return traders.map(({ token, vault }) => ({ token, vault }))
-      })
-    )
+    const users = await fundedUsers(gateway.url, options.users)
     const before = cpuOf(gateway.pid)
     const { callers, seconds } = options
     const report = await load.call("run", { port: gateway.port, users, callers, seconds })

@@ -13,7 +13,10 @@ export interface Plan {
   readonly users: ReadonlyArray<User>
   readonly callers: number
   readonly seconds: number
+  /** Orders that cross, orders that rest and are canceled, or half of each, which is the default. */
+  readonly kind?: Kind
 }
+export type Kind = "mix" | "rest" | "fill"
 /** Times after the load's end, in ms; undefined: not within two minutes. */
 export interface Recovery {
   /** Until /ready is 200. */
