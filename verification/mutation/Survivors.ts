@@ -230,16 +230,16 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "a body in a content coding is read",
-    module: "/security/RequestBody.ts",
+    module: "/security/Body.ts",
     right: 'headers["content-encoding"] !== undefined',
     wrong: 'headers["content-encoding"] === ""',
     tests: ["test/http/Envelope.test.ts"]
   },
   {
     name: "a bad key in a registration is a bad credential",
-    module: "/http/ErrorMapping.ts",
-    right: 'failure.reason === "InvalidPublicKey" ? "BAD_REQUEST" : undefined',
-    wrong: "undefined",
+    module: "/http/handlers/UserHandlers.ts",
+    right: 'failure._tag === "ApiKeyRefused" && failure.reason === "InvalidPublicKey"',
+    wrong: "false",
     tests: ["test/http/Envelope.test.ts", "test/spec/Endpoints.test.ts"]
   },
   {
