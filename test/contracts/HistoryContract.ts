@@ -274,7 +274,7 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
     )
 
     test(
-      "filters orders and executions by side and by the client's reference",
+      "Amendment 16: filters orders and executions by side and by the client's reference",
       Effect.gen(function* () {
         const history = yield* History
         const at = (n: number) => String(START + n)

@@ -103,7 +103,7 @@ describe("an answer that is not as told", () => {
     try {
       const failed: unknown = await call({ url: `http://127.0.0.1:${port}` }, "GET", "/health").catch((error) => error)
       assert.instanceOf(failed, Error)
-      assert.match(String(failed), /GET \/health: the answer 200 differs from docs\/openapi\.json:\n- \$\.mood/u)
+      assert.match(String(failed), /GET \/health: the answer 200 differs from docs\/openapi\.json:\n- \$\.extra/u)
     } finally {
       server.close()
     }

@@ -26,7 +26,7 @@ const setup = () => {
   return { bench, crowd, place, isOpen, isFull, fill }
 }
 
-describe("open orders of the whole exchange", () => {
+describe("Amendment 7: open orders of the whole exchange", () => {
   it("while more than 80 % are open, one user can have 1 % of them", () => {
     const { bench, crowd, place, isOpen, isFull, fill } = setup()
     const [greedy, other, third] = crowd as [Trader, Trader, Trader]

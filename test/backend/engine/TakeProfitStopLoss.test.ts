@@ -64,7 +64,7 @@ const setup = () => {
   return { bench, v, m, x, exits, sizes, size, fill, open, check }
 }
 
-describe("exits of a Market order", () => {
+describe("Amendment 2: exits of a Market order", () => {
   const refused = [
     ["Buy, take_profit below", BUY, { tp: "59000", sl: "58000" }, "take_profit"],
     ["Buy, take_profit at the reference", BUY, { tp: "60000" }, "take_profit"],
@@ -127,7 +127,7 @@ describe("exits of a Market order", () => {
   })
 })
 
-describe("attachment of exits", () => {
+describe("Amendment 3: attachment of exits", () => {
   it("a fill that only reduces attaches no exits and consumes none", () => {
     const { bench, v, fill, exits, sizes, size, open, check } = setup()
     open(SELL, "0.3")
@@ -251,7 +251,7 @@ describe("an exit that is amended", () => {
   })
 })
 
-describe("exits of a position", () => {
+describe("Amendment 5: exits of a position", () => {
   const MAX = 20
   const full = { reason: "LimitReached", metadata: { field: "tpsl", max: String(MAX) } }
   const partial = (n: number): Exits => ({ tp: String(62_000 + n), sl: String(58_000 + n), mode: PARTIAL, by: INDEX })

@@ -29,7 +29,7 @@ const setup = () => {
   return { bench, a, b, m, x, last, stop, fired, check }
 }
 
-describe("triggered orders", () => {
+describe("Amendment 4: triggered orders", () => {
   it("a triggered stop activates even if an earlier activation moves the reference back", () => {
     const { bench, a, b, m, last, stop, fired, check } = setup()
     last("60000")

@@ -43,7 +43,7 @@ const balanceEvents = (step: Engine.Step) =>
   step.events.flatMap(({ event }) => (event?.$case === "balance_changed" ? [event.value] : []))
 
 describe("the market sequence", () => {
-  it("rises with each fill of a market, with the pool's takeover last; both sides share it", () => {
+  it("Amendment 9: rises with each fill of a market, with the pool's takeover last; both sides share it", () => {
     const { bench, step } = liquidated()
     const own = executions(step, alice)
     assert.deepStrictEqual(
@@ -155,7 +155,7 @@ describe("a record", () => {
     assert.deepStrictEqual(positions(bench.tick(1000), alice), [])
   })
 
-  it("carries the time of its event", () => {
+  it("Amendment 11: carries the time of its event", () => {
     const { bench } = liquidated()
     bench.tick(1000)
     for (const { event, ts_ms } of bench.events) {
@@ -165,7 +165,7 @@ describe("a record", () => {
     }
   })
 
-  it("of a balance includes the margins of Isolated positions, as the portfolio does", () => {
+  it("Amendment 12: of a balance includes the margins of Isolated positions, as the portfolio does", () => {
     const bench = opened()
     bench.send(alice, {
       $case: "set_margin_mode",
