@@ -1,7 +1,12 @@
 /** Counts failed authentications by their reason. */
 import { Effect } from "effect"
-import type { AuthError } from "./Authenticator.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+
+/** A failed authentication, as the Authenticator reports it. */
+type AuthError =
+  | { readonly _tag: "AuthRefused"; readonly reason: string }
+  | { readonly _tag: "AuthLimited" }
+  | { readonly _tag: "AuthUnavailable" }
 
 const reasonOf = (error: AuthError): string => {
   switch (error._tag) {
