@@ -5,7 +5,6 @@
  * Source: docs/contract/boundary.md, docs/contract/boundary.md#errors.
  */
 import { randomUUID } from "node:crypto"
-import * as NodeStream from "@effect/platform-node/NodeStream"
 import {
   ChannelCredentials,
   Client,
@@ -66,7 +65,7 @@ export const READS_LOST_MAX = 20
 /** Time for which an open circuit refuses reads at once; then one read is tried, and its result decides for the others. */
 export const READS_REST = Duration.millis(500)
 /** Frames of a stream that are buffered for its reader; beyond them flow control pauses the stream. */
-export const FRAMES_WAITING_MAX = 64
+export const FRAMES_WAITING_MAX = 256
 
 const options: ClientOptions = {
   "grpc.keepalive_time_ms": 5000,
@@ -229,19 +228,6 @@ export interface Subscription<Frame, A, E> {
   readonly final: (error: ServiceError) => E | undefined
 }
 
-const opened = <Frame>(
-  open: () => ClientReadableStream<Frame>
-): Effect.Effect<ClientReadableStream<Frame>, never, Scope.Scope> =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const call = open()
-      // without a listener an error after the last read would end the process
-      call.on("error", () => {})
-      return call
-    }),
-    (call) => Effect.sync(() => call.cancel())
-  )
-
 /**
  * A server stream without end: every loss emits `lost`, and the stream reopens after a pause. A slow reader holds the
  * stream back by flow control. A stream that brings nothing, not even a heartbeat, is cancelled.
@@ -273,54 +259,66 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
     { bufferSize: FRAMES_WAITING_MAX, strategy: "suspend" }
   )
 
-/** One connection, from its opening to the error that ends it. */
+/**
+ * One connection, from its opening to the error that ends it. Frames go from the call into the queue in its own callback; a
+ * fiber runs only while the queue is full.
+ */
 const connection = <Frame, A, E>(
   { open, read }: Subscription<Frame, A, E>,
   queue: Queue.Queue<A, E | Cause.Done>,
   onFrame: () => void
 ): Effect.Effect<ServiceError> =>
-  Effect.gen(function* () {
-    const call = yield* opened(open)
+  Effect.callback((resume) => {
+    const call = open()
     // Counted in steps, at most one per turn of the event loop: a stall of this process does not count as silence of the
     // backend, nor does time for which the reader holds the stream back.
     let silentSteps = 0
     let isHeldBack = false
-    yield* Effect.acquireRelease(
-      Effect.sync(() =>
-        setInterval(() => {
-          if (!isHeldBack && ++silentSteps > SILENCE_STEPS) call.cancel()
-        }, SILENCE_MS_MAX / SILENCE_STEPS)
-      ),
-      (timer) => Effect.sync(() => clearInterval(timer))
-    )
-    yield* NodeStream.fromReadable<Frame, ServiceError>({
-      evaluate: () => call,
-      onError: (cause) => cause as ServiceError,
-      closeOnDone: false
-    }).pipe(
-      Stream.runForEachArray((frames) => {
-        const values: Array<A> = []
-        let broken: ServiceError | undefined
-        for (const frame of frames) {
-          try {
-            for (const value of read(frame)) values.push(value)
-          } catch (cause) {
-            broken = Object.assign(new Error("unreadable frame", { cause }), unreadable, { details: String(cause) })
-            break
-          }
-        }
-        if (broken === undefined) onFrame()
-        isHeldBack = true
-        // The reader keeps what was read before an unreadable frame; the next connection begins after it.
-        return Effect.flatMap(Queue.offerAll(queue, values), () => {
+    const timer = setInterval(() => {
+      if (!isHeldBack && ++silentSteps > SILENCE_STEPS) call.cancel()
+    }, SILENCE_MS_MAX / SILENCE_STEPS)
+    let isOpen = true
+    const close = (): void => {
+      isOpen = false
+      clearInterval(timer)
+      call.cancel()
+    }
+    const end = (error: ServiceError): void => {
+      if (!isOpen) return
+      close()
+      resume(Effect.succeed(error))
+    }
+    const offer = (values: ReadonlyArray<A>): void => {
+      const left = Queue.offerAllUnsafe(queue, values)
+      if (left.length === 0) return
+      isHeldBack = true
+      call.pause()
+      Effect.runFork(
+        Effect.map(Queue.offerAll(queue, left), () => {
           isHeldBack = false
           silentSteps = 0
-          return broken === undefined ? Effect.void : Effect.fail(broken)
+          call.resume()
         })
-      })
-    )
-    return yield* Effect.fail(endOfStream)
-  }).pipe(Effect.scoped, Effect.flip)
+      )
+    }
+    call.on("data", (frame: Frame) => {
+      if (!isOpen) return
+      silentSteps = 0
+      let values: ReadonlyArray<A>
+      try {
+        values = read(frame)
+      } catch (cause) {
+        // The reader keeps what was read before an unreadable frame; the next connection begins after it.
+        return end(Object.assign(new Error("unreadable frame", { cause }), unreadable, { details: String(cause) }))
+      }
+      onFrame()
+      offer(values)
+    })
+    // the listener stays: without one, an error after the end would end the process
+    call.on("error", end)
+    call.on("end", () => end(endOfStream))
+    return Effect.sync(close)
+  })
 
 /** Status codes of a loss by a restart or a cut connection. */
 const EXPECTED_LOSSES: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.CANCELLED])

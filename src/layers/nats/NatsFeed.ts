@@ -177,7 +177,7 @@ export const layer = (options: Options = {}): Layer.Layer<Feed, never, Feed | Na
                 Stream.suspend(() => fromSequencer(progress))
               )
             )
-          })
+          }).pipe(Stream.buffer({ capacity: WAITING_MAX }))
       })
     })
   )

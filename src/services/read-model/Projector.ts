@@ -8,7 +8,7 @@
  * read model is rebuilt from the backend and numbering restarts.
  * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
-import { Cause, Clock, Context, Duration, Effect, Layer, Queue, Schema, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import type { Event } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
@@ -28,9 +28,7 @@ import { rebuildReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
-/** Frames queued for the projector; beyond them the feed waits. */
-const FRAMES_WAITING = 1_024
-/** Most events of one commit; queued frames are committed together up to this number. */
+/** Most events of one commit; frames that arrived together are committed together up to this number. */
 const EVENTS_PER_COMMIT = 4_096
 /** Longest wait of a reader for the read model, which may lag. */
 const REACHED_WAIT = Duration.seconds(1)
@@ -230,11 +228,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   })
 
   /** Follows the feed from the committed position until it breaks. */
-  const follow = Effect.scoped(
-    Effect.gen(function* () {
-      const queue = yield* Stream.toQueue(feed.follow(position), { capacity: FRAMES_WAITING })
-      while (true) yield* take(yield* Queue.takeBetween(queue, 1, FRAMES_WAITING))
-    })
+  const follow = Effect.suspend(() =>
+    Effect.andThen(Stream.runForEachArray(feed.follow(position), take), new FeedBroken({ message: "the feed ended" }))
   )
 
   const lane = Effect.gen(function* () {

@@ -186,6 +186,55 @@ describe.concurrent("the event stream", { timeout: 60_000 }, () => {
     for (const [i, from] of result.asked.entries()) assert.isAtLeast(from, result.asked[i - 1] ?? 1)
   })
 
+  it("is held back while its reader does not read, and delivers every event afterwards", async () => {
+    const count = 2_000
+    let written = 0
+    const padding = { ...liquidation, symbol: "S".repeat(16_384) }
+    const streamEvents: Events = (call) => {
+      call.on("error", () => {})
+      const write = (): void => {
+        while (written < count) {
+          const body = { $case: "liquidation_started", value: padding }
+          if (!call.write({ epoch: "e", events: [event(++written, body)], heartbeat: undefined })) {
+            return void call.once("drain", write)
+          }
+        }
+      }
+      write()
+    }
+    await against({ sequencer: { streamEvents } }, async ({ channel }) => {
+      const seen: Array<number> = []
+      const writtenMeanwhile: Array<number> = []
+      const take = (frame: FeedFrame) =>
+        Effect.gen(function* () {
+          if (frame.type !== "events") return assert.fail(frame.type)
+          for (const { seq } of frame.events) seen.push(seq)
+          // the first frame is not released before the backend has stopped
+          while (
+            seen.length === 1 &&
+            (writtenMeanwhile.length < 3 || writtenMeanwhile.at(-1) !== writtenMeanwhile.at(-3))
+          ) {
+            yield* Effect.sleep("20 millis")
+            writtenMeanwhile.push(written)
+          }
+        })
+      await Effect.runPromise(
+        GrpcFeed.make(channel)
+          .follow(undefined)
+          .pipe(
+            Stream.tap(take),
+            Stream.takeUntil(() => seen.length === count),
+            Stream.runDrain
+          )
+      )
+      assert.isBelow(writtenMeanwhile.at(-1)!, count / 2)
+      assert.deepStrictEqual(
+        seen,
+        Array.from({ length: count }, (_, i) => i + 1)
+      )
+    })
+  })
+
   it("is reopened if it brings nothing, not even a heartbeat", async () => {
     const result = await followed([() => {}, (call) => call.write(events(1))], 1)
     assert.deepStrictEqual(result.seen, [1])
