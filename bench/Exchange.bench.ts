@@ -22,7 +22,7 @@ import { start } from "./Harness.ts"
 export interface Options {
   readonly callers: number
   readonly kind: Kind
-  /** Rounds of which each measures both; the warm-up round comes before them. */
+  /** Rounds of which each measures both, warm; a cold round comes before them. */
   readonly rounds: number
   /** Length of a window. */
   readonly seconds: number
@@ -38,10 +38,15 @@ export interface Window {
   /** Messages on private sockets for each acknowledged command. */
   readonly frames: number
 }
+/** An exchange: its first window after the start, and the medians of the others. */
+export interface Subjected {
+  readonly cold: Window
+  readonly warm: Window
+}
 export interface Comparison {
-  readonly naive: Window
-  readonly gateway: Window
-  /** CPU of the gateway by that of the naive exchange, round by round. */
+  readonly naive: Subjected
+  readonly gateway: Subjected
+  /** CPU of the gateway by that of the naive exchange, warm, round by round. */
   readonly ratios: ReadonlyArray<number>
 }
 
@@ -118,15 +123,14 @@ export const run = async ({ callers, kind, rounds, seconds }: Options): Promise<
     const seen: { readonly naive: Array<Window>; readonly gateway: Array<Window> } = { naive: [], gateway: [] }
     for (let round = 0; round <= rounds; round++) {
       for (const name of round % 2 === 0 ? (["naive", "gateway"] as const) : (["gateway", "naive"] as const)) {
-        const window = await measure(subjects[name])
-        // the first round warms both up
-        if (round > 0) seen[name].push(window)
+        seen[name].push(await measure(subjects[name]))
       }
     }
+    const subjected = ([cold, ...warm]: ReadonlyArray<Window>): Subjected => ({ cold: cold!, warm: medians(warm) })
     return {
-      naive: medians(seen.naive),
-      gateway: medians(seen.gateway),
-      ratios: seen.gateway.map(({ cpu_us }, i) => cpu_us / seen.naive[i]!.cpu_us)
+      naive: subjected(seen.naive),
+      gateway: subjected(seen.gateway),
+      ratios: seen.gateway.map(({ cpu_us }, i) => cpu_us / seen.naive[i]!.cpu_us).slice(1)
     }
   } finally {
     await load.stop()
@@ -159,7 +163,9 @@ export const main = async (): Promise<void> => {
       })
       const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`
       console.log(`${callers} connections, ${kind}: ratio ${middle(ratios).toFixed(2)} [${range}]`)
-      console.log(lineOf("naive", naive))
-      console.log(lineOf("gateway", gateway))
+      for (const [name, { cold, warm }] of Object.entries({ naive, gateway })) {
+        console.log(lineOf(name, warm))
+        console.log(lineOf("  cold", cold))
+      }
     }
 }
