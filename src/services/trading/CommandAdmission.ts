@@ -125,10 +125,19 @@ const make = Effect.fnUntraced(function* (options: {
     serve()
   }
 
-  /** The command completed; an acknowledged one keeps its slot until it is shown. */
+  /** The events of a command are visible: its delay moves the limit. */
+  const shown = (slot: Slot, at: number): void => {
+    const delay_ms = at - slot.admitted_ms
+    limit.observe(at, delay_ms)
+    delays.observe(delay_ms / 1_000)
+    release(slot)
+  }
+  /** The command completed; an acknowledged one keeps its slot until it is shown, which often precedes the acknowledgement. */
   const answered = (slot: Slot, exit: Exit.Exit<CommandAck, SubmitError>): void => {
-    if (Exit.isFailure(exit) || exit.value.duplicate || (position?.seq ?? 0) >= exit.value.seq) return end(slot)
-    unshown.push({ seq: exit.value.seq, slot })
+    if (Exit.isFailure(exit) || exit.value.duplicate) return end(slot)
+    if ((position?.seq ?? 0) < exit.value.seq) return void unshown.push({ seq: exit.value.seq, slot })
+    shown(slot, now())
+    serve()
   }
   const moved = (to: ModelPosition): void => {
     // after a restart of the numbering, the events of older commands never arrive
@@ -137,11 +146,7 @@ const make = Effect.fnUntraced(function* (options: {
     const at = now()
     const through = isRestarted ? Infinity : to.seq
     while (firstUnshown < unshown.length && unshown[firstUnshown]!.seq <= through) {
-      const { slot } = unshown[firstUnshown++]!
-      const delay_ms = at - slot.admitted_ms
-      limit.observe(at, delay_ms)
-      delays.observe(delay_ms / 1_000)
-      release(slot)
+      shown(unshown[firstUnshown++]!.slot, at)
     }
     if (firstUnshown === unshown.length) unshown = []
     else if (firstUnshown > 4_096) unshown = unshown.slice(firstUnshown)

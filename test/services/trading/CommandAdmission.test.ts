@@ -263,18 +263,27 @@ describe("admission of commands", () => {
   it.effect("the limit follows the delay from admission to shown", () => {
     const world = new World()
     return Effect.gen(function* () {
-      const rounds = (from: number, count: number, delay_ms: number) =>
+      /** The events of a command arrive before its acknowledgement, or after it. */
+      const rounds = (from: number, count: number, delay_ms: number, isShownFirst: boolean) =>
         Effect.gen(function* () {
           for (let i = from; i < from + count; i++) {
             for (let j = 0; j < 40; j++) yield* send(`${i}-${j}`)
             yield* TestClock.adjust(delay_ms)
-            for (const id of world.submitted.splice(0)) yield* world.answer(id, Exit.succeed(i))
-            yield* world.show(i)
+            const sent = world.submitted.splice(0)
+            if (isShownFirst) yield* world.show(i)
+            for (const id of sent) yield* world.answer(id, Exit.succeed(i))
+            if (!isShownFirst) yield* world.show(i)
           }
           return yield* gauge("gateway_commands_limit")
         })
-      assert.isAbove(yield* rounds(1, 6, 60), 16)
-      assert.strictEqual(yield* rounds(100, 30, 300), 8)
+      for (const [from, isShownFirst] of [
+        [1, false],
+        [1_001, true]
+      ] as const) {
+        assert.isAbove(yield* rounds(from, 6, 60, isShownFirst), 16)
+        assert.strictEqual(yield* rounds(from + 100, 30, 300, isShownFirst), 8)
+        yield* rounds(from + 200, 12, 60, isShownFirst)
+      }
     }).pipe(Effect.provide(world.layer({ limits: { initial: 16, min: 8, max: 64, target_ms: 100 } })))
   })
 })
