@@ -280,10 +280,13 @@ export class Writer<S, C> implements Submitter {
     const ended = performance.now()
     this.options.onTurn?.(turn.length, (ended - applied) / 1_000, (ended - began) / 1_000)
     this.entriesSinceCheckpoint += journal.position - before
-    if (events.length > 0) log.append(events)
+    // events first: a gateway that reads a result has mostly shown its events, so no read of the caller waits for them
+    if (events.length > 0) {
+      log.append(events)
+      onEvents()
+    }
     for (let i = 0; i < turn.length; i++) turn[i]!.caller.results.push(results[i]!)
     for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
-    if (events.length > 0) onEvents()
     if (this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES) this.checkpoint()
     if (journal.position - this.snapshotDueAt >= SNAPSHOT_ENTRIES) {
       this.snapshotDueAt = journal.position

@@ -26,6 +26,7 @@ let log: EventLog
 let now: number
 let commits: number
 let space: number
+let onEvents: () => void = () => {}
 const spaces: Array<boolean> = []
 const failures: Array<unknown> = []
 
@@ -53,7 +54,7 @@ const open = () => {
     log,
     at_ms: replayed.at_ms,
     now: () => now,
-    onEvents: () => {},
+    onEvents: () => onEvents(),
     onSnapshotDue: () => {},
     space: () => space,
     onSpace: (full) => spaces.push(full),
@@ -66,6 +67,7 @@ beforeEach(() => {
   now = 1000
   commits = 0
   space = Number.POSITIVE_INFINITY
+  onEvents = () => {}
   spaces.length = 0
   failures.length = 0
   open()
@@ -110,6 +112,16 @@ describe("Writer", () => {
     assert.deepStrictEqual([one.decoded.length, two.decoded.length], [100, 100])
     assert.strictEqual(log.head, 400)
     assert.strictEqual(journal.position, 200)
+  })
+
+  it("publishes the events of a turn, which are durable, before it sends the results", async () => {
+    const one = caller()
+    const seen: Array<string> = []
+    onEvents = () => seen.push(`commits ${commits}, head ${log.head}, results ${one.decoded.length}`)
+    submit(one, deposit(1))
+    await turn()
+    assert.deepStrictEqual(seen, ["commits 1, head 2, results 0"])
+    assert.strictEqual(one.decoded.length, 1)
   })
 
   it("limits a turn and the queue; commands beyond the queue are refused immediately", async () => {
