@@ -2,13 +2,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { OpenApi } from "effect/http-api"
-import { Api } from "../src/http/api/Api.ts"
+import { openApi } from "../src/http/api/OpenApiDocument.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const path = join(root, "docs/openapi.json")
 
-const text = (): string => `${JSON.stringify(OpenApi.fromApi(Api), undefined, 2)}\n`
+const text = (): string => `${JSON.stringify(openApi(), undefined, 2)}\n`
 
 /** Whether the committed document is what the API derives. */
 export const isCurrent = (): boolean => {

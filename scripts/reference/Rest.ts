@@ -1,7 +1,6 @@
 /** docs/reference/rest.md: every operation with its access, its buckets and its own reasons. */
-import { OpenApi } from "effect/http-api"
 import { Context } from "effect"
-import { Api } from "../../src/http/api/Api.ts"
+import { openApi } from "../../src/http/api/OpenApiDocument.ts"
 import { errorsOf, operationOf } from "../../src/http/api/EndpointErrors.ts"
 import {
   AdminAccess,
@@ -74,7 +73,7 @@ const methods = ["get", "post", "put", "patch", "delete"] as const
 
 const listed = (): ReadonlyArray<Listed> => {
   const operations = new Map<string, { readonly summary?: string; readonly tags: ReadonlyArray<string> }>(
-    Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, item]) =>
+    Object.entries(openApi().paths).flatMap(([path, item]) =>
       methods.flatMap((method) => {
         const operation = item[method]
         return operation === undefined
@@ -97,7 +96,7 @@ const listed = (): ReadonlyArray<Listed> => {
 
 export const page = (): string => {
   const all = listed()
-  const { tags } = OpenApi.fromApi(Api)
+  const { tags } = openApi()
   const sections = tags
     .map(({ description, name }) => ({ description, name, own: all.filter(({ tag }) => tag === name) }))
     .filter(({ own }) => own.length > 0)

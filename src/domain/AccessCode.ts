@@ -9,6 +9,7 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { crockford } from "./Crockford.ts"
+import { described, field, measure } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
@@ -43,22 +44,21 @@ export const activationMessage = (of: {
 }): string =>
   `service-stage1-activate:${of.code_hash}:${of.root_address}:${of.signed_at}${of.nonce === undefined ? "" : `:${of.nonce}`}`
 
-export const MultiplierBps = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MULTIPLIER_BPS_MAX })).annotate({
-  description: "Share of rewards in basis points: 10000 is one times",
-  examples: [12500]
-})
+export const MultiplierBps = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MULTIPLIER_BPS_MAX })).annotate(
+  described("Multiplier of rewards: 10000 is one times", "basis points", 12500)
+)
 
 const fields = {
-  code_id: Uuid,
-  code_hash: Schema.String.annotate({ description: "SHA-256 of the normalized code, 64 lower-case hex digits" }),
-  label: Schema.String,
-  max_uses: Schema.Int,
-  uses: Schema.Int,
-  badge: Schema.Boolean,
+  code_id: field(Uuid, "Access code id"),
+  code_hash: field(Schema.String, "SHA-256 of the normalized code, 64 lower-case hex digits"),
+  label: field(Schema.String, "Your label"),
+  max_uses: measure(Schema.Int, "Maximum number of uses", "count"),
+  uses: measure(Schema.Int, "Number of uses", "count"),
+  badge: field(Schema.Boolean, "Whether the wallet has the badge of its access code"),
   multiplier_bps: MultiplierBps,
-  expires_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms from which on the code is refused" })),
-  revoked: Schema.Boolean,
-  created_time: Millis
+  expires_time: Schema.optionalKey(field(Millis, "Expiry of the code")),
+  revoked: field(Schema.Boolean, "Always true"),
+  created_time: field(Millis, "Creation time")
 }
 
 export const AccessCode = Schema.Struct(fields).annotate({ identifier: "AccessCode" })
@@ -67,6 +67,6 @@ export type AccessCode = typeof AccessCode.Type
 /** An access code together with its plain text. Only the response that creates the code contains the text. */
 export const IssuedAccessCode = Schema.Struct({
   ...fields,
-  code: Schema.String.annotate({ description: "The code itself: this response is the only one that contains it" })
+  code: field(Schema.String, "The code; no later response contains it")
 }).annotate({ identifier: "IssuedAccessCode" })
 export type IssuedAccessCode = typeof IssuedAccessCode.Type

@@ -5,62 +5,71 @@
  * Source: docs/contract/conventions.md#reasons.
  */
 import { ErrorReporter, Schema } from "effect"
+import { field } from "./Field.ts"
 import { type Code, codeOf, type CodeOf, type Details, type Reason, textOf } from "./Reason.ts"
 
-const body = <const C extends Code>(code: C) => ({
-  code: Schema.tag(code),
-  message: Schema.String.annotate({ description: "What to change, in English; may be reworded" }),
-  details: Schema.optionalKey(
-    Schema.Record(Schema.String, Schema.Unknown).annotate({
-      description: "Facts: a stable `reason`, the offending `field`, limits, ids",
-      examples: [{ reason: "MissingField", field: "symbol" }]
-    })
+/** The fields of an error body. */
+export const bodyOf = <const C extends Code>(code: C) => ({
+  code: field(Schema.tag(code), "Code of the error"),
+  message: field(
+    Schema.String,
+    "Text for developers, in English; the wording may change",
+    "price: expected a multiple of 0.1"
   ),
-  request_id: Schema.optionalKey(Schema.String)
+  details: Schema.optionalKey(
+    field(
+      Schema.Record(Schema.String, Schema.Unknown),
+      "Facts: a stable `reason`, the offending `field`, limits, ids",
+      { reason: "MissingField", field: "symbol" }
+    )
+  ),
+  request_id: Schema.optionalKey(
+    field(Schema.String, "`X-Request-Id` of the response; quote it when you report a problem", "req-1")
+  )
 })
 
-export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(body("BAD_REQUEST"), {
+export class BadRequest extends Schema.Error<BadRequest>("BadRequest")(bodyOf("BAD_REQUEST"), {
   httpApiStatus: 400,
   description: "Invalid request parameters"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(body("UNAUTHORIZED"), {
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(bodyOf("UNAUTHORIZED"), {
   httpApiStatus: 401,
   description: "Authentication failed or the token has expired"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(body("FORBIDDEN"), {
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(bodyOf("FORBIDDEN"), {
   httpApiStatus: 403,
   description: "Insufficient permissions"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class NotFound extends Schema.Error<NotFound>("NotFound")(body("NOT_FOUND"), {
+export class NotFound extends Schema.Error<NotFound>("NotFound")(bodyOf("NOT_FOUND"), {
   httpApiStatus: 404,
   description: "Resource not found"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class Conflict extends Schema.Error<Conflict>("Conflict")(body("CONFLICT"), {
+export class Conflict extends Schema.Error<Conflict>("Conflict")(bodyOf("CONFLICT"), {
   httpApiStatus: 409,
   description: "The state of the resource does not allow it"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(body("RateLimitExceeded"), {
+export class TooManyRequests extends Schema.Error<TooManyRequests>("TooManyRequests")(bodyOf("RateLimitExceeded"), {
   httpApiStatus: 429,
   description: "Too many requests; Retry-After gives the seconds to wait"
 }) {
   override readonly [ErrorReporter.ignore] = true
 }
-export class Internal extends Schema.Error<Internal>("Internal")(body("INTERNAL"), {
+export class Internal extends Schema.Error<Internal>("Internal")(bodyOf("INTERNAL"), {
   httpApiStatus: 500,
   description: "Unexpected server error"
 }) {}
 export class ServiceUnavailable extends Schema.Error<ServiceUnavailable>("ServiceUnavailable")(
-  body("SERVICE_UNAVAILABLE"),
+  bodyOf("SERVICE_UNAVAILABLE"),
   { httpApiStatus: 503, description: "A backend is down or lagging; Retry-After gives the seconds to wait" }
 ) {
   override readonly [ErrorReporter.ignore] = true

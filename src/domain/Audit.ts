@@ -1,6 +1,7 @@
 /** The audit trail of administrator actions. Source: docs/contract/rest-user.md. */
 import { Schema } from "effect"
 import { Role } from "./Administrator.ts"
+import { field } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
@@ -16,19 +17,19 @@ const facts = (description: string) =>
   Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown).annotate({ description }))
 
 export const AuditEntry = Schema.Struct({
-  audit_id: Uuid.annotate({ description: "The action; its entries share it" }),
-  time: Millis.annotate({ description: "When the entry was made" }),
+  audit_id: field(Uuid, "The action; its entries share it"),
+  time: field(Millis, "Time of the entry"),
   phase: AuditPhase,
-  actor: Schema.String.annotate({ description: "Username of the administrator" }),
+  actor: field(Schema.String, "Username of the administrator"),
   role: Role,
-  action: Schema.String.annotate({ description: "Operation, by its operationId", examples: ["banWallet"] }),
-  target: Schema.String.annotate({ description: "Object of the action: a wallet, market, code or competition" }),
-  request_id: Schema.String.annotate({ description: "`X-Request-Id` of the request" }),
-  client_ip: Schema.String.annotate({ description: "Address that the request came from" }),
+  action: field(Schema.String, "Operation, by its operationId", "banWallet"),
+  target: field(Schema.String, "Object of the action: a wallet, market, code or competition"),
+  request_id: field(Schema.String, "`X-Request-Id` of the request"),
+  client_ip: field(Schema.String, "Address that the request came from"),
   request: facts("The request, without secrets"),
   before: facts("The state before"),
   after: facts("The state after; of `done` only"),
-  reason: Schema.optionalKey(Schema.String.annotate({ description: "Reason of a refusal or failure" }))
+  reason: Schema.optionalKey(field(Schema.String, "Reason of a refusal or failure", "SymbolNotFound"))
 }).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type
 

@@ -8,36 +8,41 @@ import * as Decimals from "./Decimal.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
 import { ExecType, OrderType, Side } from "./Enumerations.ts"
 import type { Closing, Execution } from "./Execution.ts"
+import { field, measure } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { Millis } from "./Time.ts"
 
 export const ClosedPnl = Schema.Struct({
-  symbol: MarketSymbol,
-  sub_account_address: Address,
-  order_id: Uuid,
-  side: Side.annotate({ description: "Of the closing order" }),
-  qty: Decimal.annotate({ description: "Of the order" }),
-  closed_size: Decimal.annotate({ description: "The part that reduced the position, in the base asset" }),
-  order_price: Decimal.annotate({ description: "0 for Market" }),
+  symbol: field(MarketSymbol, "Market"),
+  sub_account_address: field(Address, "Sub-account"),
+  order_id: field(Uuid, "Order id"),
+  side: field(Side, "Side of the closing order"),
+  qty: measure(Decimal, "Quantity of the order", "base asset"),
+  closed_size: measure(Decimal, "Part of the order that reduced the position", "base asset"),
+  order_price: measure(Decimal, "Price of the order; 0 for a market order", "quote asset"),
   order_type: OrderType,
   exec_type: ExecType,
-  cum_entry_value: Decimal.annotate({ description: "Entry value of what was closed, in the quote asset" }),
-  avg_entry_price: Decimal,
-  cum_exit_value: Decimal.annotate({ description: "What was closed at the prices of the fills" }),
-  avg_exit_price: Decimal,
-  closed_pnl: SignedDecimal.annotate({
-    description: "Exit less entry (a short: entry less exit), less open_fee and close_fee; funding apart"
-  }),
-  open_fee: SignedDecimal.annotate({ description: "Share of the fees that opening had cost" }),
-  close_fee: SignedDecimal.annotate({ description: "Fees of closing; negative for a rebate" }),
-  liquidation_fee: SignedDecimal.annotate({
-    description: "Paid to the insurance pool for this order, not in closed_pnl; negative: the pool paid"
-  }),
-  fill_count: Schema.Int,
-  leverage: Decimal,
-  created_time: Millis.annotate({ description: "First fill that closed" }),
-  updated_time: Millis.annotate({ description: "Last fill that closed" })
+  cum_entry_value: measure(Decimal, "Entry value of the closed part", "quote asset"),
+  avg_entry_price: measure(Decimal, "Average entry price", "quote asset"),
+  cum_exit_value: measure(Decimal, "Exit value of the closed part", "quote asset"),
+  avg_exit_price: measure(Decimal, "Average exit price", "quote asset"),
+  closed_pnl: measure(
+    SignedDecimal,
+    "Exit less entry (a short: entry less exit), less open_fee and close_fee; without funding",
+    "settlement asset"
+  ),
+  open_fee: measure(SignedDecimal, "Share of the fees of the entry", "settlement asset"),
+  close_fee: measure(SignedDecimal, "Fees of the exit; negative: a rebate", "settlement asset"),
+  liquidation_fee: measure(
+    SignedDecimal,
+    "Paid to the insurance pool for this order, not in closed_pnl; negative: the pool paid",
+    "settlement asset"
+  ),
+  fill_count: measure(Schema.Int, "Number of fills", "count"),
+  leverage: measure(Decimal, "Leverage", "ratio"),
+  created_time: field(Millis, "Time of the first closing fill"),
+  updated_time: field(Millis, "Time of the last closing fill")
 }).annotate({ identifier: "ClosedPnl" })
 export type ClosedPnl = typeof ClosedPnl.Type
 

@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal } from "./Decimal.ts"
 import { CompetitionStatus, IneligibleReason } from "./Enumerations.ts"
+import { field, measure } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { Scoring } from "./Scoring.ts"
@@ -15,30 +16,32 @@ import { HOUR_MS, Millis } from "./Time.ts"
 export const FINALIZED_AFTER_MS = HOUR_MS
 
 export const Competition = Schema.Struct({
-  id: Uuid,
-  slug: Schema.String.annotate({ description: "Name in addresses of pages, unique", examples: ["winter"] }),
-  title: Schema.String,
-  description_md: Schema.String.annotate({ description: "Markdown" }),
-  start_time_ms: Millis,
-  end_time_ms: Millis,
-  prize_usdc: Schema.Int.annotate({ description: "Whole USDC that eligible entries share by score" }),
+  id: field(Uuid, "Permanent id"),
+  slug: field(Schema.String, "Name in URLs, unique", "winter"),
+  title: field(Schema.String, "Title"),
+  description_md: field(Schema.String, "Markdown"),
+  start_time_ms: field(Millis, "Start, inclusive"),
+  end_time_ms: field(Millis, "End, exclusive"),
+  prize_usdc: measure(Schema.Int, "Whole USDC that eligible entries share by score", "USDC"),
   status: CompetitionStatus,
-  symbol: Schema.optionalKey(MarketSymbol.annotate({ description: "The one market that counts; absent: all" })),
-  scoring: Scoring
+  symbol: Schema.optionalKey(field(MarketSymbol, "Market that counts; absent: all")),
+  scoring: field(Scoring, "Scoring of the entries")
 }).annotate({ identifier: "Competition" })
 export type Competition = typeof Competition.Type
 
 export const Placement = Schema.Struct({
-  active_days: Schema.Int,
-  eligible: Schema.Boolean,
-  metric_value: Decimal.annotate({ description: "Units of the metric over all days" }),
-  projected_xp: Schema.String.annotate({
-    description: "Share of 1,000,000 by score, times the activation's multiplier; whole digits"
-  }),
-  score: Decimal,
-  sub_account_address: Address,
+  active_days: measure(Schema.Int, "Days with enough activity", "days"),
+  eligible: field(Schema.Boolean, "Whether the entry counts"),
+  metric_value: measure(Decimal, "Units of the metric over all days", "units of the metric"),
+  projected_xp: measure(
+    Schema.String,
+    "Share of 1,000,000 by score, times the activation's multiplier; whole digits",
+    "points"
+  ),
+  score: measure(Decimal, "Score", "points"),
+  sub_account_address: field(Address, "Sub-account"),
   ineligible_reason: Schema.optionalKey(IneligibleReason),
-  rank: Schema.optionalKey(Schema.Int.annotate({ description: "From 1; only eligible entries have one" }))
+  rank: Schema.optionalKey(measure(Schema.Int, "Rank, from 1; only eligible entries have one", "position"))
 }).annotate({ identifier: "Placement" })
 export type Placement = typeof Placement.Type
 

@@ -118,7 +118,11 @@ export const TpslMode = literals("TpslMode", "Close the whole position, or the f
   "Partial"
 ])
 export type TpslMode = typeof TpslMode.Type
-export const TriggerBy = literals("TriggerBy", "Which price triggers", ["LastPrice", "IndexPrice", "MarkPrice"])
+export const TriggerBy = literals("TriggerBy", "Reference price of the trigger", [
+  "LastPrice",
+  "IndexPrice",
+  "MarkPrice"
+])
 export type TriggerBy = typeof TriggerBy.Type
 export const TriggerDirection = literals("TriggerDirection", "Triggers at or above, at or below", ["Up", "Down"])
 export type TriggerDirection = typeof TriggerDirection.Type
@@ -138,7 +142,7 @@ export const SmpType = literals("SmpType", "Which order is canceled when two ord
 export type SmpType = typeof SmpType.Type
 export const AdlMode = literals("AdlMode", "State of auto-deleveraging", ["Inactive", "Warning", "Active"])
 export type AdlMode = typeof AdlMode.Type
-export const AdlTriggerReason = literals("AdlTriggerReason", "Why auto-deleveraging is in its state", [
+export const AdlTriggerReason = literals("AdlTriggerReason", "Reason of the state of auto-deleveraging", [
   "NoTrigger",
   "PnlDrawdown",
   "EquityDepleted",
@@ -152,7 +156,7 @@ export const InstrumentStatus = literals("InstrumentStatus", "State of a market"
   "Closed"
 ])
 export type InstrumentStatus = typeof InstrumentStatus.Type
-export const OrderFilter = literals("OrderFilter", "Which open orders are meant", ["Active", "Conditional", "All"])
+export const OrderFilter = literals("OrderFilter", "Open orders to cancel", ["Active", "Conditional", "All"])
 export type OrderFilter = typeof OrderFilter.Type
 export const TransferStatus = literals("TransferStatus", "State of a movement of money", [
   "pending",
@@ -160,7 +164,7 @@ export const TransferStatus = literals("TransferStatus", "State of a movement of
   "failed"
 ])
 export type TransferStatus = typeof TransferStatus.Type
-export const TransactionType = literals("TransactionType", "Why a wallet changed", [
+export const TransactionType = literals("TransactionType", "Cause of the change of a wallet", [
   "deposit",
   "withdrawal",
   "transfer_in",

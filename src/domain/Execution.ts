@@ -3,32 +3,33 @@ import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
 import { CreateType, ExecType, OrderType, Side, StopOrderType } from "./Enumerations.ts"
+import { field, measure } from "./Field.ts"
 import { OrderLinkId, Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { DigitMillis } from "./Time.ts"
 
 export const Execution = Schema.Struct({
-  base_fee: SignedDecimal.annotate({ description: "Fee in the settlement asset: positive paid, negative received" }),
-  exec_id: Uuid,
-  exec_price: Decimal,
-  exec_qty: Decimal,
-  exec_time: DigitMillis,
+  base_fee: measure(SignedDecimal, "Fee; negative: received", "settlement asset"),
+  exec_id: field(Uuid, "Execution id"),
+  exec_price: measure(Decimal, "Price of the execution", "quote asset"),
+  exec_qty: measure(Decimal, "Quantity of the execution", "base asset"),
+  exec_time: field(DigitMillis, "Execution time"),
   exec_type: ExecType,
-  exec_value: Decimal,
-  fee_rate: SignedDecimal,
-  index_price: Decimal,
-  is_maker: Schema.Boolean,
-  leaves_qty: Decimal.annotate({ description: "Of the order, after this fill" }),
-  mark_price: Decimal,
-  order_id: Uuid,
-  order_price: Decimal,
-  order_qty: Decimal,
+  exec_value: measure(Decimal, "exec_price × exec_qty", "quote asset"),
+  fee_rate: measure(SignedDecimal, "Rate of the fee; negative: a rebate", "ratio"),
+  index_price: measure(Decimal, "Index price", "quote asset"),
+  is_maker: field(Schema.Boolean, "Whether the order rested"),
+  leaves_qty: measure(Decimal, "Open quantity of the order after this fill", "base asset"),
+  mark_price: measure(Decimal, "Mark price", "quote asset"),
+  order_id: field(Uuid, "Order id"),
+  order_price: measure(Decimal, "Price of the order; 0 for a market order", "quote asset"),
+  order_qty: measure(Decimal, "Quantity of the order", "base asset"),
   order_type: OrderType,
-  seq: Schema.Int.annotate({ description: "Market sequence of the fill; taker and maker share it" }),
+  seq: measure(Schema.Int, "Market sequence of the fill; taker and maker share it", "position"),
   side: Side,
-  sub_account_address: Address,
-  symbol: MarketSymbol,
-  closed_size: Schema.optionalKey(Decimal.annotate({ description: "The part that reduced a position" })),
+  sub_account_address: field(Address, "Sub-account"),
+  symbol: field(MarketSymbol, "Market"),
+  closed_size: Schema.optionalKey(measure(Decimal, "Part of the fill that reduced a position", "base asset")),
   create_type: Schema.optionalKey(CreateType),
   order_link_id: Schema.optionalKey(OrderLinkId),
   stop_order_type: Schema.optionalKey(StopOrderType)

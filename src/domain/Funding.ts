@@ -8,33 +8,31 @@ import * as Decimals from "./Decimal.ts"
 import { Decimal, SignedDecimal } from "./Decimal.ts"
 import { Side } from "./Enumerations.ts"
 import type { Execution } from "./Execution.ts"
+import { field, measure } from "./Field.ts"
 import { MarketSymbol } from "./Market.ts"
 import { iso, Millis } from "./Time.ts"
 
 const time = {
-  funding_time: Schema.String.annotate({
-    description: "Settlement, ISO 8601",
-    examples: ["2026-01-01T08:00:00.000Z"]
-  }),
-  funding_time_ms: Millis
+  funding_time: field(Schema.String, "Settlement time, ISO 8601", "2026-01-01T08:00:00.000Z"),
+  funding_time_ms: field(Millis, "Settlement time")
 }
 
 export const FundingRate = Schema.Struct({
-  symbol: MarketSymbol,
-  funding_rate: SignedDecimal.annotate({ description: "Of the interval; positive: longs paid" }),
-  mark_price: Decimal,
+  symbol: field(MarketSymbol, "Market"),
+  funding_rate: measure(SignedDecimal, "Rate of the interval; positive: longs paid", "ratio"),
+  mark_price: measure(Decimal, "Mark price", "quote asset"),
   ...time
 }).annotate({ identifier: "FundingRate" })
 export type FundingRate = typeof FundingRate.Type
 
 export const FundingPayment = Schema.Struct({
-  symbol: MarketSymbol,
-  sub_account_address: Address,
-  side: Side.annotate({ description: "Of the position" }),
-  size: Decimal,
-  mark_price: Decimal,
-  funding_rate: SignedDecimal,
-  payment: SignedDecimal.annotate({ description: "Negative: paid" }),
+  symbol: field(MarketSymbol, "Market"),
+  sub_account_address: field(Address, "Sub-account"),
+  side: field(Side, "Side of the position"),
+  size: measure(Decimal, "Size of the position, without a sign", "base asset"),
+  mark_price: measure(Decimal, "Mark price", "quote asset"),
+  funding_rate: measure(SignedDecimal, "Funding rate of an interval", "ratio"),
+  payment: measure(SignedDecimal, "Payment; negative: paid", "settlement asset"),
   ...time
 }).annotate({ identifier: "FundingPayment" })
 export type FundingPayment = typeof FundingPayment.Type

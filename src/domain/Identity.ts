@@ -21,7 +21,7 @@ export const OrderLinkId = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,36}$/u, { message: "expected 1 to 36 characters of A-Z, a-z, 0-9, - and _" })
 ).annotate({
   identifier: "OrderLinkId",
-  description: "Client-chosen order reference, unique per sub-account for ever",
+  description: "Client-chosen order reference, unique in the sub-account",
   examples: ["a-1"]
 })
 

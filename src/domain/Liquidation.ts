@@ -7,20 +7,19 @@ import * as Decimals from "./Decimal.ts"
 import { Decimal } from "./Decimal.ts"
 import { ExecType, Side } from "./Enumerations.ts"
 import type { Execution } from "./Execution.ts"
+import { field, measure } from "./Field.ts"
 import { MarketSymbol } from "./Market.ts"
 import { Millis } from "./Time.ts"
 
 export const Liquidation = Schema.Struct({
-  symbol: MarketSymbol,
-  side: Side.annotate({ description: "Of the liquidated position: Buy is a long" }),
-  qty: Decimal,
-  price: Decimal.annotate({ description: "Of the fill; of what the insurance pool took over, the bust price" }),
-  bust_price: Decimal.annotate({ description: "Price at which the position had used up its equity" }),
-  exec_type: ExecType.annotate({
-    description: "Trade: filled in the book; BustTrade: taken over by the insurance pool"
-  }),
-  timestamp: Millis,
-  seq: Schema.Int.annotate({ description: "Market sequence of the fill" })
+  symbol: field(MarketSymbol, "Market"),
+  side: field(Side, "Side of the liquidated position: Buy is a long"),
+  qty: measure(Decimal, "Quantity", "base asset"),
+  price: measure(Decimal, "Price of the fill; for a takeover by the insurance pool, the bust price", "quote asset"),
+  bust_price: measure(Decimal, "Price at which the equity of the position was zero", "quote asset"),
+  exec_type: field(ExecType, "Trade: filled in the book; BustTrade: taken over by the insurance pool"),
+  timestamp: field(Millis, "Event time"),
+  seq: measure(Schema.Int, "Market sequence of the fill", "position")
 }).annotate({ identifier: "Liquidation" })
 export type Liquidation = typeof Liquidation.Type
 

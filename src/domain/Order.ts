@@ -18,13 +18,16 @@ import {
   TriggerBy,
   TriggerDirection
 } from "./Enumerations.ts"
+import { field, measure } from "./Field.ts"
 import { OrderLinkId, OrderLinkIdOrNone, Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { DigitMillis } from "./Time.ts"
 
-export const OrderRef = Schema.Struct({ order_id: Uuid, order_link_id: OrderLinkIdOrNone }).annotate({
-  identifier: "OrderRef"
-})
+export const OrderRef = Schema.Struct({ order_id: field(Uuid, "Order id"), order_link_id: OrderLinkIdOrNone }).annotate(
+  {
+    identifier: "OrderRef"
+  }
+)
 export type OrderRef = typeof OrderRef.Type
 
 /** Trigger of a new order. Without a direction, the sequencer derives it when it executes the command. */
@@ -99,14 +102,19 @@ export interface CancelAll {
 export const Trigger = Schema.Struct({
   trigger_by: TriggerBy,
   trigger_direction: TriggerDirection,
-  trigger_price: Decimal
+  trigger_price: measure(Decimal, "Trigger price", "quote asset")
 }).annotate({ identifier: "Trigger" })
 
-const TpslLeg = Schema.Struct({ market: Schema.Struct({ trigger_by: TriggerBy, trigger_price: Decimal }) })
+const TpslLeg = Schema.Struct({
+  market: field(
+    Schema.Struct({ trigger_by: TriggerBy, trigger_price: measure(Decimal, "Trigger price", "quote asset") }),
+    "Market order at the trigger price"
+  )
+})
 export const Tpsl = Schema.Struct({
   mode: TpslMode,
-  take_profit: Schema.optionalKey(TpslLeg),
-  stop_loss: Schema.optionalKey(TpslLeg)
+  take_profit: Schema.optionalKey(field(TpslLeg, "Take-profit")),
+  stop_loss: Schema.optionalKey(field(TpslLeg, "Stop-loss"))
 }).annotate({ identifier: "Tpsl" })
 
 /**
@@ -114,41 +122,43 @@ export const Tpsl = Schema.Struct({
  * docs/contract/orders.md#order-record.
  */
 export const Order = Schema.Struct({
-  avg_price: Decimal.annotate({ description: "Average price of the fills; 0 before the first" }),
-  close_on_trigger: Schema.Boolean,
-  created_time: DigitMillis,
-  cum_exec_fee: SignedDecimal.annotate({ description: "Sum of the fees; negative for a rebate" }),
-  cum_exec_qty: Decimal,
-  cum_exec_value: Decimal,
-  last_price_on_created: Decimal,
-  leaves_qty: Decimal.annotate({ description: "Quantity still open; 0 in every final status" }),
-  leaves_value: Decimal,
+  avg_price: measure(Decimal, "Average price of the fills; 0 before the first", "quote asset"),
+  close_on_trigger: field(Schema.Boolean, "Whether the triggered order cancels other orders to free its margin"),
+  created_time: field(DigitMillis, "Creation time"),
+  cum_exec_fee: measure(SignedDecimal, "Sum of the fees; negative: a rebate", "settlement asset"),
+  cum_exec_qty: measure(Decimal, "Filled quantity", "base asset"),
+  cum_exec_value: measure(Decimal, "Value of the fills", "quote asset"),
+  last_price_on_created: measure(Decimal, "Price of the last trade at the creation of the order", "quote asset"),
+  leaves_qty: measure(Decimal, "Open quantity; 0 in every final status", "base asset"),
+  leaves_value: measure(Decimal, "Value of leaves_qty at the order's price", "quote asset"),
   margin_mode: MarginMode,
-  order_id: Uuid,
+  order_id: field(Uuid, "Order id"),
   order_status: OrderStatus,
   order_type: OrderType,
-  post_only: Schema.Boolean,
-  price: Decimal.annotate({ description: "0 for a market order" }),
-  qty: Decimal.annotate({ description: "Total quantity; of an exit over the whole position the position's size" }),
-  reduce_only: Schema.Boolean,
+  post_only: field(Schema.Boolean, "Whether the order may only add liquidity"),
+  price: measure(Decimal, "Price; 0 for a market order", "quote asset"),
+  qty: measure(Decimal, "Total quantity; for an exit of the whole position, the size of the position", "base asset"),
+  reduce_only: field(Schema.Boolean, "Whether the order may only reduce a position"),
   side: Side,
-  sub_account_address: Address,
-  symbol: MarketSymbol,
+  sub_account_address: field(Address, "Sub-account"),
+  symbol: field(MarketSymbol, "Market"),
   time_in_force: TimeInForce,
-  updated_time: DigitMillis,
+  updated_time: field(DigitMillis, "Time of the last change"),
   cancel_type: Schema.optionalKey(CancelType),
-  closed_pnl: Schema.optionalKey(SignedDecimal),
+  closed_pnl: Schema.optionalKey(measure(SignedDecimal, "Realized profit and loss", "settlement asset")),
   create_type: Schema.optionalKey(CreateType),
-  expire_time: Schema.optionalKey(DigitMillis),
+  expire_time: Schema.optionalKey(field(DigitMillis, "Expiry of a GTT order")),
   order_link_id: Schema.optionalKey(OrderLinkId),
   reject_reason: Schema.optionalKey(RejectReason),
   stop_order_type: Schema.optionalKey(StopOrderType),
-  tpsl: Schema.optionalKey(Tpsl),
-  trigger: Schema.optionalKey(Trigger),
-  version: Schema.Int.annotate({ description: "1 at creation, one more per accepted amend" }),
+  tpsl: Schema.optionalKey(field(Tpsl, "Take-profit and stop-loss of the order")),
+  trigger: Schema.optionalKey(field(Trigger, "Trigger of a conditional order")),
+  version: measure(Schema.Int, "1 at creation, one more per accepted amend", "count"),
   smp_type: Schema.optionalKey(SmpType),
-  parent_order_id: Schema.optionalKey(Uuid),
-  reject_message: Schema.optionalKey(Schema.String)
+  parent_order_id: Schema.optionalKey(field(Uuid, "Parent order")),
+  reject_message: Schema.optionalKey(
+    field(Schema.String, "Text of `reject_reason`; the wording may change", "the price is outside the band")
+  )
 }).annotate({ identifier: "Order" })
 export type Order = typeof Order.Type
 

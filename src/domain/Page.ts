@@ -1,5 +1,6 @@
 /** Cursor paging: requests and responses. Source: docs/contract/conventions.md#paging. */
 import { Schema } from "effect"
+import { field } from "./Field.ts"
 
 /** Page size of ordinary lists. */
 export const LIMIT_DEFAULT = 50
@@ -17,7 +18,7 @@ export const NextPageCursor = Schema.String.annotate({
 
 /** A list response with its cursor. */
 export const page = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({ list: Schema.Array(item), next_page_cursor: NextPageCursor })
+  Schema.Struct({ list: field(Schema.Array(item), "Rows"), next_page_cursor: NextPageCursor })
 
 /** Position of a row in a list ordered newest first by (time, id), both descending. */
 export interface RowKey {

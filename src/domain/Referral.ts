@@ -2,13 +2,14 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { utf8ToBytes } from "@noble/hashes/utils.js"
 import { Schema } from "effect"
+import { field, measure } from "./Field.ts"
 import { crockford } from "./Crockford.ts"
 
 export const Referral = Schema.Struct({
-  downline_count: Schema.Int.annotate({ description: "Users who named this one as their referrer" }),
-  referral_code: Schema.String.annotate({ description: "The caller's own code", examples: ["7Q2MX9KD"] }),
-  referrer_code: Schema.String.annotate({ description: '"" without a referrer' }),
-  referrer_user_id: Schema.String.annotate({ description: '"" without a referrer' })
+  downline_count: measure(Schema.Int, "Number of users with this referrer", "count"),
+  referral_code: field(Schema.String, "The caller's own code", "7Q2MX9KD"),
+  referrer_code: field(Schema.String, '"" without a referrer'),
+  referrer_user_id: field(Schema.String, '"" without a referrer')
 }).annotate({ identifier: "Referral" })
 export type Referral = typeof Referral.Type
 

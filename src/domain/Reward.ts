@@ -9,20 +9,19 @@ import { NAMESPACE, uuidV5 } from "./Address.ts"
 import { Decimal, mul, ONE, parse, type Scaled } from "./Decimal.ts"
 import { RewardKind, RewardStatus } from "./Enumerations.ts"
 import type { Execution } from "./Execution.ts"
+import { field, measure } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
 
 export const Reward = Schema.Struct({
-  reward_id: Uuid,
+  reward_id: field(Uuid, "Reward id"),
   kind: RewardKind,
-  asset: Asset,
-  amount: Decimal,
+  asset: field(Asset, "Asset, by its ticker"),
+  amount: measure(Decimal, "Amount", "asset"),
   status: RewardStatus,
-  source_id: Schema.String.annotate({
-    description: "Its source: the id of a competition, or the day of referral fees, YYYY-MM-DD (UTC)"
-  }),
-  created_time: Millis,
-  claimed_time: Schema.optionalKey(Millis)
+  source_id: field(Schema.String, "Its source: the id of a competition, or the day of referral fees, YYYY-MM-DD (UTC)"),
+  created_time: field(Millis, "Creation time"),
+  claimed_time: Schema.optionalKey(field(Millis, "Time of the claim"))
 }).annotate({ identifier: "Reward" })
 export type Reward = typeof Reward.Type
 

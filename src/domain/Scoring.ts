@@ -6,24 +6,32 @@
 import { Schema } from "effect"
 import { type Scaled, divide, min, mulDiv, ONE } from "./Decimal.ts"
 import { CompetitionMetric, type IneligibleReason } from "./Enumerations.ts"
+import { field, measure } from "./Field.ts"
 import { DAY_MS } from "./Time.ts"
 
-const bps = (maximum: number, description: string) =>
-  Schema.Int.check(Schema.isBetween({ minimum: 0, maximum })).annotate({ description })
+const atMost = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))
 
 /** Longest competition, in days. */
 export const DAYS_MAX = 366
 
 export const Scoring = Schema.Struct({
   metric: CompetitionMetric,
-  start_weight_bps: bps(100_000, "Weight of the first day, in 1/10000"),
-  end_weight_bps: bps(100_000, "Weight of the last day, in 1/10000; linear in between"),
-  max_daily_contribution_bps: bps(10_000, "Most that one day adds, in 1/10000 of all; 0: no cap"),
-  min_active_days: bps(DAYS_MAX, "Active days below which there is no rank; at least one is needed"),
-  min_daily_activity_units: bps(1_000_000_000_000, "Units from which a day is active"),
-  consistency_max_bonus_bps: bps(100_000, "Bonus at the target of active days, in 1/10000"),
-  consistency_target_days: bps(DAYS_MAX, "Active days at which the whole bonus is reached; 0: always"),
-  use_consistency_multiplier: Schema.Boolean
+  start_weight_bps: measure(atMost(100_000), "Weight of the first day", "basis points"),
+  end_weight_bps: measure(atMost(100_000), "Weight of the last day; linear in between", "basis points"),
+  max_daily_contribution_bps: measure(
+    atMost(10_000),
+    "Maximum share of one day in the total; 0: no cap",
+    "basis points"
+  ),
+  min_active_days: measure(atMost(DAYS_MAX), "Active days that a rank needs; at least one", "days"),
+  min_daily_activity_units: measure(
+    atMost(1_000_000_000_000),
+    "Activity that makes a day active",
+    "units of the metric"
+  ),
+  consistency_max_bonus_bps: measure(atMost(100_000), "Bonus at the target of active days", "basis points"),
+  consistency_target_days: measure(atMost(DAYS_MAX), "Active days that earn the whole bonus; 0: always", "days"),
+  use_consistency_multiplier: field(Schema.Boolean, "Whether active days earn a bonus")
 }).annotate({ identifier: "Scoring" })
 export type Scoring = typeof Scoring.Type
 /** The parameters of the formulas, which do not depend on the metric. */

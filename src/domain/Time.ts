@@ -1,11 +1,11 @@
 /** Times in the API: Unix milliseconds, as a number or as digits. Source: docs/contract/conventions.md#times. */
 import { Schema } from "effect"
+import { described } from "./Field.ts"
 
 /** Unix milliseconds as a JSON number. */
 export const Millis = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)).annotate({
   identifier: "Millis",
-  description: "Unix time in milliseconds",
-  examples: [1767225600000]
+  ...described("Unix time in milliseconds", "ms", 1767225600000)
 })
 export type Millis = number
 
@@ -14,8 +14,7 @@ export const DigitMillis = Schema.String.check(
   Schema.isPattern(/^[0-9]{1,16}$/u, { message: "expected Unix time in milliseconds, as digits" })
 ).annotate({
   identifier: "DigitMillis",
-  description: "Unix time in milliseconds, as a string of digits",
-  examples: ["1767225600000"]
+  ...described("Unix time in milliseconds, as a string of digits", "ms", "1767225600000")
 })
 
 export const SECOND_MS = 1_000

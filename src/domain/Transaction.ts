@@ -12,23 +12,26 @@ import * as Decimals from "./Decimal.ts"
 import { SignedDecimal } from "./Decimal.ts"
 import { TransactionType } from "./Enumerations.ts"
 import type { EventBody } from "./Event.ts"
+import { field, measure } from "./Field.ts"
 import { Uuid } from "./Identity.ts"
 import { MarketSymbol } from "./Market.ts"
 import { Millis } from "./Time.ts"
 
 export const Transaction = Schema.Struct({
-  id: Schema.String.annotate({ description: "Unique and stable" }),
-  sub_account_address: Address,
-  asset: Asset,
+  id: field(Schema.String, "Unique and stable"),
+  sub_account_address: field(Address, "Sub-account"),
+  asset: field(Asset, "Asset, by its ticker"),
   type: TransactionType,
-  amount: SignedDecimal.annotate({ description: "Negative: paid" }),
-  balance_after: SignedDecimal.annotate({
-    description: "Wallet and isolated margins together after it: the one before plus amount"
-  }),
-  symbol: Schema.optionalKey(MarketSymbol),
-  order_id: Schema.optionalKey(Uuid),
-  exec_id: Schema.optionalKey(Uuid),
-  timestamp: Millis
+  amount: measure(SignedDecimal, "Amount; negative: paid", "asset"),
+  balance_after: measure(
+    SignedDecimal,
+    "Sum of wallet and isolated margins after it: the previous one plus amount",
+    "asset"
+  ),
+  symbol: Schema.optionalKey(field(MarketSymbol, "Market")),
+  order_id: Schema.optionalKey(field(Uuid, "Order id")),
+  exec_id: Schema.optionalKey(field(Uuid, "Execution id")),
+  timestamp: field(Millis, "Event time")
 }).annotate({ identifier: "Transaction" })
 export type Transaction = typeof Transaction.Type
 

@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { Address } from "./Address.ts"
 import { Scope } from "./Enumerations.ts"
+import { field, measure } from "./Field.ts"
 import type { Grant } from "./Grant.ts"
 import { Rail, Uuid } from "./Identity.ts"
 import { Millis } from "./Time.ts"
@@ -32,11 +33,11 @@ export interface Caller {
 }
 
 export const SubAccount = Schema.Struct({
-  sub_account_address: Address,
-  index: Schema.Int,
-  label: Schema.String,
-  frozen: Schema.Boolean,
-  created_time: Millis
+  sub_account_address: field(Address, "Sub-account"),
+  index: measure(Schema.Int, "Index of the sub-account, from 0; never reused", "position"),
+  label: field(Schema.String, "Your label"),
+  frozen: field(Schema.Boolean, "Whether the sub-account is frozen: no new or amended orders, cancels are allowed"),
+  created_time: field(Millis, "Creation time")
 }).annotate({ identifier: "SubAccount" })
 export type SubAccount = typeof SubAccount.Type
 
@@ -52,32 +53,30 @@ export interface SubAccountState {
 }
 
 export const ApiKey = Schema.Struct({
-  api_key_id: Uuid,
-  public_key: Schema.String.annotate({ description: "0x and 64 lower-case hex digits" }),
-  label: Schema.String,
-  scopes: Schema.Array(Scope),
-  sub_account_addresses: Schema.optionalKey(
-    Schema.Array(Address).annotate({ description: "Absent: all sub-accounts, later ones too" })
-  ),
-  ip_allowlist: Schema.Array(Schema.String).annotate({ description: "CIDR blocks; empty: any address" }),
-  expires_time: Schema.optionalKey(Millis),
-  require_body_hash: Schema.Boolean,
-  created_time: Millis,
-  last_used_time: Schema.optionalKey(Millis)
+  api_key_id: field(Uuid, "API key id"),
+  public_key: field(Schema.String, "0x and 64 lower-case hex digits"),
+  label: field(Schema.String, "Your label"),
+  scopes: field(Schema.Array(Scope), "Permissions of the key"),
+  sub_account_addresses: Schema.optionalKey(field(Schema.Array(Address), "Absent: all sub-accounts, later ones too")),
+  ip_allowlist: field(Schema.Array(Schema.String), "CIDR blocks; empty: any address"),
+  expires_time: Schema.optionalKey(field(Millis, "Expiry; absent: never")),
+  require_body_hash: field(Schema.Boolean, "Whether requests with a body must sign X-BODY-SHA256"),
+  created_time: field(Millis, "Creation time"),
+  last_used_time: Schema.optionalKey(field(Millis, "Time of the last use"))
 }).annotate({ identifier: "ApiKey" })
 export type ApiKey = typeof ApiKey.Type
 
 export const Me = Schema.Struct({
-  user_id: Uuid,
-  root_address: Address,
-  rail: Rail,
-  party_id: Schema.optionalKey(Schema.String),
-  whitelisted: Schema.Boolean,
-  activated: Schema.Boolean,
-  badge: Schema.Boolean,
-  multiplier_bps: Schema.Int,
-  referral_code: Schema.String,
-  scopes: Schema.Array(Scope).annotate({ description: "Of the credential in use" }),
-  created_time: Millis
+  user_id: field(Uuid, "User; derived from the root address, permanent"),
+  root_address: field(Address, "Root address of the wallet"),
+  rail: field(Rail, "Login method of the wallet: by address, or as a party"),
+  party_id: Schema.optionalKey(field(Schema.String, "Party id, on the party rail", `alice::1220${"80".repeat(32)}`)),
+  whitelisted: field(Schema.Boolean, "Whether the wallet is admitted"),
+  activated: field(Schema.Boolean, "Whether the wallet has activated an access code"),
+  badge: field(Schema.Boolean, "Whether the wallet has the badge of its access code"),
+  multiplier_bps: measure(Schema.Int, "Multiplier of rewards; 10000 is one", "basis points"),
+  referral_code: field(Schema.String, "Referral code of the user: 8 characters of Crockford base32"),
+  scopes: field(Schema.Array(Scope), "Permissions of the credential in use"),
+  created_time: field(Millis, "Creation time")
 }).annotate({ identifier: "Me" })
 export type Me = typeof Me.Type

@@ -2,13 +2,14 @@
  * Withdrawal destinations of a user. Source: docs/contract/rest-account.md, docs/contract/conventions.md#addresses.
  */
 import { Schema } from "effect"
+import { field } from "./Field.ts"
 import { Millis } from "./Time.ts"
 
 export const WithdrawalAddress = Schema.Struct({
-  destination: Schema.String.annotate({ description: "Address or party id, as the user's rail has it" }),
-  label: Schema.String,
-  created_time: Millis,
-  effective_time: Millis.annotate({ description: "From then on withdrawals may go there" })
+  destination: field(Schema.String, "Address or party id, by the rail of the user"),
+  label: field(Schema.String, "Your label"),
+  created_time: field(Millis, "Creation time"),
+  effective_time: field(Millis, "Withdrawals to the destination are accepted from this time on")
 }).annotate({ identifier: "WithdrawalAddress" })
 export type WithdrawalAddress = typeof WithdrawalAddress.Type
 

@@ -12,6 +12,7 @@ import { pathOf } from "../domain/RequestTarget.ts"
 import * as ErrorResponse from "./ErrorResponse.ts"
 import { Api } from "./api/Api.ts"
 import { OPENAPI_PATH, taggedPaths } from "./api/EtagDocuments.ts"
+import { openApi } from "./api/OpenApiDocument.ts"
 import * as AccessCodesHandlers from "./handlers/AccessCodesHandlers.ts"
 import * as AccessHandlers from "./handlers/AccessHandlers.ts"
 import * as AccountHandlers from "./handlers/AccountHandlers.ts"
@@ -217,12 +218,13 @@ export const layer = (options: HttpOptions) => {
   const documentPaths = documentPathsOf(options)
   return discharged(
     Layer.mergeAll(
-      HttpApiBuilder.layer(Api, { openapiPath: OPENAPI_PATH }).pipe(
+      HttpApiBuilder.layer(Api).pipe(
         Layer.provide(handlers),
         Layer.provide(AccessChecks.layer),
         Layer.provide(RequestBody.layer)
       ),
       SwaggerPage.layer,
+      given(OPENAPI_PATH, openApi),
       ...Object.entries(options.documents ?? {}).map(([path, derive]) => given(path, derive)),
       MetricsRoute.layer({ metricsPublic: false, ...options }),
       Page.layer(options.page ?? []),

@@ -1,12 +1,13 @@
 /** Every operation of the API, and a request that each takes. */
-import { HttpApi, type HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
+import { openApi } from "../../src/http/api/OpenApiDocument.ts"
 import { AdminAccess, PublicAccess } from "../../src/http/api/Security.ts"
 import { ADMIN, orderId, v1 } from "./Fixture.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any
-export const document: Json = OpenApi.fromApi(Api)
+export const document: Json = openApi()
 
 export interface Operation {
   readonly id: string

@@ -5,34 +5,37 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { MultiplierBps } from "../../domain/AccessCode.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { changes, errors, reads, takesBody } from "./OperationErrors.ts"
 import { AccessModule, PublicAccess, RateBeside } from "./Security.ts"
 
 export const ActivateBody = Schema.Struct({
-  code: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256)).annotate({
-    description: "The access code; white space around it and its case do not count",
-    examples: ["ALPHA-7Q2M-X9KD"]
-  }),
-  public_key: Schema.String.annotate({ description: "Ed25519 public key: hex, 0x-hex, base64 or base64url" }),
-  signature: Schema.String.annotate({
-    description:
-      "Ed25519 signature over `service-stage1-activate:{sha256(normalized code)}:{root_address}:{signed_at}`, on the party rail with `:{nonce}` appended"
-  }),
-  signed_at: Schema.Int.annotate({ description: "Unix seconds, within 300 s of the server's time" }),
+  code: field(
+    Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(256)),
+    "Access code; case and surrounding white space are ignored",
+    "ALPHA-7Q2M-X9KD"
+  ),
+  public_key: field(Schema.String, "Ed25519 public key: hex, 0x-hex, base64 or base64url"),
+  signature: field(
+    Schema.String,
+    "Ed25519 signature over `service-stage1-activate:{sha256(normalized code)}:{root_address}:{signed_at}`, on the party rail with `:{nonce}` appended"
+  ),
+  signed_at: measure(Schema.Int, "Unix time of the signature, within 300 s of the server's time", "s"),
   nonce: Schema.optionalKey(
-    Schema.NullOr(Schema.String).annotate({
-      description: "Required on the party rail: 8 to 64 characters of A-Z, a-z, 0-9, - and _; ignored on the other"
-    })
+    field(
+      Schema.NullOr(Schema.String),
+      "Required on the party rail: 8 to 64 characters of A-Z, a-z, 0-9, - and _; ignored on the other"
+    )
   ),
   party_id: Schema.optionalKey(
-    Schema.NullOr(Schema.String).annotate({ description: "`<hint>::<fingerprint>`; absent or null: the address rail" })
+    field(Schema.NullOr(Schema.String), "`<hint>::<fingerprint>`; absent or null: the address rail")
   )
 }).annotate({ identifier: "ActivateBody" })
 
 export const ActivationResult = Schema.Struct({
-  activated: Schema.Literal(true),
-  badge: Schema.Boolean,
+  activated: field(Schema.Literal(true), "Whether the wallet has activated an access code"),
+  badge: field(Schema.Boolean, "Whether the wallet has the badge of its access code"),
   multiplier_bps: MultiplierBps
 }).annotate({ identifier: "ActivationResult" })
 

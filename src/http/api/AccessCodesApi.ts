@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AccessCode, IssuedAccessCode, MultiplierBps } from "../../domain/AccessCode.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
@@ -16,24 +17,34 @@ const CODES_MAX = 1000
 const OwnCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9-]{6,64}$/u, { message: "expected 6 to 64 characters of A-Z, a-z, 0-9 and -" })
 )
-const Label = text(64).annotate({ description: "At most 64 characters; what the list can be filtered by" })
+const Label = field(text(64), "Your label, at most 64 characters; the list has a filter for it", "alpha")
 
 export const IssueBody = Schema.Struct({
   count: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: CODES_MAX })).annotate({
-      description: "Codes to make up; 1 by default. With `codes`: their number, or absent"
-    })
+    measure(
+      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: CODES_MAX })),
+      "Number of generated codes; 1 by default. With `codes`: their number, or absent",
+      "count",
+      1
+    )
   ),
   codes: Schema.optionalKey(
-    Schema.Array(OwnCode)
-      .check(Schema.isMinLength(1), Schema.isMaxLength(CODES_MAX))
-      .annotate({ description: "Own codes in plain text, in place of made-up ones", examples: [["ALPHA-7Q2M-X9KD"]] })
+    field(
+      Schema.Array(OwnCode).check(Schema.isMinLength(1), Schema.isMaxLength(CODES_MAX)),
+      "Your codes in plain text, instead of generated ones",
+      ["ALPHA-7Q2M-X9KD"]
+    )
   ),
   max_uses: Schema.optionalKey(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({ description: "Wallets a code admits; 1 by default" })
+    measure(
+      Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+      "Number of wallets that a code admits; 1 by default",
+      "count",
+      1
+    )
   ),
-  expires_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms from which on a code is refused" })),
-  badge: Schema.optionalKey(Schema.Boolean),
+  expires_time: Schema.optionalKey(field(Millis, "Expiry of a code")),
+  badge: Schema.optionalKey(field(Schema.Boolean, "Whether the wallet has the badge of its access code")),
   multiplier_bps: Schema.optionalKey(MultiplierBps),
   label: Schema.optionalKey(Label)
 }).annotate({ identifier: "IssueAccessCodesBody" })
@@ -56,7 +67,7 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
   .add(
     HttpApiEndpoint.post("issue", "/", {
       payload: IssueBody,
-      success: Schema.Struct({ list: Schema.Array(IssuedAccessCode) })
+      success: Schema.Struct({ list: field(Schema.Array(IssuedAccessCode), "Rows") })
         .annotate({ identifier: "IssuedAccessCodes" })
         .pipe(HttpApiSchema.status(201)),
       error: errors(...takesBody, ...changes, "CodeExists")
@@ -86,8 +97,11 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
         })
       ),
     HttpApiEndpoint.delete("revoke", "/:code_id", {
-      params: { code_id: Schema.String },
-      success: Schema.Struct({ code_id: Uuid, revoked: Schema.Literal(true) }).annotate({
+      params: { code_id: field(Schema.String, "Access code id", "018f3f1e-5d5b-4a00-8000-000000000009") },
+      success: Schema.Struct({
+        code_id: field(Uuid, "Access code id"),
+        revoked: field(Schema.Literal(true), "Always true")
+      }).annotate({
         identifier: "RevokedAccessCode"
       }),
       error: errors(...changes, "AccessCodeNotFound")

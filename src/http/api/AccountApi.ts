@@ -4,54 +4,58 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Asset, Balance, Deposit, Transfer, Withdrawal } from "../../domain/Account.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { TransferStatus } from "../../domain/Enumerations.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, paging } from "./Fields.ts"
+import { anyAddress, paging } from "./Fields.ts"
 import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 export const Balances = Schema.Struct({
-  list: Schema.Array(Balance),
-  stream_id: Schema.String,
-  seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
+  list: field(Schema.Array(Balance), "Rows"),
+  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
+  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
 }).annotate({ identifier: "Balances" })
 
 export const FaucetBody = Schema.Struct({
-  sub_account_address: AnyAddress,
-  asset: Asset,
-  amount: Decimal
+  sub_account_address: anyAddress("Sub-account"),
+  asset: field(Asset, "Asset, by its ticker"),
+  amount: measure(Decimal, "Amount", "asset")
 }).annotate({ identifier: "FaucetBody" })
 export type FaucetBody = typeof FaucetBody.Type
 
 export const TransferBody = Schema.Struct({
-  transfer_id: Uuid.annotate({ description: "Chosen by you; the same content again answers the first result" }),
-  from_sub_account_address: AnyAddress,
-  to_sub_account_address: AnyAddress,
-  asset: Asset,
-  amount: Decimal
+  transfer_id: field(Uuid, "You choose the id; a repeated request with it returns the first result"),
+  from_sub_account_address: anyAddress("Source sub-account"),
+  to_sub_account_address: anyAddress("Target sub-account"),
+  asset: field(Asset, "Asset, by its ticker"),
+  amount: measure(Decimal, "Amount", "asset")
 }).annotate({ identifier: "TransferBody" })
 export type TransferBody = typeof TransferBody.Type
 
 export const WithdrawalBody = Schema.Struct({
-  withdrawal_id: Uuid.annotate({ description: "Chosen by you; the same content again answers the first result" }),
-  sub_account_address: AnyAddress,
-  asset: Asset,
-  amount: Decimal.annotate({ description: "In the asset; at most the sub-account's `withdrawable`" }),
-  destination: Schema.String.annotate({
-    description:
-      "In full: 64 hex digits, with or without 0x, on the address rail; a party id on the party rail. Short addresses are refused",
-    examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
-  })
+  withdrawal_id: field(Uuid, "You choose the id; a repeated request with it returns the first result"),
+  sub_account_address: anyAddress("Sub-account"),
+  asset: field(Asset, "Asset, by its ticker"),
+  amount: measure(Decimal, "Amount; at most the sub-account's `withdrawable`", "asset"),
+  destination: field(
+    Schema.String,
+    "In full: 64 hex digits, with or without 0x, on the address rail; a party id on the party rail. Short addresses are refused",
+    "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
+  )
 }).annotate({ identifier: "WithdrawalBody" })
 export type WithdrawalBody = typeof WithdrawalBody.Type
 
-export const TransferReceipt = Schema.Struct({ transfer_id: Uuid, status: TransferStatus }).annotate({
+export const TransferReceipt = Schema.Struct({
+  transfer_id: field(Uuid, "Transfer; you choose the id"),
+  status: TransferStatus
+}).annotate({
   identifier: "TransferReceipt"
 })
 
-const balancesQuery = { sub_account_address: Schema.optionalKey(AnyAddress) }
-const transfersQuery = { sub_account_address: Schema.optionalKey(AnyAddress), ...paging }
+const balancesQuery = { sub_account_address: Schema.optionalKey(anyAddress("Sub-account")) }
+const transfersQuery = { sub_account_address: Schema.optionalKey(anyAddress("Sub-account")), ...paging }
 
 const v0 = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
 const v1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"

@@ -5,6 +5,7 @@ import { Address } from "../../domain/Address.ts"
 import { Competition } from "../../domain/Competition.ts"
 import { Decimal } from "../../domain/Decimal.ts"
 import { CompetitionStatus } from "../../domain/Enumerations.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Scoring } from "../../domain/Scoring.ts"
 import { Millis } from "../../domain/Time.ts"
@@ -14,28 +15,35 @@ import { AnySymbol, text } from "./Fields.ts"
 import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { AdminAccess, NullCounts } from "./Security.ts"
 
-const price = Schema.NullOr(Decimal).annotate({ description: "null: back to the index source" })
+const price = measure(Schema.NullOr(Decimal), "Index price; null: return to the index source", "quote asset")
 
 /** `price` is the one field of the API where `null` is a value of its own. */
 export const IndexPriceBody = Schema.Struct({ symbol: AnySymbol, price }).annotate({ identifier: "IndexPriceBody" })
 export const IndexPrice = Schema.Struct({ symbol: AnySymbol, price }).annotate({ identifier: "IndexPrice" })
 
 const competitionFields = {
-  slug: Schema.String.check(
-    Schema.isPattern(/^[a-z0-9]+(?:-[a-z0-9]+)*$/u, { message: "expected words of a-z and 0-9, joined by -" }),
-    Schema.isMaxLength(64)
-  ).annotate({ description: "Unique; words of a-z and 0-9, joined by -, at most 64 characters" }),
-  title: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120)),
-  description_md: text(20_000).annotate({ description: "Markdown, at most 20000 characters" }),
-  start_time_ms: Millis,
-  end_time_ms: Millis.annotate({ description: "At most 366 days after the start" }),
-  prize_usdc: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000_000 })).annotate({
-    description: "Whole USDC"
-  }),
-  scoring: Scoring
+  slug: field(
+    Schema.String.check(
+      Schema.isPattern(/^[a-z0-9]+(?:-[a-z0-9]+)*$/u, { message: "expected words of a-z and 0-9, joined by -" }),
+      Schema.isMaxLength(64)
+    ),
+    "Unique; words of a-z and 0-9, joined by -, at most 64 characters",
+    "spring-cup"
+  ),
+  title: field(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(120)), "Title", "Spring Cup"),
+  description_md: field(text(20_000), "Markdown, at most 20000 characters", "Trade **BTC**."),
+  start_time_ms: field(Millis, "Start, inclusive"),
+  end_time_ms: field(Millis, "At most 366 days after the start"),
+  prize_usdc: measure(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000_000_000 })),
+    "Prize, whole USDC",
+    "USDC",
+    1000
+  ),
+  scoring: field(Scoring, "Scoring of the entries")
 }
 const status = Schema.optionalKey(
-  CompetitionStatus.annotate({ description: "`draft` (the default), `scheduled` publishes it, `cancelled`" })
+  field(CompetitionStatus, "`draft` (the default), `scheduled` publishes it, `cancelled`")
 )
 const symbol = Schema.optionalKey(AnySymbol)
 
@@ -52,27 +60,25 @@ export const ChangeCompetitionBody = Schema.Struct({
   start_time_ms: Schema.optionalKey(competitionFields.start_time_ms),
   end_time_ms: Schema.optionalKey(competitionFields.end_time_ms),
   prize_usdc: Schema.optionalKey(competitionFields.prize_usdc),
-  scoring: Schema.optionalKey(Scoring),
+  scoring: Schema.optionalKey(field(Scoring, "Scoring of the entries")),
   symbol,
   status
 }).annotate({ identifier: "ChangeCompetitionBody" })
 
 export const BanBody = Schema.Struct({
-  reason: Schema.optionalKey(
-    text(200).annotate({ description: "For the administrator's records; at most 200 characters" })
-  )
+  reason: Schema.optionalKey(field(text(200), "For the administrator's records; at most 200 characters"))
 }).annotate({ identifier: "BanBody" })
-export const Banned = Schema.Struct({ root_address: Address, banned: Schema.Boolean }).annotate({
+export const Banned = Schema.Struct({
+  root_address: field(Address, "Root address of the wallet"),
+  banned: field(Schema.Boolean, "Whether the wallet is banned")
+}).annotate({
   identifier: "Banned"
 })
 
 /** A wallet as the administrator names it. */
 const root = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
 const wallet = {
-  root_address: Schema.String.annotate({
-    description: "Root address in full (64 hex digits, with or without 0x), or a party id",
-    examples: [root]
-  })
+  root_address: field(Schema.String, "Root address in full (64 hex digits, with or without 0x), or a party id", root)
 }
 const { id: _, ...newCompetition } = { ...exampleCompetition, status: "draft" }
 
@@ -112,7 +118,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
         })
       ),
     HttpApiEndpoint.patch("changeCompetition", "/competitions/:competition_id", {
-      params: { competition_id: Uuid },
+      params: { competition_id: field(Uuid, "Competition id") },
       payload: ChangeCompetitionBody,
       success: Competition,
       error: errors(

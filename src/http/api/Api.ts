@@ -1,5 +1,5 @@
 /**
- * The whole REST surface as one value: server, client and the OpenAPI document are derived from it.
+ * The whole REST surface as one value. The server, the client and the OpenAPI document derive from it.
  *
  * Source: docs/contract/rest.md.
  */
@@ -11,9 +11,6 @@ import { AdminApi } from "./AdminApi.ts"
 import { AuditApi } from "./AuditApi.ts"
 import { AuthorizeApi } from "./AuthorizeApi.ts"
 import { CompetitionApi } from "./CompetitionApi.ts"
-import type { ReasonsOf } from "./OpenApiEnricher.ts"
-import { finish } from "./OpenApiDocument.ts"
-import { endpointsOf, operationOf, reasonsOf } from "./EndpointErrors.ts"
 import { ExecutionApi, TradeApi } from "./ExecutionApi.ts"
 import { MarketApi } from "./MarketApi.ts"
 import { MarketHistoryApi } from "./MarketHistoryApi.ts"
@@ -30,15 +27,6 @@ import { WithdrawalAddressApi } from "./WithdrawalAddressApi.ts"
 /** Version of the description. Source: specification, Versioning 3. */
 export const VERSION = "0.1.1"
 
-/** The reasons that the endpoints declare, by method and path of the document. */
-const declaredReasons = (): ReasonsOf => {
-  const endpoints = endpointsOf(Api)
-  return (method, path) => {
-    const endpoint = endpoints.get(operationOf({ method, path }))
-    return endpoint === undefined ? new Map() : reasonsOf(endpoint)
-  }
-}
-
 export class Api extends HttpApi.make("gateway")
   .add(AuthorizeApi, AccessApi, MarketApi, MarketHistoryApi, OrderApi, ExecutionApi, TradeApi)
   .add(PositionApi, AccountApi, WithdrawalAddressApi, StatementApi, UserApi, RewardApi, CompetitionApi)
@@ -51,7 +39,6 @@ export class Api extends HttpApi.make("gateway")
       description:
         "REST API of the trading gateway. Prices and quantities are decimal text with up to 18 places; times are Unix milliseconds. Errors are `{code, message}` with a stable `details.reason`. Live data is on the WebSocket endpoints /ws/public, /ws/private and /ws.\n\n" +
         SIGNING,
-      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-      transform: (document) => finish(document, declaredReasons())
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" }
     })
   ) {}

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AuditEntry } from "../../domain/Audit.ts"
+import { field } from "../../domain/Field.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { paging, span, text } from "./Fields.ts"
@@ -9,8 +10,8 @@ import { errors } from "./OperationErrors.ts"
 import { AdminAccess } from "./Security.ts"
 
 const auditQuery = {
-  actor: Schema.optionalKey(text(64).annotate({ description: "Username, exactly", examples: ["alice"] })),
-  action: Schema.optionalKey(text(64).annotate({ description: "operationId, exactly", examples: ["banWallet"] })),
+  actor: Schema.optionalKey(field(text(64), "Username, exactly", "alice")),
+  action: Schema.optionalKey(field(text(64), "operationId, exactly", "banWallet")),
   ...span,
   ...paging
 }

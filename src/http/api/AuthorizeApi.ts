@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
@@ -9,36 +10,39 @@ import { badRequests, changes, errors, takesBody } from "./OperationErrors.ts"
 import { AdminAccess, BearerOnly, EndsItself, PublicAccess, RateInstead, Ungated } from "./Security.ts"
 
 export const LoginBody = Schema.Struct({
-  public_key: Schema.String.annotate({
-    description: "Ed25519 public key (hex, 0x-hex, base64, base64url), or a party id `<hint>::<fingerprint>`",
-    examples: ["0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"]
-  }),
-  signature: Schema.String.annotate({
-    description: "Ed25519 signature over `SERVICE_AUTH|LOGIN|{public_key}|{timestamp_ms}|{nonce}`"
-  }),
-  timestamp_ms: Schema.Int.annotate({ description: "Unix ms, within 60 s of the server's time" }),
-  nonce: Schema.String.annotate({ description: "8 to 64 characters of A-Z, a-z, 0-9, - and _; never used before" }),
+  public_key: field(
+    Schema.String,
+    "Ed25519 public key (hex, 0x-hex, base64, base64url), or a party id `<hint>::<fingerprint>`",
+    "0xd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a"
+  ),
+  signature: field(Schema.String, "Ed25519 signature over `SERVICE_AUTH|LOGIN|{public_key}|{timestamp_ms}|{nonce}`"),
+  timestamp_ms: measure(Schema.Int, "Time of the signature, within 60 s of the server's time", "ms"),
+  nonce: field(Schema.String, "8 to 64 characters of A-Z, a-z, 0-9, - and _; single use"),
   verifying_key: Schema.optionalKey(
-    Schema.String.annotate({ description: "Key of a party, at its first login; ignored on the address rail" })
+    field(Schema.String, "Key of a party, at its first login; ignored on the address rail", `0x${"fc".repeat(32)}`)
   )
 }).annotate({ identifier: "LoginBody" })
 
 export const Login = Schema.Struct({
-  token: Schema.String.annotate({ description: "JWT, valid for 7 days" }),
-  user_id: Uuid,
-  expires_at_ms: Millis,
-  root_address: Address
+  token: field(Schema.String, "JWT, valid for 7 days"),
+  user_id: field(Uuid, "User; derived from the root address, permanent"),
+  expires_at_ms: field(Millis, "Expiry of the token"),
+  root_address: field(Address, "Root address of the wallet")
 }).annotate({ identifier: "Login" })
 
-export const Whitelisting = Schema.Struct({ root_address: Address, whitelisted: Schema.Boolean }).annotate({
+export const Whitelisting = Schema.Struct({
+  root_address: field(Address, "Root address of the wallet"),
+  whitelisted: field(Schema.Boolean, "Whether the wallet is admitted")
+}).annotate({
   identifier: "Whitelisting"
 })
 
 const wallet = {
-  root_address: Schema.String.annotate({
-    description: "Root address, canonical or short, or a party id",
-    examples: ["0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"]
-  })
+  root_address: field(
+    Schema.String,
+    "Root address, canonical or short, or a party id",
+    "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
+  )
 }
 const root = "0x63c5215e87770d17b9f4cd47c777e322f4eb152cfd2054c1080fd9d57c48913b"
 
@@ -84,7 +88,9 @@ export class AuthorizeApi extends HttpApiGroup.make("authorize")
         })
       ),
     HttpApiEndpoint.post("logout", "/logout", {
-      success: Schema.Struct({ revoked: Schema.Literal(true) }).annotate({ identifier: "LoggedOut" }),
+      success: Schema.Struct({ revoked: field(Schema.Literal(true), "Always true") }).annotate({
+        identifier: "LoggedOut"
+      }),
       error: errors(...changes)
     })
       .middleware(BearerOnly)

@@ -6,6 +6,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Competition, Placement } from "../../domain/Competition.ts"
 import { CompetitionStatus } from "../../domain/Enumerations.ts"
+import { field } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
@@ -22,7 +23,7 @@ const leaderboardQuery = {
   limit: Schema.optionalKey(limit(100, 20)),
   cursor: Schema.optionalKey(Cursor)
 }
-const params = { competition_id: Uuid }
+const params = { competition_id: field(Uuid, "Competition id") }
 
 export const exampleCompetition = {
   id: "018f3f1e-5d5b-4a00-8000-000000000009",
@@ -91,7 +92,10 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
       ),
     HttpApiEndpoint.get("placement", "/:competition_id/placement", {
       params,
-      success: Schema.Struct({ competition: Competition, data: Schema.Array(Placement) }).annotate({
+      success: Schema.Struct({
+        competition: field(Competition, "The competition"),
+        data: field(Schema.Array(Placement), "Rows")
+      }).annotate({
         identifier: "CompetitionPlacement"
       }),
       error: errors("CompetitionNotFound")
@@ -111,8 +115,8 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
       params,
       query: leaderboardQuery,
       success: Schema.Struct({
-        competition: Competition,
-        data: Schema.Array(Placement),
+        competition: field(Competition, "The competition"),
+        data: field(Schema.Array(Placement), "Rows"),
         next_page_cursor: NextPageCursor
       }).annotate({ identifier: "Leaderboard" }),
       error: errors("CompetitionNotFound", "InvalidCursor")

@@ -3,13 +3,9 @@
  * Source: docs/contract/conventions.md#json-and-http.
  */
 import { ErrorReporter, Schema } from "effect"
+import { bodyOf } from "../../domain/ApiError.ts"
 
-const body = {
-  code: Schema.tag("BAD_REQUEST"),
-  message: Schema.String,
-  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
-  request_id: Schema.optionalKey(Schema.String)
-}
+const body = bodyOf("BAD_REQUEST")
 
 export class BodyTooLarge extends Schema.Error<BodyTooLarge>("BodyTooLarge")(body, {
   httpApiStatus: 413,

@@ -1,18 +1,16 @@
 /**
- * Answers that rarely change carry an entity tag, and who names it in `If-None-Match` is answered 304: what the document
- * tells of both, and of the documents themselves. Source: docs/contract/conventions.md#json-and-http,
+ * Responses that rarely change have an entity tag. A request that repeats it in `If-None-Match` receives 304 while it is current.
+ * This file adds both to the OpenAPI document, and the operations that return the documents themselves. Source: docs/contract/conventions.md#json-and-http,
  * docs/contract/rest.md#service-endpoints; RFC 9110, 13.1.2.
  */
+import type { Operation, Parameter, Paths } from "./OpenApiModel.ts"
 import { bounded } from "./SchemaLimits.ts"
 
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
-
-/** The document of the REST surface, given out by the router itself. */
+/** Path of the OpenAPI document. */
 export const OPENAPI_PATH = "/api-docs/openapi.json"
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 
-/** Paths whose answers carry an entity tag. */
+/** Paths whose responses have an entity tag. */
 export const taggedPaths: ReadonlySet<string> = new Set([
   "/api/v1/market/instruments-info",
   "/api/v1/market/risk-limit",
@@ -20,7 +18,7 @@ export const taggedPaths: ReadonlySet<string> = new Set([
   ASYNCAPI_PATH
 ])
 
-const ifNoneMatch = {
+const ifNoneMatch: Parameter = {
   name: "If-None-Match",
   in: "header",
   required: false,
@@ -31,15 +29,18 @@ const ifNoneMatch = {
   })
 }
 
-/** An operation with its condition, and the answer to who holds the newest state. */
-const conditional = (op: Json): Json => ({
-  ...op,
-  parameters: [...op.parameters, ifNoneMatch],
-  responses: { ...op.responses, 304: { description: "The state that `If-None-Match` names is current: no body" } }
+/** An operation with its condition, and the response if the state of the client is current. */
+const conditional = (operation: Operation): Operation => ({
+  ...operation,
+  parameters: [...operation.parameters, ifNoneMatch],
+  responses: {
+    ...operation.responses,
+    304: { description: "The state that `If-None-Match` names is current: no body" }
+  }
 })
 
-/** An operation that gives out a document. It can fail as one without credentials and limits does. */
-const given = (open: Json, operationId: string, summary: string, example: Json): Json => ({
+/** An operation that returns a document. It fails like an operation without credentials and limits. */
+const documentOf = (open: Operation, operationId: string, summary: string, example: object): Operation => ({
   tags: open.tags,
   operationId,
   summary,
@@ -52,18 +53,18 @@ const given = (open: Json, operationId: string, summary: string, example: Json):
   }
 })
 
-/** The paths of a document with those of the documents, each tagged one with its condition. */
-export const withTags = (paths: Json): Json => {
-  const open = paths["/health"].get
-  const all: Json = {
+/** The paths, those of the documents included. Each tagged path has its condition. */
+export const withTags = (paths: Paths): Paths => {
+  const open = paths["/health"]!["get"]!
+  const all: Record<string, Paths[string]> = {
     ...paths,
     [OPENAPI_PATH]: {
-      get: given(open, "getOpenApi", "This document, OpenAPI 3.1", { openapi: "3.1.0" })
+      get: documentOf(open, "getOpenApi", "This document, OpenAPI 3.1", { openapi: "3.1.0" })
     },
     [ASYNCAPI_PATH]: {
-      get: given(open, "getAsyncApi", "The WebSocket messages, AsyncAPI 3.0", { asyncapi: "3.0.0" })
+      get: documentOf(open, "getAsyncApi", "The WebSocket messages, AsyncAPI 3.0", { asyncapi: "3.0.0" })
     }
   }
-  for (const path of taggedPaths) all[path] = { ...all[path], get: conditional(all[path].get) }
+  for (const path of taggedPaths) all[path] = { ...all[path], get: conditional(all[path]!["get"]!) }
   return all
 }

@@ -3,17 +3,18 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { ExecType, Side } from "../../domain/Enumerations.ts"
 import { Execution } from "../../domain/Execution.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
+import { anyAddress, AnySymbol, limit, paging, span } from "./Fields.ts"
 import { errors, names } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
-  sub_account_address: Schema.optionalKey(AnyAddress),
+  sub_account_address: Schema.optionalKey(anyAddress("Sub-account")),
   symbol: Schema.optionalKey(AnySymbol),
-  order_id: Schema.optionalKey(Uuid),
+  order_id: Schema.optionalKey(field(Uuid, "Order id")),
   order_link_id: Schema.optionalKey(OrderLinkId),
   side: Schema.optionalKey(Side),
   exec_type: Schema.optionalKey(ExecType),
@@ -27,10 +28,7 @@ const PER_PAGE_MAX = 100
 
 const offsetQuery = {
   page: Schema.optionalKey(
-    Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).annotate({
-      description: "From 1, which is the default",
-      examples: [1]
-    })
+    measure(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)), "From 1, which is the default", "position", 1)
   ),
   per_page: Schema.optionalKey(limit(PER_PAGE_MAX, PER_PAGE_DEFAULT)),
   symbol: query.symbol,
@@ -84,11 +82,11 @@ export class ExecutionApi extends HttpApiGroup.make("execution")
   .annotateMerge(OpenApi.annotations({ title: "Execution", description: "What was traded" })) {}
 
 export const ExecutionsAt = Schema.Struct({
-  list: Schema.Array(Execution),
-  page: Schema.Int,
-  per_page: Schema.Int,
-  total: Schema.Int,
-  total_pages: Schema.Int
+  list: field(Schema.Array(Execution), "Rows"),
+  page: measure(Schema.Int, "Number of the page, from 1", "position"),
+  per_page: measure(Schema.Int, "Rows a page", "rows"),
+  total: measure(Schema.Int, "Number of rows on all pages", "count"),
+  total_pages: measure(Schema.Int, "Number of pages", "count")
 }).annotate({ identifier: "ExecutionsAt" })
 
 export class TradeApi extends HttpApiGroup.make("trade")

@@ -5,23 +5,25 @@
 import { Schema, SchemaTransformation } from "effect"
 import { type Address, parseAddress } from "../../domain/Address.ts"
 import { LIMIT_DEFAULT, LIMIT_MAX } from "../../domain/Page.ts"
+import { described, field } from "../../domain/Field.ts"
 import { Millis } from "../../domain/Time.ts"
 
-/**
- * An address, canonical or short; decodes to the canonical form, which is not checked again: then the compiled schema of a
- * body that holds one needs no step of its own for it.
- */
-export const AnyAddress = Schema.String.check(
+const addressText = Schema.String.check(
   Schema.isPattern(/^(?:0x)?[0-9a-fA-F]{1,64}$/u, {
     message: "expected an address: 1 to 64 hex digits, 0x in front or not"
   })
-)
-  .annotate({
-    identifier: "AnyAddress",
-    description: "Address, canonical or short: 1 to 64 hex digits, 0x in front or not",
-    examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
-  })
-  .pipe(
+).annotate({
+  identifier: "AnyAddress",
+  description: "Address, canonical or short: 1 to 64 hex digits, 0x in front or not",
+  examples: ["0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"]
+})
+
+/**
+ * The address of a request, canonical or short. It decodes to the canonical form, which needs no second check, so the compiled
+ * schema of a body has no extra step for an address.
+ */
+export const anyAddress = (meaning: string) =>
+  field(addressText, meaning).pipe(
     Schema.decodeTo(
       Schema.String,
       SchemaTransformation.transform({
@@ -39,13 +41,13 @@ export const AnySymbol = Schema.String.annotate({
 
 /** A page size. */
 export const limit = (maximum: number, byDefault: number) =>
-  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })).annotate({
-    description: `Rows a page, 1 to ${maximum}; ${byDefault} by default`,
-    examples: [byDefault]
-  })
+  Schema.Int.check(Schema.isBetween({ minimum: 1, maximum })).annotate(
+    described(`Rows a page, 1 to ${maximum}; ${byDefault} by default`, "rows", byDefault)
+  )
 
 export const Cursor = Schema.String.annotate({
-  description: "`next_page_cursor` of the page before, with the same filters"
+  description: "`next_page_cursor` of the previous page, with the same filters",
+  examples: ["djF8b3JkZXIvaGlzdG9yeQ"]
 })
 
 /** Paging of ordinary lists. */
@@ -56,8 +58,8 @@ export const paging = {
 
 /** A span of time: `start_time` inclusive, `end_time` exclusive, Unix ms. */
 export const span = {
-  start_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, inclusive" })),
-  end_time: Schema.optionalKey(Millis.annotate({ description: "Unix ms, exclusive" }))
+  start_time: Schema.optionalKey(field(Millis, "Start, inclusive")),
+  end_time: Schema.optionalKey(field(Millis, "End, exclusive"))
 }
 
 /** Text of at most `max` characters. */

@@ -2,12 +2,9 @@
  * The headers of each response, for the document. Source: docs/contract/conventions.md#json-and-http,
  * docs/contract/rest-trading.md#executions, docs/contract/limits.md, docs/contract/boundary.md#lagging.
  */
-
-import { bounded } from "./SchemaLimits.ts"
 import { taggedPaths } from "./EtagDocuments.ts"
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
+import type { Operation } from "./OpenApiModel.ts"
+import { bounded } from "./SchemaLimits.ts"
 
 /** A header of every response that lists it, except where it is `sometimes` absent. */
 const header = (description: string, example: string | number, sometimes?: "sometimes") => ({
@@ -45,15 +42,17 @@ type Name = keyof typeof headers
 
 const rate = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Policy", "RateLimit"] as const
 
-const namesOf = (answer: {
+/** A response of an operation, by its status. */
+interface ResponseOf {
   readonly path: string
   readonly status: number
-  readonly op: Json
-}): ReadonlyArray<Name> => {
-  const { op, path, status } = answer
+  readonly operation: Operation
+}
+
+const namesOf = ({ operation, path, status }: ResponseOf): ReadonlyArray<Name> => {
   const found: Array<Name> = ["X-Request-Id", "Access-Control-Allow-Origin", "Cache-Control"]
   // a bucket may be switched off, and a request that fails before it is counted has no rate headers
-  if (op.responses["429"] !== undefined) found.push(...rate)
+  if (operation.responses["429"] !== undefined) found.push(...rate)
   const sound = status === 200 || status === 304
   if (path.startsWith("/api/v1/market/") && sound) found.push("X-Data-Age-Ms")
   if (taggedPaths.has(path) && sound) found.push("ETag")
@@ -64,10 +63,6 @@ const namesOf = (answer: {
   return found
 }
 
-/** Headers of one answer of an operation, as references. */
-export const headersOf = (answer: {
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly op: Json
-}): Json => Object.fromEntries(namesOf(answer).map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+/** Headers of one response, as references. */
+export const headersOf = (response: ResponseOf) =>
+  Object.fromEntries(namesOf(response).map((name) => [name, { $ref: `#/components/headers/${name}` }]))

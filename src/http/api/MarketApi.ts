@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Candle, Instrument, OrderBook, PublicTrade, Ticker } from "../../domain/Market.ts"
 import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
@@ -38,12 +39,12 @@ const tradesQuery = { symbol, limit: Schema.optionalKey(limit(MARKET_LIMIT_MAX, 
 export type TradesQuery = Schema.Struct.Type<typeof tradesQuery>
 
 export const ServerTime = Schema.Struct({
-  server_ts_ms: Millis,
-  time_second: Schema.Int.annotate({ description: "Unix time in seconds" }),
-  time_nano: Schema.String.annotate({ description: "Unix time in nanoseconds, digits" })
+  server_ts_ms: field(Millis, "Time of the server"),
+  time_second: measure(Schema.Int, "Unix time in seconds", "s"),
+  time_nano: measure(Schema.String, "Unix time in nanoseconds, as digits", "ns")
 }).annotate({ identifier: "ServerTime" })
 
-const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: Schema.Array(item) })
+const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: field(Schema.Array(item), "Rows") })
 
 const instrument = {
   symbol: "BTC-USDC",

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Interval, OpenInterestInterval } from "../../domain/Enumerations.ts"
+import { field } from "../../domain/Field.ts"
 import { FundingRate } from "../../domain/Funding.ts"
 import { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
 import { OpenInterest, PriceCandle, RiskTier } from "../../domain/Market.ts"
@@ -25,16 +26,14 @@ const candleQuery = {
 const fundingQuery = { symbol, ...span, limit: historyLimit, cursor: Schema.optionalKey(Cursor) }
 const interestQuery = {
   symbol,
-  interval: Schema.optionalKey(
-    OpenInterestInterval.annotate({ description: "Minutes, or D; UTC. 5 by default", examples: ["5"] })
-  ),
+  interval: Schema.optionalKey(field(OpenInterestInterval, "Minutes, or D; UTC. 5 by default", "5")),
   ...span,
   limit: historyLimit,
   cursor: Schema.optionalKey(Cursor)
 }
 const statesQuery = { symbol: optionalSymbol, ...span, limit: historyLimit }
 
-const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: Schema.Array(item) })
+const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: field(Schema.Array(item), "Rows") })
 
 const candle = {
   start_time: 1767225600000,

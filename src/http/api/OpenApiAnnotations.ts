@@ -1,7 +1,19 @@
-/** Prose, examples and security of an operation, in the form the OpenAPI document wants them. */
+/** Texts, examples and security of an operation, as annotations for the OpenAPI document. */
 import { Context, Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import type { Scope } from "../../domain/Enumerations.ts"
+import { isPublished } from "../../domain/Field.ts"
+import {
+  type Body,
+  inComponents,
+  type JsonSchema,
+  type JsonSchemas,
+  mapSchema,
+  mapValues,
+  type Operation,
+  type Parameter,
+  withoutAllOf
+} from "./OpenApiModel.ts"
 import { RequiredScope } from "./Security.ts"
 
 /**
@@ -48,27 +60,28 @@ const requirementsOf = (access: Access) => {
 }
 const scopes: ReadonlySet<string> = new Set(["read", "trade", "account", "transfer", "withdraw"])
 
-// The document is plain JSON here; the library types a transform the same way.
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = Record<string, any>
+const documentOptions: Schema.ToJsonSchemaOptions = { includeAnnotationKey: isPublished }
 
-/** Query values travel as text, and are described so; this puts the types back that a reader expects. */
-const withQueryTypes = (fields: Record<string, Schema.Top>, parameters: ReadonlyArray<Json>) =>
-  parameters.map((parameter) => {
-    const field = parameter["in"] === "query" ? fields[parameter["name"]] : undefined
-    if (field === undefined) return parameter
-    const { schema, definitions } = Schema.toJsonSchemaDocument(Schema.toType(field))
-    const name = typeof schema["$ref"] === "string" ? schema["$ref"].split("/").at(-1)! : undefined
-    const { type } = (name === undefined ? schema : definitions[name]) as Json
+/** Parameters with the types that a reader expects. Query values travel as text, and the library describes this text. */
+const withQueryTypes = (
+  fields: Record<string, Schema.Top>,
+  parameters: ReadonlyArray<Parameter>
+): ReadonlyArray<Parameter> => {
+  const document = Schema.toJsonSchemaDocument(Schema.toType(Schema.Struct(fields)), documentOptions)
+  const definitions: JsonSchemas = document.definitions
+  const { properties = {} }: JsonSchema = document.schema
+  return parameters.map((parameter) => {
+    const found = parameter.in === "query" ? properties[parameter.name] : undefined
+    if (found === undefined) return parameter
+    const schema = withoutAllOf(found)
+    const { type } = definitions[schema.$ref?.split("/").at(-1) ?? ""] ?? schema
     if (type !== "integer" && type !== "boolean" && type !== "array") return parameter
-    const shared = JSON.stringify(schema).replaceAll("#/$defs/", "#/components/schemas/")
-    return { ...parameter, schema: JSON.parse(shared) }
+    return { ...parameter, schema: mapSchema(schema, inComponents) }
   })
+}
 
-const withExample = (content: Json | undefined, example: unknown): Json | undefined =>
-  content === undefined
-    ? undefined
-    : Object.fromEntries(Object.entries(content).map(([type, media]) => [type, { ...media, example }]))
+const withExample = <B extends Body>(body: B, example: unknown): B =>
+  body.content === undefined ? body : { ...body, content: mapValues(body.content, (media) => ({ ...media, example })) }
 
 /** Annotates an operation. `request` and `response` are examples; `query` are the schemas of its query parameters. */
 export const docs = (operation: {
@@ -87,27 +100,21 @@ export const docs = (operation: {
       identifier: operation.id,
       summary: operation.summary,
       description: operation.description + (scope === undefined ? "" : `\n\nAn API key needs the scope \`${scope}\`.`),
-      transform: (op: Json) => ({
-        ...op,
-        parameters: withQueryTypes(operation.query ?? {}, op["parameters"]),
-        security: requirementsOf(operation.access),
-        ...(op["requestBody"] === undefined
-          ? {}
-          : {
-              requestBody: { ...op["requestBody"], content: withExample(op["requestBody"].content, operation.request) }
-            }),
-        responses: Object.fromEntries(
-          Object.entries(op["responses"] as Json).map(([status, response]) => [
-            status,
-            {
-              ...response,
-              ...(status.startsWith("2") && response.content !== undefined
-                ? { content: withExample(response.content, operation.response) }
-                : {})
-            }
-          ])
-        )
-      })
+      // the library types every document of a transform as a record
+      transform: (document) => {
+        const found = document as Operation
+        return {
+          ...found,
+          parameters: withQueryTypes(operation.query ?? {}, found.parameters),
+          security: requirementsOf(operation.access),
+          ...(found.requestBody === undefined
+            ? undefined
+            : { requestBody: withExample(found.requestBody, operation.request) }),
+          responses: mapValues(found.responses, (response, status) =>
+            status.startsWith("2") ? withExample(response, operation.response) : response
+          )
+        }
+      }
     }),
     Context.make(RequiredScope, scope)
   )

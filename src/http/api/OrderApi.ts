@@ -5,12 +5,13 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { OrderStatus, Side } from "../../domain/Enumerations.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { Order, OrderRef } from "../../domain/Order.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { Switch } from "../../domain/DeadMansSwitchWindow.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { anyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import {
   AmendOrderBody,
   BatchResults,
@@ -39,20 +40,24 @@ const OrderStatusList = Schema.Array(Schema.String)
   .annotate({ description: "Status, repeated or with commas between" })
 
 const realtimeQuery = {
-  sub_account_address: Schema.optionalKey(AnyAddress),
+  sub_account_address: Schema.optionalKey(anyAddress("Sub-account")),
   symbol: Schema.optionalKey(AnySymbol),
-  order_id: Schema.optionalKey(Uuid),
+  order_id: Schema.optionalKey(field(Uuid, "Order id")),
   order_link_id: Schema.optionalKey(OrderLinkId),
   side: Schema.optionalKey(Side),
   ...paging
 }
-const historyQuery = { ...realtimeQuery, order_status: Schema.optionalKey(OrderStatusList), ...span }
+const historyQuery = {
+  ...realtimeQuery,
+  order_status: Schema.optionalKey(OrderStatusList),
+  ...span
+}
 
 export const OpenOrders = Schema.Struct({
-  list: Schema.Array(Order),
+  list: field(Schema.Array(Order), "Rows"),
   next_page_cursor: NextPageCursor,
-  stream_id: Schema.String.annotate({ description: "Identity of the user stream's numbering" }),
-  seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
+  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
+  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
 }).annotate({ identifier: "OpenOrders" })
 
 const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
@@ -176,7 +181,9 @@ export class OrderApi extends HttpApiGroup.make("order")
       ),
     HttpApiEndpoint.post("cancelAll", "/cancel-all", {
       payload: CancelAllBody,
-      success: Schema.Struct({ list: Schema.Array(OrderRef) }).annotate({ identifier: "CanceledOrders" }),
+      success: Schema.Struct({ list: field(Schema.Array(OrderRef), "Rows") }).annotate({
+        identifier: "CanceledOrders"
+      }),
       error: errors(...takesBody, ...changes, ...names)
     })
       .annotate(CommandsOnly, true)
@@ -237,7 +244,7 @@ export class OrderApi extends HttpApiGroup.make("order")
         })
       ),
     HttpApiEndpoint.get("switches", "/disconnect-cancel-all", {
-      success: Schema.Struct({ list: Schema.Array(Switch) }).annotate({ identifier: "Switches" })
+      success: Schema.Struct({ list: field(Schema.Array(Switch), "Rows") }).annotate({ identifier: "Switches" })
     }).annotateMerge(
       docs({
         id: "getDisconnectCancelAll",

@@ -4,39 +4,38 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Decimal, SignedDecimal } from "../../domain/Decimal.ts"
 import { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
 import { ClosedPnl } from "../../domain/ClosedPnl.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { NextPageCursor, page } from "../../domain/Page.ts"
 import { MarketSymbol } from "../../domain/Market.ts"
 import { Position } from "../../domain/Position.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { anyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import { changes, errors, names, prices, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
 const query = {
-  sub_account_address: Schema.optionalKey(AnyAddress),
+  sub_account_address: Schema.optionalKey(anyAddress("Sub-account")),
   symbol: Schema.optionalKey(AnySymbol),
   ...paging
 }
 const closedQuery = {
-  sub_account_address: Schema.optionalKey(AnyAddress),
+  sub_account_address: Schema.optionalKey(anyAddress("Sub-account")),
   symbol: Schema.optionalKey(AnySymbol),
-  order_id: Schema.optionalKey(Uuid.annotate({ description: "The closing order" })),
+  order_id: Schema.optionalKey(field(Uuid, "The closing order")),
   ...span,
   ...paging
 }
 
 export const Positions = Schema.Struct({
-  list: Schema.Array(Position),
+  list: field(Schema.Array(Position), "Rows"),
   next_page_cursor: NextPageCursor,
-  stream_id: Schema.String,
-  seq: Schema.Int.annotate({ description: "The list holds every user-stream event up to here" })
+  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
+  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
 }).annotate({ identifier: "Positions" })
 
-const named = { sub_account_address: AnyAddress, symbol: AnySymbol }
-const leverage = Decimal.annotate({
-  description: "1 to the most that the market and the risk tier allow, in steps of 0.01"
-})
+const named = { sub_account_address: anyAddress("Sub-account"), symbol: AnySymbol }
+const leverage = measure(Decimal, "1 to the most that the market and the risk tier allow, in steps of 0.01", "ratio")
 
 export const LeverageBody = Schema.Struct({ ...named, leverage }).annotate({ identifier: "LeverageBody" })
 export type LeverageBody = typeof LeverageBody.Type
@@ -50,20 +49,20 @@ export type MarginModeBody = typeof MarginModeBody.Type
 
 export const AddMarginBody = Schema.Struct({
   ...named,
-  margin: SignedDecimal.annotate({ description: "In the settlement asset; negative takes out" })
+  margin: measure(SignedDecimal, "Margin to add; negative: to remove", "settlement asset")
 }).annotate({ identifier: "AddMarginBody" })
 export type AddMarginBody = typeof AddMarginBody.Type
 
 const exitPrice = Schema.optionalKey(
-  Decimal.annotate({ description: "Trigger price in the quote asset, a multiple of the tick_size; 0 removes the exit" })
+  measure(Decimal, "Trigger price, a multiple of the tick_size; 0 removes the exit", "quote asset")
 )
-const exitBy = Schema.optionalKey(TriggerBy.annotate({ description: "Reference price; LastPrice by default" }))
+const exitBy = Schema.optionalKey(field(TriggerBy, "Reference price; LastPrice by default"))
 const exitSize = Schema.optionalKey(
-  Decimal.annotate({ description: "In the base asset, with mode Partial only; absent: the whole position" })
+  measure(Decimal, "With mode Partial only; absent: the whole position", "base asset")
 )
 export const TradingStopBody = Schema.Struct({
   ...named,
-  tpsl_mode: Schema.optionalKey(TpslMode.annotate({ description: "Full by default: the whole position" })),
+  tpsl_mode: Schema.optionalKey(field(TpslMode, "Full (default): the whole position")),
   take_profit: exitPrice,
   stop_loss: exitPrice,
   tp_trigger_by: exitBy,
@@ -73,14 +72,21 @@ export const TradingStopBody = Schema.Struct({
 }).annotate({ identifier: "TradingStopBody" })
 export type TradingStopBody = typeof TradingStopBody.Type
 
-export const Leverage = Schema.Struct({ symbol: MarketSymbol, leverage: Decimal }).annotate({ identifier: "Leverage" })
+export const Leverage = Schema.Struct({
+  symbol: field(MarketSymbol, "Market"),
+  leverage: measure(Decimal, "Leverage", "ratio")
+}).annotate({ identifier: "Leverage" })
 export const MarginSetting = Schema.Struct({
-  symbol: MarketSymbol,
+  symbol: field(MarketSymbol, "Market"),
   margin_mode: MarginMode,
-  leverage: Decimal
+  leverage: measure(Decimal, "Leverage", "ratio")
 }).annotate({ identifier: "MarginSetting" })
-const orNone = Schema.Union([Decimal, Schema.Literal("")]).annotate({ description: '"" without one' })
-export const TradingStop = Schema.Struct({ symbol: MarketSymbol, take_profit: orNone, stop_loss: orNone }).annotate({
+const orNone = measure(Schema.Union([Decimal, Schema.Literal("")]), '"" without one', "quote asset")
+export const TradingStop = Schema.Struct({
+  symbol: field(MarketSymbol, "Market"),
+  take_profit: orNone,
+  stop_loss: orNone
+}).annotate({
   identifier: "TradingStop"
 })
 

@@ -5,23 +5,25 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { RewardStatus } from "../../domain/Enumerations.ts"
+import { field } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { page } from "../../domain/Page.ts"
 import { Referral } from "../../domain/Referral.ts"
 import { Reward } from "../../domain/Reward.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, paging } from "./Fields.ts"
+import { anyAddress, paging } from "./Fields.ts"
 import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
 export const ReferralBody = Schema.Struct({
-  referral_code: Schema.String.annotate({
-    description: "8 characters of 0-9 and A-Z without I, L, O and U; blanks around it and lower case are forgiven"
-  })
+  referral_code: field(
+    Schema.String,
+    "8 characters of 0-9 and A-Z without I, L, O and U; case and surrounding spaces are ignored"
+  )
 }).annotate({ identifier: "ReferralBody" })
 
 export const ClaimBody = Schema.Struct({
-  sub_account_address: AnyAddress.annotate({ description: "Where the reward is paid to" })
+  sub_account_address: anyAddress("Sub-account that receives the reward")
 }).annotate({ identifier: "ClaimBody" })
 
 const rewardsQuery = { status: Schema.optionalKey(RewardStatus), ...paging }
@@ -91,7 +93,7 @@ export class RewardApi extends HttpApiGroup.make("reward")
         })
       ),
     HttpApiEndpoint.post("claim", "/rewards/:reward_id/claim", {
-      params: { reward_id: Uuid },
+      params: { reward_id: field(Uuid, "Reward id") },
       payload: ClaimBody,
       success: Reward,
       error: errors(...takesBody, ...changes, "RewardNotFound", "SubAccountNotFound", "AlreadyClaimed", "RewardPending")

@@ -1,11 +1,9 @@
 /**
- * Gives every text, list and number of the document its bound, for readers and validators.
+ * Adds a limit to each text, list and number of the document that has none.
  *
- * A schema declares its own bound. Without one, the largest body bounds a text, and the range of exact JSON numbers an integer.
+ * The largest body limits a text, and the range of exact JSON numbers an integer.
  */
-
-// oxlint-disable-next-line typescript/no-explicit-any
-type Json = any
+import type { JsonSchema } from "./OpenApiModel.ts"
 
 /** No text is longer than the largest body, in characters. */
 const TEXT_MAX = 256 * 1024
@@ -27,14 +25,15 @@ const lengthOfForm: Record<string, number> = {
 }
 
 /** A pair of one type becomes a list of two: every code generator supports lists. */
-const withoutTuple = (schema: Json): Json => {
+const withoutTuple = (schema: JsonSchema): JsonSchema => {
   const { prefixItems, ...rest } = schema
-  const [first] = prefixItems
-  if (prefixItems.some((item: Json) => JSON.stringify(item) !== JSON.stringify(first))) return schema
+  const [first] = prefixItems ?? []
+  if (first === undefined || prefixItems === undefined) return schema
+  if (prefixItems.some((item) => JSON.stringify(item) !== JSON.stringify(first))) return schema
   return { ...rest, items: first, minItems: prefixItems.length, maxItems: prefixItems.length }
 }
 
-const boundsOf = (schema: Json): Json => {
+const boundsOf = (schema: JsonSchema): JsonSchema => {
   switch (schema.type) {
     case "string":
       return schema.enum !== undefined || schema.const !== undefined || schema.maxLength !== undefined
@@ -52,10 +51,10 @@ const boundsOf = (schema: Json): Json => {
   }
 }
 
-/** Bounds one schema; the schemas inside it are bounded by themselves. */
-export const bounded = (schema: Json): Json => {
-  const listed = schema.prefixItems === undefined ? schema : withoutTuple(schema)
-  // one choice is no choice
+/** Limits one schema, without the schemas inside it. */
+export const bounded = (schema: JsonSchema): JsonSchema => {
+  const listed = withoutTuple(schema)
+  // a single alternative replaces the list
   if (listed.anyOf?.length === 1) {
     const { anyOf, ...rest } = listed
     return { ...anyOf[0], ...rest }
@@ -63,6 +62,6 @@ export const bounded = (schema: Json): Json => {
   return { ...listed, ...boundsOf(listed) }
 }
 
-/** Bounds a named schema by its form. */
-export const boundedForm = (name: string, schema: Json): Json =>
+/** Limits the length of a named schema that a pattern describes. */
+export const boundedForm = (name: string, schema: JsonSchema): JsonSchema =>
   lengthOfForm[name] === undefined ? schema : { ...schema, maxLength: lengthOfForm[name] }

@@ -4,30 +4,45 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { field, measure } from "../../domain/Field.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 
-export const Health = Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String }).annotate({
+export const Health = Schema.Struct({
+  status: field(Schema.Literal("ok"), "State"),
+  version: field(Schema.String, "Version of the API")
+}).annotate({
   identifier: "Health"
 })
 
-const Link = Schema.Struct({ connected: Schema.Boolean, lag_events: Schema.Int, lag_ms: Schema.Int })
+const Link = Schema.Struct({
+  connected: field(Schema.Boolean, "Whether the connection is up"),
+  lag_events: measure(Schema.Int, "Lag in events", "count", 0),
+  lag_ms: measure(Schema.Int, "Lag in time", "ms", 3)
+})
 const links = {
-  reasons: Schema.Array(Schema.String).annotate({
-    description:
-      "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
-  }),
-  sequencer: Link,
-  referee: Link,
-  database: Schema.Struct({ connected: Schema.Boolean })
+  reasons: field(
+    Schema.Array(Schema.String),
+    "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
+  ),
+  sequencer: field(Link, "The backend that orders and matches"),
+  referee: field(Link, "The backend that keeps accounts and risk"),
+  database: field(
+    Schema.Struct({ connected: field(Schema.Boolean, "Whether the connection is up") }),
+    "The gateway's own database"
+  )
 }
-export const Ready = Schema.Struct({ status: Schema.Literal("ready"), ...links }).annotate({ identifier: "Ready" })
-export const NotReady = Schema.Struct({ status: Schema.Literal("not_ready"), ...links }).annotate({
+export const Ready = Schema.Struct({ status: field(Schema.Literal("ready"), "State"), ...links }).annotate({
+  identifier: "Ready"
+})
+export const NotReady = Schema.Struct({ status: field(Schema.Literal("not_ready"), "State"), ...links }).annotate({
   identifier: "NotReady",
   description:
     "`reasons` says why: a backend has been down or lagging for more than 10 s, it refuses every command, its prices have stopped, the database is lost, or the gateway is stopping"
 })
 
-export const Jwks = Schema.Struct({ keys: Schema.Array(Schema.Record(Schema.String, Schema.String)) }).annotate({
+export const Jwks = Schema.Struct({
+  keys: field(Schema.Array(Schema.Record(Schema.String, Schema.String)), "JSON Web Keys (RFC 7517, 8037)")
+}).annotate({
   identifier: "Jwks"
 })
 

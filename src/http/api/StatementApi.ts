@@ -3,16 +3,17 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Deposit, Statistics, Withdrawal } from "../../domain/Account.ts"
 import { Period, TransactionType } from "../../domain/Enumerations.ts"
+import { field } from "../../domain/Field.ts"
 import { FundingPayment } from "../../domain/Funding.ts"
 import { FeeRate } from "../../domain/Market.ts"
 import { page } from "../../domain/Page.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, AnySymbol, paging, span } from "./Fields.ts"
+import { anyAddress, AnySymbol, paging, span } from "./Fields.ts"
 import { errors, names } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
-const sub_account_address = Schema.optionalKey(AnyAddress)
+const sub_account_address = Schema.optionalKey(anyAddress("Sub-account"))
 const symbol = Schema.optionalKey(AnySymbol)
 
 const fundingQuery = { sub_account_address, symbol, ...span, ...paging }
@@ -26,9 +27,7 @@ const transactionsQuery = {
 const movementsQuery = { sub_account_address, ...paging }
 const statisticsQuery = {
   sub_account_address,
-  period: Schema.optionalKey(
-    Period.annotate({ description: "How far it reaches back, from a full hour on; 30d by default", examples: ["30d"] })
-  )
+  period: Schema.optionalKey(field(Period, "How far it reaches back, from a full hour on; 30d by default", "30d"))
 }
 
 const v0 = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
@@ -157,7 +156,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     ),
     HttpApiEndpoint.get("feeRates", "/fee-rate", {
       query: { symbol },
-      success: Schema.Struct({ list: Schema.Array(FeeRate) }),
+      success: Schema.Struct({ list: field(Schema.Array(FeeRate), "Rows") }),
       error: errors("SymbolNotFound")
     }).annotateMerge(
       docs({

@@ -3,11 +3,12 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Address } from "../../domain/Address.ts"
 import { Scope } from "../../domain/Enumerations.ts"
+import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { ApiKey, Me, SubAccount } from "../../domain/User.ts"
 import { docs } from "./OpenApiAnnotations.ts"
-import { AnyAddress, text } from "./Fields.ts"
+import { anyAddress, text } from "./Fields.ts"
 import { badRequests, changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 
@@ -15,75 +16,100 @@ import { BearerOnly, BearerOrApiKey } from "./Security.ts"
 const Numeral = Schema.Finite
 
 export const PortfolioRecord = Schema.Struct({
-  positions: Schema.Array(
-    Schema.Struct({
-      epoch: Schema.Int.annotate({ description: "Funding periods since Unix time 0 at the last settlement" }),
-      funding_index: Numeral,
-      margin: Numeral,
-      price: Numeral.annotate({ description: "Average entry price" }),
-      seq: Schema.Int.annotate({ description: "User-stream position of the last event of this position" }),
-      size: Numeral.annotate({ description: "Signed: a short is negative" }),
-      timestamp: Millis,
-      timestamp_ms: Millis,
-      market_addr: Address,
-      sid: Address.annotate({ description: "Sub-account" })
-    })
+  positions: field(
+    Schema.Array(
+      Schema.Struct({
+        epoch: measure(Schema.Int, "Number of funding periods from Unix time 0 to the last settlement", "count"),
+        funding_index: measure(
+          Numeral,
+          "Cumulative funding per unit of the base asset at the last settlement",
+          "settlement asset"
+        ),
+        margin: measure(Numeral, "Initial margin; of an isolated position, its own margin", "settlement asset"),
+        price: measure(Numeral, "Average entry price", "quote asset"),
+        seq: measure(Schema.Int, "User-stream position of the last event of this position", "position"),
+        size: measure(Numeral, "Signed: a short is negative", "base asset"),
+        timestamp: field(Millis, "Event time"),
+        timestamp_ms: field(Millis, "Time of the signature"),
+        market_addr: field(Address, "Address of the market"),
+        sid: field(Address, "Sub-account")
+      })
+    ),
+    "Open positions"
   ),
-  summary: Schema.Struct({
-    collateral_notional: Numeral,
-    maintenance_margin_required: Numeral,
-    total_available_balance: Numeral,
-    total_balance: Numeral,
-    total_margin_used: Numeral,
-    total_positions: Schema.Int,
-    total_vaults: Schema.Int,
-    unrealized_funding_total: Numeral,
-    unrealized_pnl_total: Numeral
-  }),
-  user_addr: Address,
-  vault_balances: Schema.Array(Schema.Struct({ asset_addr: Address, balance: Numeral, id: Address }))
+  summary: field(
+    Schema.Struct({
+      collateral_notional: measure(Numeral, "Sum of the wallet balances", "USDC"),
+      maintenance_margin_required: measure(Numeral, "Sum of the maintenance margins", "USDC"),
+      total_available_balance: measure(Numeral, "Sum of the available balances", "USDC"),
+      total_balance: measure(Numeral, "Sum of the equities", "USDC"),
+      total_margin_used: measure(Numeral, "Sum of the initial margins of positions and orders", "USDC"),
+      total_positions: measure(Schema.Int, "Open positions", "count"),
+      total_vaults: measure(Schema.Int, "Sub-accounts", "count"),
+      unrealized_funding_total: measure(Numeral, "Funding at the predicted rate; negative: to pay", "USDC"),
+      unrealized_pnl_total: measure(Numeral, "Profit and loss at the mark prices", "USDC")
+    }),
+    "Sums over all sub-accounts"
+  ),
+  user_addr: field(Address, "Root address of the wallet"),
+  vault_balances: field(
+    Schema.Array(
+      Schema.Struct({
+        asset_addr: field(Address, "Address of the asset"),
+        balance: measure(Numeral, "Wallet balance", "asset"),
+        id: field(Address, "Sub-account")
+      })
+    ),
+    "Wallet balances by sub-account"
+  )
 }).annotate({ identifier: "Portfolio" })
 
-const Label = text(32).annotate({ description: "At most 32 characters" })
+const Label = field(text(32), "Your label, at most 32 characters", "alpha")
 
-export const CreateSubAccountBody = Schema.Struct({ label: Schema.optionalKey(Label) }).annotate({
+export const CreateSubAccountBody = Schema.Struct({
+  label: Schema.optionalKey(Label)
+}).annotate({
   identifier: "CreateSubAccountBody"
 })
 export const ChangeSubAccountBody = Schema.Struct({
   label: Schema.optionalKey(Label),
-  frozen: Schema.optionalKey(
-    Schema.Boolean.annotate({ description: "Frozen: no new or amended orders; cancels are allowed" })
-  )
+  frozen: Schema.optionalKey(field(Schema.Boolean, "Frozen: no new or amended orders; cancels are allowed"))
 }).annotate({ identifier: "ChangeSubAccountBody" })
 
 const Scopes = Schema.Array(Scope).check(Schema.isMinLength(1), Schema.isMaxLength(5))
-const KeyLabel = text(64).annotate({ description: "At most 64 characters" })
+const KeyLabel = field(text(64), "Your label, at most 64 characters", "bot")
 const IpAllowlist = Schema.Array(Schema.String)
   .check(Schema.isMaxLength(20))
   .annotate({ description: "CIDR blocks or addresses; empty: any", examples: [["203.0.113.0/24"]] })
 
 export const CreateApiKeyBody = Schema.Struct({
-  public_key: Schema.String.annotate({ description: "Ed25519 public key; the private key never leaves you" }),
+  public_key: field(Schema.String, "Ed25519 public key; you keep the private key"),
   label: Schema.optionalKey(KeyLabel),
-  scopes: Scopes,
+  scopes: field(Scopes, "Permissions of the key"),
   sub_account_addresses: Schema.optionalKey(
-    Schema.Array(AnyAddress)
-      .check(Schema.isMinLength(1))
-      .annotate({ description: "Absent: all sub-accounts, later ones too" })
+    field(
+      Schema.Array(anyAddress("Sub-account")).check(Schema.isMinLength(1)),
+      "Absent: all sub-accounts, later ones too"
+    )
   ),
-  ip_allowlist: Schema.optionalKey(IpAllowlist),
-  expires_time: Schema.optionalKey(Millis),
-  require_body_hash: Schema.optionalKey(Schema.Boolean)
+  ip_allowlist: Schema.optionalKey(field(IpAllowlist, "CIDR blocks or addresses that may use the key; empty: any")),
+  expires_time: Schema.optionalKey(field(Millis, "Expiry; absent: never")),
+  require_body_hash: Schema.optionalKey(field(Schema.Boolean, "Whether requests with a body must sign X-BODY-SHA256"))
 }).annotate({ identifier: "CreateApiKeyBody" })
 export type CreateApiKeyBody = typeof CreateApiKeyBody.Type
 
 export const ChangeApiKeyBody = Schema.Struct({
   label: Schema.optionalKey(KeyLabel),
-  scopes: Schema.optionalKey(Scopes),
-  sub_account_addresses: Schema.optionalKey(Schema.Array(AnyAddress).check(Schema.isMinLength(1))),
-  ip_allowlist: Schema.optionalKey(IpAllowlist),
-  expires_time: Schema.optionalKey(Millis),
-  require_body_hash: Schema.optionalKey(Schema.Boolean)
+  scopes: Schema.optionalKey(field(Scopes, "Permissions of the key")),
+  sub_account_addresses: Schema.optionalKey(
+    field(
+      Schema.Array(anyAddress("Sub-account")).check(Schema.isMinLength(1)),
+      "Sub-accounts; absent: all, later ones too"
+    )
+  ),
+  ip_allowlist: Schema.optionalKey(field(IpAllowlist, "CIDR blocks or addresses that may use the key; empty: any")),
+  expires_time: Schema.optionalKey(field(Millis, "Expiry; absent: never")),
+  require_body_hash: Schema.optionalKey(field(Schema.Boolean, "Whether requests with a body must sign X-BODY-SHA256"))
 }).annotate({ identifier: "ChangeApiKeyBody" })
 export type ChangeApiKeyBody = typeof ChangeApiKeyBody.Type
 
@@ -171,7 +197,9 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.get("subAccounts", "/sub-accounts", {
-      success: Schema.Struct({ list: Schema.Array(SubAccount) }).annotate({ identifier: "SubAccounts" })
+      success: Schema.Struct({ list: field(Schema.Array(SubAccount), "Rows") }).annotate({
+        identifier: "SubAccounts"
+      })
     })
       .middleware(BearerOrApiKey)
       .annotateMerge(
@@ -200,7 +228,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.patch("changeSubAccount", "/sub-accounts/:sub_account_address", {
-      params: { sub_account_address: AnyAddress },
+      params: { sub_account_address: anyAddress("Sub-account") },
       payload: ChangeSubAccountBody,
       success: SubAccount,
       error: errors(...takesBody, ...changes, "SubAccountNotFound")
@@ -217,8 +245,11 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.delete("deleteSubAccount", "/sub-accounts/:sub_account_address", {
-      params: { sub_account_address: AnyAddress },
-      success: Schema.Struct({ sub_account_address: Address, deleted: Schema.Literal(true) }).annotate({
+      params: { sub_account_address: anyAddress("Sub-account") },
+      success: Schema.Struct({
+        sub_account_address: field(Address, "Sub-account"),
+        deleted: field(Schema.Literal(true), "Whether the sub-account is deleted")
+      }).annotate({
         identifier: "DeletedSubAccount"
       }),
       error: errors(...changes, "SubAccountNotFound", "NotEmpty", "OpenOrdersExist", "PositionExists")
@@ -235,7 +266,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.get("apiKeys", "/api-keys", {
-      success: Schema.Struct({ list: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeys" })
+      success: Schema.Struct({ list: field(Schema.Array(ApiKey), "Rows") }).annotate({ identifier: "ApiKeys" })
     })
       .middleware(BearerOnly)
       .annotateMerge(
@@ -267,7 +298,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.patch("changeApiKey", "/api-keys/:api_key_id", {
-      params: { api_key_id: Uuid },
+      params: { api_key_id: field(Uuid, "API key id") },
       payload: ChangeApiKeyBody,
       success: ApiKey,
       error: errors(...takesBody, ...changes, "ApiKeyNotFound", "SubAccountNotFound")
@@ -284,8 +315,11 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.delete("revokeApiKey", "/api-keys/:api_key_id", {
-      params: { api_key_id: Uuid },
-      success: Schema.Struct({ api_key_id: Schema.String, revoked: Schema.Literal(true) }).annotate({
+      params: { api_key_id: field(Uuid, "API key id") },
+      success: Schema.Struct({
+        api_key_id: field(Schema.String, "API key"),
+        revoked: field(Schema.Literal(true), "Always true")
+      }).annotate({
         identifier: "RevokedApiKey"
       }),
       error: errors(...changes, "ApiKeyNotFound")

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { field } from "../../domain/Field.ts"
 import { Millis } from "../../domain/Time.ts"
 import { WithdrawalAddress } from "../../domain/WithdrawalAddress.ts"
 import { docs } from "./OpenApiAnnotations.ts"
@@ -21,15 +22,13 @@ const only_listed = Schema.Boolean.annotate({ description: "Whether withdrawals 
 
 export const WithdrawalAddresses = Schema.Struct({
   only_listed,
-  loosens_time: Schema.optionalKey(
-    Millis.annotate({ description: "When `only_listed` ends; absent where no end is set" })
-  ),
-  list: Schema.Array(WithdrawalAddress)
+  loosens_time: Schema.optionalKey(field(Millis, "End of `only_listed`; absent: none is set")),
+  list: field(Schema.Array(WithdrawalAddress), "Rows")
 }).annotate({ identifier: "WithdrawalAddresses" })
 
 export const AddWithdrawalAddressBody = Schema.Struct({
   destination,
-  label: Schema.optionalKey(text(64).annotate({ description: "At most 64 characters" }))
+  label: Schema.optionalKey(field(text(64), "At most 64 characters"))
 }).annotate({ identifier: "AddWithdrawalAddressBody" })
 
 export const RestrictWithdrawalsBody = Schema.Struct({ only_listed }).annotate({
@@ -37,8 +36,8 @@ export const RestrictWithdrawalsBody = Schema.Struct({ only_listed }).annotate({
 })
 
 export const RemovedWithdrawalAddress = Schema.Struct({
-  destination: Schema.String,
-  deleted: Schema.Literal(true)
+  destination: field(Schema.String, "Address or party id that receives the money"),
+  deleted: field(Schema.Literal(true), "Whether the sub-account is deleted")
 }).annotate({ identifier: "RemovedWithdrawalAddress" })
 
 const listed = {

@@ -17,6 +17,14 @@ const rebuild = (value: unknown, f: (object: Record<string, unknown>) => unknown
   return f(Object.fromEntries(Object.entries(value).map(([key, member]) => [key, rebuild(member, f)])))
 }
 
+const isText = (part: object): boolean => Object.keys(part).every((key) => key === "description" || key === "examples")
+
+/** Moves the texts of a field into its schema. Draft 07 ignores texts beside a reference, so a reference keeps its `allOf`. */
+const withTexts = ({ allOf, ...schema }: Record<string, unknown>): Record<string, unknown> => {
+  if (!Array.isArray(allOf)) return schema
+  return allOf.every(isText) ? Object.assign(schema, ...allOf) : { ...schema, allOf }
+}
+
 /**
  * All schemas and their references by name. Objects accept additional properties, because new fields are compatible
  * changes. A copy that differs from a named schema only by its description is inlined.
@@ -38,9 +46,10 @@ export const make = (schemas: Readonly<Record<string, Schema.Top>>): Schemas => 
         const name = ref.slice(DEFINITIONS.length)
         return isCopy(name) ? settled(old[name]) : { $ref: `${HOME}${name}` }
       }
+      const described = withTexts(object)
       return additionalProperties === true || additionalProperties === undefined
-        ? object
-        : { ...object, additionalProperties }
+        ? described
+        : { ...described, additionalProperties }
     })
   return Object.fromEntries(
     Object.keys(old)
