@@ -8,8 +8,8 @@ import { vectors } from "../vectors.ts"
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
 type Case = any
-const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>> | undefined
-const cases = (name: string): Array<Case> => [...(math?.[name] ?? [])]
+const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>>
+const cases = (name: string): Array<Case> => [...math[name]!]
 const n = Decimal.parse
 const signed = (text: string) => (text.startsWith("-") ? -n(text.slice(1)) : n(text))
 const f = Decimal.format
@@ -67,7 +67,7 @@ const figuresOf = (position: PositionInput, orders: Margin.OpenOrders) => {
   })
 }
 
-describe.skipIf(math === undefined)("margin, to the digit of the vectors", () => {
+describe("margin, to the digit of the vectors", () => {
   it.each(cases("order_margin"))("order margin: $name", ({ symbol, input, output }: Case) => {
     const { tiers, taker } = markets.get(symbol)!
     const size = signed(input.size)

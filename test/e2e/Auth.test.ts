@@ -1,15 +1,14 @@
-/** Every signature of the shared vectors, over real sockets, at the time of the vectors. */
-import { existsSync, readFileSync } from "node:fs"
+/** Every signature of the vectors over sockets, at the time of the vectors. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { call, keysOfSeed, login } from "../../verification/harness/RestClient.ts"
 import { frozenClock } from "../../verification/harness/Clocks.ts"
 import { Socket } from "../../verification/harness/Socket.ts"
+import { vectors as read } from "../vectors.ts"
 
-const path = "../shared/vectors/auth.json"
-// oxlint-disable-next-line typescript/no-explicit-any
-const vectors: any = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : undefined
-const now: number = vectors?.server_time_ms ?? 0
+// oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
+const vectors: any = read("auth.json")
+const now: number = vectors.server_time_ms
 
 /** Registers the API key of the vectors with the wallet of the vectors. */
 const registerKey = async (exchange: Exchange) => {
@@ -22,7 +21,7 @@ const registerKey = async (exchange: Exchange) => {
   return wallet
 }
 
-describe.skipIf(vectors === undefined)("authentication vectors", () => {
+describe("authentication vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
@@ -31,7 +30,7 @@ describe.skipIf(vectors === undefined)("authentication vectors", () => {
 
   const authorize = (body: unknown) => call(exchange, "POST", "/api/v1/authorize", { body })
 
-  for (const vector of vectors?.login ?? []) {
+  for (const vector of vectors.login) {
     it(`login: ${vector.name}`, async () => {
       const { status, body } = await authorize(vector.body)
       assert.strictEqual(status, 200, JSON.stringify(body))
@@ -41,7 +40,7 @@ describe.skipIf(vectors === undefined)("authentication vectors", () => {
     })
   }
 
-  for (const vector of (vectors?.negatives ?? []).filter((n: { mechanism: string }) => n.mechanism === "login")) {
+  for (const vector of vectors.negatives.filter((n: { mechanism: string }) => n.mechanism === "login")) {
     it(`login refused: ${vector.name}`, async () => {
       for (let i = 1; i < (vector.send_times ?? 1); i++) {
         assert.strictEqual((await authorize(vector.body)).status, vector.expect.first_status)
@@ -54,7 +53,7 @@ describe.skipIf(vectors === undefined)("authentication vectors", () => {
   }
 })
 
-describe.skipIf(vectors === undefined)("API key vectors", () => {
+describe("API key vectors", () => {
   let exchange: Exchange
   beforeAll(async () => {
     exchange = await startExchange({ clock: frozenClock(now) })
@@ -74,7 +73,7 @@ describe.skipIf(vectors === undefined)("API key vectors", () => {
       ...(vector.body === undefined ? {} : { body: vector.body })
     })
 
-  for (const vector of vectors?.api_key ?? []) {
+  for (const vector of vectors.api_key) {
     it(`accepted: ${vector.name}`, async () => {
       const { status, body } = await send(vector)
       // authenticated: any other error is not about the credentials
@@ -83,7 +82,7 @@ describe.skipIf(vectors === undefined)("API key vectors", () => {
     })
   }
 
-  for (const vector of (vectors?.negatives ?? []).filter((n: { mechanism: string }) => n.mechanism === "api_key")) {
+  for (const vector of vectors.negatives.filter((n: { mechanism: string }) => n.mechanism === "api_key")) {
     it(`refused: ${vector.name}`, async () => {
       for (let i = 1; i < (vector.send_times ?? 1); i++) {
         assert.notInclude([401, 403], (await send(vector)).status)
@@ -95,7 +94,7 @@ describe.skipIf(vectors === undefined)("API key vectors", () => {
     })
   }
 
-  for (const vector of vectors?.ws_auth ?? []) {
+  for (const vector of vectors.ws_auth) {
     it(`socket accepted: ${vector.name}`, async () => {
       const socket = await Socket.open(exchange, "/ws/private")
       socket.send(vector.frame)
@@ -107,7 +106,7 @@ describe.skipIf(vectors === undefined)("API key vectors", () => {
     })
   }
 
-  for (const vector of (vectors?.negatives ?? []).filter((n: { mechanism: string }) => n.mechanism === "ws_auth")) {
+  for (const vector of vectors.negatives.filter((n: { mechanism: string }) => n.mechanism === "ws_auth")) {
     it(`socket refused: ${vector.name}`, async () => {
       const socket = await Socket.open(exchange, "/ws/private")
       socket.send(vector.frame)

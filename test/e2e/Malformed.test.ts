@@ -7,7 +7,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { isErrorBody, isMaterialThere, malformed } from "../http/Malformed.ts"
 import { type Answer as CallAnswer, answersOf, post, RawCalls, refusalOf } from "../rpc/RawCalls.ts"
 import { type MalformedCall, malformedCalls } from "../rpc/MalformedCalls.ts"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { malformedFrames } from "../ws/MalformedFrames.ts"
 import { frame, RawSocket } from "../ws/RawSocket.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -26,7 +26,8 @@ interface RawRequest {
   readonly pause?: string
   readonly base64: string
 }
-const requests = vectors("llhttp-requests/requests.json") as { readonly cases: ReadonlyArray<RawRequest> } | undefined
+const requests = publicVectors("llhttp-requests/requests.json") as
+  { readonly cases: ReadonlyArray<RawRequest> } | undefined
 /** Requests that a strict parser accepts or refuses; CONNECT, upgrades and HTTP/2 are not parser errors. */
 const raw = (requests?.cases ?? []).filter(({ pause, type }) => type === "request" && pause === undefined)
 

@@ -7,11 +7,11 @@ import type { AddressInfo } from "node:net"
 import { afterAll, afterEach, assert, beforeAll, beforeEach, describe, it } from "vitest"
 import { startProxy } from "../doubles/FrontProxies.ts"
 import { isInstalled } from "../../verification/harness/Programs.ts"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { answersTo, HIDDEN, pipelined, probes } from "./Probes.ts"
 
-const requests = vectors("llhttp-requests/requests.json") as
+const requests = publicVectors("llhttp-requests/requests.json") as
   | {
       readonly cases: ReadonlyArray<{
         readonly title: string

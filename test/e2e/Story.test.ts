@@ -1,7 +1,6 @@
 /**
  * docs/contract/stories.md#login-to-closed-pnl over real sockets with exact numbers: from login to the end of a position.
  */
-import { existsSync, readFileSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Decimal from "../../src/domain/Decimal.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
@@ -9,6 +8,7 @@ import { basic } from "../../verification/harness/Settings.ts"
 import { call, login, newKeys, type Session } from "../../verification/harness/RestClient.ts"
 import { type Frame, Socket } from "../../verification/harness/Socket.ts"
 import { frozenClock } from "../../verification/harness/Clocks.ts"
+import { vectors } from "../vectors.ts"
 
 const NOW = 1_767_225_600_250
 const V1 = "0xf02f270b5613ad97b7ee4fb22defe3261dd7ebff6c17ca0c8be5cc41fac5d9be"
@@ -330,9 +330,14 @@ describe("login to closed PnL", () => {
 })
 
 describe("the address vectors", () => {
-  const path = "../shared/vectors/auth.json"
-  it.skipIf(!existsSync(path))("agree with the story's addresses", () => {
-    const vectors = JSON.parse(readFileSync(path, "utf8"))
-    assert.strictEqual(vectors.derivation.address_rail[0].sub_accounts[1].sub_account_address, V1)
+  it("agree with the story's addresses", () => {
+    const { derivation } = vectors("auth.json") as {
+      readonly derivation: {
+        readonly address_rail: ReadonlyArray<{
+          readonly sub_accounts: ReadonlyArray<{ readonly sub_account_address: string }>
+        }>
+      }
+    }
+    assert.strictEqual(derivation.address_rail[0]!.sub_accounts[1]!.sub_account_address, V1)
   })
 })

@@ -4,12 +4,12 @@
  */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from "node:crypto"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { call, type Keys, keysOfSeed, login, newKeys } from "../../verification/harness/RestClient.ts"
 import { Socket } from "../../verification/harness/Socket.ts"
 
-const wycheproof = vectors("wycheproof/json_web_signature_test.json") as
+const wycheproof = publicVectors("wycheproof/json_web_signature_test.json") as
   | {
       readonly testGroups: ReadonlyArray<{
         readonly tests: ReadonlyArray<{ readonly tcId: number; readonly jws: unknown; readonly result: string }>

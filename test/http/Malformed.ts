@@ -1,5 +1,5 @@
 /** Requests with something wrong in them, for every route: the same seed, the same requests. */
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { type Json, type Operation, operations, resolved } from "../../verification/harness/documents/JsonSchema.ts"
 import { orderId, v1 } from "./Fixture.ts"
 
@@ -21,8 +21,8 @@ const randomOf = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4294967296
 }
 
-const naughty = vectors("naughty-strings/blns.json") as ReadonlyArray<string> | undefined
-const texts = vectors("json-test-suite/parsing.json") as
+const naughty = publicVectors("naughty-strings/blns.json") as ReadonlyArray<string> | undefined
+const texts = publicVectors("json-test-suite/parsing.json") as
   { readonly cases: ReadonlyArray<{ readonly base64?: string }> } | undefined
 
 const sound: Record<string, unknown> = {

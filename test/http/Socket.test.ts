@@ -7,7 +7,7 @@ import { HttpRouter } from "effect/http"
 import type { AddressInfo } from "node:net"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import * as Http from "../../src/http/Http.ts"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { policies, v1 } from "./Fixture.ts"
 
 let submitted = 0
@@ -133,7 +133,7 @@ describe("over a socket", () => {
   })
 })
 
-const requests = vectors("llhttp-requests/requests.json") as
+const requests = publicVectors("llhttp-requests/requests.json") as
   { readonly cases: ReadonlyArray<Record<string, unknown>> } | undefined
 const malformed = (requests?.cases ?? []).filter(
   (some) => some["type"] === "request" && some["error"] !== null && some["pause"] === undefined

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "vitest"
 import { transportLimits } from "../../src/domain/TransportLimits.ts"
 import { BadJson, parse } from "../../src/http/StrictJson.ts"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 /** The value of an accepted body, which its text holds too; else the refusal. */
@@ -89,7 +89,7 @@ describe("a body", () => {
   })
 })
 
-const suite = vectors("json-test-suite/parsing.json") as
+const suite = publicVectors("json-test-suite/parsing.json") as
   | { readonly cases: ReadonlyArray<{ readonly name: string; readonly expect: string; readonly base64?: string }> }
   | undefined
 describe.skipIf(suite === undefined)("JSONTestSuite", () => {

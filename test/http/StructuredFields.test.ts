@@ -1,6 +1,6 @@
 /** The parser that judges our headers is judged by the vectors of the HTTP working group. */
 import { assert, describe, it } from "vitest"
-import { vectors } from "../vectors.ts"
+import { publicVectors } from "../vectors.ts"
 import { parseDictionary, parseItem, parseList } from "./StructuredFields.ts"
 
 interface Vector {
@@ -14,7 +14,7 @@ interface Vector {
 const parsers = { item: parseItem, list: parseList, dictionary: parseDictionary }
 const files = ["dictionary", "examples", "item", "list", "number", "param-dict", "string", "token"]
 const cases = files.map(
-  (file) => [file, vectors(`structured-fields/${file}.json`) as Array<Vector> | undefined] as const
+  (file) => [file, publicVectors(`structured-fields/${file}.json`) as Array<Vector> | undefined] as const
 )
 
 const base32 = (bytes: Uint8Array): string => {

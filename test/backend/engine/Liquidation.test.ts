@@ -42,8 +42,8 @@ import {
 
 // oxlint-disable-next-line typescript/no-explicit-any -- the vectors are JSON of many shapes
 type Case = any
-const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>> | undefined
-const cases = (name: string): Array<Case> => [...(math?.[name] ?? [])]
+const math = vectors("exchange-math.json") as Readonly<Record<string, ReadonlyArray<Case>>>
+const cases = (name: string): Array<Case> => [...math[name]!]
 const { format } = Decimal
 const n = (text: string) => (text.startsWith("-") ? -Decimal.parse(text.slice(1)) : Decimal.parse(text))
 const ETH = "ETH-USDC"
@@ -77,7 +77,7 @@ const fund = (state: Engine.State, account: Account, amount: bigint): void => {
   state.deposits += amount
 }
 
-describe.skipIf(math === undefined)("the rules of risk, to the digit of the vectors", () => {
+describe("the rules of risk, to the digit of the vectors", () => {
   it.each(cases("liquidation"))("liquidation: $name", ({ input, output }: Case) => {
     const bench = new Bench({ poolBaseEquity: "100" })
     const { state } = bench

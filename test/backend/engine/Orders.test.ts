@@ -517,35 +517,32 @@ describe("reduce-only", () => {
   }
   const REDUCE = CancelType.CANCEL_TYPE_CANCEL_BY_REDUCE_ONLY
 
-  const cases = (vectors("exchange-math.json") as { reduce_only: Array<ReduceCase> } | undefined)?.reduce_only
+  const cases = (vectors("exchange-math.json") as { reduce_only: Array<ReduceCase> }).reduce_only
   interface ReduceCase {
     readonly name: string
     readonly input: { readonly size: string; readonly orders: Array<{ readonly leaves_qty: string }> }
     readonly output: Array<{ readonly leaves_qty: string; readonly canceled: boolean }>
   }
 
-  it.skipIf(cases === undefined).each(cases ?? [])(
-    "is trimmed as in the vector: $name",
-    ({ input, output }: ReduceCase) => {
-      const total = input.orders.reduce((sum, { leaves_qty }) => sum + Number(leaves_qty), 0)
-      const bench = long(total.toFixed(3))
-      const ids = input.orders.map(({ leaves_qty }) =>
-        orderId(bench.place(alice, { side: SELL, qty: leaves_qty, price: "61000", reduce_only: true }))
-      )
-      const rest = (total - Number(input.size)).toFixed(3)
-      bench.place(bob, { side: BUY, qty: rest, price: "60000" })
-      const step = bench.place(alice, { side: SELL, qty: rest, price: "60000" })
-      ids.forEach((id, i) => {
-        const { leaves_qty, canceled } = output[i]!
-        const open = Reads.order(bench.state, { order_id: id })
-        assert.strictEqual(open?.leaves_qty ?? "0", leaves_qty)
-        if (open !== undefined) assert.strictEqual(open.qty, leaves_qty)
-        const end = orders(step, alice).find((order) => order.order_id === id && order.order_status === CANCELED)
-        assert.strictEqual(end !== undefined, canceled)
-        if (canceled) assert.strictEqual(end!.cancel_type, REDUCE)
-      })
-    }
-  )
+  it.each(cases)("is trimmed as in the vector: $name", ({ input, output }: ReduceCase) => {
+    const total = input.orders.reduce((sum, { leaves_qty }) => sum + Number(leaves_qty), 0)
+    const bench = long(total.toFixed(3))
+    const ids = input.orders.map(({ leaves_qty }) =>
+      orderId(bench.place(alice, { side: SELL, qty: leaves_qty, price: "61000", reduce_only: true }))
+    )
+    const rest = (total - Number(input.size)).toFixed(3)
+    bench.place(bob, { side: BUY, qty: rest, price: "60000" })
+    const step = bench.place(alice, { side: SELL, qty: rest, price: "60000" })
+    ids.forEach((id, i) => {
+      const { leaves_qty, canceled } = output[i]!
+      const open = Reads.order(bench.state, { order_id: id })
+      assert.strictEqual(open?.leaves_qty ?? "0", leaves_qty)
+      if (open !== undefined) assert.strictEqual(open.qty, leaves_qty)
+      const end = orders(step, alice).find((order) => order.order_id === id && order.order_status === CANCELED)
+      assert.strictEqual(end !== undefined, canceled)
+      if (canceled) assert.strictEqual(end!.cancel_type, REDUCE)
+    })
+  })
 
   it("fills up to the position only", () => {
     const bench = long("0.1")

@@ -5,7 +5,7 @@ import { Effect, Schema } from "effect"
 import { isPublicKey, mayVerify } from "../../../src/domain/Ed25519.ts"
 import * as NodeSignatures from "../../../src/layers/node/NodeSignatures.ts"
 import { Signatures } from "../../../src/services/identity/Signatures.ts"
-import { vectors } from "../../vectors.ts"
+import { publicVectors } from "../../vectors.ts"
 
 hashes.sha512 = sha512
 
@@ -19,7 +19,7 @@ interface Case {
   readonly accepted: boolean
 }
 
-const wycheproof = vectors("wycheproof/ed25519_test.json") as {
+const wycheproof = publicVectors("wycheproof/ed25519_test.json") as {
   readonly testGroups: ReadonlyArray<{
     readonly publicKey: { readonly pk: string }
     readonly tests: ReadonlyArray<{
@@ -31,20 +31,20 @@ const wycheproof = vectors("wycheproof/ed25519_test.json") as {
     }>
   }>
 }
-const speccheck = vectors("ed25519-speccheck/cases.json") as ReadonlyArray<{
+const speccheck = publicVectors("ed25519-speccheck/cases.json") as ReadonlyArray<{
   readonly message: string
   readonly pub_key: string
   readonly signature: string
 }>
-const cctv = vectors("cctv-ed25519/ed25519vectors.json") as ReadonlyArray<{
+const cctv = publicVectors("cctv-ed25519/ed25519vectors.json") as ReadonlyArray<{
   readonly number: number
   readonly key: string
   readonly sig: string
   readonly msg: string
   readonly flags: ReadonlyArray<string> | null
 }>
-const strict = vectors("cctv-ed25519/strict-accepted.json") as { readonly accepted: ReadonlyArray<number> }
-const rfc = vectors("ed25519-sign/sign.json") as {
+const strict = publicVectors("cctv-ed25519/strict-accepted.json") as { readonly accepted: ReadonlyArray<number> }
+const rfc = publicVectors("ed25519-sign/sign.json") as {
   readonly cases: ReadonlyArray<{
     readonly seed: string
     readonly public_key: string

@@ -10,7 +10,7 @@ import { Signatures } from "../../../src/services/identity/Signatures.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
 import * as Ids from "../../doubles/Ids.ts"
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
-import { vectors } from "../../vectors.ts"
+import { publicVectors } from "../../vectors.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const own = walletNo(1)
@@ -398,7 +398,7 @@ describe("what is no token", () => {
   )
 })
 
-const jws = vectors("wycheproof/json_web_signature_test.json") as {
+const jws = publicVectors("wycheproof/json_web_signature_test.json") as {
   readonly testGroups: ReadonlyArray<{
     readonly tests: ReadonlyArray<{ readonly tcId: number; readonly jws: unknown; readonly result: string }>
   }>
