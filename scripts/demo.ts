@@ -43,7 +43,7 @@ const pick = (record: object, ...keys: ReadonlyArray<string>) =>
     .map(([key, value]) => `${key} ${String(value)}`)
     .join(", ")
 
-const told: Record<string, ReadonlyArray<string>> = {
+const keysOf: Record<string, ReadonlyArray<string>> = {
   order: ["order_status", "side", "qty", "price", "cum_exec_qty", "leaves_qty", "cancel_type", "version"],
   execution: ["side", "exec_qty", "exec_price", "base_fee", "is_maker"],
   position: ["side", "size", "avg_price", "liq_price", "unrealised_pnl"],
@@ -53,7 +53,7 @@ const told: Record<string, ReadonlyArray<string>> = {
 /** Prints the updates of a private feed. */
 const listen = (name: Name) => (event: Feed.FeedEvent) => {
   if (!("topic" in event) || !("data" in event)) return
-  const keys = told[event.topic]
+  const keys = keysOf[event.topic]
   if (keys === undefined || !("list" in event.data) || event.data.type !== "update") return
   const { list, seq } = event.data as { readonly list: ReadonlyArray<object>; readonly seq: number }
   for (const record of list) say(`${paint(name)} ⚡ ${event.topic} #${seq}: ${pick(record, ...keys)}`)

@@ -76,7 +76,7 @@ const folded = (answer: string): ReadonlyArray<string> => answer.match(new RegEx
 /** A note at the end of a line. */
 const noted = (text: string, note: string): string => `${text.padEnd(70)} # ${note}`
 
-/** As it stands in the page. */
+/** The text in the page. */
 export const transcript = ({ start_s, steps }: FirstFill): string => {
   const lines = steps.flatMap(({ answer, at_s, command }) => {
     const lines = `$ ${command}`.split("\n")

@@ -1,4 +1,4 @@
-/** Writes docs/asyncapi.json, what /api-docs/asyncapi.json answers; `--check` only tells whether it is current. */
+/** Writes docs/asyncapi.json, the response of /api-docs/asyncapi.json. `--check` only compares. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"

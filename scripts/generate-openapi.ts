@@ -1,4 +1,4 @@
-/** Writes docs/openapi.json, what /api-docs/openapi.json answers; `--check` only tells whether it is current. */
+/** Writes docs/openapi.json, the response of /api-docs/openapi.json. `--check` only compares. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"

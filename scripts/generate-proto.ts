@@ -1,6 +1,6 @@
 /**
  * Writes src/proto from proto/ with buf and ts-proto, and the descriptors of all files, which server reflection serves.
- * `--check` only tells whether what is committed is current.
+ * `--check` only compares the output with the committed files.
  */
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"

@@ -1,4 +1,4 @@
-/** Writes what is generated of docs/reference, and the markets file's schema and example, from the tables in src; `--check` only tells whether it is current. */
+/** Writes the generated parts of docs/reference, and schema and example of the markets file. `--check` only compares. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"

@@ -23,14 +23,14 @@ export const pack = (
   home = root
 ): { readonly tarball: string; readonly files: ReadonlyArray<string>; readonly bytes: number } => {
   const ignore = scripts === "ignore" ? ["--ignore-scripts"] : []
-  const told = execFileSync("npm", ["pack", "--json", "--silent", ...ignore, "--pack-destination", folder], {
+  const output = execFileSync("npm", ["pack", "--json", "--silent", ...ignore, "--pack-destination", folder], {
     cwd: home,
     env,
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
     stdio: ["ignore", "pipe", "inherit"]
   })
-  const parsed = JSON.parse(told.slice(told.search(/^[[{]/mu))) as unknown
+  const parsed = JSON.parse(output.slice(output.search(/^[[{]/mu))) as unknown
   const [packed] = (Array.isArray(parsed) ? parsed : Object.values(parsed as object)) as ReadonlyArray<{
     readonly filename: string
     readonly size: number

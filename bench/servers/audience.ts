@@ -2,7 +2,7 @@
  * The clients of the fan-out benchmark, in a separate process: plain sockets that count frames, respond to pings, and hash
  * the first messages of the last client.
  *
- * The control connection tells the server to publish, and again when all clients have received everything: no client is
+ * The control connection requests each publication, and reports when all clients have received everything: no client is
  * slow, so only the delivery is measured.
  */
 import { createHash } from "node:crypto"

@@ -1,7 +1,7 @@
 /**
  * Runs the commands of a page as a reader would: in one terminal, in order, standing in a clone, against an exchange.
  *
- * Pages name the exchange that `npm start` gives, 127.0.0.1:3010; here it stands at another address, which takes its place.
+ * Pages name 127.0.0.1:3010, the exchange of `npm start`. Here the exchange has another address, which replaces it.
  */
 import { spawn } from "node:child_process"
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"

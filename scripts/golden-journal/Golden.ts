@@ -47,7 +47,7 @@ export const golden = (seed: number, entries: number): string => {
   for (let number = 1; number <= entries; number++) {
     const command = number % 5 === 0 ? undefined : users.one()
     const step = Engine.apply(state, { at_ms: users.now, command })
-    if (step.result !== undefined) users.told(step.result)
+    if (step.result !== undefined) users.received(step.result)
     const text = command === undefined ? "" : Buffer.from(Command.encode(command).finish()).toString("base64")
     lines.push(line(state, number, users.now, text, step))
   }

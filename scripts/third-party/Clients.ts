@@ -1,6 +1,6 @@
 /** Clients made by code generators from the document: each is compiled strictly and places an order. */
 
-/** What the programs are told: `URL`, `TOKEN`, `VAULT`. */
+/** Environment of the programs: `URL`, `TOKEN`, `VAULT`. */
 export interface Generator {
   readonly name: string
   /** Arguments of the generator, run in the client's own folder with the document beside it. */

@@ -101,12 +101,12 @@ const answer = (file: PageFile) =>
     const state = yield* CurrentRequest
     const { headers } = yield* HttpServerRequest.HttpServerRequest
     state.cacheControl = file.immutable ? FOREVER : ASK_AGAIN
-    const told = { ...SECURITY, etag: file.etag, vary: "Accept-Encoding" }
-    if (isKnown(headers["if-none-match"], file.etag)) return HttpServerResponse.empty({ status: 304, headers: told })
+    const common = { ...SECURITY, etag: file.etag, vary: "Accept-Encoding" }
+    if (isKnown(headers["if-none-match"], file.etag)) return HttpServerResponse.empty({ status: 304, headers: common })
     const [coding, bytes] = file.forms.find(([coding]) => acceptsCoding(coding, headers["accept-encoding"]))!
     return HttpServerResponse.uint8Array(bytes, {
       contentType: file.contentType,
-      headers: { ...told, ...(coding === "identity" ? {} : { "content-encoding": coding, etag: `W/${file.etag}` }) }
+      headers: { ...common, ...(coding === "identity" ? {} : { "content-encoding": coding, etag: `W/${file.etag}` }) }
     })
   })
 

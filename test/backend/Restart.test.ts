@@ -39,7 +39,7 @@ describe("a backend that takes snapshots", () => {
     const users = new Users(random(1), 20)
     while (Snapshots.list(snapshots).length === 0) {
       const commands = Array.from({ length: 500 }, () => users.one())
-      for (const result of (await submitAll(client, [commands])).values()) users.told(result)
+      for (const result of (await submitAll(client, [commands])).values()) users.received(result)
     }
 
     const copy = join(directory, "copy")

@@ -144,8 +144,8 @@ export class Users {
     })
   }
 
-  /** What the client of a command was told. */
-  told(result: CommandResult): void {
+  /** Applies the result that the client of a command received. */
+  received(result: CommandResult): void {
     if (result.outcome?.$case !== "ack") return
     const { command_id, orders, duplicate } = result.outcome.value
     const user = this.asked.get(command_id)

@@ -169,7 +169,7 @@ export class FakeUsers {
   get followers(): number {
     return [...this.listeners.values()].reduce((sum, all) => sum + all.size, 0)
   }
-  /** Commits an event, of a sound record with these fields; unless `untold`, followers are told. */
+  /** Commits an event with a valid record of these fields, and notifies followers unless `untold`. */
   emit(
     topic: PrivateTopic,
     fields: object,
@@ -317,7 +317,7 @@ const servicesOf = (world: World) =>
     })
   )
 
-/** Starts the door; it closes with the scope. */
+/** Starts the server, which closes with the scope. */
 export const start = (
   world: World,
   limits: Partial<Limits> = {},

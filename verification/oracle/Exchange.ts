@@ -95,7 +95,7 @@ export class Exchange {
   fees = ZERO
   now = 0
   second = -1
-  /** what the step has told so far */
+  /** events of the step so far */
   lines: Array<string> = []
   /** conditional orders whose trigger a step has met */
   met: Array<Order> = []
@@ -327,7 +327,7 @@ export class Exchange {
     }
   }
 
-  /** Moves a wallet and tells why. */
+  /** Changes a wallet and reports the cause. */
   pay(account: Account, amount: Fraction, reason: string): void {
     account.wallet = account.wallet.plus(amount)
     if (!account.house) this.lines.push(`wallet ${account.address} ${reason} ${amount} fee 0 pnl 0`)
@@ -778,7 +778,7 @@ export class Exchange {
     return !Formulas.crossEquity(whole).less(Formulas.crossMaintenance(whole))
   }
 
-  /** Books a fill on the order and, where it is in the book, on its maker, and tells both. */
+  /** Books a fill on the order and on its maker, if that is in the book, and reports both. */
   fill(taker: Order, price: Fraction, qty: Fraction, isMaker: boolean, type: string, maker?: Order): void {
     const sides: Array<readonly [Order, boolean]> = [[taker, isMaker]]
     if (maker !== undefined) sides.push([maker, true])
@@ -832,7 +832,7 @@ export class Exchange {
     return { fee, after }
   }
 
-  /** Tells an order as it is. */
+  /** Reports the current state of an order. */
   tell(order: Order, cause: string): void {
     if (!order.holding.account.house) this.lines.push(this.describe(order, cause))
   }

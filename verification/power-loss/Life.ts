@@ -90,13 +90,13 @@ const live = async ({ directory, life, seed, commands, ends, fault }: LifeOption
   const caller = {
     results: [] as Array<Uint8Array>,
     flush: () => {
-      let told = ""
+      let acknowledged = ""
       for (const bytes of caller.results.splice(0)) {
         const result = CommandResult.decode(bytes)
-        if (result.outcome?.$case === "ack") told += `${result.outcome.value.command_id}\n`
-        users.told(result)
+        if (result.outcome?.$case === "ack") acknowledged += `${result.outcome.value.command_id}\n`
+        users.received(result)
       }
-      writeSync(1, told)
+      writeSync(1, acknowledged)
     }
   }
   let [checkpointed, snapshot] = [0, 0]

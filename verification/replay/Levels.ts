@@ -1,6 +1,6 @@
 /**
  * Plays another exchange's public depth feed: each of its levels is one resting order here, placed, amended and canceled as
- * the feed goes. After every message the books told by the gateway are those of the feed.
+ * the feed goes. After every message the books of the gateway equal those of the feed.
  */
 import { readFileSync } from "node:fs"
 import { gunzipSync } from "node:zlib"
@@ -69,7 +69,7 @@ export const near = (messages: ReadonlyArray<Message>, levels: number): Readonly
 export interface Outcome extends Counts {
   readonly messages: number
   readonly requests: number
-  /** The book at the end, as REST tells it. */
+  /** The final book of REST. */
   readonly bids: ReadonlyArray<Level>
   readonly asks: ReadonlyArray<Level>
 }

@@ -67,12 +67,12 @@ export const follow = Effect.fnUntraced(function* (
         const book = of()
         // a change beyond the depth moves the market's seq and not the topic's: then the same levels stand at a lower one
         if (book?.sound === true && book.seq <= seq) {
-          const [told, wanted] = [
+          const [received, wanted] = [
             [book.bids(depth), book.asks(depth)],
             [bids.slice(0, depth), asks.slice(0, depth)]
           ] as const
-          const level = same(told[0], wanted[0]) && same(told[1], wanted[1])
-          if (level && checksum(...told) === checksum(...wanted)) continue
+          const level = same(received[0], wanted[0]) && same(received[1], wanted[1])
+          if (level && checksum(...received) === checksum(...wanted)) continue
           if (book.seq === seq) return yield* Effect.die(new Error(`a book of depth ${depth} differs at seq ${seq}`))
         }
         behind = `a book of depth ${depth} stands at ${book?.seq}, REST at ${seq}`

@@ -56,7 +56,7 @@ const fill = (): void => {
       const began = performance.now()
       const step = machine.apply(state, { at_ms: users.now, command })
       engine_ms += performance.now() - began
-      users.told(step.result!)
+      users.received(step.result!)
       if (step.result!.outcome?.$case !== "ack" && step.events.length === 0) continue
       const result = CommandResult.encode(step.result!).finish()
       journal.append(users.now, command.command_id, Command.encode(command).finish(), result)

@@ -89,7 +89,7 @@ export class Checks {
     return this.deleveraging.fills
   }
 
-  /** Positions told for their mark alone. */
+  /** Positions that were reported only because their mark moved. */
   get marked(): number {
     return this.markEvents.count
   }
@@ -291,10 +291,11 @@ export class Checks {
       for (const holding of account.holdings) {
         if (holding === undefined) continue
         const { market, lots } = holding
-        const told = this.positions.get(`${account.address} ${market.market.symbol}`) ?? 0n
+        const reported = this.positions.get(`${account.address} ${market.market.symbol}`) ?? 0n
         ensure(
-          told === BigInt(lots) * market.rules.qty.step,
-          () => `${account.address} holds ${lots} lots of ${market.market.symbol}, its executions add up to ${told}e-18`
+          reported === BigInt(lots) * market.rules.qty.step,
+          () =>
+            `${account.address} holds ${lots} lots of ${market.market.symbol}, its executions add up to ${reported}e-18`
         )
       }
   }

@@ -1,5 +1,5 @@
 /**
- * Who must be deleveraged, found from the events alone: positions and wallets as they were told, ranked anew by exact
+ * Who must be deleveraged, found from the events alone: positions and wallets as they were reported, ranked anew by exact
  * fractions, against the order in which the fills came and the size of each. Source: docs/contract/exchange.md#adl.
  *
  * The simulation has one market, so what stands behind a Cross position is the whole cross equity of its account.

@@ -98,7 +98,7 @@ export class Exits {
     return other
   }
 
-  /** Begins with an input. Mark and index move in its first step alone, before anything fires, and not all moves are told. */
+  /** Begins with an input. Mark and index move in its first step alone, before anything fires, and not all moves are reported. */
   begin(state: State): void {
     for (const { indexTicks, market, markTicks } of state.markets) {
       const tick = scaled(market.tick_size)

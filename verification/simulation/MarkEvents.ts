@@ -1,14 +1,14 @@
 /**
  * What a mark alone may tell and what it must, found from the events and the positions themselves: only a move of 1 % of
  * the initial margin, once in a second, with a wallet that stands still; and nobody is further away than that from what
- * was told last, unless the second has been used. Source: docs/contract/websocket.md#emission.
+ * was reported last, unless the second has been used. Source: docs/contract/websocket.md#emission.
  */
 import type { State } from "../../src/backend/engine/Engine.ts"
 import type { Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { BalanceReason, type Position } from "../../src/proto/gateway/v1/types.ts"
 import { ensure, scaled } from "./Exact.ts"
 
-interface Told {
+interface Reported {
   readonly pnl: bigint
   readonly margin: bigint
   /** second of the last event that the mark alone caused */
@@ -19,18 +19,18 @@ const keyOf = (address: string, symbol: string): string => `${address} ${symbol}
 
 const abs = (value: bigint): bigint => (value < 0n ? -value : value)
 
-/** Whether a PnL stands 1 % of the margin away from what was told. */
-const isFar = (pnl: bigint, told: Told): boolean => abs(pnl - told.pnl) * 100n >= told.margin
+/** Whether a PnL stands 1 % of the margin away from the reported one. */
+const isFar = (pnl: bigint, reported: Reported): boolean => abs(pnl - reported.pnl) * 100n >= reported.margin
 
 export class MarkEvents {
   count = 0
-  private readonly told = new Map<string, Told>()
+  private readonly reported = new Map<string, Reported>()
   private readonly wallets = new Map<string, string>()
 
   copy(): MarkEvents {
     const other = new MarkEvents()
     other.count = this.count
-    for (const [key, told] of this.told) other.told.set(key, told)
+    for (const [key, reported] of this.reported) other.reported.set(key, reported)
     for (const [address, wallet] of this.wallets) other.wallets.set(address, wallet)
     return other
   }
@@ -48,7 +48,7 @@ export class MarkEvents {
       const { sub_account_address: address, wallet_balance: wallet } = event.value.balance!
       if (event.value.reason === BalanceReason.BALANCE_REASON_MARK) {
         const { amount, fee, realised_pnl } = event.value
-        ensure(sampled, () => `the mark told ${address} without a sample of prices`)
+        ensure(sampled, () => `the mark moved ${address} without a sample of prices`)
         const still = amount === "0" && fee === "0" && realised_pnl === "0" && wallet === this.wallets.get(address)
         ensure(still, () => `the mark moved the wallet of ${address}`)
         const before = events[i - 1]?.event
@@ -63,13 +63,16 @@ export class MarkEvents {
     const { position_im, sub_account_address, symbol, unrealised_pnl } = position
     const key = keyOf(sub_account_address, symbol)
     const pnl = scaled(unrealised_pnl)
-    const before = this.told.get(key)
+    const before = this.reported.get(key)
     if (second !== undefined) {
       this.count++
-      ensure(before !== undefined && isFar(pnl, before), () => `the mark told ${key} of less than 1 % of its margin`)
-      ensure(before!.second < second, () => `the mark told ${key} twice within a second`)
+      ensure(
+        before !== undefined && isFar(pnl, before),
+        () => `the mark reported ${key} for less than 1 % of its margin`
+      )
+      ensure(before!.second < second, () => `the mark reported ${key} twice within a second`)
     }
-    this.told.set(key, { pnl, margin: scaled(position_im), second: second ?? before?.second ?? -1 })
+    this.reported.set(key, { pnl, margin: scaled(position_im), second: second ?? before?.second ?? -1 })
   }
 
   /** Nobody was passed over by the samples of the last input. */
@@ -79,19 +82,19 @@ export class MarkEvents {
       for (const { symbol } of event.value.prices)
         for (const { account, entryValue, lots, market } of state.marketOf.get(symbol)!.holders) {
           const key = keyOf(account.address, symbol)
-          const told = this.told.get(key)
+          const reported = this.reported.get(key)
           const value = BigInt(market.markTicks) * BigInt(lots) * market.rules.unit
           const pnl = lots < 0 ? value + entryValue : value - entryValue
           ensure(
-            told !== undefined && (told.second === Math.floor(ts_ms / 1000) || !isFar(pnl, told)),
-            () => `${key} was not told that its PnL moved by 1 % of its margin`
+            reported !== undefined && (reported.second === Math.floor(ts_ms / 1000) || !isFar(pnl, reported)),
+            () => `${key} has no event although its PnL moved by 1 % of its margin`
           )
         }
     }
   }
 }
 
-/** Whether a position is told for its mark alone: positions of its account follow, then its balance for that reason. */
+/** Whether a position is reported only because its mark moved: positions of its account follow, then its balance for that reason. */
 const isMarkEvent = (events: ReadonlyArray<Event>, at: number): boolean => {
   const address = events[at]!.sub_account_address
   for (let i = at + 1; i < events.length; i++) {

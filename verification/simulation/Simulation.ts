@@ -39,7 +39,7 @@ export interface Outcome {
   readonly fills: number
   /** fills of deleveraging */
   readonly deleveraged: number
-  /** positions told for their mark alone */
+  /** positions that were reported only because their mark moved */
   readonly marked: number
   /** triggers that fired, and those of them whose reference had moved back by then */
   readonly fired: number
@@ -215,7 +215,7 @@ class Simulation {
     }
     this.acks.set(command_id, ack)
     if (command !== undefined) this.acked.push(command)
-    this.users.told(result)
+    this.users.received(result)
   }
 
   /** A process that begins with what is on the disk. */

@@ -1,8 +1,8 @@
 /**
  * Runs seeds of the simulation on every core: `node verification/simulation/main.ts [seeds = 10000] [commands = 1000] [first = 1]`.
  *
- * A failure is told at once, with how to run its seed again. A line every so often says from which seed on a run that is
- * cut short here can be gone on with; the last line sums up.
+ * A failure is printed at once, with the command that repeats its seed. Progress lines name the seed from which an interrupted run
+ * can continue. The last line is a summary.
  */
 import { availableParallelism } from "node:os"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
@@ -16,13 +16,13 @@ interface Task {
   readonly commands: number
 }
 
-interface Told {
+interface Finished {
   readonly seed: number
   readonly outcome?: Outcome
   readonly failure?: string
 }
 
-const run = async ({ seed, commands }: Task): Promise<Told> => {
+const run = async ({ seed, commands }: Task): Promise<Finished> => {
   try {
     return { seed, outcome: await simulate({ seed, commands }) }
   } catch (error) {
@@ -34,7 +34,7 @@ const serve = (): void => {
   const { commands } = workerData as { readonly commands: number }
   parentPort!.on(
     "message",
-    (seed: number) => void run({ seed, commands }).then((told) => parentPort!.postMessage(told))
+    (seed: number) => void run({ seed, commands }).then((finished) => parentPort!.postMessage(finished))
   )
 }
 
@@ -55,7 +55,7 @@ const coordinate = async (seeds: number, commands: number, first: number): Promi
       resume: `node verification/simulation/main.ts ${first + seeds - resume} ${commands} ${resume}`
     })
   }, PROGRESS_MS)
-  const take = ({ seed, outcome, failure }: Told): void => {
+  const take = ({ seed, outcome, failure }: Finished): void => {
     running.delete(seed)
     done++
     if (outcome === undefined) {
@@ -80,8 +80,8 @@ const coordinate = async (seeds: number, commands: number, first: number): Promi
         worker.postMessage(next++)
       }
       worker.on("error", reject)
-      worker.on("message", (told: Told) => {
-        take(told)
+      worker.on("message", (finished: Finished) => {
+        take(finished)
         give()
       })
       give()

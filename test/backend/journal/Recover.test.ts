@@ -86,7 +86,7 @@ class Playing {
     const command = users.one()
     const step = machine.apply(recovered.state, { at_ms: users.now, command })
     const result = step.result!
-    users.told(result)
+    users.received(result)
     if (result.outcome?.$case === "ack" || step.events.length > 0) {
       journal.append(
         users.now,

@@ -45,7 +45,7 @@ const played = (seed: number, commands: number, simMaker: boolean) => {
   const step = () => {
     Engine.apply(state, { at_ms: users.now, command: undefined })
     const command = users.one()
-    users.told(Engine.apply(state, { at_ms: users.now, command }).result!)
+    users.received(Engine.apply(state, { at_ms: users.now, command }).result!)
   }
   for (let i = 0; i < commands; i++) step()
   return { state, links, users }
@@ -79,7 +79,7 @@ describe("a snapshot of the engine", () => {
       // the second engine shares the client id index, which contains newer links; a link counts only once its order
       // exists
       assert.deepStrictEqual(Engine.apply(state, { at_ms, command }), second)
-      users.told(second.result!)
+      users.received(second.result!)
     }
     assert.strictEqual(Engine.hash(loaded), Engine.hash(state))
   })
