@@ -37,6 +37,12 @@ export const clock = (ms: number): string => {
   return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
 }
 
+/** Local date and time: `11-23 01:02:03`. */
+export const stamp = (ms: number): string => {
+  const at = new Date(ms)
+  return `${two(at.getMonth() + 1)}-${two(at.getDate())} ${clock(ms)}`
+}
+
 /** A duration: `1:02:03`, or `02:03` below an hour. */
 export const span = (ms: number): string => {
   const seconds = Math.max(0, Math.floor(ms / 1_000))

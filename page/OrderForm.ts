@@ -1,143 +1,184 @@
-/** Order entry: the form, the preview of the order, and the request. */
+/** Order entry: the form, its preview, and the request. */
 import * as Decimal from "../src/domain/Decimal.ts"
-import type { CreateOrderBody } from "../src/http/api/OrderBodies.ts"
-import { type Draft, checkDraft, type DraftCheck, type Kind, kinds } from "./OrderDraft.ts"
-import { fact, h, place, setAttribute, setClass, setText } from "./Dom.ts"
-import * as Format from "./Format.ts"
+import type { TriggerBy } from "../src/domain/Enumerations.ts"
+import { check, field, numberInput, segments, select, setValue } from "./Controls.ts"
+import { h, place, setAttribute, setClass, setText } from "./Dom.ts"
+import { exitFields, references } from "./ExitFields.ts"
 import { drawn, Live } from "./Frame.ts"
+import * as MarginDialog from "./MarginDialog.ts"
 import type { Market } from "./Market.ts"
-import { whileBusy, toast } from "./Toasts.ts"
-import type { Preview } from "./OrderPreview.ts"
+import { draftContext } from "./OrderContext.ts"
+import {
+  bodyOf,
+  canBePostOnly,
+  checkDraft,
+  type Draft,
+  emptyDraft,
+  type Field,
+  hasPrice,
+  largestOf,
+  orderTabs,
+  type ReadyOrder,
+  timesInForce
+} from "./OrderDraft.ts"
+import { orderFacts } from "./OrderFacts.ts"
+import { percentOf, shareOf } from "./OrderSize.ts"
+import { whileBusy } from "./Toasts.ts"
 import type { Session } from "./Session.ts"
 
-export const mount = (market: Market, session: Session): { readonly setPrice: (price: string) => void } => {
-  const draft = new Live<Draft>({ side: "Buy", kind: "Limit", price: "", qty: "", reduceOnly: false })
-  const change = (part: Partial<Draft>): void => draft.set({ ...draft.value, ...part })
-  /** Leverage set in each market. */
-  const leverages = new Live<ReadonlyMap<string, string>>(new Map())
+const HOUR_MS = 3_600_000
+/** Life of a GTT order, in ms. */
+const lives: ReadonlyArray<readonly [string, string]> = [
+  [String(HOUR_MS / 12), "5 minutes"],
+  [String(HOUR_MS), "1 hour"],
+  [String(24 * HOUR_MS), "1 day"],
+  [String(7 * 24 * HOUR_MS), "1 week"],
+  [String(30 * 24 * HOUR_MS), "30 days"]
+]
 
-  // ---- state
-
-  const leverageHere = (): string | undefined => {
-    const { symbol } = market
-    const position = session.own(session.account.value.positions).find((each) => each.symbol === symbol)
-    return position?.leverage ?? leverages.value.get(symbol)
-  }
-  const readLeverage = async (): Promise<void> => {
-    const { symbol } = market
-    if (session.user.value === undefined || leverages.value.has(symbol)) return
-    const { list } = await session.api().positions(symbol)
-    const found = list.find((each) => each.sub_account_address === session.user.value?.address)
-    if (found !== undefined) leverages.set(new Map([...leverages.value, [symbol, found.leverage]]))
-  }
-
-  const checked = (): DraftCheck | undefined => checkDraft(draft.value, market, session, leverageHere())
-
-  // ---- elements
-
-  const radio = (name: string, value: string, label: string, act: () => void) =>
-    h(
-      "label",
-      { class: `radio ${value.toLowerCase()}` },
-      h("input", { type: "radio", name, value, onchange: act }),
-      h("span", {}, label)
-    )
-  const sides = (["Buy", "Sell"] as const).map((side) => radio("side", side, side, () => change({ side })))
-  const kind = h(
-    "select",
-    { id: "kind", onchange: () => change({ kind: kind.value as Kind }) },
-    ...Object.keys(kinds).map((name) => h("option", {}, name))
+/** The controls of the form. Each writes its part of the draft. */
+const controls = (change: (part: Partial<Draft>) => void) => {
+  const tabs = segments("kind", "Order type", orderTabs, (tab) => change({ tab }))
+  const sides = segments("side", "Side", ["Buy", "Sell"] as const, (side) => change({ side }))
+  const trigger = numberInput("trigger", "verdict", (text) => change({ trigger: text }))
+  const triggerBy = select<TriggerBy>({ "aria-label": "Trigger by" }, references, (by) => change({ triggerBy: by }))
+  const condition = h("p", { class: "hint" })
+  const places = segments(
+    "places",
+    "Then place",
+    ["Market", "Limit"] as const,
+    (kind) => change({ places: kind }),
+    (kind) => (kind === "Market" ? "then Market" : "then Limit")
   )
-  const number = (id: string, act: (text: string) => void) => {
-    const input = h("input", {
-      id,
-      type: "text",
-      inputmode: "decimal",
-      autocomplete: "off",
-      spellcheck: "false",
-      "aria-describedby": "verdict"
-    })
-    input.addEventListener("input", () => act(input.value.trim()))
-    return input
-  }
-  const price = number("price", (text) => change({ price: text }))
-  const qty = number("qty", (text) => change({ qty: text }))
-  const reduceOnly = h("input", {
-    type: "checkbox",
-    id: "reduce-only",
-    onchange: () => change({ reduceOnly: reduceOnly.checked })
+  const price = numberInput("price", "verdict", (text) => change({ price: text }))
+  const size = numberInput("qty", "verdict", (text) => change({ size: text }))
+  const sizeIn = select<Draft["sizeIn"]>(
+    { "aria-label": "Unit of the size" },
+    [
+      ["base", ""],
+      ["quote", ""]
+    ],
+    (unit) => change({ sizeIn: unit, size: "" })
+  )
+  const share = h("input", {
+    type: "range",
+    id: "share",
+    min: "0",
+    max: "100",
+    step: "1",
+    "aria-label": "Share of what is available"
   })
-  const leverage = h("input", { id: "leverage", type: "text", inputmode: "decimal", autocomplete: "off" })
-  const setLeverage = h(
-    "button",
-    { type: "button", class: "quiet", onclick: () => whileBusy(setLeverage, changeLeverage) },
-    "Set"
+  const shareText = h("output", { for: "share" })
+  const reduceOnly = check("reduce-only", "Reduce only", (is) => change({ reduceOnly: is }))
+  const postOnly = check("post-only", "Post only", (is) => change({ postOnly: is }))
+  const tif = select<Draft["timeInForce"]>(
+    { id: "tif" },
+    timesInForce.map((name) => [name, name] as const),
+    (timeInForce) => change({ timeInForce })
   )
-  const [priceUnit, qtyUnit] = [h("span", { class: "unit" }), h("span", { class: "unit" })]
-  const field = (label: string, id: string, ...inputs: ReadonlyArray<HTMLElement>) =>
-    h("div", { class: "field" }, h("label", { for: id }, label), h("div", { class: "input" }, ...inputs))
-  const priceField = field("Price", "price", price, priceUnit)
-  const facts = {
-    value: fact("Order value"),
-    margin: fact("Margin", "Margin that the order reserves while it is open"),
-    fee: fact("Taker fee"),
-    after: fact("Available after"),
-    liquidation: fact(
-      "Est. liquidation price",
-      "Mark price at which the position would be liquidated after a complete fill"
-    )
+  const life = select({ id: "life", "aria-label": "Expires after" }, lives, (ms) => change({ life_ms: Number(ms) }))
+  return {
+    tabs,
+    sides,
+    trigger,
+    triggerBy,
+    condition,
+    places,
+    price,
+    size,
+    sizeIn,
+    share,
+    shareText,
+    reduceOnly,
+    postOnly,
+    tif,
+    life
+  }
+}
+
+/** What triggers a conditional order: `when the mark rises to 61000`. */
+const conditionText = ({ triggerBy }: Draft, order: ReadyOrder | undefined): string => {
+  if (order?.trigger === undefined) return ""
+  const reference = references.find(([by]) => by === triggerBy)![1].toLowerCase()
+  return `when the ${reference} price ${order.trigger.direction === "Up" ? "rises" : "falls"} to ${order.trigger.price}`
+}
+
+export const mount = (market: Market, session: Session): { readonly setPrice: (price: string) => void } => {
+  const draft = new Live<Draft>(emptyDraft)
+  const change = (part: Partial<Draft>): void => draft.set({ ...draft.value, ...part })
+  const form = controls(change)
+  const exits = exitFields(change, () => draft.value)
+  const facts = orderFacts()
+  const inputs: Record<Field, HTMLInputElement> = {
+    trigger: form.trigger,
+    price: form.price,
+    size: form.size,
+    ...exits.inputs
   }
   const verdict = h("p", { id: "verdict", class: "verdict", "aria-live": "polite" })
   const submit = h("button", { type: "submit", class: "submit" })
-  const form = h(
+  const [priceUnit, triggerUnit] = [h("span", { class: "unit" }), h("span", { class: "choice-unit" }, form.triggerBy)]
+  const triggerField = h(
+    "div",
+    { class: "stack" },
+    field("Trigger price", "trigger", form.trigger, triggerUnit),
+    form.condition,
+    form.places.element
+  )
+  const priceField = field("Price", "price", form.price, priceUnit)
+  const tifField = h("p", { class: "inline" }, h("label", { for: "tif" }, "Time in force"), form.tif, form.life)
+  const element = h(
     "form",
     { novalidate: true },
-    h("fieldset", { class: "sides" }, h("legend", { class: "hidden" }, "Side"), ...sides),
-    h("div", { class: "pair" }, field("Type", "kind", kind), field("Leverage", "leverage", leverage, setLeverage)),
+    form.tabs.element,
+    form.sides.element,
+    triggerField,
     priceField,
-    field("Size", "qty", qty, qtyUnit),
-    h("label", { class: "check" }, reduceOnly, "Reduce only: closes, never opens a position"),
-    h("dl", { class: "preview", "aria-label": "Order preview" }, ...Object.values(facts).map(({ element }) => element)),
+    h(
+      "div",
+      { class: "stack" },
+      field("Size", "qty", form.size, h("span", { class: "choice-unit" }, form.sizeIn)),
+      h("div", { class: "share" }, form.share, form.shareText)
+    ),
+    ...exits.elements,
+    h("div", { class: "checks" }, form.reduceOnly.element, form.postOnly.element),
+    tifField,
+    facts.element,
     verdict,
     submit
   )
-  sides[0]!.querySelector("input")!.checked = true
-  place("order").append(h("h2", {}, "Order"), form)
+  place("order").append(h("div", { class: "head" }, h("h2", {}, "Order"), MarginDialog.mount(market, session)), element)
 
-  // ---- requests
+  const context = () => draftContext(market, session)
 
-  const changeLeverage = async (): Promise<void> => {
-    const { user } = session
-    if (user.value === undefined) throw new Error("sign in first")
-    const { symbol } = market
-    const set = await session
-      .api()
-      .setLeverage({ sub_account_address: user.value.address, symbol, leverage: leverage.value.trim() })
-    leverages.set(new Map([...leverages.value, [symbol, set.leverage]]))
-    toast("good", `Leverage of ${symbol} is ${set.leverage}`)
-  }
+  form.share.addEventListener("input", () => {
+    const whole = largestOf(draft.value, context())
+    if (whole === undefined) return
+    const qty = shareOf(market.instrument.value, whole, Number(form.share.value))
+    // a share is given in the base asset: a value would be rounded twice
+    change({ sizeIn: "base", size: qty === 0n ? "" : Decimal.format(qty) })
+  })
 
   const send = async (): Promise<void> => {
-    const input = draft.value
     const { user } = session
     if (user.value === undefined) return session.signIn()
-    const verdict = checked()
-    if (verdict === undefined) throw new Error(input.kind === "Market" ? "enter a size" : "enter a price and a size")
-    if ("wrong" in verdict) throw new Error(verdict.wrong)
-    const body: CreateOrderBody = {
-      sub_account_address: user.value.address,
-      symbol: market.symbol,
-      side: input.side,
-      qty: input.qty,
-      ...kinds[input.kind],
-      ...(input.kind === "Market" ? {} : { price: input.price }),
-      ...(input.reduceOnly ? { reduce_only: true } : {}),
-      // a retry of the same request never places a second order
-      order_link_id: crypto.randomUUID()
+    const result = checkDraft(draft.value, context())
+    if (result === undefined) throw new Error(hasPrice(draft.value) ? "Enter a price and a size." : "Enter a size.")
+    const { fault, order } = result
+    if (order === undefined) {
+      inputs[fault!.field].focus()
+      throw new Error(fault!.message)
     }
-    await session.api().create(body)
+    await session.api().create(
+      bodyOf(draft.value, order, {
+        sub_account_address: user.value.address,
+        symbol: market.symbol,
+        order_link_id: crypto.randomUUID(),
+        now_ms: market.now()
+      })
+    )
   }
-  form.addEventListener("submit", (event) => {
+  element.addEventListener("submit", (event) => {
     event.preventDefault()
     whileBusy(submit, send)
   })
@@ -147,66 +188,65 @@ export const mount = (market: Market, session: Session): { readonly setPrice: (p
   drawn([market.instrument], () => {
     const { base_asset, quote_asset } = market.instrument.value
     setText(priceUnit, quote_asset)
-    setText(qtyUnit, base_asset)
-    price.value = ""
-    change({ price: "" })
+    for (const [i, asset] of [base_asset, quote_asset].entries()) setText(form.sizeIn.options[i]!, asset)
+    // prices and sizes of another market mean nothing here
+    const { sizeIn, side, tab } = draft.value
+    draft.set({ ...emptyDraft, sizeIn, side, tab })
   })
-  drawn([market.instrument, session.user], () => {
-    readLeverage().catch(() => {})
+  /** The controls follow the draft. */
+  drawn([draft], () => {
+    const now = draft.value
+    form.tabs.show(now.tab)
+    form.sides.show(now.side)
+    form.places.show(now.places)
+    setValue(form.trigger, now.trigger)
+    setValue(form.triggerBy, now.triggerBy)
+    setValue(form.price, now.price)
+    setValue(form.size, now.size)
+    setValue(form.sizeIn, now.sizeIn)
+    setValue(form.tif, now.timeInForce)
+    setValue(form.life, String(now.life_ms))
+    form.reduceOnly.box.checked = now.reduceOnly
+    form.postOnly.box.checked = now.postOnly && canBePostOnly(now)
+    form.postOnly.box.disabled = !canBePostOnly(now)
+    triggerField.hidden = now.tab !== "Conditional"
+    priceField.hidden = !hasPrice(now)
+    tifField.hidden = !hasPrice(now)
+    form.life.hidden = now.timeInForce !== "GTT"
   })
-  drawn([leverages, market.instrument, session.user], () => {
-    leverage.value = leverageHere() ?? ""
-  })
-  drawn([draft, market.instrument, market.book, market.tickers, session.account, session.user, leverages], () => {
-    const { kind, side } = draft.value
-    const now = checked()
-    const shown = now !== undefined && "preview" in now ? now.preview : undefined
-    const money = (of: (preview: Preview) => bigint): string =>
-      shown === undefined ? "–" : Format.money(Decimal.format(of(shown)))
-    priceField.hidden = kind === "Market"
-    setText(
-      facts.value.value,
-      money(({ value }) => value)
-    )
-    setText(
-      facts.margin.value,
-      money(({ margin }) => margin)
-    )
-    setText(
-      facts.fee.value,
-      money(({ fee }) => fee)
-    )
-    setText(
-      facts.after.value,
-      shown === undefined ? available(session.balance()?.available_balance) : money((p) => p.availableAfter)
-    )
-    const liquidation = shown?.liquidation
-    const places = Format.placesOf(market.instrument.value.price_filter.tick_size)
-    setText(
-      facts.liquidation.value,
-      liquidation === undefined ? "–" : Format.grouped(Decimal.format(liquidation), places)
-    )
-    const wrong = now !== undefined && "wrong" in now ? now.wrong : undefined
-    setText(verdict, wrong ?? (shown?.isAffordable === false ? "not enough available margin" : ""))
-    setAttribute(qty, "aria-invalid", String(wrong !== undefined && qty.value !== ""))
-    const isIn = session.user.value !== undefined
-    setText(submit, isIn ? `${side} ${market.instrument.value.base_asset}` : "Sign in to trade")
-    setClass(submit, "buy", isIn && side === "Buy")
-    setClass(submit, "sell", isIn && side === "Sell")
-    setLeverage.disabled = !isIn
-  })
+  drawn(
+    [draft, market.instrument, market.book, market.tickers, session.account, session.user, session.settings],
+    () => {
+      const now = draft.value
+      const at = context()
+      const { base_asset, quote_asset } = at.instrument
+      const result = checkDraft(now, at)
+      const order = result?.order
+      facts.show(now, order, at.instrument, session.balance()?.available_balance)
+      exits.show(now, order, quote_asset)
+      setText(form.condition, conditionText(now, order))
+      const whole = largestOf(now, at)
+      const percent = whole === undefined || order === undefined ? 0 : percentOf(order.qty, whole)
+      form.share.disabled = whole === undefined || whole === 0n
+      // a share is rounded down to the step of the size: while it is set, it stays where it is put
+      if (document.activeElement !== form.share) setValue(form.share, String(percent))
+      setText(form.shareText, `${form.share.value} %`)
+      const fault = result?.fault
+      setText(verdict, fault?.message ?? "")
+      for (const [name, input] of Object.entries(inputs))
+        setAttribute(input, "aria-invalid", String(fault?.field === name))
+      const isIn = session.user.value !== undefined
+      setText(submit, isIn ? `${now.side} ${base_asset}` : "Sign in to trade")
+      setClass(submit, "buy", isIn && now.side === "Buy")
+      setClass(submit, "sell", isIn && now.side === "Sell")
+    }
+  )
 
   return {
     setPrice: (text) => {
-      if (draft.value.kind === "Market") {
-        kind.value = "Limit"
-        change({ kind: "Limit" })
-      }
-      price.value = text
-      change({ price: text })
-      qty.focus()
+      // a level of the book is a limit price, or the price of a limit order behind a trigger
+      change(draft.value.tab === "Conditional" ? { places: "Limit", price: text } : { tab: "Limit", price: text })
+      form.size.focus()
     }
   }
 }
-
-const available = (balance: string | undefined): string => (balance === undefined ? "–" : Format.money(balance))

@@ -5,7 +5,8 @@
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Scaled } from "../src/domain/Decimal.ts"
 import * as Margin from "../src/domain/Margin.ts"
-import type { Instrument, Level, RiskTier } from "../src/domain/Market.ts"
+import type { MarginMode } from "../src/domain/Enumerations.ts"
+import type { Instrument, RiskTier } from "../src/domain/Market.ts"
 import type { Order } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
 
@@ -16,6 +17,8 @@ export interface OrderInput {
   /** Worst price: the limit, or the protective price of a Market order. Margin is reserved at this price. */
   readonly bound: Scaled
   readonly qty: Scaled
+  /** Part of the quantity that fills at once, at the taker rate; the rest pays the maker rate. */
+  readonly taken: Scaled
   readonly reduceOnly: boolean
 }
 
@@ -28,15 +31,15 @@ export interface AccountState {
   readonly positions: ReadonlyArray<Position>
   /** All open orders of the account. */
   readonly orders: ReadonlyArray<Order>
-  /** Leverage set in the market of the order. */
+  /** Leverage and margin mode set in the market of the order. */
   readonly leverage: Scaled
+  readonly mode: MarginMode
   readonly mark: Scaled
 }
 
 export interface Preview {
   /** Quantity × price. */
   readonly value: Scaled
-  /** Fee at the taker rate. */
   readonly fee: Scaled
   /** Change of the margin reserved in this market; negative if the order releases margin. */
   readonly margin: Scaled
@@ -46,6 +49,8 @@ export interface Preview {
   /** Mark price of a liquidation after a complete fill; `undefined`: none within the price limits of the market. */
   readonly liquidation: Scaled | undefined
   readonly isAffordable: boolean
+  /** Whether position and orders stay within the last risk limit of the market. */
+  readonly isWithinRiskLimit: boolean
 }
 
 export const tiersOf = (rows: ReadonlyArray<RiskTier>): Margin.RiskTiers =>
@@ -57,7 +62,7 @@ export const tiersOf = (rows: ReadonlyArray<RiskTier>): Margin.RiskTiers =>
   }))
 
 /** Sums of the open orders that reserve margin: without reduce-only and untriggered orders. */
-const openOrders = (orders: ReadonlyArray<Order>, symbol: string): Margin.OpenOrders => {
+export const openOrders = (orders: ReadonlyArray<Order>, symbol: string): Margin.OpenOrders => {
   const sums = { ...Margin.NO_ORDERS }
   for (const order of orders) {
     if (order.symbol !== symbol || order.reduce_only || order.order_status === "Untriggered") continue
@@ -75,7 +80,7 @@ const withOrder = (orders: Margin.OpenOrders, { bound, qty, side }: OrderInput):
     : { ...orders, sellSize: orders.sellSize + qty, sellValue: orders.sellValue + value }
 }
 
-const signedSize = (position: Position | undefined): Scaled => {
+export const signedSize = (position: Position | undefined): Scaled => {
   if (position === undefined) return 0n
   const size = Decimal.parse(position.size)
   return position.side === "Sell" ? -size : size
@@ -95,23 +100,53 @@ const liquidationAfter = (
 ): Scaled | undefined => {
   const position = signedSize(held)
   const entryValue = held === undefined ? 0n : Decimal.mul(Decimal.parse(held.avg_price), Decimal.abs(position), "down")
+  const isIsolated = state.mode === "Isolated"
+  const lock = isIsolated ? (value: Scaled) => Decimal.div(value, state.leverage, "up") : undefined
+  // a reduce-only order closes at most the position
+  const qty = input.reduceOnly ? Decimal.min(input.qty, Decimal.abs(position)) : input.qty
+  if (qty === 0n) return undefined
   const settled = Margin.settle(
-    { position, entryValue, openFee: 0n, isolatedMargin: 0n },
-    { size: input.side === "Buy" ? input.qty : -input.qty, value: Decimal.mul(input.qty, input.price, "up"), fee }
+    { position, entryValue, openFee: 0n, isolatedMargin: Decimal.parse(held?.isolated_margin ?? "0") },
+    { size: input.side === "Buy" ? qty : -qty, value: Decimal.mul(qty, input.price, "up"), fee, lock }
   )
   const others = state.positions.filter((each) => each !== held && each.margin_mode === "Cross")
-  const buffer =
-    state.wallet +
-    settled.wallet +
-    sumOf(others, (each) => each.unrealised_pnl) -
-    sumOf(others, (each) => each.position_mm)
-  const limits = {
-    tick: Decimal.parse(instrument.price_filter.tick_size),
-    min: Decimal.parse(instrument.price_filter.min_price),
-    max: Decimal.parse(instrument.price_filter.max_price)
-  }
-  return Margin.liquidationPrice(tiers, limits, settled.entry.position, settled.entry.entryValue, buffer)
+  const cushion = isIsolated
+    ? settled.entry.isolatedMargin
+    : state.wallet +
+      settled.wallet +
+      sumOf(others, (each) => each.unrealised_pnl) -
+      sumOf(others, (each) => each.position_mm)
+  const { entryValue: value, position: size } = settled.entry
+  return Margin.liquidationPrice(tiers, limitsOf(instrument), size, value, cushion)
 }
+
+/** Range of prices that a record of the market can show. */
+export const limitsOf = ({ price_filter }: Instrument): Margin.PriceLimits => ({
+  tick: Decimal.parse(price_filter.tick_size),
+  min: Decimal.parse(price_filter.min_price),
+  max: Decimal.parse(price_filter.max_price)
+})
+
+/** The margin figures of a market for a leverage and open orders. */
+export const figuresOf = (
+  instrument: Instrument,
+  tiers: Margin.RiskTiers,
+  { mark }: AccountState,
+  position: Scaled,
+  leverage: Scaled,
+  orders: Margin.OpenOrders
+): Margin.Figures =>
+  Margin.figures(tiers, Decimal.parse(instrument.taker_fee_rate), {
+    position,
+    entryValue: 0n,
+    value: Decimal.mul(Decimal.abs(position), mark, "up"),
+    leverage,
+    orders
+  })
+
+/** Margin that lowers what is available: an isolated position holds its own. */
+export const reserved = (figures: Margin.Figures, mode: MarginMode): Scaled =>
+  figures.orderMargin + (mode === "Cross" ? figures.initialMargin : 0n)
 
 export const preview = (
   instrument: Instrument,
@@ -122,20 +157,16 @@ export const preview = (
   const held = state.positions.find((each) => each.symbol === instrument.symbol)
   const position = signedSize(held)
   const before = openOrders(state.orders, instrument.symbol)
-  const takerFee = Decimal.parse(instrument.taker_fee_rate)
-  const figuresOf = (orders: Margin.OpenOrders): Margin.Figures =>
-    Margin.figures(tiers, takerFee, {
-      position,
-      entryValue: 0n,
-      value: Decimal.mul(Decimal.abs(position), state.mark, "up"),
-      leverage: state.leverage,
-      orders
-    })
-  const [now, then] = [figuresOf(before), figuresOf(input.reduceOnly ? before : withOrder(before, input))]
+  const after = input.reduceOnly ? before : withOrder(before, input)
+  const figures = (orders: Margin.OpenOrders) => figuresOf(instrument, tiers, state, position, state.leverage, orders)
+  const then = figures(after)
   // a larger exposure can reach a tier with a higher rate for the position too
-  const margin = then.orderMargin + then.initialMargin - now.orderMargin - now.initialMargin
+  const margin = reserved(then, state.mode) - reserved(figures(before), state.mode)
   const value = Decimal.mul(input.qty, input.price, "up")
-  const fee = Decimal.mul(value, takerFee, "up")
+  const rates = { taker: Decimal.parse(instrument.taker_fee_rate), maker: Decimal.parse(instrument.maker_fee_rate) }
+  const rated = input.taken * rates.taker + (input.qty - input.taken) * rates.maker
+  const fee = input.qty === 0n ? 0n : Decimal.divide(value * rated, input.qty * Decimal.ONE, "up")
+  const exposure = Margin.exposure(then.value, Margin.openingValue(position, after))
   return {
     value,
     fee,
@@ -143,7 +174,8 @@ export const preview = (
     availableAfter: state.available - margin,
     leverage: Margin.effectiveLeverage(state.leverage, tiers[then.exposureTier]!),
     liquidation: liquidationAfter(instrument, tiers, state, held, input, fee),
-    isAffordable: margin <= 0n || margin <= state.available
+    isAffordable: margin <= 0n || margin <= state.available,
+    isWithinRiskLimit: input.reduceOnly || !Margin.beyondRiskLimit(tiers, exposure)
   }
 }
 
@@ -156,23 +188,4 @@ export const protectivePrice = (
   const [band, tick] = [Decimal.parse(price_band), Decimal.parse(price_filter.tick_size)]
   const factor = side === "Buy" ? Decimal.ONE + band : Decimal.ONE - band
   return Decimal.divide(mark * factor, Decimal.ONE * tick, side === "Buy" ? "down" : "up") * tick
-}
-
-/** The average price of a quantity in the levels, rounded to the tick against the taker; `undefined`: the levels are too small. */
-export const priceWithin = (
-  levels: ReadonlyArray<Level>,
-  qty: Scaled,
-  side: "Buy" | "Sell",
-  tick: Scaled
-): Scaled | undefined => {
-  if (qty <= 0n) return undefined
-  let left = qty
-  let product = 0n
-  for (const [price, size] of levels) {
-    const taken = Decimal.min(left, Decimal.parse(size))
-    product += taken * Decimal.parse(price)
-    left -= taken
-    if (left === 0n) return Decimal.divide(product, qty * tick, side === "Buy" ? "up" : "down") * tick
-  }
-  return undefined
 }

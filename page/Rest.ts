@@ -1,15 +1,24 @@
 /** The REST requests of the page, with the types of the API's schemas. Live data comes from the feeds. */
 import type { Balance, Deposit } from "../src/domain/Account.ts"
-import type { Interval } from "../src/domain/Enumerations.ts"
+import type { Interval, TransactionType } from "../src/domain/Enumerations.ts"
+import type { ClosedPnl } from "../src/domain/ClosedPnl.ts"
+import type { FundingPayment } from "../src/domain/Funding.ts"
+import type { Transaction } from "../src/domain/Transaction.ts"
 import type { Execution } from "../src/domain/Execution.ts"
 import type { Candle, Instrument, PriceCandle, RiskTier } from "../src/domain/Market.ts"
-import type { OrderRef } from "../src/domain/Order.ts"
+import type { Order, OrderRef } from "../src/domain/Order.ts"
 import type { Position } from "../src/domain/Position.ts"
 import type { SubAccount } from "../src/domain/User.ts"
 import type { FaucetBody } from "../src/http/api/AccountApi.ts"
 import type { Login, LoginBody } from "../src/http/api/AuthorizeApi.ts"
-import type { CancelAllBody, CancelOrderBody, CreateOrderBody } from "../src/http/api/OrderBodies.ts"
-import type { LeverageBody } from "../src/http/api/PositionApi.ts"
+import type { AmendOrderBody, CancelAllBody, CancelOrderBody, CreateOrderBody } from "../src/http/api/OrderBodies.ts"
+import type {
+  AddMarginBody,
+  LeverageBody,
+  MarginModeBody,
+  MarginSetting,
+  TradingStopBody
+} from "../src/http/api/PositionApi.ts"
 
 const BASE = "/api/v1"
 /** Time limit of a request, in ms. */
@@ -63,6 +72,20 @@ const send = async <A>(method: string, path: string, body?: object, token?: stri
 interface List<A> {
   readonly list: ReadonlyArray<A>
 }
+/** A page of a list; the cursor of the last page is empty. */
+export interface Page<A> extends List<A> {
+  readonly next_page_cursor: string
+}
+/** Records of one page of a table. */
+const PAGE_RECORDS = 50
+/** A page of a list of the API; the cursor of the first one is empty. */
+const pageOf = <A>(path: string, cursor: string, token: string, filter = ""): Promise<Page<A>> =>
+  send(
+    "GET",
+    `${path}?limit=${PAGE_RECORDS}${filter}${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`,
+    undefined,
+    token
+  )
 
 /** Public requests. */
 export const instruments = (): Promise<List<Instrument>> => send("GET", "/market/instruments-info")
@@ -81,11 +104,23 @@ export const asOwner = (token: string) => ({
   /** With a symbol the list includes a flat position, which has the leverage. */
   positions: (symbol: string): Promise<List<Position>> =>
     send("GET", `/position/list?symbol=${symbol}`, undefined, token),
+  orderHistory: (cursor: string): Promise<Page<Order>> => pageOf("/order/history", cursor, token),
+  fills: (cursor: string): Promise<Page<Execution>> => pageOf("/execution/list", cursor, token),
+  closedPnl: (cursor: string): Promise<Page<ClosedPnl>> => pageOf("/position/closed-pnl", cursor, token),
+  funding: (cursor: string): Promise<Page<FundingPayment>> => pageOf("/account/funding", cursor, token),
+  /** `type`: only transactions of this type; empty: of all. */
+  transactions: (cursor: string, type: TransactionType | ""): Promise<Page<Transaction>> =>
+    pageOf("/account/transactions", cursor, token, type === "" ? "" : `&type=${type}`),
   create: (body: CreateOrderBody): Promise<OrderRef> => send("POST", "/order/create", body, token),
+  amend: (body: AmendOrderBody): Promise<OrderRef> => send("POST", "/order/amend", body, token),
   cancel: (body: CancelOrderBody): Promise<OrderRef> => send("POST", "/order/cancel", body, token),
   cancelAll: (body: CancelAllBody): Promise<List<OrderRef>> => send("POST", "/order/cancel-all", body, token),
   setLeverage: (body: LeverageBody): Promise<{ readonly leverage: string }> =>
     send("POST", "/position/set-leverage", body, token),
+  switchMarginMode: (body: MarginModeBody): Promise<typeof MarginSetting.Type> =>
+    send("POST", "/position/switch-margin-mode", body, token),
+  addMargin: (body: AddMarginBody): Promise<Position> => send("POST", "/position/add-margin", body, token),
+  tradingStop: (body: TradingStopBody): Promise<unknown> => send("POST", "/position/trading-stop", body, token),
   faucet: (body: FaucetBody): Promise<Deposit> => send("POST", "/account/faucet", body, token),
   logout: (): Promise<unknown> => send("POST", "/authorize/logout", undefined, token)
 })

@@ -4,7 +4,9 @@ import * as Account from "../src/client/Account.ts"
 import { isPassing } from "../src/client/Backoff.ts"
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
 import * as Wallet from "../src/client/Wallet.ts"
+import type { MarginMode } from "../src/domain/Enumerations.ts"
 import type { Execution } from "../src/domain/Execution.ts"
+import type { Position } from "../src/domain/Position.ts"
 import { privateTopics } from "../src/domain/Topic.ts"
 import type { BalanceRecord } from "../src/ws/api/TopicData.ts"
 import { follow, type LiveFeed } from "./LiveFeed.ts"
@@ -25,6 +27,12 @@ export interface SignedIn {
   readonly address: string
 }
 
+/** Leverage and margin mode that are set in a market. */
+export interface MarginSetting {
+  readonly leverage: string
+  readonly margin_mode: MarginMode
+}
+
 /** A completed reconnect, and whether all missed events were replayed. */
 export interface Return {
   readonly recovered: boolean
@@ -38,8 +46,9 @@ export class Session {
   readonly fills = new Live<ReadonlyArray<Execution>>([])
   readonly status = new Live<FeedStatus>(CONNECTING)
   readonly returned = new Live<Return | undefined>(undefined)
-  /** Called for each event of the private feed, after the account state was updated. */
-  onEvent: (event: FeedEvent) => void = () => {}
+  /** Leverage and margin mode by market, of the markets that were read or changed. */
+  readonly settings = new Live<ReadonlyMap<string, MarginSetting>>(new Map())
+  private readonly listeners: Array<(event: FeedEvent) => void> = []
   private readonly now: () => number
   private token = ""
   private following: LiveFeed | undefined
@@ -47,6 +56,11 @@ export class Session {
   /** `now` is the gateway's time, for signatures. */
   constructor(now: () => number) {
     this.now = now
+  }
+
+  /** Calls a function for each event of the private feed, after the account state was updated. */
+  listen(listener: (event: FeedEvent) => void): void {
+    this.listeners.push(listener)
   }
 
   /** Loads the stored key, and signs in if the user did not sign out before. */
@@ -86,6 +100,23 @@ export class Session {
     this.account.set(Account.empty)
     this.fills.set([])
     this.returned.set(undefined)
+    this.settings.set(new Map())
+  }
+
+  /** Loads leverage and margin mode of a market, unless they are known. */
+  async readSetting(symbol: string): Promise<void> {
+    if (this.user.value === undefined || this.settings.value.has(symbol)) return
+    this.keepSettings((await this.api().positions(symbol)).list)
+  }
+  /** Keeps a setting that the exchange confirmed. */
+  setSetting(symbol: string, setting: MarginSetting): void {
+    this.settings.set(new Map([...this.settings.value, [symbol, setting]]))
+  }
+  private keepSettings(positions: ReadonlyArray<Position>): void {
+    const own = positions.filter((each) => each.sub_account_address === this.user.value?.address)
+    if (own.length === 0) return
+    const changed = own.map(({ leverage, margin_mode, symbol }) => [symbol, { leverage, margin_mode }] as const)
+    this.settings.set(new Map([...this.settings.value, ...changed]))
   }
 
   /** The records of the sub-account that the page trades with. */
@@ -134,7 +165,8 @@ export class Session {
       // the missed fills are in the list
       if (!event.recovered) this.readFills().catch(() => {})
     }
-    this.onEvent(event)
+    if (event.kind === "position") this.keepSettings(event.data.list)
+    for (const listener of this.listeners) listener(event)
     // the token has ended and cannot be renewed: the user must sign in again
     if (event.kind === "state" && event.state.type === "ended") this.leave()
   }

@@ -54,6 +54,6 @@ Depth.mount(market)
 Pool.mount(market)
 AccountTables.mount(market, session)
 Chart.mount(market, session)
-session.onEvent = OrderToasts.onEvent
+session.listen(OrderToasts.onEvent)
 markFirstBook(market)
 session.begin().catch(toastError)

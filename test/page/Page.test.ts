@@ -177,7 +177,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     const rejected = shows(page, "#toasts", /Rejected/u)
     await page.locator(".submit").click(SLOW)
     await rejected
-    await page.locator("#kind").selectOption("Market", SLOW)
+    await page.locator("#kind-Market").check(SLOW)
     await page.locator("#price").waitFor({ ...SLOW, state: "hidden" })
     await shows(page, "#ticker .last dd", /\d/u)
     assert.deepStrictEqual(faults, [])

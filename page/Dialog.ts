@@ -1,0 +1,57 @@
+/** Modal dialogs: a title, a form, a line for errors, and two buttons. Escape and a click outside close them. */
+import { h, setText } from "./Dom.ts"
+
+export interface Dialog {
+  readonly element: HTMLDialogElement
+  readonly open: () => void
+  readonly confirm: HTMLButtonElement
+  readonly title: HTMLElement
+}
+
+/** Makes a dialog. `act` runs on confirmation; the dialog closes after it, or shows its error and stays open. */
+export const dialog = (
+  id: string,
+  confirmText: string,
+  act: () => Promise<void>,
+  ...content: ReadonlyArray<HTMLElement>
+): Dialog => {
+  const title = h("h2", { id: `${id}-title` })
+  const error = h("p", { class: "verdict", id: `${id}-error`, role: "alert" })
+  const confirm = h("button", { type: "submit", class: "primary" }, confirmText)
+  const cancel = h("button", { type: "button", onclick: () => element.close() }, "Back")
+  const form = h(
+    "form",
+    { novalidate: true },
+    title,
+    ...content,
+    error,
+    h("div", { class: "buttons" }, cancel, confirm)
+  )
+  const element = h("dialog", { id, class: "sheet", "aria-labelledby": `${id}-title` }, form)
+  const fault = (text: string): void => setText(error, text)
+  form.addEventListener("submit", (event) => {
+    event.preventDefault()
+    if (confirm.ariaBusy === "true") return
+    confirm.ariaBusy = "true"
+    fault("")
+    act()
+      .then(() => element.close())
+      .catch((reason: unknown) => fault(reason instanceof Error ? reason.message : String(reason)))
+      .finally(() => (confirm.ariaBusy = "false"))
+  })
+  form.addEventListener("input", () => fault(""))
+  // the backdrop is part of the element, the content is not
+  element.addEventListener("click", ({ target }) => {
+    if (target === element) element.close()
+  })
+  document.body.append(element)
+  return {
+    element,
+    confirm,
+    title,
+    open: () => {
+      fault("")
+      if (!element.open) element.showModal()
+    }
+  }
+}
