@@ -1,0 +1,126 @@
+/** Closes a position, or a share of it, by a market or a limit order. */
+import * as Decimal from "../src/domain/Decimal.ts"
+import type { Position } from "../src/domain/Position.ts"
+import type { AccountView } from "./AccountView.ts"
+import { averageOf, fillOf } from "./BookFill.ts"
+import { field, numberInput, plainButton, segments, setValue } from "./Controls.ts"
+import { dialog } from "./Dialog.ts"
+import { fact, h, setText } from "./Dom.ts"
+import * as Format from "./Format.ts"
+import { drawn, Live } from "./Frame.ts"
+import { shareOf } from "./OrderSize.ts"
+
+interface Closing {
+  readonly position: Position | undefined
+  readonly kind: "Market" | "Limit"
+  readonly price: string
+  readonly percent: number
+}
+
+export const closeDialog = (view: AccountView): ((position: Position) => void) => {
+  const { market, session } = view
+  const state = new Live<Closing>({ position: undefined, kind: "Market", price: "", percent: 100 })
+  const change = (part: Partial<Closing>): void => state.set({ ...state.value, ...part })
+  const instrumentOf = (symbol: string) => market.instruments.find((each) => each.symbol === symbol)!
+  const kinds = segments("close-kind", "Close by", ["Market", "Limit"] as const, (kind) => change({ kind }))
+  const price = numberInput("close-price", "close-error", (text) => change({ price: text }))
+  const priceField = field("Price", "close-price", price)
+  const slider = h("input", {
+    type: "range",
+    id: "close-share",
+    min: "1",
+    max: "100",
+    step: "1",
+    "aria-label": "Share of the position"
+  })
+  slider.addEventListener("input", () => change({ percent: Number(slider.value) }))
+  const steps = h(
+    "div",
+    { class: "steps" },
+    ...[25, 50, 75, 100].map((percent) => plainButton(`${percent} %`, { class: "quiet" }, () => change({ percent })))
+  )
+  const facts = {
+    size: fact("Closes"),
+    at: fact("At about"),
+    pnl: fact("Realised PnL, before the fee"),
+    rest: fact("Remains")
+  }
+
+  /** Quantity that is closed. */
+  const qtyOf = ({ percent, position }: Closing): bigint =>
+    position === undefined ? 0n : shareOf(instrumentOf(position.symbol), Decimal.parse(position.size), percent)
+
+  const send = async (): Promise<void> => {
+    const { kind, percent, position, price: limit } = state.value
+    if (position === undefined) return
+    const { side, sub_account_address, symbol } = position
+    const order = {
+      sub_account_address,
+      symbol,
+      side: side === "Buy" ? "Sell" : "Buy",
+      reduce_only: true,
+      order_link_id: crypto.randomUUID()
+    } as const
+    const qty = qtyOf(state.value)
+    if (qty === 0n) throw new Error("This share is less than the smallest size.")
+    if (kind === "Market" && percent === 100)
+      // 0 closes the whole position, whatever its size is at execution
+      await session.api().create({ ...order, order_type: "Market", qty: "0", close_on_trigger: true })
+    else if (kind === "Market") await session.api().create({ ...order, order_type: "Market", qty: Decimal.format(qty) })
+    else await session.api().create({ ...order, order_type: "Limit", qty: Decimal.format(qty), price: limit })
+  }
+  const box = dialog(
+    "close",
+    "Close",
+    send,
+    kinds.element,
+    priceField,
+    h("div", { class: "share" }, slider, h("output", { for: "close-share" })),
+    steps,
+    h("dl", { class: "preview" }, ...Object.values(facts).map(({ element }) => element))
+  )
+  const output = box.element.querySelector("output")!
+
+  drawn([state, market.book, market.tickers], () => {
+    const { kind, percent, position, price: limit } = state.value
+    if (position === undefined || !box.element.open) return
+    const { symbol } = position
+    const isLong = position.side === "Buy"
+    kinds.show(kind)
+    setValue(price, limit)
+    priceField.hidden = kind === "Market"
+    setValue(slider, String(percent))
+    setText(output, `${percent} %`)
+    setText(box.title, `Close the ${isLong ? "long" : "short"} in ${symbol}`)
+    const qty = qtyOf(state.value)
+    const side = isLong ? "Sell" : "Buy"
+    const levels =
+      symbol !== market.symbol ? [] : ((isLong ? market.book.value?.bids() : market.book.value?.asks()) ?? [])
+    const fill = fillOf(levels, qty, side)
+    const tick = Decimal.parse(instrumentOf(symbol).price_filter.tick_size)
+    const known =
+      kind === "Limit"
+        ? /^[0-9]+(?:\.[0-9]+)?$/u.test(limit)
+          ? Decimal.parse(limit)
+          : undefined
+        : averageOf(fill, side, tick)
+    // of another market only the mark price is known
+    const at = known ?? (kind === "Market" ? Decimal.parse(view.markOf(symbol) ?? position.mark_price) : undefined)
+    const entry = Decimal.parse(position.avg_price)
+    const text = (amount: bigint): string => view.qty(symbol, Decimal.format(amount))
+    setText(facts.size.value, text(qty))
+    setText(facts.at.value, at === undefined ? "–" : view.price(symbol, Decimal.format(at)))
+    setText(
+      facts.pnl.value,
+      at === undefined ? "–" : Format.gain(Decimal.format(Decimal.mul(isLong ? at - entry : entry - at, qty, "down")))
+    )
+    const rest = Decimal.parse(position.size) - qty
+    setText(facts.rest.value, rest === 0n ? "nothing" : text(rest))
+  })
+  return (position) => {
+    const mark = view.markOf(position.symbol) ?? position.mark_price
+    state.set({ position, kind: "Market", price: mark, percent: 100 })
+    box.open()
+    box.confirm.focus()
+  }
+}

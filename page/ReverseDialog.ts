@@ -1,0 +1,37 @@
+/** Turns a long into a short of the same size, or the other way, by one market order. */
+import * as Decimal from "../src/domain/Decimal.ts"
+import type { Position } from "../src/domain/Position.ts"
+import type { AccountView } from "./AccountView.ts"
+import { dialog } from "./Dialog.ts"
+import { h, setText } from "./Dom.ts"
+
+export const reverseDialog = ({ qty, session }: AccountView): ((position: Position) => void) => {
+  let held: Position | undefined
+  const words = h("p")
+  const send = async (): Promise<void> => {
+    if (held === undefined) return
+    const { side, size, sub_account_address, symbol } = held
+    await session.api().create({
+      sub_account_address,
+      symbol,
+      side: side === "Buy" ? "Sell" : "Buy",
+      order_type: "Market",
+      qty: Decimal.format(2n * Decimal.parse(size)),
+      order_link_id: crypto.randomUUID()
+    })
+  }
+  const box = dialog("reverse", "Reverse", send, words)
+  return (position) => {
+    held = position
+    const { side, size, symbol } = position
+    const [from, to, verb] = side === "Buy" ? ["long", "short", "sells"] : ["short", "long", "buys"]
+    const double = Decimal.format(2n * Decimal.parse(size))
+    setText(box.title, `Reverse the ${from} in ${symbol}`)
+    setText(
+      words,
+      `One market order ${verb} ${qty(symbol, double)}: it closes the ${from} of ${qty(symbol, size)} and opens a ${to} of the same size.`
+    )
+    box.open()
+    box.confirm.focus()
+  }
+}
