@@ -8,7 +8,7 @@ import { fill, type Table } from "./Fill.ts"
 export interface Figures {
   readonly endpoint: string
   readonly filter: string
-  /** Busy time of the event loop for a page, in ms: the median at each place of the list, and the 99th percentile over all. */
+  /** Processor time of the event loop's thread for a page, in ms: the median at each place of the list, and the 99th percentile over all. */
   readonly first: number
   readonly middle: number
   readonly last: number
@@ -19,23 +19,22 @@ export interface Figures {
   readonly rows: number
 }
 
-/** Clocks of the event loop's busy time, in ms: SQLite blocks the loop, PostgreSQL leaves it idle. */
-export const clocks = {
-  SQLite: () => performance.now(),
-  PostgreSQL: () => performance.eventLoopUtilization().active
+/** Processor time of this thread so far, in ms: without that of PostgreSQL, of other processes and of other threads. */
+const threadCpu = (): number => {
+  const { system, user } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }
-type Busy = () => number
 
 /** Reads a page repeatedly; each read begins in a turn of its own. */
-const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, times: number, busy: Busy) {
+const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, times: number) {
   const costs: Array<number> = []
   const waits: Array<number> = []
   let rows = 0
   for (let i = -2; i < times; i++) {
     yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
-    const [start, before] = [performance.now(), busy()]
+    const [start, before] = [performance.now(), threadCpu()]
     rows = (yield* read(asked)).rows
-    const [wait, cost] = [performance.now() - start, busy() - before]
+    const [wait, cost] = [performance.now() - start, threadCpu() - before]
     // the first reads prepare the statement
     if (i < 0) continue
     waits.push(wait)
@@ -44,16 +43,11 @@ const timed = Effect.fnUntraced(function* (read: Case["read"], asked: Asked, tim
   return { costs, waits, rows }
 })
 
-const figuresOf = Effect.fnUntraced(function* (
-  { endpoint, filter, read }: Case,
-  rows: number,
-  times: number,
-  busy: Busy
-) {
+const figuresOf = Effect.fnUntraced(function* ({ endpoint, filter, read }: Case, rows: number, times: number) {
   const limit = 200
-  const first = yield* timed(read, { limit, after: undefined }, times, busy)
-  const middle = yield* timed(read, { limit, after: rows / 2 }, times, busy)
-  const last = yield* timed(read, { limit, after: 300 }, times, busy)
+  const first = yield* timed(read, { limit, after: undefined }, times)
+  const middle = yield* timed(read, { limit, after: rows / 2 }, times)
+  const last = yield* timed(read, { limit, after: 300 }, times)
   const all = [first, middle, last]
   return {
     endpoint,
@@ -74,13 +68,12 @@ const figuresOf = Effect.fnUntraced(function* (
 export const measured = Effect.fnUntraced(function* (
   rows: number,
   times: number,
-  busy: Busy,
   empty: (table: Table) => Effect.Effect<unknown, unknown>,
   report: (figures: Figures) => void
 ) {
   for (const table of new Set(cases.map((each) => each.table))) {
     yield* fill(table, rows)
-    for (const each of cases) if (each.table === table) report(yield* figuresOf(each, rows, times, busy))
+    for (const each of cases) if (each.table === table) report(yield* figuresOf(each, rows, times))
     yield* empty(table)
   }
 })
