@@ -33,6 +33,7 @@ import { Bans } from "./services/rewards/Bans.ts"
 import { RpcConnections } from "./services/operations/RpcConnections.ts"
 import * as CommandAdmission from "./services/trading/CommandAdmission.ts"
 import { Competitions } from "./services/rewards/Competitions.ts"
+import * as CredentialChanges from "./services/identity/CredentialChanges.ts"
 import { Cursors } from "./services/operations/Cursors.ts"
 import { DeadMansSwitch } from "./services/trading/DeadMansSwitch.ts"
 import { InProcessFeeds } from "./services/operations/InProcessFeeds.ts"
@@ -79,9 +80,6 @@ const NOTICED_MS = 3_000
 /** Time that requests in flight have to finish at shutdown. Source: docs/contract/configuration.md#shutdown. */
 const REQUESTS_DRAIN = Duration.seconds(10)
 
-/** Interval at which credentials changed by other gateways are read: a revocation takes effect within a second even if its notice is lost. */
-const REVOCATIONS_REFRESH = Duration.millis(500)
-
 /** Where the description of the WebSocket endpoints is served, beside the OpenAPI document. */
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 const asyncApi = () => AsyncApi.asyncApi(VERSION)
@@ -99,8 +97,6 @@ const policies = (settings: Settings) => {
     InProcessFeeds.layer,
     RpcConnections.layer,
     Cursors.layer,
-    Tokens.layer({ environment: settings.environment, refresh: REVOCATIONS_REFRESH }),
-    ApiKeys.layer({ refresh: REVOCATIONS_REFRESH }),
     LaunchAccess.layer({ mode: settings.accessMode }),
     RateLimiter.layer({
       mode: settings.rateLimitMode,
@@ -167,6 +163,8 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(ReadYourWrites.layer),
     Layer.provideMerge(streams),
     Layer.provideMerge(foundation),
+    Layer.provideMerge(CredentialChanges.layer),
+    Layer.provideMerge(Layer.mergeAll(Tokens.layer({ environment: settings.environment }), ApiKeys.layer())),
     Layer.provideMerge(BanList.layer),
     Layer.provideMerge(Grants.layer)
   )

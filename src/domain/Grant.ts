@@ -23,6 +23,18 @@ export const refusalOf = (why: GrantEnd): GrantRefusal => ({
 })
 
 /**
+ * Whether this gateway knows the recent changes of credentials, those by other gateways included. It uses a credential
+ * only while it does. Source: docs/contract/authentication.md#fresh-gateways.
+ */
+export interface Lease {
+  readonly isCurrent: () => boolean
+  /** Calls back at the next renewal, once. The returned function removes the callback. */
+  readonly onRenewal: (resume: () => void) => () => void
+}
+/** The lease of a gateway that makes all changes itself. */
+export const unlimited: Lease = { isCurrent: () => true, onRenewal: () => () => {} }
+
+/**
  * The state of one credential on this gateway. All its requests and sockets share it, so one call of {@link end}
  * stops them all, without a search.
  *
@@ -34,14 +46,16 @@ export const refusalOf = (why: GrantEnd): GrantRefusal => ({
 export class Grant {
   readonly credential: string
   readonly user_id: string
+  readonly lease: Lease
   private endedBy: GrantEnd | undefined = undefined
   private holds = 0
   private readonly endings = new Set<() => void>()
   private idle: Array<() => void> = []
 
-  constructor(credential: string, user_id: string) {
+  constructor(credential: string, user_id: string, lease: Lease = unlimited) {
     this.credential = credential
     this.user_id = user_id
+    this.lease = lease
   }
 
   /** Why the grant ended; `undefined` while it is valid. */

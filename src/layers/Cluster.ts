@@ -3,6 +3,7 @@
  * any time; one at a time writes the read model.
  */
 import { Duration, Effect, Layer, type Redacted } from "effect"
+import * as CredentialLease from "../services/identity/CredentialLease.ts"
 import * as Backends from "./Backends.ts"
 import * as NodePorts from "./node/NodePorts.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
@@ -35,9 +36,14 @@ export const layer = (settings: Settings) =>
       return Layer.mergeAll(
         Backends.external(settings),
         PostgresLeadership.layer({ url }),
+        CredentialLease.layer,
         Layer.mergeAll(
           SqlStores.history(settings),
-          SqlStores.layer,
+          // the reads that renew the lease do not queue behind other statements
+          SqlStores.credentialChanges.pipe(
+            Layer.provide(NodePostgres.layer({ url, connections: 1 })),
+            Layer.provideMerge(SqlStores.layer)
+          ),
           RedisFleet.orAlone(settings, { forever: nonces, windowed: nonces })
         ).pipe(Layer.provide(database)),
         NodePorts.layer(settings)

@@ -52,7 +52,7 @@ export const layer = (settings: Settings) => {
       Layer.mergeAll(
         settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings),
         SqlStores.history(settings).pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
-        SqlStores.layer.pipe(Layer.provide(accountsDatabase)),
+        SqlStores.credentialChanges.pipe(Layer.provideMerge(SqlStores.layer), Layer.provide(accountsDatabase)),
         RedisFleet.orAlone(settings, {
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),
           // survives a crash of the process; a power loss may lose nonces, which expire after the window

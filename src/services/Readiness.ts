@@ -5,6 +5,7 @@
 import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./operations/BackendHealth.ts"
 import { History } from "./History.ts"
+import { CredentialLease, current } from "./identity/CredentialLease.ts"
 import { Lifecycle } from "./operations/Lifecycle.ts"
 import { MarketView } from "./markets/MarketView.ts"
 
@@ -47,7 +48,9 @@ export class Readiness extends Context.Service<
       const history = yield* History
       const lifecycle = yield* Lifecycle
       const markets = yield* MarketView
-      const database = history.position.pipe(
+      const lease = yield* CredentialLease
+      // a gateway that cannot read changes of credentials refuses their requests
+      const database = Effect.all([history.position, current(lease)], { concurrency: "unbounded" }).pipe(
         Effect.timeout(DATABASE_WAIT),
         Effect.as(true),
         Effect.catch(() => Effect.succeed(false))

@@ -6,9 +6,9 @@
  * have been, and only the same `command_id` may be sent again.
  *
  * An acknowledgement means that an order has a place in the sequence, not that it succeeded; the result arrives on
- * the event stream. A command of a request is sent only while the grant of `RequestCaller` is valid, and holds the
- * grant until its outcome is known; otherwise it is refused.
- * Source: docs/contract/boundary.md#sequencer, #errors, docs/contract/authentication.md#revocation.
+ * the event stream. A command of a request is sent only while the grant of `RequestCaller` is valid, and, except a
+ * cancel, its lease is current. It holds the grant until its outcome is known; otherwise it is refused.
+ * Source: docs/contract/boundary.md#sequencer, #errors, docs/contract/authentication.md#revocation, #fresh-gateways.
  */
 import { Context, type Effect, Schema } from "effect"
 import type { Movement } from "../domain/Account.ts"
@@ -131,6 +131,10 @@ export class SequencerUnavailable extends Schema.TaggedError<SequencerUnavailabl
 }) {
   readonly reason = "BackendUnavailable"
 }
+/** Nothing was sequenced: this gateway could not read whether the credential of the caller was revoked. */
+export class CredentialUnchecked extends Schema.TaggedError<CredentialUnchecked>()("CredentialUnchecked", {}) {
+  readonly reason = "DatabaseUnavailable"
+}
 /** The command was sent without a response: it may or may not have been sequenced. */
 export class OutcomeUnknown extends Schema.TaggedError<OutcomeUnknown>()("OutcomeUnknown", {}) {
   readonly reason = "DeadlineExceeded"
@@ -152,7 +156,8 @@ export class Overloaded {
 }
 export const overloaded = new Overloaded()
 
-export type SubmitError = CommandRefused | SequencerUnavailable | Overloaded | OutcomeUnknown | SequencerFault
+export type SubmitError =
+  CommandRefused | CredentialUnchecked | SequencerUnavailable | Overloaded | OutcomeUnknown | SequencerFault
 export type ReadError = SequencerUnavailable | SequencerFault
 
 export class Sequencer extends Context.Service<

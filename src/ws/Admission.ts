@@ -1,5 +1,6 @@
 /** Whether a new connection is accepted. Source: docs/contract/websocket.md#limits, docs/contract/boundary.md#lagging. */
 import { Effect } from "effect"
+import { CredentialLease } from "../services/identity/CredentialLease.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
 import type { OpenReason } from "../services/operations/InProcessFeeds.ts"
 import { RpcConnections } from "../services/operations/RpcConnections.ts"
@@ -13,23 +14,24 @@ export class Admission {
   isOpen = true
   private readonly registry: ConnectionRegistry
   private readonly limits: Limits
-  private readonly health: typeof BackendHealth.Service
+  private readonly sources: Keepalive.Sources
   private readonly rpc: typeof RpcConnections.Service
 
   constructor(
     registry: ConnectionRegistry,
     limits: Limits,
-    health: typeof BackendHealth.Service,
+    sources: Keepalive.Sources,
     rpc: typeof RpcConnections.Service
   ) {
     this.registry = registry
     this.limits = limits
-    this.health = health
+    this.sources = sources
     this.rpc = rpc
   }
 
   static readonly make = Effect.fnUntraced(function* (registry: ConnectionRegistry) {
-    return new Admission(registry, yield* Limits, yield* BackendHealth, yield* RpcConnections)
+    const sources = { health: yield* BackendHealth, lease: yield* CredentialLease }
+    return new Admission(registry, yield* Limits, sources, yield* RpcConnections)
   })
 
   /** Why a connection is refused; `undefined`: it is accepted. */
@@ -37,7 +39,7 @@ export class Admission {
     if (!this.isOpen || (endpoint === "rpc" && !this.rpc.isServed())) return "ShuttingDown"
     // a procedure call reports a lost backend in its own reply
     if (endpoint !== "rpc") {
-      const lost = Keepalive.lostFor(this.limits, this.health.sequencer(), this.health.referee())
+      const lost = Keepalive.lostFor(this.limits, this.sources)
       if (endpoint === "private" ? lost.private : lost.public) return "BackendUnavailable"
     }
     return this.registry.isFull(ip) ? "RateLimitExceeded" : undefined

@@ -6,6 +6,7 @@
  * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics, #emission.
  */
 import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
+import { CredentialLease } from "../services/identity/CredentialLease.ts"
 import { MarketView } from "../services/markets/MarketView.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
@@ -47,7 +48,7 @@ export class Hub extends Context.Service<
       const report = (fault: unknown): void => void fork(Effect.logError("a feed failed", fault))
       const flusher = new Flusher(now, report)
       const markets = new MarketFanout(view, yield* Throttler.make(clock), now, report)
-      const users = new UserFanout(streams, now)
+      const users = new UserFanout(streams, yield* CredentialLease, now)
 
       metrics.gauge("gateway_ws_conflations_total", {}, () => flusher.conflations)
       for (const kind of TOPIC_ORDER) {

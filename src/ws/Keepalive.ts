@@ -4,6 +4,7 @@
  * docs/contract/boundary.md#lagging.
  */
 import { Clock, Effect, type Scope } from "effect"
+import type { LimitedLease } from "../services/identity/CredentialLease.ts"
 import type { LinkState } from "../services/operations/BackendHealth.ts"
 import type { Limits } from "./Limits.ts"
 
@@ -18,15 +19,25 @@ const ROUND_MAX_MS = 1_000
 /** Rounds per shortest deadline, which bounds how late a deadline is detected. */
 const ROUNDS = 10
 
-/** Whether feeds must close because the backend was unavailable too long and their data may be wrong. */
+/** What the data of feeds depends on. */
+export interface Sources {
+  readonly health: { readonly sequencer: () => LinkState; readonly referee: () => LinkState }
+  readonly lease: Pick<LimitedLease, "overdue_ms">
+}
+
+/**
+ * Whether feeds must close: the backend was unavailable too long and their data may be wrong, or private events were held
+ * too long because changes of credentials cannot be read.
+ */
 export const lostFor = (
   limits: Limits,
-  sequencer: LinkState,
-  referee: LinkState
+  { health, lease }: Sources
 ): { readonly private: boolean; readonly public: boolean } => {
   const { backend_lost_private_ms, backend_lost_public_ms } = limits
+  const sequencer = health.sequencer()
+  const ill_ms = Math.max(sequencer.ill_for_ms, health.referee().ill_for_ms)
   return {
-    private: Math.max(sequencer.ill_for_ms, referee.ill_for_ms) > backend_lost_private_ms,
+    private: Math.max(ill_ms, lease.overdue_ms()) > backend_lost_private_ms,
     // books, trades and prices depend only on the sequencer
     public: sequencer.ill_for_ms > backend_lost_public_ms
   }
@@ -36,7 +47,7 @@ export const lostFor = (
 export const run = (
   sockets: () => Iterable<KeepaliveSession>,
   limits: Limits,
-  health: { readonly sequencer: () => LinkState; readonly referee: () => LinkState }
+  sources: Sources
 ): Effect.Effect<void, never, Scope.Scope> => {
   const shortest = Math.min(limits.ping_interval_ms, limits.silence_ms, limits.auth_deadline_ms, limits.outbound_age_ms)
   const round = Math.max(ROUND_MIN_MS, Math.min(ROUND_MAX_MS, shortest / ROUNDS))
@@ -47,7 +58,7 @@ export const run = (
         while (true) {
           yield* Effect.sleep(round)
           const now = clock.currentTimeMillisUnsafe()
-          const lost = lostFor(limits, health.sequencer(), health.referee())
+          const lost = lostFor(limits, sources)
           for (const socket of sockets()) socket.tick(now, lost)
         }
       })

@@ -9,6 +9,8 @@ import { Cause, Effect, Result } from "effect"
 import { parseTopic, type PrivateTopic, type Topic } from "../domain/Topic.ts"
 import type { Caller } from "../domain/User.ts"
 import { type AuthError, type Authenticator, refusalOfGrant } from "../services/identity/Authenticator.ts"
+import type { AccountsUnavailable } from "../services/identity/Accounts.ts"
+import { current } from "../services/identity/CredentialLease.ts"
 import type { MarketView } from "../services/markets/MarketView.ts"
 import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/read-model/UserSnapshots.ts"
 import type { UserStreams } from "../services/read-model/UserStreams.ts"
@@ -361,12 +363,13 @@ export class Session extends Connection {
       }
     feed.join()
     return Effect.gen({ self: this }, function* () {
-      const replay = from === undefined ? undefined : yield* Effect.result(snapshots.replay(feed.user_id, from))
-      if (replay !== undefined && Result.isFailure(replay)) {
+      const read = from === undefined ? Effect.undefined : snapshots.replay(feed.user_id, from)
+      const replay = yield* Effect.result(Effect.tap(read, this.fresh()))
+      if (Result.isFailure(replay)) {
         for (const name of names) errors.push(this.unavailable(replay.failure, req_id, name))
         feed.abandon()
         this.subscribed([], req_id)
-      } else if (from !== undefined && replay?.success !== undefined) {
+      } else if (from !== undefined && replay.success !== undefined) {
         const now = hub.now()
         const stream_id = streams.streamId()
         this.subscribed(names, req_id, resume(true))
@@ -391,13 +394,18 @@ export class Session extends Connection {
     })
   }
 
+  /** Completes when the gateway knows that the credential of this connection has not ended elsewhere. */
+  private fresh(): Effect.Effect<void, AccountsUnavailable> {
+    return Effect.suspend(() => current(this.caller!.grant.lease))
+  }
+
   private snapshotsOf(
     feed: PrivateFeed,
     names: ReadonlyArray<PrivateTopic>,
-    refused: (topic: PrivateTopic, error: SnapshotUnavailable) => void
+    refused: (topic: PrivateTopic, error: SnapshotUnavailable | AccountsUnavailable) => void
   ): Effect.Effect<ReadonlyArray<FeedStart>> {
     const { hub, snapshots } = this.deps
-    return Effect.gen(function* () {
+    return Effect.gen({ self: this }, function* () {
       const beginnings: Array<FeedStart> = []
       for (const topic of names) {
         const taken = yield* Effect.result(snapshots.take(feed.user_id, topic, feed.bound_to))
@@ -407,11 +415,18 @@ export class Session extends Connection {
           beginnings.push({ topic, snapshot, seq: taken.success.seq })
         }
       }
-      return beginnings
+      const checked = yield* Effect.result(this.fresh())
+      if (Result.isSuccess(checked)) return beginnings
+      for (const { topic } of beginnings) refused(topic, checked.failure)
+      return []
     })
   }
 
-  private unavailable({ reason }: SnapshotUnavailable, req_id: ReqId | undefined, topic: string): Frame {
+  private unavailable(
+    { reason }: SnapshotUnavailable | AccountsUnavailable,
+    req_id: ReqId | undefined,
+    topic: string
+  ): Frame {
     return errorFrame(refuse(reason), req_id, topic)
   }
 
@@ -428,7 +443,7 @@ export class Session extends Connection {
         feed.release()
         return feed.abandon() // no topic has started
       }
-      const replay = yield* Effect.result(snapshots.replay(feed.user_id, position))
+      const replay = yield* Effect.result(Effect.tap(snapshots.replay(feed.user_id, position), this.fresh()))
       if (Result.isSuccess(replay) && replay.success !== undefined) {
         const now = hub.now()
         feed.release()

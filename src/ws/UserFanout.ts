@@ -1,9 +1,14 @@
 /**
- * Fan-out of user events: each event of a user is encoded once and offered to all of the user's private connections.
- * Source: docs/contract/websocket.md#private-topics.
+ * Fan-out of user events: each event of a user is encoded once and offered to all of the user's private connections. Events
+ * are held while the gateway may not know that a credential of a connection has ended.
+ * Source: docs/contract/websocket.md#private-topics, docs/contract/authentication.md#fresh-gateways.
  */
+import type { Lease } from "../domain/Grant.ts"
 import type { UserStreams } from "../services/read-model/UserStreams.ts"
 import { type PrivateFeed, UserMessage } from "./PrivateFeed.ts"
+
+/** Most deliveries that are held; beyond it the connections continue from their positions. */
+const HELD_MAX = 65_536
 
 /** The connections of one user, each with the callback for a restart of the stream. */
 interface Channel {
@@ -14,10 +19,16 @@ interface Channel {
 export class UserFanout {
   private readonly channels = new Map<string, Channel>()
   private readonly streams: typeof UserStreams.Service
+  private readonly lease: Lease
   private readonly now: () => number
+  /** Deliveries until the renewal of the lease, in order; `undefined`: none is held. */
+  private held: Array<() => void> | undefined
+  private isTruncated = false
+  private leaveLease: () => void = () => {}
 
-  constructor(streams: typeof UserStreams.Service, now: () => number) {
+  constructor(streams: typeof UserStreams.Service, lease: Lease, now: () => number) {
     this.streams = streams
+    this.lease = lease
     this.now = now
   }
 
@@ -40,12 +51,14 @@ export class UserFanout {
     }
   }
 
-  /** The streams were interrupted. */
+  /** The streams were interrupted: the connections continue from their positions, held events included. */
   restart(): void {
+    if (this.held !== undefined) this.held = []
     for (const { feeds } of this.channels.values()) for (const onRestart of feeds.values()) onRestart()
   }
 
   close(): void {
+    this.leaveLease()
     for (const { unfollow } of this.channels.values()) unfollow()
   }
 
@@ -58,10 +71,34 @@ export class UserFanout {
         const at = this.now()
         const stream_id = streams.streamId()
         const messages = events.map((event) => new UserMessage(event, stream_id, at))
-        for (const feed of feeds.keys()) feed.take(messages, at)
+        this.deliver(() => {
+          for (const feed of feeds.keys()) feed.take(messages, at)
+        })
       })
     }
     this.channels.set(user_id, channel)
     return channel
+  }
+
+  private deliver(delivery: () => void): void {
+    if (this.held === undefined) {
+      if (this.lease.isCurrent()) return delivery()
+      this.held = []
+      this.awaitLease()
+    }
+    if (this.held.length < HELD_MAX) this.held.push(delivery)
+    else this.isTruncated = true
+  }
+
+  private awaitLease(): void {
+    this.leaveLease = this.lease.onRenewal(() => {
+      // the renewal may itself be old
+      if (!this.lease.isCurrent()) return this.awaitLease()
+      const { held = [], isTruncated } = this
+      this.held = undefined
+      this.isTruncated = false
+      if (isTruncated) return this.restart()
+      for (const delivery of held) delivery()
+    })
   }
 }

@@ -7,6 +7,7 @@
 import { Context, Effect, FiberSet, Layer } from "effect"
 import type * as Http from "node:http"
 import { Authenticator } from "../services/identity/Authenticator.ts"
+import { CredentialLease } from "../services/identity/CredentialLease.ts"
 import { MarketView } from "../services/markets/MarketView.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
 import { InProcessFeeds } from "../services/operations/InProcessFeeds.ts"
@@ -43,7 +44,8 @@ export const layer = Layer.effectDiscard(
       ending: registry.ending,
       gone: registry.remove
     }
-    yield* Keepalive.run(() => registry.connections, limits, yield* BackendHealth)
+    const sources = { health: yield* BackendHealth, lease: yield* CredentialLease }
+    yield* Keepalive.run(() => registry.connections, limits, sources)
     const restore = yield* handleUpgrades(yield* UpgradeServer, admission, registry, deps)
     const inProcess = yield* InProcessFeeds
     yield* inProcess.serve(openInProcess(admission, registry, deps))

@@ -175,31 +175,6 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
       })
     )
 
-    it.effect("returns only the keys changed or revoked since a time", () =>
-      Effect.gen(function* () {
-        const accounts = yield* Accounts
-        const [one, other, third] = [key(41, "u7"), key(42, "u7"), key(43, "u7")]
-        for (const record of [one, other, third]) yield* accounts.createApiKey(record, 50)
-        yield* TestClock.setTime(5_000_000)
-        yield* accounts.changeApiKey(one.api_key_id, { label: "early" })
-        yield* TestClock.setTime(5_000_010)
-        yield* accounts.changeApiKey(other.api_key_id, { revoked: true })
-        yield* accounts.touchApiKey(third.api_key_id, 5_000_010)
-        const since = (ms: number) =>
-          Effect.map(accounts.changedApiKeys(ms), (all) =>
-            all
-              .filter(({ user_id }) => user_id === "u7")
-              .map(({ api_key_id, label, revoked }) => [api_key_id, label, revoked])
-          )
-        assert.sameDeepMembers(yield* since(5_000_000), [
-          [one.api_key_id, "early", false],
-          [other.api_key_id, "desk", true]
-        ])
-        assert.deepStrictEqual(yield* since(5_000_001), [[other.api_key_id, "desk", true]])
-        assert.deepStrictEqual(yield* since(5_000_011), [])
-      })
-    )
-
     it.effect("registers a public key once, even after it was revoked", () =>
       Effect.gen(function* () {
         const accounts = yield* Accounts
@@ -259,29 +234,6 @@ export const suite = <E>(name: string, layer: Layer.Layer<Accounts, E>) =>
             [address(2), "two"]
           ])
         )
-      })
-    )
-
-    it.effect("keeps a revoked token until it expires", () =>
-      Effect.gen(function* () {
-        const accounts = yield* Accounts
-        yield* TestClock.setTime(0)
-        yield* accounts.revokeToken("short", 1000)
-        yield* TestClock.setTime(10)
-        yield* accounts.revokeToken("long", 5000)
-        yield* TestClock.setTime(20)
-        yield* accounts.revokeToken("long", 5000)
-        assert.deepStrictEqual(yield* accounts.revokedTokens(10), [{ jti: "long", expires_at_ms: 5000 }])
-        assert.deepStrictEqual(yield* accounts.revokedTokens(11), [], "revoked once, at the first time")
-        assert.sameDeepMembers(
-          [...(yield* accounts.revokedTokens(0))],
-          [
-            { jti: "short", expires_at_ms: 1000 },
-            { jti: "long", expires_at_ms: 5000 }
-          ]
-        )
-        yield* TestClock.adjust(1000)
-        assert.deepStrictEqual(yield* accounts.revokedTokens(0), [{ jti: "long", expires_at_ms: 5000 }])
       })
     )
   })

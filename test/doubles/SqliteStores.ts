@@ -9,6 +9,7 @@ import * as SqlAccessCodes from "../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../src/layers/sql/SqlAccounts.ts"
 import * as SqlBanStore from "../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../src/layers/sql/SqlCompetitionStore.ts"
+import * as SqlCredentialChangeStore from "../../src/layers/sql/SqlCredentialChangeStore.ts"
 import * as SqlDeadMansSwitchStore from "../../src/layers/sql/SqlDeadMansSwitchStore.ts"
 import * as SqlHistory from "../../src/layers/sql/SqlHistory.ts"
 import * as SqlNonceStore from "../../src/layers/sql/SqlNonceStore.ts"
@@ -26,6 +27,10 @@ const inMemory = <A, E, R>(store: Layer.Layer<A, E, R | SqlClient.SqlClient>) =>
 export const accounts = inMemory(SqlAccounts.layer)
 export const accessCodes = inMemory(SqlAccessCodes.layer)
 export const bans = inMemory(SqlBanStore.layer)
+/** What writes and what reads changes of credentials, in one database. */
+export const credentials = inMemory(
+  Layer.mergeAll(SqlAccounts.layer, SqlBanStore.layer, SqlCredentialChangeStore.layer)
+)
 export const competitions = inMemory(SqlCompetitionStore.layer)
 export const deadMansSwitches = inMemory(SqlDeadMansSwitchStore.layer)
 export const history = inMemory(SqlHistory.layer)

@@ -9,6 +9,7 @@ import * as Postgres from "../doubles/Postgres.ts"
 import { FaultProxy } from "../../verification/harness/FaultProxy.ts"
 import {
   call,
+  cancel,
   create,
   funded,
   listAll,
@@ -313,6 +314,38 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
     }
     await Promise.all([isReady(a), isReady(b)])
     await place(a, user, "thawed-1")
+  })
+
+  it("Amendment 18: accepts no order at a gateway that cannot read revocations; cancels work", async () => {
+    const other = await funded(a.exchange)
+    for (const session of [user, other]) await place(b, session, "known-1")
+    const { body: resting } = await create(a.exchange, user, "resting-1", { time_in_force: "GTC", price: "50000" })
+    assert.isString(resting.order_id)
+    b.way.swallow()
+    const logout = await call(a.exchange, "POST", "/api/v1/authorize/logout", { token: other.token })
+    assert.strictEqual(logout.status, 200)
+    const answered = performance.now()
+    const tries: Array<{ readonly sent: number; readonly status: number; readonly reason: string }> = []
+    await Promise.all(
+      Array.from({ length: 20 }, async (_, i) => {
+        await new Promise((resolve) => setTimeout(resolve, i * 100))
+        const sent = performance.now() - answered
+        const { body, status } = await create(b.exchange, other, `late-${i}`)
+        tries.push({ sent, status, reason: body.details?.reason })
+      })
+    )
+    for (const { reason, sent, status } of tries) {
+      if (sent >= 1_000) assert.deepStrictEqual([status, reason], [503, "DatabaseUnavailable"])
+    }
+    assert.strictEqual((await cancel(b.exchange, user, "resting-1")).status, 200)
+    const ready = await call(b.exchange, "GET", "/ready")
+    assert.strictEqual(ready.status, 503)
+    assert.include(ready.body.reasons, "DatabaseUnavailable")
+    b.way.open()
+    b.way.cut()
+    await isReady(b)
+    assert.strictEqual((await create(b.exchange, other, "after")).status, 401)
+    await place(b, user, "thawed-2")
   })
 
   it("continues when the leader stops", async () => {

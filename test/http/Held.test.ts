@@ -2,11 +2,13 @@
 import { Deferred, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { Grant } from "../../src/domain/Grant.ts"
+import { ManualLease } from "../doubles/ManualLease.ts"
 import { type Doubles, gateway, tokenCaller } from "./Fixture.ts"
 
 /** A gateway whose store stops at a call, with the grant of its one caller. */
 const world = (stopping: (wait: Effect.Effect<void>) => Doubles) => {
-  const grant = new Grant("jti-1", tokenCaller.user_id)
+  const lease = new ManualLease()
+  const grant = new Grant("jti-1", tokenCaller.user_id, lease)
   const [reached, go] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()]
   const wait = Effect.andThen(Deferred.succeed(reached, undefined), Deferred.await(go))
   const caller = { ...tokenCaller, grant }
@@ -16,6 +18,7 @@ const world = (stopping: (wait: Effect.Effect<void>) => Doubles) => {
   })
   return {
     grant,
+    lease,
     fetch,
     dispose,
     reached: Effect.runPromise(Deferred.await(reached)),
@@ -78,5 +81,53 @@ describe("Amendment 18: a request under way", () => {
     assert.strictEqual((await fetch("POST", "/api/v1/authorize/logout")).status, 200)
     assert.isFalse(heldMeanwhile)
     await dispose()
+  })
+})
+
+describe("Amendment 18: a request of a gateway that cannot read changes of credentials", () => {
+  it("does not write before they are read", async () => {
+    let writes = 0
+    const { dispose, fetch, grant, lease } = world(() => ({
+      accounts: { setLabel: () => Effect.sync(() => void writes++) }
+    }))
+    lease.end()
+    const ask = () => fetch("POST", "/api/v1/user/sub-accounts", { body: { label: "desk" } })
+    const [answer, waits] = [ask(), new Promise<void>((resolve) => void setTimeout(resolve, 50))]
+    await waits
+    assert.strictEqual(writes, 0)
+    lease.renew()
+    assert.strictEqual((await answer).status, 201)
+    assert.strictEqual(writes, 1)
+    lease.end()
+    const revoked = ask()
+    await new Promise((resolve) => void setTimeout(resolve, 50))
+    grant.end("revoked")
+    lease.renew()
+    assert.strictEqual((await revoked).status, 401)
+    assert.strictEqual(writes, 1)
+    await dispose()
+  })
+
+  it("is not shown what it read before they are read, and gets 503 after 1.5 s", async () => {
+    const { dispose, fetch, go, grant, lease, reached } = world((wait) => ({
+      accounts: { labels: () => Effect.as(wait, new Map()) }
+    }))
+    go()
+    const answer = fetch("GET", "/api/v1/user/sub-accounts")
+    lease.end()
+    await reached
+    grant.end("banned")
+    lease.renew()
+    assert.strictEqual((await answer).status, 401)
+    await dispose()
+
+    const late = world(() => ({}))
+    late.lease.end()
+    const began = performance.now()
+    const refused = await late.fetch("GET", "/api/v1/user/sub-accounts")
+    assert.isAtLeast(performance.now() - began, 1_400)
+    assert.strictEqual(refused.status, 503)
+    assert.deepInclude(await reasonOf(refused), { reason: "DatabaseUnavailable" })
+    await late.dispose()
   })
 })

@@ -1,16 +1,19 @@
 /** When a gateway is not ready, and the reported reasons. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { History, HistoryUnavailable } from "../../src/services/History.ts"
 import { Lifecycle } from "../../src/services/operations/Lifecycle.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { ILL_MAX_MS, Readiness } from "../../src/services/Readiness.ts"
+import { CredentialLease } from "../../src/services/identity/CredentialLease.ts"
+import { ManualLease } from "../doubles/ManualLease.ts"
 import { btc } from "../http/Fixture.ts"
 
-const world = (database: { up: boolean } = { up: true }) =>
+const world = (database: { up: boolean } = { up: true }, lease = new ManualLease()) =>
   Readiness.layer.pipe(
+    Layer.provide(Layer.succeed(CredentialLease, lease)),
     Layer.provideMerge(
       Layer.mergeAll(
         BackendHealth.layer,
@@ -43,6 +46,22 @@ describe("/ready reports why the gateway should not receive traffic", () => {
       assert.deepStrictEqual(yield* reasons, [])
     }).pipe(Effect.provide(world()))
   )
+
+  it.effect("changes of credentials that cannot be read for a second", () => {
+    const lease = new ManualLease()
+    return Effect.gen(function* () {
+      yield* wellNow
+      lease.end()
+      const short = yield* Effect.forkChild(reasons)
+      yield* TestClock.adjust("999 millis")
+      lease.renew()
+      assert.deepStrictEqual(yield* Fiber.join(short), [])
+      lease.end()
+      const long = yield* Effect.forkChild(reasons)
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* Fiber.join(long), ["DatabaseUnavailable"])
+    }).pipe(Effect.provide(world(undefined, lease)))
+  })
 
   it.effect("the reasons of the backend's last heartbeat, until another replaces them", () =>
     Effect.gen(function* () {

@@ -70,16 +70,22 @@ describe("Keepalive", () => {
     Effect.gen(function* () {
       const seen: Array<number> = []
       yield* Keepalive.run(() => [{ tick: (now) => void seen.push(now) }], defaults, {
-        sequencer: () => link(0),
-        referee: () => link(0)
+        health: { sequencer: () => link(0), referee: () => link(0) },
+        lease: { overdue_ms: () => 0 }
       })
       yield* TestClock.adjust("3 seconds")
       assert.deepStrictEqual(seen, [1_000, 2_000, 3_000])
     })
   )
 
-  it("counts 10 s of either backend for private sockets, 60 s of the sequencer for public ones", () => {
-    const lost = (sequencer: number, referee: number) => Keepalive.lostFor(defaults, link(sequencer), link(referee))
+  it("counts 10 s of either backend or of the lease for private sockets, 60 s of the sequencer for public ones", () => {
+    const lost = (sequencer: number, referee: number, lease = 0) =>
+      Keepalive.lostFor(defaults, {
+        health: { sequencer: () => link(sequencer), referee: () => link(referee) },
+        lease: { overdue_ms: () => lease }
+      })
+    assert.deepStrictEqual(lost(0, 0, 10_000), { private: false, public: false })
+    assert.deepStrictEqual(lost(0, 0, 10_001), { private: true, public: false })
     assert.deepStrictEqual(lost(10_000, 10_000), { private: false, public: false })
     assert.deepStrictEqual(lost(10_001, 0), { private: true, public: false })
     assert.deepStrictEqual(lost(0, 90_000), { private: true, public: false })

@@ -1,10 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Deferred, Effect, Exit, Fiber, Schema, Scope } from "effect"
+import { Grant } from "../../src/domain/Grant.ts"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import { ServerFrame } from "../../src/ws/api/Frames.ts"
 import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import { dueOf } from "../../src/ws/Drain.ts"
+import { ManualLease } from "../doubles/ManualLease.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import {
   connect,
@@ -27,6 +29,47 @@ const authenticated = Effect.fnUntraced(function* (world: World, bearer = "TK") 
   const reply = yield* peer.ask({ op: "auth", bearer, req_id: "1" })
   assert.strictEqual(reply.success, true)
   return peer
+})
+
+describe("Amendment 18: a gateway that cannot read changes of credentials", () => {
+  it.live("sends no snapshot and no replay until it can, and nothing to a connection that was revoked meanwhile", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const lease = new ManualLease()
+      for (const [token, known] of world.callers) {
+        world.callers.set(token, { ...known, grant: new Grant(known.credential, known.user_id, lease) })
+      }
+      yield* start(world)
+      const [stays, ends] = [yield* authenticated(world), yield* authenticated(world, "TK2")]
+      lease.end()
+      for (const peer of [stays, ends]) peer.send({ op: "subscribe", args: ["order"], req_id: "s" })
+      for (const peer of [stays, ends]) assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+      world.revoke("token-2")
+      lease.renew()
+      assert.strictEqual((yield* ends.ended).code, 4010)
+      const [subscribed, snapshot] = yield* stays.take(2)
+      assert.deepStrictEqual([subscribed.op, subscribed.args], ["subscribed", ["order"]])
+      assert.strictEqual(snapshot.data.type, "snapshot")
+    })
+  )
+
+  it.live("answers DatabaseUnavailable for each topic after 1.5 s, and the connection stays", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      const lease = new ManualLease()
+      world.callers.set("TK", { ...world.callers.get("TK")!, grant: new Grant("token-1", USER, lease) })
+      yield* start(world)
+      const peer = yield* authenticated(world)
+      lease.end()
+      peer.send({ op: "subscribe", args: ["order"], req_id: "s" })
+      const [subscribed, error] = yield* peer.take(2)
+      assert.deepStrictEqual([subscribed.op, subscribed.args], ["subscribed", []])
+      assert.deepStrictEqual([error.op, error.details.reason], ["error", "DatabaseUnavailable"])
+      lease.renew()
+      peer.send({ op: "subscribe", args: ["order"], req_id: "t" })
+      assert.deepStrictEqual((yield* peer.take(2))[0].args, ["order"])
+    })
+  )
 })
 
 describe("messages", () => {

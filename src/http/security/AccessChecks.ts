@@ -8,6 +8,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { tightest } from "../../domain/RateHeaders.ts"
 import type { Grant } from "../../domain/Grant.ts"
 import { refusalOfGrant } from "../../services/identity/Authenticator.ts"
+import { current } from "../../services/identity/CredentialLease.ts"
 import { RateWitness } from "../../services/operations/RateLimiter.ts"
 import {
   AccessModule,
@@ -22,7 +23,7 @@ import {
   RateBeside,
   RateInstead
 } from "../api/Security.ts"
-import { refusalOf } from "../ErrorMapping.ts"
+import { refusalOf, withRefusals } from "../ErrorMapping.ts"
 import { CurrentRequest, type RequestState } from "../RequestState.ts"
 
 /** What a request may change: nothing, only what commands change, or anything. */
@@ -41,18 +42,27 @@ const inForce = <E, R>(
   effect: EffectOf
 ) => {
   const ended = () => Effect.fail(refusalOf(refusalOfGrant(grant)!, state))
+  const fresh = () => withRefusals(state, current(grant.lease))
   switch (effect) {
     case "commands":
+      // the sequencer checks the grant when it sends the command
       return served
-    case "none":
+    case "none": {
       // data that was read for a credential that has ended since is not sent
-      return Effect.flatMap(served, (response) => (grant.ended === undefined ? Effect.succeed(response) : ended()))
-    case "any":
-      return Effect.acquireUseRelease(
+      const checked = (response: HttpServerResponse.HttpServerResponse) =>
+        grant.ended === undefined ? Effect.succeed(response) : ended()
+      return Effect.flatMap(served, (response) =>
+        grant.lease.isCurrent() ? checked(response) : Effect.flatMap(fresh(), () => checked(response))
+      )
+    }
+    case "any": {
+      const held = Effect.acquireUseRelease(
         Effect.suspend(() => (grant.hold() ? Effect.void : ended())),
         () => served,
         () => Effect.sync(() => grant.release())
       )
+      return Effect.suspend(() => (grant.lease.isCurrent() ? held : Effect.andThen(fresh(), held)))
+    }
   }
 }
 

@@ -6,7 +6,9 @@
  * written reconnect. An unwritten command moves to the next stream while its deadline lasts.
  * Source: docs/contract/boundary.md#errors, #retries.
  *
- * A command is not written if its credential ended while the command was queued.
+ * A command is not written if its credential ended while the command was queued. Except a cancel, it is not written while
+ * the gateway may not know that the credential ended: it is held until the next renewal of the lease
+ * (docs/contract/authentication.md#fresh-gateways).
  *
  * New commands fail fast in two cases: no stream has been open for {@link ABSENT_MS_MAX}, or the open stream lets a command
  * expire and returns no result meanwhile. Two exceptions are always tried: one probe command at a time, and cancels
@@ -48,6 +50,8 @@ export type Outcome =
   | { readonly $case: "unavailable"; readonly cause: unknown }
   /** Certainly not sequenced: the caller's credential ended before the command was written. */
   | { readonly $case: "ended"; readonly why: GrantEnd }
+  /** Certainly not sequenced: the gateway did not learn in time whether the caller's credential is valid. */
+  | { readonly $case: "unchecked" }
   /** May have been sequenced. */
   | { readonly $case: "unknown" }
   /** The sequencer refuses every command of this gateway. */
@@ -68,6 +72,10 @@ interface Pending {
 
 type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
 
+const isCancel = ({ command }: Command): boolean => command?.$case === "cancel_order" || command?.$case === "cancel_all"
+/** Whether the lease on the caller's credential keeps a command from being written now. */
+const isHeldBack = ({ command, grant }: Pending): boolean => grant?.lease.isCurrent() === false && !isCancel(command)
+
 /** Status codes with which the sequencer refuses a whole stream before it reads a command. */
 const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED])
 
@@ -80,6 +88,10 @@ export class CommandStream {
   private call: Call | undefined
   /** Not yet written, in order. */
   private waiting: Array<Pending> = []
+  /** Not written until the lease of their credentials is renewed, in order. */
+  private held: Array<Pending> = []
+  /** Removes the callback of the renewal. */
+  private leaveLease: (() => void) | undefined
   /** Written, without a result. */
   private readonly written = new Map<string, Pending>()
   /** All commands in the order of their deadlines, including finished ones that `expire` has not reached. */
@@ -161,8 +173,8 @@ export class CommandStream {
   private isUnavailable(): boolean {
     return this.stuck || performance.now() - this.absentSince >= ABSENT_MS_MAX
   }
-  private failsFast({ command }: Command): boolean {
-    if (command?.$case === "cancel_order" || command?.$case === "cancel_all") return false
+  private failsFast(command: Command): boolean {
+    if (isCancel(command)) return false
     if (this.channel.silence.isSilent()) return true
     return this.isUnavailable() && this.probe !== undefined && this.probe.state !== "done"
   }
@@ -181,7 +193,11 @@ export class CommandStream {
     this.call?.cancel()
     this.call = undefined
     this.settle(undefined)
-    for (const pending of this.waiting) this.finish(pending, { $case: "unavailable", cause: "the gateway is stopping" })
+    this.leaveLease?.()
+    for (const pending of [...this.held, ...this.waiting]) {
+      this.finish(pending, { $case: "unavailable", cause: "the gateway is stopping" })
+    }
+    this.held = []
     this.waiting = []
   }
 
@@ -249,6 +265,10 @@ export class CommandStream {
         const pending = waiting[next++]!
         if (pending.state !== "waiting") continue
         // in the turn of the write: earlier checks may be out of date
+        if (isHeldBack(pending)) {
+          this.hold(pending)
+          continue
+        }
         if (pending.grant?.hold() === false) {
           this.finish(pending, { $case: "ended", why: pending.grant.ended! })
           continue
@@ -261,6 +281,17 @@ export class CommandStream {
       if (commands.length > 0) this.blocked = !call.write({ batch_id: ++this.batch, commands })
     }
     this.waiting = next === waiting.length ? [] : waiting.slice(next)
+  }
+
+  /** Keeps a command until the lease of its credential is renewed, or its deadline. All leases of a gateway are one. */
+  private hold(pending: Pending): void {
+    this.held.push(pending)
+    this.leaveLease ??= pending.grant!.lease.onRenewal(() => {
+      this.leaveLease = undefined
+      this.waiting = [...this.held, ...this.waiting]
+      this.held = []
+      this.schedule()
+    })
   }
 
   private remember(pending: Pending): void {
@@ -332,8 +363,14 @@ export class CommandStream {
   /** Gives an expired command its outcome. A written one keeps its place, so that a late result is not taken for the next command of its id. */
   private expireOne(pending: Pending): void {
     if (pending.state === "done") return
-    if (pending.state === "waiting")
-      return this.finish(pending, { $case: "unavailable", cause: "the sequencer was not reached in time" })
+    if (pending.state === "waiting") {
+      return this.finish(
+        pending,
+        isHeldBack(pending)
+          ? { $case: "unchecked" }
+          : { $case: "unavailable", cause: "the sequencer was not reached in time" }
+      )
+    }
     this.overdue++
     this.finish(pending, { $case: "unknown" })
   }

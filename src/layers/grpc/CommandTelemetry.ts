@@ -11,6 +11,7 @@ type Result = Exit.Exit<CommandAck, SubmitError>
 
 const OUTCOMES: { readonly [T in SubmitError["_tag"]]: string } = {
   CommandRefused: "refused",
+  CredentialUnchecked: "unchecked",
   SequencerUnavailable: "unavailable",
   Overloaded: "overloaded",
   OutcomeUnknown: "unknown",

@@ -12,6 +12,7 @@ import { CurrentMetricsRegistry } from "../../services/operations/MetricsRegistr
 import {
   type CommandAck,
   CommandRefused,
+  CredentialUnchecked,
   OutcomeUnknown,
   type ReadError,
   Sequencer,
@@ -98,6 +99,8 @@ const resultOf = (outcome: Outcome): Exit.Exit<CommandAck, SubmitError> => {
       const { details, message, reason } = refusalOf(outcome.why)
       return Exit.fail(new CommandRefused({ reason, message: message ?? "", details }))
     }
+    case "unchecked":
+      return Exit.fail(new CredentialUnchecked())
     case "unknown":
     case undefined:
       return Exit.fail(new OutcomeUnknown())

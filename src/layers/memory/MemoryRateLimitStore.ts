@@ -4,6 +4,7 @@
  * measured by the monotonic clock: a change of the wall clock neither frees a slot nor takes one.
  */
 import { Clock, Effect, Layer } from "effect"
+import { monotonicMillis } from "../../services/operations/Monotonic.ts"
 import { type Log, RateLimitStore, type BucketState } from "../../services/operations/RateLimitStore.ts"
 
 /** Times of the passes in the window: a ring buffer that grows with use up to the limit. */
@@ -33,8 +34,6 @@ const record = (passes: Passes, now: number, limit: number): void => {
   passes.times[(passes.head + passes.count) % passes.times.length] = now
   passes.count++
 }
-
-const monotonicMillis = (clock: Clock.Clock): number => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
 
 export interface Options {
   /** Keys per bucket. Default 100 000. */

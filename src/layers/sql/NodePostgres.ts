@@ -17,7 +17,7 @@ import { type SilenceSignal, withTimeout } from "../../services/operations/Timeo
 import * as PostgresLivenessProbe from "./PostgresLivenessProbe.ts"
 import { lost, timedOut } from "./DatabaseTimeout.ts"
 
-/** Connections per gateway. */
+/** Connections of the pool for the statements of requests and of the projector. */
 const CONNECTIONS_MAX = 10
 /** Prepared statements per connection. */
 const STATEMENTS_MAX = 256
@@ -31,6 +31,8 @@ const RESULT_MS = 5_000
 export interface Options {
   /** `postgres://user:password@host:port/database`, with the parameters of libpq. */
   readonly url: Redacted.Redacted<string>
+  /** Most connections of the pool. Default 10. */
+  readonly connections?: number
   /** Time without a response after which the server counts as silent, in ms. Default 750. */
   readonly silence_ms?: number
 }
@@ -109,7 +111,7 @@ const commit = (connection: SqlConnection.Connection): Effect.Effect<void, SqlEr
 const make = Effect.fnUntraced(function* (options: Options) {
   const client = yield* PgClient.make({
     ...configOf(options, "trading-gateway"),
-    maxConnections: CONNECTIONS_MAX,
+    maxConnections: options.connections ?? CONNECTIONS_MAX,
     preparedStatementCacheSize: STATEMENTS_MAX
   })
   const probe = configOf(options, "trading-gateway liveness")

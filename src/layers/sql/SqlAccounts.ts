@@ -22,8 +22,8 @@ import { migrateAccounts } from "./migrations/accounts.ts"
 const CODE_ATTEMPTS = 8
 
 // PostgreSQL returns BIGINT as text, SQLite returns BOOLEAN as 0 and 1
-const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
-const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
+export const SqlInteger = Schema.Union([Schema.Number, Schema.NumberFromString])
+export const SqlBoolean = Schema.Union([Schema.Boolean, Schema.Literals([0, 1])])
 const Texts = Schema.fromJsonString(Schema.Array(Schema.String))
 
 const UserRow = Schema.Struct({
@@ -36,7 +36,7 @@ const UserRow = Schema.Struct({
   multiplier_bps: Schema.NullOr(Schema.Number),
   created_time: SqlInteger
 })
-const ApiKeyRow = Schema.Struct({
+export const ApiKeyRow = Schema.Struct({
   api_key_id: Schema.String,
   user_id: Schema.String,
   public_key: Schema.String,
@@ -53,9 +53,6 @@ const ApiKeyRow = Schema.Struct({
 const readUser = Schema.decodeUnknownEffect(UserRow)
 const readActivation = Schema.decodeUnknownEffect(Schema.Struct({ badge: SqlBoolean, multiplier_bps: Schema.Number }))
 const readApiKeys = Schema.decodeUnknownEffect(Schema.Array(ApiKeyRow))
-const readRevoked = Schema.decodeUnknownEffect(
-  Schema.Array(Schema.Struct({ jti: Schema.String, expires_at_ms: SqlInteger }))
-)
 
 const userOf = (row: typeof UserRow.Type): User => ({
   ...row,
@@ -74,7 +71,7 @@ const activationOf = ({
   badge: Boolean(badge),
   multiplier_bps
 })
-const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
+export const apiKeyOf = (row: typeof ApiKeyRow.Type): ApiKeyRecord => ({
   ...row,
   sub_account_addresses: row.sub_account_addresses ?? undefined,
   expires_time: row.expires_time ?? undefined,
@@ -203,7 +200,7 @@ const admission = (
 const apiKeys = (
   sql: SqlClient.SqlClient,
   { alone }: Dialect
-): Part<"apiKeys" | "apiKeyOf" | "createApiKey" | "changeApiKey" | "changedApiKeys" | "touchApiKey"> => ({
+): Part<"apiKeys" | "apiKeyOf" | "createApiKey" | "changeApiKey" | "touchApiKey"> => ({
   apiKeys: (user_id) =>
     orUnavailable(
       sql`SELECT * FROM api_keys WHERE user_id = ${user_id} AND revoked = ${false}`.pipe(
@@ -246,19 +243,14 @@ const apiKeys = (
     orUnavailable(
       Clock.currentTimeMillis.pipe(
         Effect.flatMap(
+          // a later change has a later time, whichever gateway makes it
           (now) => sql`
-              UPDATE api_keys SET ${sql.update({ ...columnsOf(patch), changed_time: now })}
+              UPDATE api_keys SET ${sql.update({ revoked: false, ...columnsOf(patch) })},
+                changed_time = CASE WHEN changed_time >= ${now} THEN changed_time + 1 ELSE ${now} END
               WHERE api_key_id = ${api_key_id} AND revoked = ${false} RETURNING *`
         ),
         Effect.flatMap(readApiKeys),
         Effect.map(([row]) => (row === undefined ? undefined : apiKeyOf(row)))
-      )
-    ),
-  changedApiKeys: (since) =>
-    orUnavailable(
-      sql`SELECT * FROM api_keys WHERE changed_time >= ${since}`.pipe(
-        Effect.flatMap(readApiKeys),
-        Effect.map((rows) => rows.map(apiKeyOf))
       )
     ),
   touchApiKey: (api_key_id, at_ms) =>
@@ -270,7 +262,7 @@ const apiKeys = (
 })
 
 /** Labels of sub-accounts, and revoked tokens. */
-const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" | "revokeToken" | "revokedTokens"> => ({
+const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" | "revokeToken"> => ({
   labels: (user_id) =>
     orUnavailable(
       Effect.map(
@@ -292,15 +284,6 @@ const labelsAndTokens = (sql: SqlClient.SqlClient): Part<"labels" | "setLabel" |
         yield* sql`INSERT INTO revoked_tokens ${sql.insert({ jti, expires_at_ms, revoked_time: now })} ON CONFLICT DO NOTHING`
         yield* sql`DELETE FROM revoked_tokens WHERE expires_at_ms <= ${now}`
       })
-    ),
-  revokedTokens: (since) =>
-    orUnavailable(
-      Effect.flatMap(Clock.currentTimeMillis, (now) =>
-        Effect.flatMap(
-          sql`SELECT jti, expires_at_ms FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}`,
-          readRevoked
-        )
-      )
     )
 })
 

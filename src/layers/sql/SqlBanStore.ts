@@ -5,15 +5,6 @@ import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
 import { BanStore } from "../../services/identity/BanStore.ts"
 import { migrateBans } from "./migrations/users.ts"
 
-interface Row {
-  readonly root_address: string
-  readonly user_id: string
-  /** SQLite returns 0 and 1. */
-  readonly banned: boolean | number
-  readonly reason: string
-  readonly changed_time: number | string
-}
-
 const orUnavailable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
   Effect.mapError(effect, (cause) => new AccountsUnavailable({ cause }))
 
@@ -30,12 +21,6 @@ export const layer: Layer.Layer<BanStore, Migrator.MigrationError | SqlError.Sql
               INSERT INTO bans ${sql.insert({ root_address, user_id, banned, reason, changed_time })}
               ON CONFLICT (root_address) DO UPDATE
               SET banned = excluded.banned, reason = excluded.reason, changed_time = excluded.changed_time`)
-          ),
-        since: (changed_time) =>
-          orUnavailable(
-            Effect.map(sql<Row>`SELECT * FROM bans WHERE changed_time >= ${changed_time}`, (rows) =>
-              rows.map((row) => ({ ...row, banned: Boolean(row.banned), changed_time: Number(row.changed_time) }))
-            )
           )
       })
     })

@@ -7,6 +7,7 @@ import * as SqlAccounts from "./SqlAccounts.ts"
 import * as SqlAuditStore from "./SqlAuditStore.ts"
 import * as SqlBanStore from "./SqlBanStore.ts"
 import * as SqlCompetitionStore from "./SqlCompetitionStore.ts"
+import * as SqlCredentialChangeStore from "./SqlCredentialChangeStore.ts"
 import * as SqlHistory from "./SqlHistory.ts"
 import * as SqlReferralStore from "./SqlReferralStore.ts"
 import * as SqlRewardStore from "./SqlRewardStore.ts"
@@ -24,6 +25,9 @@ export const layer = Layer.mergeAll(
   SqlDeadMansSwitchStore.layer,
   SqlWithdrawalAddressStore.layer
 ).pipe(Layer.provideMerge(SqlAccounts.layer))
+
+/** The changes of credentials. Build it above {@link layer}, which migrates the tables. */
+export const credentialChanges = SqlCredentialChangeStore.layer
 
 /** The read model. */
 export const history = ({ userEventsKept: count, userEventsKeptMs: ms }: Settings) =>

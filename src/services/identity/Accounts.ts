@@ -1,5 +1,6 @@
 /**
- * Port: user data owned by the gateway: wallets, keys of parties, admission, API keys, labels, revocations.
+ * Port: user data owned by the gateway: wallets, keys of parties, admission, API keys, labels, revocations. Gateways read
+ * revocations and changes of keys through `CredentialChangeStore`.
  *
  * Guarantee: a write is durable when it succeeds. Unique values (a public key, a wallet) are unique over all gateways
  * that share the store.
@@ -107,8 +108,6 @@ export class Accounts extends Context.Service<
     readonly createApiKey: (key: ApiKeyRecord, max: number) => Result<void, KeyRegistered | TooManyKeys>
     /** Writes the fields of a patch and returns the record; `undefined` if the key does not exist or is revoked. */
     readonly changeApiKey: (api_key_id: string, patch: ApiKeyPatch) => Result<ApiKeyRecord | undefined>
-    /** Keys changed or revoked at `since` (Unix ms, by the clock of the gateway that did) or later. */
-    readonly changedApiKeys: (since: number) => Result<ReadonlyArray<ApiKeyRecord>>
     /** Sets the time of last use, which never decreases. */
     readonly touchApiKey: (api_key_id: string, at_ms: number) => Result<void>
 
@@ -118,9 +117,5 @@ export class Accounts extends Context.Service<
 
     /** Revokes a token; stored until `expires_at_ms`. */
     readonly revokeToken: (jti: string, expires_at_ms: number) => Result<void>
-    /** Tokens revoked at `since` (Unix ms, by the clock of the gateway that did) or later, and not yet expired. */
-    readonly revokedTokens: (
-      since: number
-    ) => Result<ReadonlyArray<{ readonly jti: string; readonly expires_at_ms: number }>>
   }
 >()("gateway/services/Accounts") {}

@@ -3,8 +3,8 @@
  *
  * The private key never reaches the service. A public key is registered only once in the whole service. A change is
  * effective when it is acknowledged, and within a second on other gateways that share the database: they receive it
- * through {@link InvalidationBus}, and poll the database every {@link ApiKeysOptions.refresh}. A change that narrows
- * a key ends its grant, and with it every request and socket that the grant authorized.
+ * through {@link InvalidationBus} and `CredentialChanges.ts`. A change that narrows a key ends its grant, and with it
+ * every request and socket that the grant authorized.
  * Source: docs/contract/rest-user.md#api-keys, docs/contract/authentication.md#api-keys, #scopes.
  */
 import { Clock, Context, Duration, Effect, Layer } from "effect"
@@ -14,7 +14,6 @@ import type { Grant } from "../../domain/Grant.ts"
 import { bytesOfPublicKey } from "../../domain/Identity.ts"
 import { type Cidr, contains, parseCidr, parseIp } from "../../domain/Ip.ts"
 import type { Reason } from "../../domain/Reason.ts"
-import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import type { ApiKey, Caller } from "../../domain/User.ts"
 import { type ApiKeyPatch, type ApiKeyRecord, Accounts, type AccountsUnavailable, type User } from "./Accounts.ts"
 import {
@@ -26,6 +25,7 @@ import {
   type NewApiKey,
   refuse
 } from "./ApiKeyRules.ts"
+import type { ChangedKey } from "./CredentialChangeStore.ts"
 import { Grants } from "./Grants.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
@@ -50,8 +50,6 @@ export interface ApiKeysOptions {
   readonly cache_max?: number
   /** Time for which a cached key is valid. Default 1 second. */
   readonly cache_for?: Duration.Input
-  /** How often changes by other gateways are polled. Default: never, for a single gateway. */
-  readonly refresh?: Duration.Input
   /** How often times of last use are written. Default 10 seconds. */
   readonly touch_every?: Duration.Input
 }
@@ -106,6 +104,8 @@ export class ApiKeys extends Context.Service<
     readonly find: (public_key: string) => Effect.Effect<ActiveKey | undefined, AccountsUnavailable>
     /** Records that a key was used; written later. */
     readonly touch: (api_key_id: string, at_ms: number) => void
+    /** Applies a change that was read from the store. */
+    readonly apply: (change: ChangedKey) => void
   }
 >()("gateway/services/ApiKeys") {
   static readonly layer = (
@@ -127,6 +127,8 @@ export class ApiKeys extends Context.Service<
         /** The record for which each grant was issued. */
         const issuedFor = new WeakMap<Grant, ApiKeyRecord>()
         const readings = new Map<string, Set<Reading>>()
+        /** Time of the last applied change, by key: a change is read many times. */
+        const applied = new Lru<string, number>(options.cache_max ?? 10_000)
 
         const touched = new Map<string, number>()
         const writeTouched = Effect.suspend(() => {
@@ -175,26 +177,11 @@ export class ApiKeys extends Context.Service<
             })
           ).pipe(Effect.tap(() => grants.settled(before.user_id, before.api_key_id)))
 
-        /** Time up to which changes by other gateways are known. */
-        let read_ms = yield* Clock.currentTimeMillis
-        const refresh = Effect.gen(function* () {
-          const now_ms = yield* Clock.currentTimeMillis
-          for (const key of yield* accounts.changedApiKeys(read_ms - CLOCKS_APART_MS)) changed(key)
-          read_ms = now_ms
-        }).pipe(Effect.tapError((error) => Effect.logWarning("changed API keys not read", error)))
-        if (options.refresh !== undefined) {
-          yield* Effect.ignore(refresh).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
-        }
         yield* invalidations.listen((invalidation) =>
-          Effect.suspend(() => {
-            // the next periodic refresh repeats a failed one
-            const again = Effect.ignore(refresh)
-            if (invalidation.type === "missed") return again
-            if (invalidation.type !== "api_key") return Effect.void
+          Effect.sync(() => {
+            if (invalidation.type !== "api_key") return
             forget(invalidation.public_key)
             if (invalidation.ended) grants.end(invalidation.api_key_id, "changed")
-            // the key may be narrower than the grant of this gateway, even if this change did not narrow it
-            return grants.inForce(invalidation.api_key_id) === undefined ? Effect.void : again
           })
         )
 
@@ -322,6 +309,11 @@ export class ApiKeys extends Context.Service<
             }),
           touch: (api_key_id, at_ms) => {
             if (touched.size < TOUCHED_MAX || touched.has(api_key_id)) touched.set(api_key_id, at_ms)
+          },
+          apply: ({ changed_time, key }) => {
+            if (applied.get(key.api_key_id) === changed_time) return
+            applied.set(key.api_key_id, changed_time)
+            changed(key)
           }
         })
       })

@@ -24,6 +24,7 @@ import { type ActiveKey, ApiKeys } from "./ApiKeys.ts"
 import * as AuthAttemptLimiter from "./AuthAttemptLimiter.ts"
 import * as AuthFailureMetrics from "./AuthFailureMetrics.ts"
 import { BanList } from "./BanList.ts"
+import { current } from "./CredentialLease.ts"
 import { commandIdOf } from "../operations/Ids.ts"
 import { type NonceSpace, NonceStore } from "./NonceStore.ts"
 import { type Bucket, RateLimiter, type Rate } from "../operations/RateLimiter.ts"
@@ -131,6 +132,9 @@ const inForce = (grant: Grant) =>
     return refused === undefined ? Effect.void : Effect.fail(refused)
   })
 const unavailable = (cause: unknown) => Effect.fail(new AuthUnavailable({ cause }))
+/** Completes when the gateway knows that no other one has ended the grant. */
+const whileFresh = <E>(check: Effect.Effect<Caller, E>) =>
+  Effect.tap(check, ({ grant }) => (grant.lease.isCurrent() ? Effect.void : orUnavailable(current(grant.lease))))
 /** A store failure is not a verdict on the credentials. */
 const orUnavailable = <A, E>(effect: Effect.Effect<A, E>) => Effect.catch(effect, unavailable)
 
@@ -476,13 +480,13 @@ const make = Effect.fnUntraced(function* (options: AuthenticatorOptions) {
       const known = tokens.known(token, clock.currentTimeMillisUnsafe())
       return typeof known === "object" ? known : undefined
     },
-    bearerSocket: (token) => holderOf(token, identity),
+    bearerSocket: (token) => whileFresh(holderOf(token, identity)),
     signed: (request) =>
       Effect.map(
         counted(guarded("auth-failures", request.client_ip)(checkRequest(request))),
         ({ caller, claimNonce }) => ({ caller, claimNonce: counted(claimNonce) })
       ),
-    signedSocket: (frame) => counted(signedSocket(frame)),
+    signedSocket: (frame) => whileFresh(counted(signedSocket(frame))),
     jwks: tokens.jwks
   })
 })

@@ -1,19 +1,15 @@
 /**
  * Policy: banned users, in memory, so that a request needs no database read.
  *
- * A ban is effective at once on this gateway, and within {@link REFRESH} on other gateways that share the store, or
- * sooner through {@link InvalidationBus}. Credentials issued before a ban was lifted remain refused.
+ * A ban is effective at once on this gateway, and on others as `CredentialChanges.ts` says. Credentials issued before a
+ * ban was lifted remain refused.
  * Source: docs/contract/rest-user.md#bans.
  */
 import { Context, Effect, Layer } from "effect"
 import type { AccountsUnavailable } from "./Accounts.ts"
-import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { type Ban, BanStore } from "./BanStore.ts"
 import { Grants } from "./Grants.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
-
-/** How often bans of other gateways are polled. */
-export const REFRESH = "500 millis"
 
 export class BanList extends Context.Service<
   BanList,
@@ -28,19 +24,19 @@ export class BanList extends Context.Service<
     readonly of: (user_id: string) => Ban | undefined
     /** Sets or lifts a ban, and ends all credentials of the user on this gateway. */
     readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
+    /** Applies a change that was read from the store. */
+    readonly apply: (ban: Ban) => void
   }
 >()("gateway/services/BanList") {
-  static readonly layer: Layer.Layer<BanList, AccountsUnavailable, BanStore | Grants> = Layer.effect(
+  static readonly layer: Layer.Layer<BanList, never, BanStore | Grants> = Layer.effect(
     BanList,
     Effect.gen(function* () {
       const store = yield* BanStore
       const grants = yield* Grants
       const invalidations = yield* InvalidationBus
       const bans = new Map<string, Ban>()
-      let newest = 0
 
-      const take = (ban: Ban) => {
-        newest = Math.max(newest, ban.changed_time)
+      const apply = (ban: Ban) => {
         const known = bans.get(ban.user_id)
         // an outdated read, or one that was applied already
         if (known !== undefined && known.changed_time > ban.changed_time) return
@@ -49,17 +45,6 @@ export class BanList extends Context.Service<
         // a lifted ban was set before, perhaps unseen here; older credentials remain refused
         grants.endUser(ban.user_id, "banned")
       }
-      const refresh = Effect.map(
-        // the clock of another gateway may be behind that of the newest ban
-        Effect.suspend(() => store.since(newest - CLOCKS_APART_MS)),
-        (some) => {
-          for (const ban of some) take(ban)
-        }
-      )
-      yield* refresh
-      const refreshed = Effect.catch(refresh, (error) => Effect.logWarning("bans not read", error))
-      yield* refreshed.pipe(Effect.delay(REFRESH), Effect.forever, Effect.forkScoped)
-      yield* invalidations.listen(({ type }) => (type === "ban" || type === "missed" ? refreshed : Effect.void))
 
       return BanList.of({
         isBanned: (user_id) => bans.get(user_id)?.banned ?? false,
@@ -70,9 +55,10 @@ export class BanList extends Context.Service<
           const known = bans.get(change.user_id)?.changed_time ?? 0
           const ban = { ...change, changed_time: Math.max(change.changed_time, known + 1) }
           yield* store.put(ban)
-          take(ban)
+          apply(ban)
           yield* invalidations.publish({ type: "ban", user_id: ban.user_id })
-        }, Effect.uninterruptible)
+        }, Effect.uninterruptible),
+        apply
       })
     })
   )

@@ -1,5 +1,5 @@
 /**
- * Port: wallets banned by the administrator.
+ * Port: wallets banned by the administrator. Gateways read them through `CredentialChangeStore`.
  *
  * Guarantee: a write is durable when it succeeds, and visible to every gateway that shares the store.
  * Source: docs/contract/rest-user.md#bans.
@@ -22,7 +22,5 @@ export class BanStore extends Context.Service<
   {
     /** Sets or lifts the ban of a wallet. */
     readonly put: (ban: Ban) => Effect.Effect<void, AccountsUnavailable>
-    /** Bans set or lifted at this time or later. */
-    readonly since: (changed_time: number) => Effect.Effect<ReadonlyArray<Ban>, AccountsUnavailable>
   }
 >()("gateway/services/BanStore") {}

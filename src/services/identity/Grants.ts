@@ -7,6 +7,7 @@
  */
 import { Context, Duration, Effect, Layer } from "effect"
 import { Grant, type GrantEnd } from "../../domain/Grant.ts"
+import { CredentialLease } from "./CredentialLease.ts"
 
 /**
  * Longest wait of a change for effects in progress. It exceeds the deadline of a command and the timeouts of the
@@ -33,74 +34,77 @@ export class Grants extends Context.Service<
     readonly settled: (user_id: string, credential?: string) => Effect.Effect<void>
   }
 >()("gateway/services/Grants") {
-  static readonly layer: Layer.Layer<Grants> = Layer.sync(Grants, () => {
-    const grants = new Map<string, WeakRef<Grant>>()
-    const byUser = new Map<string, Set<string>>()
-    /** Ended grants with effects in progress, by user. */
-    const ending = new Map<string, Set<Grant>>()
+  static readonly layer: Layer.Layer<Grants> = Layer.effect(
+    Grants,
+    Effect.map(CredentialLease, (lease) => {
+      const grants = new Map<string, WeakRef<Grant>>()
+      const byUser = new Map<string, Set<string>>()
+      /** Ended grants with effects in progress, by user. */
+      const ending = new Map<string, Set<Grant>>()
 
-    const forget = (credential: string, user_id: string) => {
-      grants.delete(credential)
-      const credentials = byUser.get(user_id)
-      if (credentials?.delete(credential) === true && credentials.size === 0) byUser.delete(user_id)
-    }
-    const unused = new FinalizationRegistry<{ readonly credential: string; readonly user_id: string }>(
-      ({ credential, user_id }) => {
-        // another grant of the credential may have been issued since
-        if (grants.get(credential)?.deref() === undefined) forget(credential, user_id)
-      }
-    )
-    const inForce = (credential: string) => grants.get(credential)?.deref()
-
-    const end = (credential: string, why: GrantEnd) => {
-      const grant = inForce(credential)
-      if (grant === undefined) return
-      const { user_id } = grant
-      forget(credential, user_id)
-      grant.end(why)
-      if (!grant.isHeld) return
-      const ended = ending.get(user_id) ?? new Set()
-      ending.set(user_id, ended.add(grant))
-      grant.whenIdle(() => {
-        if (ended.delete(grant) && ended.size === 0) ending.delete(user_id)
-      })
-    }
-
-    return Grants.of({
-      inForce,
-      issue: (credential, user_id) => {
-        const known = inForce(credential)
-        if (known !== undefined) return known
-        const grant = new Grant(credential, user_id)
-        grants.set(credential, new WeakRef(grant))
+      const forget = (credential: string, user_id: string) => {
+        grants.delete(credential)
         const credentials = byUser.get(user_id)
-        if (credentials === undefined) byUser.set(user_id, new Set([credential]))
-        else credentials.add(credential)
-        unused.register(grant, { credential, user_id })
-        return grant
-      },
-      end,
-      endUser: (user_id, why) => {
-        for (const credential of byUser.get(user_id) ?? []) end(credential, why)
-      },
-      settled: (user_id, credential) =>
-        Effect.suspend(() => {
-          const held = [...(ending.get(user_id) ?? [])].filter(
-            (grant) => credential === undefined || grant.credential === credential
-          )
-          if (held.length === 0) return Effect.void
-          const idle = (grant: Grant) =>
-            Effect.callback<void>((resume) => {
-              const leave = grant.whenIdle(() => resume(Effect.void))
-              return Effect.sync(leave)
-            })
-          return Effect.forEach(held, idle, { concurrency: "unbounded", discard: true }).pipe(
-            Effect.timeoutOrElse({
-              duration: SETTLE_MAX,
-              orElse: () => Effect.logWarning("a request of an ended credential is still in progress")
-            })
-          )
+        if (credentials?.delete(credential) === true && credentials.size === 0) byUser.delete(user_id)
+      }
+      const unused = new FinalizationRegistry<{ readonly credential: string; readonly user_id: string }>(
+        ({ credential, user_id }) => {
+          // another grant of the credential may have been issued since
+          if (grants.get(credential)?.deref() === undefined) forget(credential, user_id)
+        }
+      )
+      const inForce = (credential: string) => grants.get(credential)?.deref()
+
+      const end = (credential: string, why: GrantEnd) => {
+        const grant = inForce(credential)
+        if (grant === undefined) return
+        const { user_id } = grant
+        forget(credential, user_id)
+        grant.end(why)
+        if (!grant.isHeld) return
+        const ended = ending.get(user_id) ?? new Set()
+        ending.set(user_id, ended.add(grant))
+        grant.whenIdle(() => {
+          if (ended.delete(grant) && ended.size === 0) ending.delete(user_id)
         })
+      }
+
+      return Grants.of({
+        inForce,
+        issue: (credential, user_id) => {
+          const known = inForce(credential)
+          if (known !== undefined) return known
+          const grant = new Grant(credential, user_id, lease)
+          grants.set(credential, new WeakRef(grant))
+          const credentials = byUser.get(user_id)
+          if (credentials === undefined) byUser.set(user_id, new Set([credential]))
+          else credentials.add(credential)
+          unused.register(grant, { credential, user_id })
+          return grant
+        },
+        end,
+        endUser: (user_id, why) => {
+          for (const credential of byUser.get(user_id) ?? []) end(credential, why)
+        },
+        settled: (user_id, credential) =>
+          Effect.suspend(() => {
+            const held = [...(ending.get(user_id) ?? [])].filter(
+              (grant) => credential === undefined || grant.credential === credential
+            )
+            if (held.length === 0) return Effect.void
+            const idle = (grant: Grant) =>
+              Effect.callback<void>((resume) => {
+                const leave = grant.whenIdle(() => resume(Effect.void))
+                return Effect.sync(leave)
+              })
+            return Effect.forEach(held, idle, { concurrency: "unbounded", discard: true }).pipe(
+              Effect.timeoutOrElse({
+                duration: SETTLE_MAX,
+                orElse: () => Effect.logWarning("a request of an ended credential is still in progress")
+              })
+            )
+          })
+      })
     })
-  })
+  )
 }

@@ -2,8 +2,7 @@
  * Policy: issues and verifies bearer tokens: JWTs signed with EdDSA only.
  *
  * A token is verified once and then cached by its whole text. Its time and grant are checked on every use. Only valid
- * tokens are cached. Revocations by other gateways arrive through {@link InvalidationBus}, and are polled from the
- * database.
+ * tokens are cached. Revocations by other gateways arrive through {@link InvalidationBus} and `CredentialChanges.ts`.
  * Source: docs/contract/authentication.md#tokens.
  */
 import { Clock, Context, Duration, Effect, Layer, Result } from "effect"
@@ -11,10 +10,10 @@ import { Base64Url } from "effect/encoding"
 import { parseAddress } from "../../domain/Address.ts"
 import { SIGNATURE_BYTES } from "../../domain/Ed25519.ts"
 import { isUuid, type Rail } from "../../domain/Identity.ts"
-import { CLOCKS_APART_MS } from "../../domain/Time.ts"
 import { allScopes, type Caller } from "../../domain/User.ts"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
 import { BanList } from "./BanList.ts"
+import type { RevokedToken } from "./CredentialChangeStore.ts"
 import { Grants } from "./Grants.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lru } from "../operations/Lru.ts"
@@ -33,8 +32,6 @@ export interface TokensOptions {
   readonly validity?: Duration.Input
   /** Verified tokens in the cache. Default 10 000. */
   readonly known_max?: number
-  /** How often revocations by other gateways are polled. Default: never, for a single gateway. */
-  readonly refresh?: Duration.Input
 }
 
 const ISSUER = "trading-gateway"
@@ -105,13 +102,15 @@ export class Tokens extends Context.Service<
       readonly user_id: string
       readonly expires_at_ms: number
     }) => Effect.Effect<void, AccountsUnavailable>
+    /** Applies a revocation that was read from the store. */
+    readonly apply: (token: RevokedToken) => void
     /** Public keys that verify tokens, as a JSON Web Key Set. */
     readonly jwks: { readonly keys: ReadonlyArray<Record<string, string>> }
   }
 >()("gateway/services/Tokens") {
   static readonly layer = (
     options: TokensOptions
-  ): Layer.Layer<Tokens, AccountsUnavailable, Accounts | BanList | Grants | Ids | Signatures | SigningKeys> =>
+  ): Layer.Layer<Tokens, never, Accounts | BanList | Grants | Ids | Signatures | SigningKeys> =>
     Layer.effect(
       Tokens,
       Effect.gen(function* () {
@@ -139,31 +138,14 @@ export class Tokens extends Context.Service<
           for (const [jti, expires_at_ms] of revoked) if (expires_at_ms <= now_ms) revoked.delete(jti)
           sweepAt = Math.max(SWEEP_AT_LEAST, 2 * revoked.size)
         }
-        const take = ({ jti, expires_at_ms }: { readonly jti: string; readonly expires_at_ms: number }) => {
+        const apply = ({ jti, expires_at_ms }: RevokedToken) => {
           if (revoked.has(jti)) return
           sweep()
           revoked.set(jti, expires_at_ms)
           grants.end(jti, "revoked")
         }
-        /** Time up to which revocations by other gateways are known. */
-        let read_ms = 0
-        const refresh = Effect.gen(function* () {
-          const now_ms = yield* Clock.currentTimeMillis
-          for (const token of yield* accounts.revokedTokens(read_ms)) take(token)
-          read_ms = now_ms - CLOCKS_APART_MS
-        })
-        const warned = Effect.tapError(refresh, (error) => Effect.logWarning("revoked tokens not read", error))
-        yield* refresh
-        if (options.refresh !== undefined) {
-          yield* Effect.ignore(warned).pipe(Effect.delay(options.refresh), Effect.forever, Effect.forkScoped)
-        }
         yield* invalidations.listen((invalidation) =>
-          invalidation.type === "token"
-            ? Effect.sync(() => take(invalidation))
-            : invalidation.type === "missed"
-              ? // the next periodic refresh repeats a failed one; it must not delay later invalidations
-                Effect.ignore(warned)
-              : Effect.void
+          invalidation.type === "token" ? Effect.sync(() => apply(invalidation)) : Effect.void
         )
         /** Why a token is outside its period of validity. */
         const untimely = ({ caller, from_ms }: Holder<Claims>, now_ms: number): TokenFault | undefined =>
@@ -273,10 +255,11 @@ export class Tokens extends Context.Service<
             Effect.uninterruptible(
               Effect.gen(function* () {
                 yield* accounts.revokeToken(jti, expires_at_ms)
-                take({ jti, expires_at_ms })
+                apply({ jti, expires_at_ms })
                 yield* invalidations.publish({ type: "token", jti, expires_at_ms })
               })
             ).pipe(Effect.andThen(grants.settled(user_id, jti))),
+          apply,
           jwks: {
             keys: keys.ring.map(({ kid, publicKey }) => ({
               kty: "OKP",

@@ -61,7 +61,7 @@ export const catalogue = {
   gateway_leads: gauge("1: this gateway writes the read model; of those that share a database one does"),
   // commands and backends
   gateway_commands_total: counter(
-    "commands to the sequencer; `outcome`: acknowledged, refused, unavailable, overloaded, unknown, fault",
+    "commands to the sequencer; `outcome`: acknowledged, refused, unavailable, unchecked, overloaded, unknown, fault",
     "command",
     "outcome"
   ),

@@ -11,7 +11,8 @@ import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { userIdOf } from "../../domain/Address.ts"
 import { Accounts, type AccountsUnavailable } from "../identity/Accounts.ts"
 import { ApiKeys } from "../identity/ApiKeys.ts"
-import { BanList, REFRESH } from "../identity/BanList.ts"
+import { BanList } from "../identity/BanList.ts"
+import { LEASE_MS } from "../identity/CredentialLease.ts"
 import { Grants } from "../identity/Grants.ts"
 import type { HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
@@ -32,10 +33,10 @@ export type BansFailure =
  */
 const IN_FLIGHT = "5 seconds"
 /**
- * Time after which a banned user's last order is sequenced: other gateways have received the ban, and their commands
- * have ended.
+ * Time after which a banned user's last order is sequenced: the leases of other gateways have ended, and their commands
+ * too.
  */
-export const LAST_ORDER_AFTER = Duration.sum(Duration.fromInputUnsafe(REFRESH), Duration.fromInputUnsafe(IN_FLIGHT))
+export const LAST_ORDER_AFTER = Duration.sum(Duration.millis(LEASE_MS), Duration.fromInputUnsafe(IN_FLIGHT))
 
 const unknownWallet = new DomainError("WalletNotFound")
 

@@ -14,6 +14,7 @@ import {
 import { CancelAll } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
+import { ManualLease } from "../../doubles/ManualLease.ts"
 import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
 
 const still = { machine: { ...fakeMachine, tickMatters: () => false } }
@@ -247,6 +248,97 @@ describe("CommandStream", () => {
     proxy.cut()
     await idle
     assert.isFalse(grant.isHeld)
+  })
+
+  describe("Amendment 18: while changes of credentials cannot be read", () => {
+    const cancel = { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) }
+    const warmed = async () => {
+      const outcomes = new Outcomes()
+      submitAll(outcomes, 1, "warm")
+      await outcomes.reach(1)
+      return { outcomes, lease: new ManualLease() }
+    }
+
+    it("writes cancels and the gateway's own commands, and holds the others in order until the lease is renewed", async () => {
+      const { lease, outcomes } = await warmed()
+      const [alice, bob] = [new Grant("key-1", "alice", lease), new Grant("key-2", "bob", lease)]
+      lease.end()
+      const order: Array<string> = []
+      const submit = (id: string, grant?: Grant, command = deposit(1, id)) =>
+        stream.submit(
+          command,
+          (outcome) => {
+            order.push(id)
+            outcomes.take(id)(outcome)
+          },
+          grant
+        )
+      submit("first", alice)
+      submit("second", bob)
+      submit("cancel", alice, { ...deposit(1, "cancel"), command: cancel })
+      submit("own")
+      await outcomes.reach(3)
+      submit("third", alice)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      assert.sameMembers(order, ["cancel", "own"])
+      assert.isFalse(journalled().has("first"))
+      // a read that began too long ago does not release them
+      lease.renewLate()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      assert.strictEqual(order.length, 2)
+      lease.renew()
+      await outcomes.reach(6)
+      assert.deepStrictEqual(order.slice(2), ["first", "second", "third"])
+      assert.isFalse(alice.isHeld || bob.isHeld)
+      assert.strictEqual(lease.waiters, 0)
+    })
+
+    it("does not write a held command whose credential the renewing read found to have ended", async () => {
+      const { lease, outcomes } = await warmed()
+      const grant = new Grant("key-1", "user", lease)
+      lease.end()
+      stream.submit(deposit(1, "late"), outcomes.take("late"), grant)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      grant.end("revoked")
+      lease.renew()
+      await outcomes.reach(2)
+      assert.deepStrictEqual(outcomes.all.get("late"), { $case: "ended", why: "revoked" })
+      assert.isFalse(journalled().has("late"))
+    })
+
+    it("does not write a cancel of a credential that is known to have ended", async () => {
+      const { lease, outcomes } = await warmed()
+      const grant = new Grant("key-1", "user", lease)
+      lease.end()
+      grant.end("revoked")
+      stream.submit({ ...deposit(1, "cancel"), command: cancel }, outcomes.take("cancel"), grant)
+      await outcomes.reach(2)
+      assert.deepStrictEqual(outcomes.all.get("cancel"), { $case: "ended", why: "revoked" })
+    })
+
+    it("refuses a held command at its deadline, as certainly not sequenced", async () => {
+      const { lease, outcomes } = await warmed()
+      lease.end()
+      const began = performance.now()
+      stream.submit(deposit(1, "held"), outcomes.take("held"), new Grant("key-1", "user", lease))
+      await outcomes.reach(2)
+      assert.isAtLeast(performance.now() - began, 0.9 * DEADLINE_MS)
+      assert.deepStrictEqual(outcomes.all.get("held"), { $case: "unchecked" })
+      lease.renew()
+      submitAll(outcomes, 1, "after")
+      await outcomes.reach(3)
+      assert.isFalse(journalled().has("held"))
+    })
+
+    it("gives held commands their outcomes when it is closed", async () => {
+      const { lease, outcomes } = await warmed()
+      lease.end()
+      stream.submit(deposit(1, "held"), outcomes.take("held"), new Grant("key-1", "user", lease))
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      stream.close()
+      assert.strictEqual(outcomes.all.get("held")!.$case, "unavailable")
+      assert.strictEqual(lease.waiters, 0)
+    })
   })
 
   it("gives every command an outcome when it is closed", async () => {

@@ -9,6 +9,8 @@ import * as RedisInvalidationBus from "../../../src/layers/redis/RedisInvalidati
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
+import * as CredentialChanges from "../../../src/services/identity/CredentialChanges.ts"
+import * as CredentialLease from "../../../src/services/identity/CredentialLease.ts"
 import { Grants } from "../../../src/services/identity/Grants.ts"
 import { History } from "../../../src/services/History.ts"
 import { Tokens } from "../../../src/services/identity/Tokens.ts"
@@ -17,7 +19,7 @@ import { isRedisInstalled, type RedisServer } from "../../../verification/harnes
 import { signingKeys, walletNo } from "../../doubles/Wallets.ts"
 import { link, running } from "../../doubles/RedisLinks.ts"
 
-const database = Layer.mergeAll(SqliteStores.accounts, SqliteStores.bans)
+const database = SqliteStores.credentials
 const root_address = `0x${"12".repeat(32)}`
 const user = { user_id: userIdOf(root_address), root_address, rail: "address" as const, party_id: undefined }
 
@@ -26,10 +28,12 @@ const gateway = (server: RedisServer) =>
   Effect.gen(function* () {
     const context = yield* Layer.build(
       Layer.fresh(
-        Tokens.layer({ environment: "testnet" }).pipe(
+        CredentialChanges.layer.pipe(
+          Layer.provideMerge(Tokens.layer({ environment: "testnet" })),
           Layer.provideMerge(ApiKeys.layer({ cache_for: "1 hour" })),
           Layer.provideMerge(BanList.layer),
           Layer.provide(Grants.layer),
+          Layer.provide(CredentialLease.layer),
           Layer.provide(RedisInvalidationBus.layer),
           Layer.provide(RedisLink.layer({ url: server.url, command_timeout: "2 seconds" })),
           Layer.provide([NodeIds.layer, NodeSignatures.layer(), signingKeys(1), Layer.mock(History)({})])

@@ -7,6 +7,7 @@ import * as SqlAccessCodes from "../../../src/layers/sql/SqlAccessCodes.ts"
 import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
 import * as SqlAuditStore from "../../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
+import * as SqlCredentialChangeStore from "../../../src/layers/sql/SqlCredentialChangeStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
@@ -18,7 +19,7 @@ import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawa
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
 import * as AuditStoreContract from "../../contracts/AuditStoreContract.ts"
-import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
+import * as CredentialChangeStoreContract from "../../contracts/CredentialChangeStoreContract.ts"
 import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as HistoryContract from "../../contracts/HistoryContract.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
@@ -36,7 +37,13 @@ describe.skipIf(!Postgres.isThere)("on PostgreSQL", () => {
   HistoryContract.suite("PostgreSQL", Layer.provide(SqlHistory.layer, postgres))
   AccountsContract.suite("PostgreSQL", Layer.provide(SqlAccounts.layer, postgres))
   AuditStoreContract.suite("PostgreSQL", Layer.provide(SqlAuditStore.layer, postgres))
-  BanStoreContract.suite("PostgreSQL", Layer.provide(SqlBanStore.layer, postgres))
+  CredentialChangeStoreContract.suite(
+    "PostgreSQL",
+    SqlCredentialChangeStore.layer.pipe(
+      Layer.provideMerge(Layer.mergeAll(SqlAccounts.layer, SqlBanStore.layer)),
+      Layer.provide(postgres)
+    )
+  )
   CompetitionStoreContract.suite("PostgreSQL", Layer.provide(SqlCompetitionStore.layer, postgres))
   ReferralStoreContract.suite("PostgreSQL", Layer.provide(SqlReferralStore.layer, postgres))
   RewardStoreContract.suite("PostgreSQL", Layer.provide(SqlRewardStore.layer, postgres))

@@ -13,19 +13,21 @@ import * as SqlAccounts from "../../../src/layers/sql/SqlAccounts.ts"
 import * as SqlAuditStore from "../../../src/layers/sql/SqlAuditStore.ts"
 import * as SqlBanStore from "../../../src/layers/sql/SqlBanStore.ts"
 import * as SqlCompetitionStore from "../../../src/layers/sql/SqlCompetitionStore.ts"
+import * as SqlCredentialChangeStore from "../../../src/layers/sql/SqlCredentialChangeStore.ts"
 import * as SqlDeadMansSwitchStore from "../../../src/layers/sql/SqlDeadMansSwitchStore.ts"
 import * as SqlWithdrawalAddressStore from "../../../src/layers/sql/SqlWithdrawalAddressStore.ts"
 import * as SqlNonceStore from "../../../src/layers/sql/SqlNonceStore.ts"
 import * as SqlReferralStore from "../../../src/layers/sql/SqlReferralStore.ts"
 import * as SqlRewardStore from "../../../src/layers/sql/SqlRewardStore.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
+import { CredentialChangeStore } from "../../../src/services/identity/CredentialChangeStore.ts"
 import { CompetitionStore, type Entry, placeOf } from "../../../src/services/rewards/CompetitionStore.ts"
 import { NonceStore } from "../../../src/services/identity/NonceStore.ts"
 import { stillClock } from "../../doubles/StillClock.ts"
 import * as AccessCodesContract from "../../contracts/AccessCodesContract.ts"
 import * as AccountsContract from "../../contracts/AccountsContract.ts"
 import * as AuditStoreContract from "../../contracts/AuditStoreContract.ts"
-import * as BanStoreContract from "../../contracts/BanStoreContract.ts"
+import * as CredentialChangeStoreContract from "../../contracts/CredentialChangeStoreContract.ts"
 import * as CompetitionStoreContract from "../../contracts/CompetitionStoreContract.ts"
 import * as NonceStoreContract from "../../contracts/NonceStoreContract.ts"
 import * as ReferralStoreContract from "../../contracts/ReferralStoreContract.ts"
@@ -37,7 +39,12 @@ const memory = NodeSqlite.layer({ filename: ":memory:", synchronous: "NORMAL" })
 
 AccountsContract.suite("SQLite", Layer.provide(SqlAccounts.layer, memory))
 AuditStoreContract.suite("SQLite", Layer.provide(SqlAuditStore.layer, memory))
-BanStoreContract.suite("SQLite", Layer.provide(SqlBanStore.layer, memory))
+CredentialChangeStoreContract.suite(
+  "SQLite",
+  Layer.mergeAll(SqlAccounts.layer, SqlBanStore.layer, SqlCredentialChangeStore.layer).pipe(
+    Layer.provide(Layer.fresh(memory))
+  )
+)
 CompetitionStoreContract.suite("SQLite", Layer.provide(SqlCompetitionStore.layer, memory))
 ReferralStoreContract.suite("SQLite", Layer.provide(SqlReferralStore.layer, memory))
 RewardStoreContract.suite("SQLite", Layer.provide(SqlRewardStore.layer, memory))
@@ -309,18 +316,19 @@ describe("after kill -9", () => {
         const claimed = text.split("\n").slice(0, -1)
         assert.isAbove(claimed.length, 19)
 
-        const stores = Layer.mergeAll(SqlNonceStore.layer({ retention: "1 hour" }), SqlAccounts.layer).pipe(
-          Layer.provide(NodeSqlite.layer({ filename, synchronous }))
-        )
+        const stores = Layer.mergeAll(
+          SqlNonceStore.layer({ retention: "1 hour" }),
+          SqlCredentialChangeStore.layer
+        ).pipe(Layer.provide(NodeSqlite.layer({ filename, synchronous })))
         yield* Effect.gen(function* () {
           const store = yield* NonceStore
-          const accounts = yield* Accounts
+          const { tokens } = yield* (yield* CredentialChangeStore).changes(undefined)
           for (const nonce of claimed) {
             for (const space of ["login", "rest"] as const) {
               const error = yield* Effect.flip(store.claim(space, owner, nonce))
               assert.strictEqual(error._tag, "NonceReused")
             }
-            assert.isTrue((yield* accounts.revokedTokens(0)).some(({ jti }) => jti === nonce))
+            assert.isTrue(tokens.some(({ jti }) => jti === nonce))
           }
           yield* store.claim("login", owner, "never-claimed")
         }).pipe(Effect.provide(stores))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Ref } from "effect"
+import { Effect, Fiber, Layer, Ref } from "effect"
 import { TestClock } from "effect/testing"
 import { createHash } from "node:crypto"
 import { fingerprintOfKey, rootOfKey, rootOfParty, subAccountAddress, userIdOf } from "../../../src/domain/Address.ts"
@@ -7,9 +7,11 @@ import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import type { ApiKeyChange, NewApiKey } from "../../../src/services/identity/ApiKeyRules.ts"
 import { type AuthError, Authenticator, type SignedRequest } from "../../../src/services/identity/Authenticator.ts"
+import { CredentialLease } from "../../../src/services/identity/CredentialLease.ts"
 import { commandIdOf } from "../../../src/services/operations/Ids.ts"
 import { NonceStore, NonceStoreUnavailable } from "../../../src/services/identity/NonceStore.ts"
 import { OutcomeUnknown } from "../../../src/services/Sequencer.ts"
+import { ManualLease } from "../../doubles/ManualLease.ts"
 import * as Wallets from "../../doubles/Wallets.ts"
 import { vectors } from "../../vectors.ts"
 
@@ -270,6 +272,32 @@ describe("a bearer token", () => {
         assert.strictEqual(yield* outcome(auth.bearer("x.y.z", IP)), "InvalidToken")
       }),
     { rate: { mode: "enforce" } }
+  )
+
+  it.effect("at a socket waits until changes of credentials are read, and is not answered otherwise", () =>
+    Effect.gen(function* () {
+      yield* TestClock.setTime(NOW)
+      const lease = new ManualLease()
+      yield* Effect.gen(function* () {
+        yield* withKey()
+        const auth = yield* Authenticator
+        const { token } = yield* auth.login(login())
+        const both = () =>
+          [auth.bearerSocket(token), auth.signedSocket(frame({ nonce: `nonce-${nonces++}` }))].map(outcome)
+        let nonces = 1_000
+        assert.deepStrictEqual(yield* Effect.all(both()), ["ok", "ok"])
+        lease.end()
+        const waiting = yield* Effect.forkChild(Effect.all(both(), { concurrency: 2 }))
+        yield* TestClock.adjust("1499 millis")
+        assert.isUndefined(waiting.pollUnsafe())
+        lease.renew()
+        assert.deepStrictEqual(yield* Fiber.join(waiting), ["ok", "ok"])
+        lease.end()
+        const refused = yield* Effect.forkChild(Effect.all(both(), { concurrency: 2 }))
+        yield* TestClock.adjust("1500 millis")
+        assert.deepStrictEqual(yield* Fiber.join(refused), ["unavailable", "unavailable"])
+      }).pipe(Effect.provide(Wallets.layer().pipe(Layer.provide(Layer.succeed(CredentialLease, lease)))))
+    })
   )
 
   test(

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
-import type { Caller } from "../../../src/domain/User.ts"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { ApiKeys } from "../../../src/services/identity/ApiKeys.ts"
 import { BanList } from "../../../src/services/identity/BanList.ts"
@@ -93,7 +92,7 @@ const gateway = (accounts: Accounts["Service"], bans: BanStore["Service"]) =>
   Effect.map(
     Layer.build(
       Layer.fresh(
-        ApiKeys.layer({ refresh: "500 millis" }).pipe(
+        ApiKeys.layer().pipe(
           Layer.provideMerge(BanList.layer),
           Layer.provideMerge(Grants.layer),
           Layer.provide([
@@ -169,50 +168,9 @@ describe("API keys", () => {
       assert.deepInclude(record, { scopes: ["read"], label: "desk", ip_allowlist: ["10.0.0.0/8"] })
     }).pipe(Effect.provide(stores))
   )
-
-  it.effect(
-    "that another gateway narrows or revokes end here within a second, without a notice and without a use",
-    () =>
-      Effect.gen(function* () {
-        const { accounts, bans } = yield* enlisted
-        const [here, there] = [yield* gateway(accounts, bans), yield* gateway(accounts, bans)]
-        const used = Effect.map(there.keys.find(hex), (key): Caller => key!.caller)
-        const { api_key_id } = yield* here.keys.create(USER, keyNo(9))
-        const first = yield* used
-        yield* here.keys.update(USER, api_key_id, { ...noChange, label: "desk" })
-        yield* TestClock.adjust("1 second")
-        assert.isUndefined(first.grant.ended)
-        yield* here.keys.update(USER, api_key_id, { ...noChange, scopes: ["read"] })
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(first.grant.ended, "changed")
-        const second = yield* used
-        assert.isUndefined(second.grant.ended)
-        yield* here.keys.revoke(USER, api_key_id)
-        yield* TestClock.adjust("1 second")
-        assert.strictEqual(second.grant.ended, "revoked")
-      }).pipe(Effect.provide(stores))
-  )
 })
 
 describe("bans", () => {
-  it.effect("by gateways with different clocks are visible to the others within a second", () =>
-    Effect.gen(function* () {
-      yield* TestClock.setTime(1_767_225_600_000)
-      const { accounts, bans } = yield* enlisted
-      const here = yield* gateway(accounts, bans)
-      const grant = here.grants.issue("token", USER)
-      const ban = (user_id: string, changed_time: number) =>
-        bans.put({ root_address: `0x${user_id}`, user_id, banned: true, reason: "", changed_time })
-      // by a gateway whose clock is ahead, and then by one whose clock is behind
-      yield* ban("other", 1_767_225_605_000)
-      yield* TestClock.adjust("1 second")
-      yield* ban(USER, 1_767_225_596_000)
-      yield* TestClock.adjust("1 second")
-      assert.isTrue(here.bans.isBanned("other") && here.bans.isBanned(USER))
-      assert.strictEqual(grant.ended, "banned")
-    }).pipe(Effect.provide(stores))
-  )
-
   it.effect("are lifted by a gateway whose clock is behind", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(1_767_225_600_000)

@@ -35,7 +35,7 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
         SqliteStores.accounts,
         SqliteStores.bans,
         Ids.layer,
-        Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined }),
+        Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined, apply: () => undefined }),
         Layer.mock(CompetitionScoring)({ judge: () => Effect.void }),
         Layer.mock(Sequencer)({
           subAccounts: () => Effect.succeed(vaults),

@@ -1,0 +1,79 @@
+/** Changes of credentials in SQLite or PostgreSQL, of every kind in one statement: one round trip renews a lease. */
+import { Clock, Effect, Layer, Schema } from "effect"
+import { type Migrator, SqlClient, type SqlError } from "effect/sql"
+import { AccountsUnavailable } from "../../services/identity/Accounts.ts"
+import { type ChangedCredentials, CredentialChangeStore } from "../../services/identity/CredentialChangeStore.ts"
+import { migrateAccounts } from "./migrations/accounts.ts"
+import { migrateBans } from "./migrations/users.ts"
+import { ApiKeyRow, apiKeyOf, SqlBoolean, SqlInteger } from "./SqlAccounts.ts"
+
+const ChangeRow = Schema.Union([
+  Schema.Struct({ kind: Schema.Literal("key"), changed_time: SqlInteger, ...ApiKeyRow.fields }),
+  Schema.Struct({ kind: Schema.Literal("token"), api_key_id: Schema.String, expires_time: SqlInteger }),
+  Schema.Struct({
+    kind: Schema.Literal("ban"),
+    changed_time: SqlInteger,
+    api_key_id: Schema.String,
+    user_id: Schema.String,
+    label: Schema.String,
+    revoked: SqlBoolean
+  })
+])
+const readRows = Schema.decodeUnknownEffect(Schema.Array(ChangeRow))
+
+const changedOf = (rows: ReadonlyArray<typeof ChangeRow.Type>): ChangedCredentials => ({
+  keys: rows.flatMap((row) => {
+    if (row.kind !== "key") return []
+    const { changed_time, kind: _, ...key } = row
+    return [{ key: apiKeyOf(key), changed_time }]
+  }),
+  tokens: rows.flatMap((row) =>
+    row.kind === "token" ? [{ jti: row.api_key_id, expires_at_ms: row.expires_time }] : []
+  ),
+  bans: rows.flatMap((row) =>
+    row.kind === "ban"
+      ? [
+          {
+            root_address: row.api_key_id,
+            user_id: row.user_id,
+            banned: Boolean(row.revoked),
+            reason: row.label,
+            changed_time: row.changed_time
+          }
+        ]
+      : []
+  )
+})
+
+export const layer: Layer.Layer<
+  CredentialChangeStore,
+  Migrator.MigrationError | SqlError.SqlError,
+  SqlClient.SqlClient
+> = Layer.effect(
+  CredentialChangeStore,
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    yield* migrateAccounts
+    yield* migrateBans
+    /** Tokens and bans have the columns of keys: a token its id and expiry, a ban its wallet, reason and state. */
+    const rowsSince = (since: number, keysSince: number, now: number) => sql`
+      SELECT 'key' AS kind, api_key_id, user_id, public_key, label, scopes, sub_account_addresses, ip_allowlist,
+        expires_time, require_body_hash, created_time, last_used_time, revoked, changed_time
+      FROM api_keys WHERE changed_time >= ${keysSince}
+      UNION ALL
+      SELECT 'token', jti, NULL, NULL, NULL, NULL, NULL, NULL, expires_at_ms, NULL, NULL, NULL, NULL, revoked_time
+      FROM revoked_tokens WHERE revoked_time >= ${since} AND expires_at_ms > ${now}
+      UNION ALL
+      SELECT 'ban', root_address, user_id, NULL, reason, NULL, NULL, NULL, NULL, NULL, NULL, NULL, banned, changed_time
+      FROM bans WHERE changed_time >= ${since}`
+    return CredentialChangeStore.of({
+      changes: (since) =>
+        Clock.currentTimeMillis.pipe(
+          Effect.flatMap((now) => rowsSince(since ?? 0, since ?? Number.MAX_SAFE_INTEGER, now)),
+          Effect.flatMap(readRows),
+          Effect.map(changedOf),
+          Effect.mapError((cause) => new AccountsUnavailable({ cause }))
+        )
+    })
+  })
+)

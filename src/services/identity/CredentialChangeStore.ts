@@ -1,0 +1,38 @@
+/**
+ * Port: the changes of credentials by every gateway that shares the store, in one read.
+ *
+ * Guarantee: a read contains every change that was durable before the read began, and that is as recent as the read asks.
+ * Source: docs/contract/authentication.md#fresh-gateways.
+ */
+import { Context, type Effect } from "effect"
+import type { AccountsUnavailable, ApiKeyRecord } from "./Accounts.ts"
+import type { Ban } from "./BanStore.ts"
+
+/** A token that was revoked and has not expired. */
+export interface RevokedToken {
+  readonly jti: string
+  readonly expires_at_ms: number
+}
+/** A key after its last change. */
+export interface ChangedKey {
+  readonly key: ApiKeyRecord
+  /** Unix ms; a later change of the key has a later time. */
+  readonly changed_time: number
+}
+export interface ChangedCredentials {
+  readonly tokens: ReadonlyArray<RevokedToken>
+  readonly keys: ReadonlyArray<ChangedKey>
+  /** Bans set or lifted. */
+  readonly bans: ReadonlyArray<Ban>
+}
+
+export class CredentialChangeStore extends Context.Service<
+  CredentialChangeStore,
+  {
+    /**
+     * The changes at `since` (Unix ms, by the clock of the gateway that made the change) or later. `undefined`: what a
+     * gateway needs at its start, every revoked token and every ban; it has no keys in memory yet.
+     */
+    readonly changes: (since: number | undefined) => Effect.Effect<ChangedCredentials, AccountsUnavailable>
+  }
+>()("gateway/services/CredentialChangeStore") {}

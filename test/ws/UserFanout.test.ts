@@ -1,0 +1,122 @@
+import { assert, describe, it } from "vitest"
+import type { UserStreamEvent } from "../../src/domain/Projection.ts"
+import { Streams } from "../../src/services/read-model/UserStreams.ts"
+import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
+import { PrivateFeed, type UserMessage } from "../../src/ws/PrivateFeed.ts"
+import { UserFanout } from "../../src/ws/UserFanout.ts"
+import { ManualLease } from "../doubles/ManualLease.ts"
+
+const event = (user_id: string, seq: number): UserStreamEvent => ({
+  user_id,
+  seq,
+  prev_seq: seq - 1,
+  topic: "order",
+  subject: "",
+  sub_account_address: "",
+  mts: 0,
+  record: "{}"
+})
+
+/** A feed that notes the positions of the events it receives. */
+class Feed extends PrivateFeed {
+  readonly seqs: Array<number> = []
+  constructor(user_id: string) {
+    const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
+    const outbox = new Outbox(
+      sink,
+      new Flusher(() => 0, assert.isUndefined),
+      { outbound_bytes: 1e9, outbound_age_ms: 1e9 },
+      { end: () => {} }
+    )
+    super(user_id, outbox, assert.fail)
+  }
+  override take(messages: ReadonlyArray<UserMessage>): void {
+    this.seqs.push(...messages.map(({ event }) => event.seq))
+  }
+}
+
+const world = () => {
+  const lease = new ManualLease()
+  const streams = new Streams()
+  const fanout = new UserFanout(streams.view, lease, () => 0)
+  let seq = 0
+  return {
+    lease,
+    fanout,
+    publish: (user_id: string) => streams.publish("s", [event(user_id, ++seq)])
+  }
+}
+
+describe("Amendment 18: private events while changes of credentials cannot be read", () => {
+  it("are held until the lease is renewed, then delivered in order", () => {
+    const { fanout, lease, publish } = world()
+    const [alice, bob] = [new Feed("alice"), new Feed("bob")]
+    for (const feed of [alice, bob]) fanout.attach(feed, assert.fail)
+    publish("alice")
+    lease.end()
+    publish("alice")
+    publish("bob")
+    // an event of a turn in which the lease is current again does not overtake the held ones
+    publish("alice")
+    assert.deepStrictEqual([alice.seqs, bob.seqs], [[1], []])
+    lease.renew()
+    assert.deepStrictEqual([alice.seqs, bob.seqs], [[1, 2, 4], [3]])
+    publish("bob")
+    assert.deepStrictEqual(bob.seqs, [3, 5])
+  })
+
+  it("stay held where the read that renews the lease began too long ago", () => {
+    const { fanout, lease, publish } = world()
+    const alice = new Feed("alice")
+    fanout.attach(alice, assert.fail)
+    lease.end()
+    publish("alice")
+    lease.renewLate()
+    assert.deepStrictEqual(alice.seqs, [])
+    lease.renew()
+    assert.deepStrictEqual(alice.seqs, [1])
+    assert.strictEqual(lease.waiters, 0)
+  })
+
+  it("do not reach a connection whose credential was found to have ended", () => {
+    const { fanout, lease, publish } = world()
+    const [stays, ends] = [new Feed("alice"), new Feed("alice")]
+    fanout.attach(stays, assert.fail)
+    const detach = fanout.attach(ends, assert.fail)
+    lease.end()
+    publish("alice")
+    // the read applies the change, then renews the lease
+    detach()
+    lease.renew()
+    assert.deepStrictEqual([stays.seqs, ends.seqs], [[1], []])
+  })
+
+  it("are read again from the positions of the connections where too many are held, or the stream restarts", () => {
+    const { fanout, lease, publish } = world()
+    const alice = new Feed("alice")
+    let restarts = 0
+    fanout.attach(alice, () => restarts++)
+    lease.end()
+    for (let i = 0; i < 65_537; i++) publish("alice")
+    lease.renew()
+    assert.deepStrictEqual([alice.seqs, restarts], [[], 1])
+    lease.end()
+    publish("alice")
+    fanout.restart()
+    assert.strictEqual(restarts, 2)
+    lease.renew()
+    assert.deepStrictEqual(alice.seqs, [])
+    publish("alice")
+    assert.strictEqual(alice.seqs.length, 1)
+  })
+
+  it("leave no callback behind when the server stops", () => {
+    const { fanout, lease, publish } = world()
+    fanout.attach(new Feed("alice"), assert.fail)
+    lease.end()
+    publish("alice")
+    assert.strictEqual(lease.waiters, 1)
+    fanout.close()
+    assert.strictEqual(lease.waiters, 0)
+  })
+})
