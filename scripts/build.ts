@@ -17,7 +17,8 @@ const programs = {
   backend: "src/backend/main.ts",
   relay: "src/layers/nats/main.ts",
   worker: "src/backend/worker.ts",
-  SnapshotThread: "src/backend/SnapshotThread.ts"
+  SnapshotThread: "src/backend/SnapshotThread.ts",
+  CommitThread: "src/layers/sql/CommitThread.ts"
 }
 
 /** What is in CommonJS may ask for the modules of Node in its own way. */

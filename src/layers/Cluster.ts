@@ -8,6 +8,7 @@ import * as Backends from "./Backends.ts"
 import * as NodePorts from "./node/NodePorts.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
+import * as CommitPort from "./sql/CommitPort.ts"
 import * as NodePostgres from "./sql/NodePostgres.ts"
 import * as PostgresLeadership from "./sql/PostgresLeadership.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
@@ -38,7 +39,9 @@ export const layer = (settings: Settings) =>
         PostgresLeadership.layer({ url }),
         CredentialLease.layer,
         Layer.mergeAll(
-          SqlStores.history(settings),
+          SqlStores.history(settings).pipe(
+            Layer.provide(CommitPort.layer.pipe(Layer.provide(NodePostgres.layer({ url, connections: 1 }))))
+          ),
           // the reads that renew the lease do not queue behind other statements
           SqlStores.credentialChanges.pipe(
             Layer.provide(NodePostgres.layer({ url, connections: 1 })),

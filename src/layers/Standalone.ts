@@ -14,6 +14,7 @@ import * as PrivateFiles from "../node/PrivateFiles.ts"
 import * as RedisFleet from "./redis/RedisFleet.ts"
 import { SettingUnusable, type Settings } from "./Settings.ts"
 import * as NodeSqlite from "./sql/NodeSqlite.ts"
+import * as SqliteCommits from "./sql/SqliteCommits.ts"
 import * as SqlNonceStore from "./sql/SqlNonceStore.ts"
 import * as SqlStores from "./sql/SqlStores.ts"
 
@@ -42,8 +43,11 @@ const dataDir = (path: string) =>
 
 /** Every port of the gateway on one machine. */
 export const layer = (settings: Settings) => {
-  const database = (name: string, synchronous: "FULL" | "NORMAL") =>
-    NodeSqlite.layer({ filename: join(settings.dataDir, name), synchronous })
+  const optionsOf = (name: string, synchronous: "FULL" | "NORMAL") => ({
+    filename: join(settings.dataDir, name),
+    synchronous
+  })
+  const database = (...options: Parameters<typeof optionsOf>) => NodeSqlite.layer(optionsOf(...options))
   const accountsDatabase = database("accounts.sqlite", "FULL")
   const retention = Duration.millis(2 * settings.apiKeyWindowMs)
   return Layer.unwrap(
@@ -51,7 +55,10 @@ export const layer = (settings: Settings) => {
       dataDir(settings.dataDir),
       Layer.mergeAll(
         settings.backend === "embedded" ? embeddedBackend(settings) : Backends.external(settings),
-        SqlStores.history(settings).pipe(Layer.provide(database("history.sqlite", "NORMAL"))),
+        SqlStores.history(settings).pipe(
+          Layer.provide(SqliteCommits.layer(optionsOf("history.sqlite", "NORMAL"))),
+          Layer.provide(database("history.sqlite", "NORMAL"))
+        ),
         SqlStores.credentialChanges.pipe(Layer.provideMerge(SqlStores.layer), Layer.provide(accountsDatabase)),
         RedisFleet.orAlone(settings, {
           forever: SqlNonceStore.layer().pipe(Layer.provide(accountsDatabase)),

@@ -1,9 +1,7 @@
-/** Writes the ledger's rows of projections: balances, results and market statistics, in the transaction of a commit. */
-import { Effect } from "effect"
-import type { SqlConnection, SqlError } from "effect/sql"
+/** Statements for the ledger's rows of projections: balances, results and market statistics. */
 import { type AccountRow, type MarketRow, print } from "../../domain/HourlyStats.ts"
 import type { Projection } from "../../domain/Projection.ts"
-import type { Tables } from "./Tables.ts"
+import type { Statement, Tables } from "./Tables.ts"
 
 const ofMarket = ({ user_id, sub_account_address, symbol, hour, figures }: MarketRow) => [
   user_id,
@@ -63,67 +61,69 @@ export const make = ({ replace, writer }: Tables) => {
     replace("sub_account_address", ["hour", "record"])
   )
 
-  /** Writes the ledger's rows of a projection. */
-  return Effect.fnUntraced(function* (
-    connection: SqlConnection.Connection,
-    projection: Projection,
-    base: number
-  ): Effect.fn.Return<void, SqlError.SqlError> {
+  /** Statements for the ledger's rows of a projection. */
+  return (projection: Projection, base: number): ReadonlyArray<Statement> => {
     const { activity, alerts, closedPnls, fundingPayments, fundings, openInterest, pools, transactions } = projection
-    yield* writeClosedPnls(
-      connection,
-      closedPnls.map(({ user_id, seq, closed }) => [
-        closed.order_id,
-        base + seq,
-        user_id,
-        closed.sub_account_address,
-        closed.symbol,
-        closed.created_time,
-        JSON.stringify(closed)
-      ])
-    )
-    yield* writeTransactions(
-      connection,
-      transactions.map(({ user_id, seq, n, transaction }) => [
-        2 * (base + seq) + n,
-        user_id,
-        transaction.sub_account_address,
-        transaction.type,
-        transaction.timestamp,
-        JSON.stringify(transaction),
-        transaction.symbol ?? null
-      ])
-    )
-    yield* writeFundingPayments(
-      connection,
-      fundingPayments.map(({ user_id, seq, payment }) => [
-        base + seq,
-        user_id,
-        payment.sub_account_address,
-        payment.symbol,
-        payment.funding_time_ms,
-        JSON.stringify(payment)
-      ])
-    )
-    yield* writeFundingRates(
-      connection,
-      fundings.map(({ seq, funding }) => [funding.symbol, funding.funding_time_ms, base + seq, JSON.stringify(funding)])
-    )
-    yield* writeOpenInterest(
-      connection,
-      openInterest.map(({ interval, record }) => [record.symbol, interval, record.timestamp, 0, JSON.stringify(record)])
-    )
-    yield* writePools(
-      connection,
-      pools.map(({ seq, symbol, pool }) => [symbol, pool.updated_time, base + seq, JSON.stringify(pool)])
-    )
-    yield* writeAlerts(
-      connection,
-      alerts.map(({ seq, alert }) => [alert.symbol, alert.updated_time, base + seq, JSON.stringify(alert)])
-    )
-    yield* writeMarketHours(connection, activity.closedMarkets.map(ofMarket))
-    yield* writeLastMarketHours(connection, activity.markets.map(ofMarket))
-    yield* writeAccountHours(connection, activity.closedAccounts.map(ofAccount))
-    yield* writeLastAccountHours(connection, activity.accounts.map(ofAccount))
-  })
+    return [
+      ...writeClosedPnls(
+        closedPnls.map(({ user_id, seq, closed }) => [
+          closed.order_id,
+          base + seq,
+          user_id,
+          closed.sub_account_address,
+          closed.symbol,
+          closed.created_time,
+          JSON.stringify(closed)
+        ])
+      ),
+      ...writeTransactions(
+        transactions.map(({ user_id, seq, n, transaction }) => [
+          2 * (base + seq) + n,
+          user_id,
+          transaction.sub_account_address,
+          transaction.type,
+          transaction.timestamp,
+          JSON.stringify(transaction),
+          transaction.symbol ?? null
+        ])
+      ),
+      ...writeFundingPayments(
+        fundingPayments.map(({ user_id, seq, payment }) => [
+          base + seq,
+          user_id,
+          payment.sub_account_address,
+          payment.symbol,
+          payment.funding_time_ms,
+          JSON.stringify(payment)
+        ])
+      ),
+      ...writeFundingRates(
+        fundings.map(({ seq, funding }) => [
+          funding.symbol,
+          funding.funding_time_ms,
+          base + seq,
+          JSON.stringify(funding)
+        ])
+      ),
+      ...writeOpenInterest(
+        openInterest.map(({ interval, record }) => [
+          record.symbol,
+          interval,
+          record.timestamp,
+          0,
+          JSON.stringify(record)
+        ])
+      ),
+      ...writePools(
+        pools.map(({ seq, symbol, pool }) => [symbol, pool.updated_time, base + seq, JSON.stringify(pool)])
+      ),
+      ...writeAlerts(
+        alerts.map(({ seq, alert }) => [alert.symbol, alert.updated_time, base + seq, JSON.stringify(alert)])
+      ),
+      ...writeMarketHours(activity.closedMarkets.map(ofMarket)),
+      ...writeLastMarketHours(activity.markets.map(ofMarket)),
+      ...writeAccountHours(activity.closedAccounts.map(ofAccount)),
+      ...writeLastAccountHours(activity.accounts.map(ofAccount))
+    ]
+  }
 }

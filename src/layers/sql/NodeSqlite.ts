@@ -14,7 +14,7 @@ import * as PrivateFiles from "../../node/PrivateFiles.ts"
 /** Prepared statements per connection; a new one evicts the oldest. */
 const STATEMENTS_MAX = 256
 /** Longest wait for a lock of another process, in ms. */
-const BUSY_TIMEOUT_MS = 5_000
+export const BUSY_TIMEOUT_MS = 5_000
 
 export interface Options {
   /** Path of the database file, or `:memory:`. */
@@ -22,7 +22,8 @@ export interface Options {
   readonly synchronous: "FULL" | "NORMAL"
 }
 
-const failure = (cause: unknown, operation: string) => {
+/** The error of a failed statement. */
+export const failure = (cause: unknown, operation: string) => {
   // node:sqlite reports the extended code as `errcode`; 1555 is a violation of the primary key
   const errcode = (cause as { readonly errcode?: number }).errcode
   const props = { cause, message: cause instanceof Error ? cause.message : "sqlite failed", operation }

@@ -1,6 +1,4 @@
-/** Writes the rows of projections: many-row statements on the connection of a commit. */
-import { Effect } from "effect"
-import type { SqlConnection, SqlError } from "effect/sql"
+/** The statements that write the rows of projections, many rows each. */
 import type { Instrument } from "../../domain/Market.ts"
 import { isOpen } from "../../domain/Order.ts"
 import type { OrderRow, Projection } from "../../domain/Projection.ts"
@@ -8,14 +6,13 @@ import type { SubAccountState } from "../../domain/User.ts"
 import { type History, TRADES_KEPT, type UserEventsKept } from "../../services/History.ts"
 import type { Dialect } from "./Dialect.ts"
 import * as LedgerWriter from "./LedgerWriter.ts"
-import type { Row, Tables } from "./Tables.ts"
+import type { Row, Statement, Tables } from "./Tables.ts"
 import { lineOf } from "./UserEventLines.ts"
 
 /** New rows of a user or market between two deletions of old ones. */
 const PRUNE_EVERY = 1_024
 
-type Connection = SqlConnection.Connection
-type Write = Effect.Effect<void, SqlError.SqlError>
+type Statements = ReadonlyArray<Statement>
 
 const orderRow = ({ user_id, order, record }: Pick<OrderRow, "user_id" | "order" | "record">, id: number): Row => [
   order.order_id,
@@ -106,64 +103,40 @@ const writersOf = ({ replace, writer }: Tables) => ({
 })
 type Writers = ReturnType<typeof writersOf>
 
-const writeExecutions = (
-  { executions: write }: Writers,
-  connection: Connection,
-  executions: Projection["executions"],
-  base: number
-): Write =>
-  write(
-    connection,
-    executions.map(({ user_id, seq, execution, record, closing }) => [
-      base + seq,
-      user_id,
-      execution.sub_account_address,
-      execution.symbol,
-      execution.order_id,
-      execution.exec_type,
-      Number(execution.exec_time),
-      record,
-      closing === undefined ? null : JSON.stringify(closing),
-      execution.side
-    ])
-  )
+const executionRows = (executions: Projection["executions"], base: number): ReadonlyArray<Row> =>
+  executions.map(({ user_id, seq, execution, record, closing }) => [
+    base + seq,
+    user_id,
+    execution.sub_account_address,
+    execution.symbol,
+    execution.order_id,
+    execution.exec_type,
+    Number(execution.exec_time),
+    record,
+    closing === undefined ? null : JSON.stringify(closing),
+    execution.side
+  ])
 
-const writeMovements = (
-  { movements: write }: Writers,
-  connection: Connection,
-  movements: Projection["movements"],
-  base: number
-): Write =>
-  write(
-    connection,
-    movements.map(({ seq, movement }) => [
-      movement.user_id,
-      movement.kind,
-      movement.transfer_id,
-      base + seq,
-      movement.from_sub_account_address ?? null,
-      movement.to_sub_account_address ?? null,
-      movement.created_time,
-      JSON.stringify(movement)
-    ])
-  )
+const movementRows = (movements: Projection["movements"], base: number): ReadonlyArray<Row> =>
+  movements.map(({ seq, movement }) => [
+    movement.user_id,
+    movement.kind,
+    movement.transfer_id,
+    base + seq,
+    movement.from_sub_account_address ?? null,
+    movement.to_sub_account_address ?? null,
+    movement.created_time,
+    JSON.stringify(movement)
+  ])
 
-const writeCandles = Effect.fnUntraced(function* (
-  writers: Writers,
-  connection: Connection,
-  candles: Projection["candles"]
-): Effect.fn.Return<void, SqlError.SqlError> {
-  yield* writers.candles(
-    connection,
+const writeCandles = (writers: Writers, candles: Projection["candles"]): Statements => [
+  ...writers.candles(
     candles.flatMap(({ kind, symbol, closed }) =>
       closed.map(({ interval, candle }) => [kind, symbol, interval, candle.start_time, JSON.stringify(candle)])
     )
-  )
-  yield* writers.lastCandles(
-    connection,
-    candles.map(({ kind, symbol, last }) => [kind, symbol, JSON.stringify(last)])
-  )
-})
+  ),
+  ...writers.lastCandles(candles.map(({ kind, symbol, last }) => [kind, symbol, JSON.stringify(last)]))
+]
 
 /** Writes trades, and deletes all but the newest {@link TRADES_KEPT} of a market from time to time. */
 const tradesWriter = (writers: Writers, { statement }: Dialect) => {
@@ -173,22 +146,18 @@ const tradesWriter = (writers: Writers, { statement }: Dialect) => {
   )
   /** New trades of each market since its old ones were deleted. */
   const newTrades = new Map<string, number>()
-  return Effect.fnUntraced(function* (
-    connection: Connection,
-    trades: Projection["trades"],
-    base: number
-  ): Effect.fn.Return<void, SqlError.SqlError> {
-    yield* writers.trades(
-      connection,
-      trades.map(({ seq, trade }, n) => [trade.symbol, base + seq, n, JSON.stringify(trade)])
-    )
+  return (trades: Projection["trades"], base: number): Statements => {
+    const statements = [
+      ...writers.trades(trades.map(({ seq, trade }, n) => [trade.symbol, base + seq, n, JSON.stringify(trade)]))
+    ]
     for (const { trade } of trades) newTrades.set(trade.symbol, (newTrades.get(trade.symbol) ?? 0) + 1)
     for (const [symbol, count] of newTrades) {
       if (count < PRUNE_EVERY) continue
       newTrades.delete(symbol)
-      yield* connection.executeRaw(prune, [symbol, symbol])
+      statements.push([prune, [symbol, symbol]])
     }
-  })
+    return statements
+  }
 }
 
 /** The lines of each user's events, and the last record of each subject. */
@@ -220,32 +189,30 @@ const userEventsWriter = (writers: Writers, { statement }: Dialect, kept: (typeo
     `DELETE FROM user_events WHERE user_id = ? AND seq <= ?
      AND seq < (SELECT seq FROM user_events WHERE user_id = ? AND mts >= ? ORDER BY seq LIMIT 1)`
   )
-  return Effect.fnUntraced(function* (
-    connection: Connection,
-    { heads, position, userEvents }: Projection
-  ): Effect.fn.Return<void, SqlError.SqlError> {
+  return ({ heads, position, userEvents }: Projection): Statements => {
     const { last, lines } = groupEvents(userEvents)
-    yield* writers.userEvents(
-      connection,
-      heads.map(({ user_id, seq }) => [user_id, seq, position.ts_ms, lines.get(user_id)!.join("\n")])
-    )
-    yield* writers.heads(
-      connection,
-      heads.map(({ user_id, seq, topics }) => [
-        user_id,
-        seq,
-        topics.order,
-        topics.execution,
-        topics.position,
-        topics.account_balance
-      ])
-    )
-    yield* writers.lastRecords(connection, last)
+    const statements = [
+      ...writers.userEvents(
+        heads.map(({ user_id, seq }) => [user_id, seq, position.ts_ms, lines.get(user_id)!.join("\n")])
+      ),
+      ...writers.heads(
+        heads.map(({ user_id, seq, topics }) => [
+          user_id,
+          seq,
+          topics.order,
+          topics.execution,
+          topics.position,
+          topics.account_balance
+        ])
+      ),
+      ...writers.lastRecords(last)
+    ]
     for (const { user_id, seq } of heads) {
       if (seq <= kept.count || seq % pruneEvery >= lines.get(user_id)!.length) continue
-      yield* connection.executeRaw(prune, [user_id, seq - kept.count, user_id, position.ts_ms - kept.ms])
+      statements.push([prune, [user_id, seq - kept.count, user_id, position.ts_ms - kept.ms]])
     }
-  })
+    return statements
+  }
 }
 
 /** The state with which a model begins anew. Source: {@link History}'s `restart`. */
@@ -258,50 +225,32 @@ export const make = (tables: Tables, dialect: Dialect, kept: (typeof UserEventsK
   const writeLedger = LedgerWriter.make(tables)
 
   /** Writes all rows of a projection. `base` is added to an event's seq to form a row's id. */
-  const write = Effect.fnUntraced(function* (
-    connection: Connection,
-    projection: Projection,
-    base: number
-  ): Effect.fn.Return<void, SqlError.SqlError> {
-    const { candles, executions, movements, orders, trades, userEvents } = projection
-    if (orders.length > 0) {
-      yield* writers.orders(
-        connection,
-        orders.map((row) => orderRow(row, base + row.seq))
-      )
-    }
-    if (executions.length > 0) yield* writeExecutions(writers, connection, executions, base)
-    if (trades.length > 0) yield* writeTrades(connection, trades, base)
-    if (candles.length > 0) yield* writeCandles(writers, connection, candles)
-    if (movements.length > 0) yield* writeMovements(writers, connection, movements, base)
-    yield* writeLedger(connection, projection, base)
-    yield* writers.subAccounts(connection, projection.subAccounts.map(subAccountRow))
-    yield* writers.instruments(connection, instrumentRows(projection.instruments))
-    if (userEvents.length > 0) yield* writeUserEvents(connection, projection)
-  })
+  const write = (projection: Projection, base: number): Statements => [
+    ...writers.orders(projection.orders.map((row) => orderRow(row, base + row.seq))),
+    ...writers.executions(executionRows(projection.executions, base)),
+    ...writeTrades(projection.trades, base),
+    ...writeCandles(writers, projection.candles),
+    ...writers.movements(movementRows(projection.movements, base)),
+    ...writeLedger(projection, base),
+    ...writers.subAccounts(projection.subAccounts.map(subAccountRow)),
+    ...writers.instruments(instrumentRows(projection.instruments)),
+    ...writeUserEvents(projection)
+  ]
 
   /** Replaces users' events and open orders by those of a new stream; ids of its orders begin after `newest`. */
-  const replaceOpen = Effect.fnUntraced(function* (
-    connection: Connection,
-    open: OpenState,
-    newest: number
-  ): Effect.fn.Return<void, SqlError.SqlError> {
-    yield* connection.executeRaw("DELETE FROM user_events", [])
-    yield* connection.executeRaw("DELETE FROM stream_heads", [])
-    yield* connection.executeRaw("DELETE FROM last_seqs", [])
-    yield* connection.executeRaw("UPDATE orders SET is_open = 2 WHERE is_open = 1", [])
-    yield* writers.orders(
-      connection,
-      open.orders.map((row, i) => orderRow(row, newest + 1 + i))
-    )
-    yield* connection.executeRaw("DELETE FROM orders WHERE is_open = 2", [])
-    yield* writers.subAccounts(connection, open.subAccounts.map(subAccountRow))
-    yield* writers.instruments(connection, instrumentRows(open.instruments))
-    yield* writers.lastRecords(
-      connection,
+  const replaceOpen = (open: OpenState, newest: number): Statements => [
+    ["DELETE FROM user_events", []],
+    ["DELETE FROM stream_heads", []],
+    ["DELETE FROM last_seqs", []],
+    ["UPDATE orders SET is_open = 2 WHERE is_open = 1", []],
+    ...writers.orders(open.orders.map((row, i) => orderRow(row, newest + 1 + i))),
+    ["DELETE FROM orders WHERE is_open = 2", []],
+    ...writers.subAccounts(open.subAccounts.map(subAccountRow)),
+    ...writers.instruments(instrumentRows(open.instruments)),
+    ...writers.lastRecords(
       open.records.map((row) => [row.user_id, row.topic, row.sub_account_address, row.subject, row.seq, row.record])
     )
-  })
+  ]
 
   return { write, replaceOpen }
 }

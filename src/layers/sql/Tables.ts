@@ -1,6 +1,6 @@
 /** Shared tools of the read model: many-row statements with prepared texts, and paged lists. */
 import { Effect } from "effect"
-import { SqlClient, type SqlConnection, type SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { type RowKey, type Rows, TextRows } from "../../domain/Page.ts"
 import { HistoryUnavailable, type ListQuery, SCAN_MAX } from "../../services/History.ts"
 import { dialect } from "./Dialect.ts"
@@ -13,10 +13,12 @@ const SCAN_STEPS = [1_000, SCAN_MAX - 1_000] as const
 const SCAN_STEPS_OF_ROWS = [1_000] as const
 export type Value = string | number | null
 export type Row = ReadonlyArray<Value>
-export type Write = Effect.Effect<void, SqlError.SqlError>
 
-/** Writes rows of one table, many per statement. */
-export type Writer = (connection: SqlConnection.Connection, rows: ReadonlyArray<Row>) => Write
+/** A statement in the dialect of the database, with its values. */
+export type Statement = readonly [text: string, values: ReadonlyArray<Value>]
+
+/** Statements that insert rows of one table, many per statement. */
+export type Writer = (rows: ReadonlyArray<Row>) => ReadonlyArray<Statement>
 
 /** A conjunction of SQL conditions with their values. */
 export class Where {
@@ -116,15 +118,17 @@ export const make = Effect.gen(function* () {
         `INSERT INTO ${table} (${columns.join(", ")}) VALUES ${Array.from({ length: count }, () => values).join(", ")} ${conflict}`
       )
     )
-    return Effect.fnUntraced(function* (connection, rows) {
+    return (rows) => {
+      const statements: Array<Statement> = []
       let at = 0
       while (at < rows.length) {
         const shape = CHUNKS.findIndex((count) => rows.length - at >= count)
         const count = CHUNKS[shape]!
-        yield* connection.executeRaw(texts[shape]!, rows.slice(at, at + count).flat())
+        statements.push([texts[shape]!, count === 1 ? rows[at]! : rows.slice(at, at + count).flat()])
         at += count
       }
-    })
+      return statements
+    }
   }
   const replace = (key: string, columns: ReadonlyArray<string>): string =>
     `ON CONFLICT (${key}) DO UPDATE SET ${columns.map((column) => `${column} = excluded.${column}`).join(", ")}`

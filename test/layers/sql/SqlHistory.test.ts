@@ -9,6 +9,7 @@ import type { Event } from "../../../src/domain/Event.ts"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS } from "../../../src/domain/Time.ts"
 import * as NodeSqlite from "../../../src/layers/sql/NodeSqlite.ts"
+import * as SqliteCommits from "../../../src/layers/sql/SqliteCommits.ts"
 import * as SqlHistory from "../../../src/layers/sql/SqlHistory.ts"
 import { History, TRADES_KEPT } from "../../../src/services/History.ts"
 import { suite } from "../../contracts/HistoryContract.ts"
@@ -18,6 +19,19 @@ const on = (filename: string) =>
   SqlHistory.layer.pipe(Layer.provide(NodeSqlite.layer({ filename, synchronous: "NORMAL" })))
 
 suite("SQLite", on(":memory:"))
+
+/** A file of its own, committed to by a thread. */
+const threaded = Layer.unwrap(
+  Effect.gen(function* () {
+    const folder = yield* Effect.acquireRelease(
+      Effect.sync(() => mkdtempSync(join(tmpdir(), "history-"))),
+      (folder) => Effect.sync(() => rmSync(folder, { recursive: true }))
+    )
+    const options = { filename: join(folder, "history.sqlite"), synchronous: "NORMAL" } as const
+    return SqlHistory.layer.pipe(Layer.provide(SqliteCommits.layer(options)), Layer.provide(NodeSqlite.layer(options)))
+  })
+)
+suite("SQLite with a commit thread", threaded)
 
 /** A page of each list, with the queries of its callers. */
 const pages = Effect.gen(function* () {
