@@ -44,6 +44,7 @@ import { PortfolioQueries } from "./services/read-model/PortfolioQueries.ts"
 import { IndexPrices } from "./services/markets/IndexPrices.ts"
 import { Klines } from "./services/markets/Klines.ts"
 import { Lifecycle } from "./services/operations/Lifecycle.ts"
+import { HistoryWriter } from "./services/read-model/HistoryWriter.ts"
 import { HistoryQueries } from "./services/read-model/HistoryQueries.ts"
 import { MarketHistory } from "./services/markets/MarketHistory.ts"
 import { MarketQueries } from "./services/markets/MarketQueries.ts"
@@ -163,6 +164,7 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(ReadYourWrites.layer),
     Layer.provideMerge(streams),
     Layer.provideMerge(foundation),
+    Layer.provideMerge(HistoryWriter.layer()),
     Layer.provideMerge(CredentialChanges.layer),
     Layer.provideMerge(Layer.mergeAll(Tokens.layer({ environment: settings.environment }), ApiKeys.layer())),
     Layer.provideMerge(BanList.layer),

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Event } from "../../src/domain/Event.ts"
 import type { RowKey } from "../../src/domain/Page.ts"
-import { Projecting } from "../../src/domain/Projection.ts"
+import { Projecting, type Projection } from "../../src/domain/Projection.ts"
 import * as RecordJson from "../../src/domain/RecordJson.ts"
 import { DAY_MS, MINUTE_MS } from "../../src/domain/Time.ts"
 import {
@@ -13,6 +13,7 @@ import {
   TRADES_KEPT,
   USER_EVENTS_KEPT
 } from "../../src/services/History.ts"
+import { mergeProjections } from "../../src/services/read-model/MergeProjections.ts"
 import { ledgerTests } from "./LedgerContract.ts"
 import { body, event, instrument, order, START, symbol, userOf, uuid } from "../../verification/harness/Records.ts"
 
@@ -206,6 +207,27 @@ export const suite = <E>(name: string, layer: Layer.Layer<History, E>) =>
             return yield* everything
           }).pipe(Effect.provide(Layer.fresh(layer)))
           assert.deepStrictEqual(parts, whole, `cut after event ${cut}`)
+        }
+      })
+    )
+
+    test(
+      "holds the same where consecutive projections are merged into one commit",
+      Effect.gen(function* () {
+        const events = [...story(), ...sequel()]
+        yield* commit(events)
+        const whole = yield* everything
+        for (const size of [1, 2, 3, 7]) {
+          const merged = yield* Effect.gen(function* () {
+            const projections: Array<Projection> = []
+            const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
+            for (let at = 0; at < events.length; at += size) {
+              projections.push(projecting.next(EPOCH, events.slice(at, at + size)))
+            }
+            yield* (yield* History).commit(mergeProjections(projections))
+            return yield* everything
+          }).pipe(Effect.provide(Layer.fresh(layer)))
+          assert.deepStrictEqual(merged, whole, `${size} events a projection`)
         }
       })
     )

@@ -46,6 +46,7 @@ import { MarketQueries } from "../../src/services/markets/MarketQueries.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
 import { Metrics } from "../../src/services/Metrics.ts"
 import { Orders } from "../../src/services/trading/Orders.ts"
+import { WrittenHistory } from "../../src/services/read-model/WrittenHistory.ts"
 import { ReadYourWrites } from "../../src/services/read-model/ReadYourWrites.ts"
 import { Positions } from "../../src/services/trading/Positions.ts"
 import { Presence } from "../../src/services/operations/Presence.ts"
@@ -137,6 +138,7 @@ export interface Doubles {
   readonly referrals?: Partial<ReferralStore["Service"]>
   readonly rewards?: Partial<RewardStore["Service"]>
   readonly sequencer?: Partial<Sequencer["Service"]>
+  readonly written?: Partial<typeof WrittenHistory.Service>
   readonly readYourWrites?: Partial<ReadYourWrites["Service"]>
   readonly switches?: Partial<DeadMansSwitchStore["Service"]>
   readonly embedded?: boolean
@@ -383,6 +385,12 @@ export const ports = (doubles: Doubles) =>
       started: () => true,
       refusing: () => [],
       ...doubles.health
+    }),
+    mock(WrittenHistory)({
+      user: () => Effect.succeed(true),
+      reached: () => Effect.succeed(true),
+      head: () => undefined,
+      ...doubles.written
     }),
     mock(History)({
       position: Effect.undefined,

@@ -19,6 +19,7 @@ import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
 import { History } from "../../src/services/History.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
 import * as PriceFollower from "../../src/services/markets/PriceFollower.ts"
+import { HistoryWriter } from "../../src/services/read-model/HistoryWriter.ts"
 import { Projector } from "../../src/services/read-model/Projector.ts"
 import { type CommandBody, Sequencer } from "../../src/services/Sequencer.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
@@ -51,6 +52,7 @@ const gateway = (port: number, filename: string) => {
   const endpoint = { address: `127.0.0.1:${port}`, secret, tls: undefined }
   return PriceFollower.layer.pipe(
     Layer.provideMerge(Projector.layer({ houseUsers: new Set([maker]) })),
+    Layer.provideMerge(HistoryWriter.layer()),
     Layer.provideMerge(SqlHistory.layer),
     Layer.provide(NodeSqlite.layer({ filename, synchronous: "NORMAL" })),
     Layer.provideMerge(BackendHealth.layer),

@@ -835,17 +835,24 @@ describe("private topics", () => {
     })
   )
 
-  it.live("answers a resume with the position of the client as the head, where this gateway is behind it", () =>
+  it.live("resumes a client that has seen more than this gateway once the events arrive here", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
       for (let i = 0; i < 5; i++) world.users.emit("order", {})
-      // all are committed, and this gateway has read two of them
+      // another gateway has shown all, and this one two of them
       world.users.behind = 3
       const peer = yield* authenticated(world)
       peer.send({ op: "subscribe", args: ["order"], since: { stream_id: "s1", seq: 4 } })
-      const { resume } = yield* peer.next
-      assert.deepStrictEqual(resume, { recovered: true, stream_id: "s1", head_seq: 4 })
+      assert.strictEqual((yield* peer.ask({ op: "ping" })).op, "pong")
+      world.users.behind = 0
+      world.users.emit("order", {})
+      const [subscribed, ...events] = yield* peer.take(3)
+      assert.deepStrictEqual(subscribed!.resume, { recovered: true, stream_id: "s1", head_seq: 6 })
+      assert.deepStrictEqual(
+        events.map(({ data }) => data.seq),
+        [5, 6]
+      )
     })
   )
 

@@ -7,7 +7,7 @@ import { ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { DatabaseSync, StatementSync } from "node:sqlite"
 import { Duplex } from "node:stream"
-import { isMainThread } from "node:worker_threads"
+import { BroadcastChannel, isMainThread } from "node:worker_threads"
 import type { CrashOrder, Point } from "./CrashPoints.ts"
 
 let order: { readonly point: Point; passes: number } | undefined
@@ -34,8 +34,6 @@ const around = (holder: object, name: string, wrap: (first: Method) => Method): 
 const COMMIT = "COMMIT"
 /** Whether the journal was committed and not answered since. */
 let isUnanswered = false
-/** The COMMIT statements of the read model. */
-const ofHistory = new WeakSet<StatementSync>()
 
 const install = (): void => {
   // the journal commits with `run`
@@ -70,20 +68,13 @@ const install = (): void => {
       return result
     }
   })
-  around(DatabaseSync.prototype, "prepare", (prepare) => {
+  // the thread of the histories commits with `exec`
+  around(DatabaseSync.prototype, "exec", (exec) => {
     return function (...args) {
-      const statement = Reflect.apply(prepare, this, args) as StatementSync
       const isHistory = (this as DatabaseSync).location()?.endsWith("history.sqlite") === true
-      if (isHistory && args[0] === COMMIT) ofHistory.add(statement)
-      return statement
-    }
-  })
-  // the read model commits with `all`
-  around(StatementSync.prototype, "all", (all) => {
-    return function (...args) {
-      if (order === undefined || !ofHistory.has(this as StatementSync)) return Reflect.apply(all, this, args)
+      if (order === undefined || !isHistory || args[0] !== COMMIT) return Reflect.apply(exec, this, args)
       at("before the projector's commit")
-      const result = Reflect.apply(all, this, args)
+      const result = Reflect.apply(exec, this, args)
       at("after the projector's commit")
       return result
     }
@@ -100,10 +91,19 @@ const install = (): void => {
 }
 
 const file = process.env["KILL_ORDER"]
-if (file !== undefined && isMainThread) {
+if (file !== undefined) {
   install()
-  process.on("SIGUSR2", () => {
-    const { passes, point } = JSON.parse(readFileSync(file, "utf8")) as CrashOrder
-    order = { point, passes }
+  // the main thread receives the signal, and passes the order to the others
+  const orders = new BroadcastChannel("crash-order")
+  orders.addEventListener("message", (message) => {
+    order = (message as MessageEvent<CrashOrder>).data
   })
+  orders.unref()
+  if (isMainThread) {
+    process.on("SIGUSR2", () => {
+      const { passes, point } = JSON.parse(readFileSync(file, "utf8")) as CrashOrder
+      order = { point, passes }
+      orders.postMessage(order)
+    })
+  }
 }

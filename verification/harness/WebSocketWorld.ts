@@ -23,6 +23,7 @@ import { History, type UserEvent } from "../../src/services/History.ts"
 import { type MarketChange, MarketView } from "../../src/services/markets/MarketView.ts"
 import { Presence } from "../../src/services/operations/Presence.ts"
 import { Referee } from "../../src/services/Referee.ts"
+import { WrittenHistory } from "../../src/services/read-model/WrittenHistory.ts"
 import { UserStreams } from "../../src/services/read-model/UserStreams.ts"
 import * as sound from "./Records.ts"
 import { defaults, Limits } from "../../src/ws/Limits.ts"
@@ -259,6 +260,7 @@ const servicesOf = (world: World) =>
       referee: () => world.referee,
       sawSequencer: () => {},
       sawReferee: () => {},
+      sawHistory: () => {},
       sequencerRefuses: () => {},
       refusing: () => [],
       lostSequencer: () => {},
@@ -278,6 +280,11 @@ const servicesOf = (world: World) =>
           ? Effect.succeed(world.callers.get("TK")!)
           : Effect.fail(new AuthRefused({ reason: "StaleTimestamp", details: { server_time_ms: 1 } })),
       jwks: { keys: [] }
+    }),
+    Layer.mock(WrittenHistory)({
+      reached: (seq) => Effect.succeed(seq <= 1),
+      user: () => Effect.succeed(true),
+      head: () => undefined
     }),
     Layer.mock(History)({
       position: Effect.succeed({ epoch: "e", seq: 1, began: 0, ts_ms: 0 }),

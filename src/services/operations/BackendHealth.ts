@@ -47,6 +47,8 @@ export class BackendHealth extends Context.Service<
       readonly applied_seq: number
       readonly oldest_unapplied_ms: number | undefined
     }) => void
+    /** Progress of the histories: events that are shown and not written, and the seq up to which they are written. */
+    readonly sawHistory: (progress: { readonly unwritten_events: number; readonly written_seq: number }) => void
     /** Reasons in a heartbeat for which the sequencer refuses every command; empty if it accepts them. */
     readonly sequencerRefuses: (reasons: ReadonlyArray<string>) => void
     /** Reasons of the last heartbeat, also after a lost connection. */
@@ -78,6 +80,7 @@ export class BackendHealth extends Context.Service<
         started: () => sequencer.wasHealthy && referee.wasHealthy,
         sawSequencer: ({ head_seq, applied_seq, oldest_unapplied_ms }) =>
           sequencer.saw(now(), head_seq, applied_seq, oldest_unapplied_ms),
+        sawHistory: (progress) => sequencer.wrote(now(), progress.unwritten_events, progress.written_seq),
         sawReferee: ({ applied_seq }) => {
           if (applied_seq === undefined) return referee.alive(now())
           referee.isBehind = headBefore - applied_seq > (referee.isBehind ? LAG_MAX_EVENTS / 2 : LAG_MAX_EVENTS)
@@ -100,7 +103,7 @@ export class BackendHealth extends Context.Service<
 
 /** Length of a step of silence, in ms; at most one step counts per turn of the event loop. */
 const STEP_MS = 500
-/** Time without a frame after which a link is silent, and without an applied event after which the lane is stalled. */
+/** Time without a frame after which a link is silent, and without an applied or written event after which it is stalled. */
 const SILENCE_MAX_MS = 5_000
 /** Backlog from which the referee lags, in events. */
 const LAG_MAX_EVENTS = 10_000
@@ -125,6 +128,10 @@ class Link {
   /** Time without a frame while one was expected, and time without progress while events were queued. */
   private silent_ms = 0
   private stalled_ms = 0
+  /** The written part of the histories, and the time without progress while events are unwritten. */
+  private writtenSeq = 0
+  private isWritten = true
+  private unwritten_ms = 0
   private illSince: number | undefined
   private illness: Illness | undefined
   private betterSince: number | undefined
@@ -140,6 +147,7 @@ class Link {
     if (this.lastFrame === undefined || !this.connected) return
     if (this.oldest === undefined) this.silent_ms += STEP_MS
     else this.stalled_ms += STEP_MS
+    if (!this.isWritten) this.unwritten_ms += STEP_MS
     // only a frame ends an illness
     const isHealthy = this.illSince === undefined
     if (this.fault(isHealthy ? 1 : 0.5) !== undefined) this.judge(now)
@@ -151,6 +159,13 @@ class Link {
     this.applied = applied
     this.oldest = oldest
     this.alive(now)
+  }
+  /** Progress of the histories. */
+  wrote(now: number, unwritten: number, seq: number): void {
+    if (unwritten === 0 || seq !== this.writtenSeq) this.unwritten_ms = 0
+    this.isWritten = unwritten === 0
+    this.writtenSeq = seq
+    if (this.connected) this.judge(now)
   }
   /** A frame without progress figures. */
   alive(now: number): void {
@@ -182,7 +197,7 @@ class Link {
   private fault(part: number): Illness | undefined {
     if (!this.connected) return "lost"
     if (this.silent_ms > SILENCE_MAX_MS * part) return "silent"
-    if (this.stalled_ms > SILENCE_MAX_MS * part) return "stalled"
+    if (Math.max(this.stalled_ms, this.unwritten_ms) > SILENCE_MAX_MS * part) return "stalled"
     return this.isBehind || this.applied < this.target ? "behind" : undefined
   }
   private judge(now: number): void {

@@ -56,7 +56,10 @@ export const catalogue = {
   ),
   // the event lane
   gateway_projector_events_total: counter("events of the stream that were applied and shown"),
-  gateway_projector_commit_seconds: histogram("commit of a batch of events to the database, its retries included"),
+  gateway_projector_commit_seconds: histogram("commit of a batch of events to the database"),
+  gateway_history_written_events_total: counter("events of the stream that this gateway has seen in the database"),
+  gateway_history_unwritten_events: gauge("events that are shown and not in the database; at most about 65,536"),
+  gateway_history_unwritten_seconds: gauge("age of the oldest event that is shown and not in the database"),
   gateway_stream_losses_total: counter("streams of a backend that were lost and taken up again", "stream"),
   gateway_leads: gauge("1: this gateway writes the read model; of those that share a database one does"),
   // commands and backends

@@ -27,6 +27,7 @@ import {
 import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import { History, type HistoryUnavailable, type ListQuery, OFFSET_MAX } from "../History.ts"
 import { MarketView } from "../markets/MarketView.ts"
+import { WrittenHistory } from "./WrittenHistory.ts"
 import { ReadYourWrites } from "./ReadYourWrites.ts"
 import { DomainError } from "../DomainError.ts"
 import type { ReadError } from "../Sequencer.ts"
@@ -146,7 +147,7 @@ export class HistoryQueries extends Context.Service<
   static readonly layer: Layer.Layer<
     HistoryQueries,
     never,
-    Cursors | BackendAvailability | History | MarketView | ReadYourWrites | SubAccounts | UserStreams
+    Cursors | BackendAvailability | History | WrittenHistory | MarketView | ReadYourWrites | SubAccounts | UserStreams
   > = Layer.effect(
     HistoryQueries,
     Effect.gen(function* () {
@@ -157,6 +158,7 @@ export class HistoryQueries extends Context.Service<
       const readYourWrites = yield* ReadYourWrites
       const subAccounts = yield* SubAccounts
       const streams = yield* UserStreams
+      const written = yield* WrittenHistory
 
       const checkSymbol = (symbol: string | undefined): Effect.Effect<void, DomainError<"SymbolNotFound">> =>
         symbol !== undefined && markets.instrument(symbol) === undefined && markets.instruments().length > 0
@@ -256,7 +258,10 @@ export class HistoryQueries extends Context.Service<
           yield* availability.sequencer
           yield* readYourWrites.awaitUser(caller.user_id)
           // read the mark first: the list then includes every event up to it, and perhaps later ones
-          const mark = { stream_id: streams.streamId(), seq: streams.head(caller.user_id) }
+          const stream_id = streams.streamId()
+          const shown = streams.head(caller.user_id)
+          const isWritten = yield* written.user(caller.user_id)
+          const mark = { stream_id, seq: isWritten ? shown : (written.head(caller.user_id) ?? shown) }
           const rows = yield* history.orders({
             ...query,
             order_id: request.order_id,

@@ -12,11 +12,12 @@ import type { Balance, BalanceState } from "../../domain/Account.ts"
 import type { Position } from "../../domain/Position.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
 import { Referee, type RefereeUnavailable } from "../Referee.ts"
+import { WrittenHistory } from "./WrittenHistory.ts"
 
 /** The read model did not reach the position of the referee's response in time. */
 export class RecordsBehind extends Schema.TaggedError<RecordsBehind>()("RecordsBehind", {}) {}
 
-/** Attempts, and the pause between them in ms, to see the read model reach a position. */
+/** Attempts, and the pause between them in ms, to see a record change. */
 const READS_MAX = 20
 const PAUSE_MS = 50
 
@@ -47,9 +48,10 @@ interface Owned {
   readonly sub_account_address: string
 }
 
-export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect.gen(function* () {
+export const make: Effect.Effect<LastRecords, never, History | WrittenHistory | Referee> = Effect.gen(function* () {
   const history = yield* History
   const referee = yield* Referee
+  const written = yield* WrittenHistory
 
   /** Repeats a read until it has a result. */
   const untilFound = Effect.fnUntraced(function* <A>(
@@ -62,8 +64,8 @@ export const make: Effect.Effect<LastRecords, never, History | Referee> = Effect
     }
     return yield* new RecordsBehind()
   })
-  const reached = (seq: number) =>
-    untilFound(Effect.map(history.position, (position) => ((position?.seq ?? 0) >= seq ? true : undefined)))
+  const reached = (seq: number): Effect.Effect<void, RecordsBehind> =>
+    Effect.flatMap(written.reached(seq), (isReached) => (isReached ? Effect.void : new RecordsBehind()))
 
   /** Records of sub-accounts; the referee supplies the missing ones. */
   const complete = Effect.fnUntraced(function* <A extends Owned>(

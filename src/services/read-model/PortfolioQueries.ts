@@ -19,6 +19,7 @@ import type { Caller } from "../../domain/User.ts"
 import { Cursors } from "../operations/Cursors.ts"
 import { BackendAvailability, type IllnessReason } from "../operations/BackendAvailability.ts"
 import type { History, HistoryUnavailable } from "../History.ts"
+import type { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
 import { RecordsBehind } from "./LastRecords.ts"
 import type { ListRequest, Page, StreamMark } from "../operations/Paging.ts"
@@ -68,7 +69,15 @@ export class PortfolioQueries extends Context.Service<
   static readonly layer: Layer.Layer<
     PortfolioQueries,
     never,
-    Cursors | BackendAvailability | History | MarketView | ReadYourWrites | Referee | SubAccounts | UserStreams
+    | Cursors
+    | BackendAvailability
+    | History
+    | WrittenHistory
+    | MarketView
+    | ReadYourWrites
+    | Referee
+    | SubAccounts
+    | UserStreams
   > = Layer.effect(
     PortfolioQueries,
     Effect.gen(function* () {

@@ -1,35 +1,35 @@
 /**
- * Policy: the event lane. One fiber reads the feed, projects every batch, commits it to the history or waits until the leading
- * gateway has committed it ({@link CommitCoordinator}), and only then shows it to readers and followers: first
- * {@link MarketView}, then {@link UserStreams}. Readers see only committed events.
+ * Policy: the event lane. One fiber reads the feed, projects every batch, adds it to the {@link HistoryWriter} and shows it to
+ * readers and followers: first {@link MarketView}, then {@link UserStreams}. The journal of the backend holds every event that
+ * arrives, so the histories are written behind.
  *
- * The lane recovers by itself. If the history fails, the batch is retried and readers stay at the committed state. If the
- * feed repeats, skips or ends, it is followed again from the committed position. If that position is no longer retained, the
- * read model is rebuilt from the backend and numbering restarts.
+ * The lane recovers by itself. If the history fails, readers still see events until too many are unwritten. If the feed
+ * repeats, skips or ends, it is followed again from the position. If that position is no longer retained, the read model is
+ * rebuilt from the backend and numbering restarts.
  * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
 import { Cause, Clock, Context, Duration, Effect, Layer, Schema, Stream } from "effect"
 import type { Event } from "../../domain/Event.ts"
-import { type ModelPosition, Projecting, streamIdOf } from "../../domain/Projection.ts"
+import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
 import * as Tracing from "../operations/Tracing.ts"
 import { Feed, type FeedFrame, type FeedGone } from "../Feed.ts"
-import type { History, ProjectionRefused } from "../History.ts"
+import { History } from "../History.ts"
 import { MarketState } from "../markets/MarketState.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import type { Referee } from "../Referee.ts"
 import type { Sequencer } from "../Sequencer.ts"
 import * as BackendReads from "./BackendReads.ts"
-import * as CommitCoordinator from "./CommitCoordinator.ts"
+import { HistoryWriter, type Superseded } from "./HistoryWriter.ts"
 import { loadReadModel } from "./LoadReadModel.ts"
 import { backOff } from "./ProjectorBackOff.ts"
 import { rebuildReadModel } from "./RebuildReadModel.ts"
 import { SeqWaiters } from "./SeqWaiters.ts"
 import { Streams, UserStreams } from "./UserStreams.ts"
 
-/** Most events of one commit; frames that arrived together are committed together up to this number. */
-const EVENTS_PER_COMMIT = 4_096
+/** Most events of one batch; frames that arrived together are shown together up to this number. */
+const EVENTS_PER_BATCH = 4_096
 /** Longest wait of a reader for the read model, which may lag. */
 const REACHED_WAIT = Duration.seconds(1)
 /** Pause before the feed is followed again: the first one, and the longest, in ms. */
@@ -49,9 +49,9 @@ export interface Options {
 /** The feed ended, or returned something that does not follow the position. */
 class FeedBroken extends Schema.TaggedError<FeedBroken>()("FeedBroken", { message: Schema.String }) {}
 
-type Fault = CommitCoordinator.Superseded | ProjectionRefused | FeedGone | FeedBroken | Cause.Done
-const isFeedGone = (cause: Cause.Cause<unknown>): boolean =>
-  cause.reasons.some((reason) => Cause.isFailReason(reason) && (reason.error as Fault)._tag === "FeedGone")
+type Fault = Superseded | FeedGone | FeedBroken
+const hasFailed = (cause: Cause.Cause<Fault>, tag: Fault["_tag"]): boolean =>
+  cause.reasons.some((reason) => Cause.isFailReason(reason) && reason.error._tag === tag)
 
 /** Retries without a limit; logs every failure. */
 const insist = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.Effect<A, never, R> =>
@@ -64,7 +64,7 @@ const insist = <A, E, R>(what: string, effect: Effect.Effect<A, E, R>): Effect.E
 export class Projector extends Context.Service<
   Projector,
   {
-    /** Position up to which readers see the stream; `undefined` before the first commit. */
+    /** Position up to which readers see the stream; `undefined` before the first event. */
     readonly position: () => ModelPosition | undefined
     /** Whether the read model is loaded and follows the stream. */
     readonly loaded: () => boolean
@@ -76,25 +76,30 @@ export class Projector extends Context.Service<
 >()("gateway/services/Projector") {
   static readonly layer = (
     options: Options = {}
-  ): Layer.Layer<Projector | MarketView | UserStreams, never, Feed | History | Sequencer | Referee | BackendHealth> =>
-    Layer.effectContext(make(options))
+  ): Layer.Layer<
+    Projector | MarketView | UserStreams,
+    never,
+    Feed | HistoryWriter | Sequencer | Referee | BackendHealth
+  > => Layer.effectContext(make(options))
 }
 
 const make = Effect.fnUntraced(function* (options: Options) {
   const feed = yield* Feed
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
-  const commits = yield* CommitCoordinator.make
+  const writer = yield* HistoryWriter
   const markets = new MarketState(clock)
   const streams = new Streams()
   const reads = yield* BackendReads.make(markets)
   const metrics = yield* CurrentMetricsRegistry
   const tracer = yield* Tracing.CurrentTracer
   const shownEvents = metrics.counter("gateway_projector_events_total", {})
-  const commitTimes = metrics.histogram("gateway_projector_commit_seconds", {})
+  const houseUsers = options.houseUsers ?? new Set<string>()
 
   let position: ModelPosition | undefined
   let projecting: Projecting | undefined
+  /** Whether the read model has to be loaded: before the first time, and after a failure within a batch. */
+  let isStale = true
   let isConnected = false
   let headSeq = 0
   /** How far the local clock is ahead of the engine's, by the fastest heartbeat of this connection, in ms. */
@@ -109,17 +114,20 @@ const make = Effect.fnUntraced(function* (options: Options) {
 
   /** Loads the read model and starts there. */
   const load = Effect.gen(function* () {
-    const model = yield* loadReadModel
+    yield* reads.clear
+    const model = yield* Effect.provideService(loadReadModel, History, writer.stored)
+    writer.begin(model.position, houseUsers)
     position = model.position
     headSeq = Math.max(headSeq, position?.seq ?? 0)
     waiters.load(position?.seq ?? 0)
-    projecting = new Projecting(model, options.houseUsers)
+    projecting = new Projecting(model, houseUsers)
     markets.start(position, model.starts)
     streams.start(position === undefined ? "" : streamIdOf(position), model.heads)
+    isStale = false
     yield* reads.books
   })
 
-  /** Reports the progress of the lane; `oldest`: engine time of the oldest uncommitted event. */
+  /** Reports the progress of the lane; `oldest`: engine time of the oldest event that is not shown. */
   const report = (oldest: number | undefined) =>
     health.sawSequencer({
       head_seq: headSeq,
@@ -141,42 +149,43 @@ const make = Effect.fnUntraced(function* (options: Options) {
     return reads.statics
   })
 
-  /** Projects, commits and shows events that follow the position. */
-  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>, isLeader: boolean) {
-    let projection = projecting!.next(epoch, events)
+  const reportHistory = () => health.sawHistory(writer.progress())
+  yield* Effect.acquireRelease(
+    Effect.sync(() => writer.onWritten(reportHistory)),
+    (remove) => Effect.sync(remove)
+  )
+
+  /** The projection of events that follow the position, with the instruments that were read from the backend. */
+  const project = (epoch: string, events: ReadonlyArray<Event>): Projection => {
+    const projection = projecting!.next(epoch, events)
     const instruments = reads.takeInstruments()
-    if (instruments.length > 0) {
-      const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
-      const unchanged = instruments.filter(({ symbol }) => !newer.has(symbol))
-      projection = { ...projection, instruments: [...unchanged, ...projection.instruments] }
-    }
-    if (isLeader) {
-      const began = performance.now()
-      yield* commits.commit(projection)
-      commitTimes.observe((performance.now() - began) / 1_000)
-    }
+    if (instruments.length === 0) return projection
+    const newer = new Set(projection.instruments.map(({ symbol }) => symbol))
+    const unchanged = instruments.filter(({ symbol }) => !newer.has(symbol))
+    return { ...projection, instruments: [...unchanged, ...projection.instruments] }
+  }
+
+  /** Shows events that follow the position, as soon as the writer has room for them. */
+  const show = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
+    report(events[0]!.ts_ms)
+    yield* writer.room
+    isStale = true
+    const projection = project(epoch, events)
+    writer.add(projection, events)
+    reportHistory()
     shownEvents.add(events.length)
     position = projection.position
     yield* connected
     markets.apply(events, projection)
     streams.publish(streamIdOf(position), projection.userEvents)
+    isStale = false
     report(undefined)
     waiters.advance(position.seq)
     for (const listener of followers) listener(position)
     yield* reads.books
   })
-
-  /** Shows a batch: at once if this gateway leads, otherwise as far and as soon as the leader has committed it. */
-  const apply = Effect.fnUntraced(function* (epoch: string, events: ReadonlyArray<Event>) {
-    for (let rest = events; rest.length > 0;) {
-      report(rest[0]!.ts_ms)
-      const through = yield* commits.turn(position, epoch)
-      const some = through === undefined ? rest : rest.filter(({ seq }) => seq <= through)
-      rest = rest.slice(some.length)
-      const batch = { first_seq: some[0]?.seq ?? 0, events: some.length }
-      yield* Tracing.around(tracer, "Projector.batch", batch, show(epoch, some, through === undefined))
-    }
-  })
+  const apply = (epoch: string, events: ReadonlyArray<Event>) =>
+    Tracing.around(tracer, "Projector.batch", { first_seq: events[0]!.seq, events: events.length }, show(epoch, events))
 
   /** Collects the events of frames into batches and applies them. */
   const take = Effect.fnUntraced(function* (frames: ReadonlyArray<FeedFrame>) {
@@ -202,7 +211,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
             next++
           }
           headSeq = Math.max(headSeq, next - 1)
-          if (batch.length >= EVENTS_PER_COMMIT) {
+          if (batch.length >= EVENTS_PER_BATCH) {
             yield* apply(epoch, batch)
             batch = []
           }
@@ -227,28 +236,30 @@ const make = Effect.fnUntraced(function* (options: Options) {
     if (batch.length > 0) yield* apply(epoch!, batch)
   })
 
-  /** Follows the feed from the committed position until it breaks. */
+  /** Follows the feed from the position until it breaks. */
   const follow = Effect.suspend(() =>
     Effect.andThen(Stream.runForEachArray(feed.follow(position), take), new FeedBroken({ message: "the feed ended" }))
   )
 
   const lane = Effect.gen(function* () {
     let pause = 0
-    yield* insist("loading the read model", load)
     while (true) {
+      if (isStale) yield* insist("loading the read model", load)
       const started = clock.currentTimeMillisUnsafe()
-      const cause = yield* follow.pipe(Effect.sandbox, Effect.flip)
+      const cause = yield* Effect.raceFirst(follow, writer.superseded).pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
       disconnected()
-      if (isFeedGone(cause)) {
-        const head = yield* insist("rebuilding the read model", rebuildReadModel(commits, position))
+      if (hasFailed(cause, "FeedGone")) {
+        const head = yield* insist("rebuilding the read model", rebuildReadModel(writer, position))
         headSeq = head ?? headSeq
-      } else yield* Effect.logWarning("the event stream ended", cause)
+        isStale = true
+      } else {
+        isStale ||= hasFailed(cause, "Superseded")
+        yield* Effect.logWarning("the event stream ended", cause)
+      }
       const isStable = clock.currentTimeMillisUnsafe() - started > STABLE_MS
       pause = isStable ? PAUSE_MS_MIN : Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, pause * 2))
       yield* Effect.sleep(pause)
-      yield* reads.clear
-      yield* insist("loading the read model", load)
     }
   })
   yield* Effect.forkScoped(lane)

@@ -6,10 +6,10 @@ import { Clock, Effect, Schema } from "effect"
 import type { ModelPosition } from "../../domain/Projection.ts"
 import * as RecordJson from "../../domain/RecordJson.ts"
 import type { SubAccountState } from "../../domain/User.ts"
-import { History, type LastRecord } from "../History.ts"
+import type { LastRecord } from "../History.ts"
 import { Referee } from "../Referee.ts"
 import { Sequencer } from "../Sequencer.ts"
-import type { CommitCoordinator } from "./CommitCoordinator.ts"
+import type { HistoryWriter } from "./HistoryWriter.ts"
 
 /** Sub-accounts read concurrently. */
 const ACCOUNTS_READ = 8
@@ -36,13 +36,15 @@ const recordsOf = ({ sub_account_address, user_id }: SubAccountState) =>
     return records
   })
 
-/** Returns the head of the sequencer; `undefined` if another gateway leads or has rebuilt the model. */
-export const rebuildReadModel = (commits: CommitCoordinator, position: ModelPosition | undefined) =>
+/**
+ * Rebuilds the model once all that was shown is written. Returns the head of the sequencer; `undefined` if another gateway
+ * leads or has rebuilt the model.
+ */
+export const rebuildReadModel = (writer: HistoryWriter["Service"], position: ModelPosition | undefined) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
-    const history = yield* History
     const sequencer = yield* Sequencer
-    if ((yield* commits.turn(position, position?.epoch ?? "")) !== undefined) return undefined
+    if (!(yield* writer.settle)) return undefined
     const before = yield* sequencer.head
     const open = yield* sequencer.openOrders
     const subAccounts = yield* sequencer.subAccounts(undefined)
@@ -60,7 +62,7 @@ export const rebuildReadModel = (commits: CommitCoordinator, position: ModelPosi
       began: open.as_of_seq,
       ts_ms: clock.currentTimeMillisUnsafe()
     }
-    yield* history
+    yield* writer.stored
       .restart(position, start, {
         orders: open.orders.map(({ user_id, order }) => ({ user_id, order, record: RecordJson.order(order) })),
         subAccounts,

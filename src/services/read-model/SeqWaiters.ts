@@ -10,6 +10,9 @@ export class SeqWaiters {
   private readonly waiters = new Set<Waiter>()
   private reached = 0
 
+  get size(): number {
+    return this.waiters.size
+  }
   /** Waits for a seq, at most for a time. */
   wait(seq: number, longest: Duration.Input): Effect.Effect<void> {
     return Effect.callback<void>((resume) => {

@@ -2,10 +2,11 @@
  * Policy: snapshots of a user's private topics, joined to the numbering of the user stream.
  *
  * Guarantee: a snapshot includes every event up to its `seq`. It may include a few later ones, which is harmless
- * because events carry whole records. A replay is complete or absent.
+ * because events carry whole records. A replay is complete or absent. Both are read once the history holds what was
+ * shown to the user, and are unavailable if that takes longer than a second.
  * Source: docs/contract/websocket.md#resume.
  */
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
 import type { Balance } from "../../domain/Account.ts"
 import type { OrderStatus } from "../../domain/Enumerations.ts"
 import type { Order } from "../../domain/Order.ts"
@@ -13,7 +14,8 @@ import type { RowKey } from "../../domain/Page.ts"
 import type { Position } from "../../domain/Position.ts"
 import type { PrivateTopic } from "../../domain/Topic.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
-import { History, type HistoryUnavailable, type UserEvent } from "../History.ts"
+import { History, HistoryUnavailable, type UserEvent } from "../History.ts"
+import { WrittenHistory } from "./WrittenHistory.ts"
 import * as LastRecords from "./LastRecords.ts"
 import type { RecordsBehind } from "./LastRecords.ts"
 import type { RefereeUnavailable } from "../Referee.ts"
@@ -35,6 +37,8 @@ export interface Snapshot {
 const PAGE = 500
 /** Attempts to read a list between two events. */
 const READS_MAX = 3
+/** Longest wait for the events of a resumed position that another gateway, or the last process, has shown. */
+const SHOWN_WAIT = Duration.seconds(1)
 /** Most events in a replay; beyond that, clients start from snapshots. */
 export const REPLAY_MAX = 20_000
 
@@ -65,7 +69,27 @@ export class UserSnapshots extends Context.Service<
       const history = yield* History
       const records = yield* LastRecords.make
       const streams = yield* UserStreams
+      const written = yield* WrittenHistory
       const health = yield* BackendHealth
+
+      /** Waits until the history holds what was shown to a user. */
+      const holdsShown = (user_id: string): Effect.Effect<void, HistoryUnavailable> =>
+        Effect.flatMap(written.user(user_id), (held) => (held ? Effect.void : new HistoryUnavailable({})))
+      /** Waits until this gateway has shown an event of a user; false: not within {@link SHOWN_WAIT}. */
+      const shown = (user_id: string, seq: number): Effect.Effect<boolean> =>
+        Effect.callback<void>((resume) => {
+          const done = () => streams.head(user_id) >= seq
+          if (done()) return resume(Effect.void)
+          const leave = streams.follow(user_id, () => {
+            if (!done()) return
+            leave()
+            resume(Effect.void)
+          })
+          return Effect.sync(leave)
+        }).pipe(
+          Effect.timeoutOption(SHOWN_WAIT),
+          Effect.map(() => streams.head(user_id) >= seq)
+        )
 
       const openOrders = Effect.fnUntraced(function* (
         user_id: string,
@@ -157,19 +181,22 @@ export class UserSnapshots extends Context.Service<
               return Effect.succeed({ stream_id: streams.streamId(), seq: streams.head(user_id), list: [] })
             }
             return unavailable(
-              topic === "order" ? orders(user_id, sub_accounts) : lastRecords(user_id, topic, sub_accounts)
+              Effect.andThen(
+                holdsShown(user_id),
+                topic === "order" ? orders(user_id, sub_accounts) : lastRecords(user_id, topic, sub_accounts)
+              )
             )
           }),
         replay: Effect.fnUntraced(function* (user_id, since) {
+          const isOther = () => since.stream_id !== undefined && since.stream_id !== streams.streamId()
+          if (isOther()) return undefined
+          // another gateway, or the last process of this one, may have shown events that will arrive here
+          if (since.seq > streams.head(user_id) && !(yield* shown(user_id, since.seq))) return undefined
+          if (isOther()) return undefined
           const stream_id = streams.streamId()
           const head = streams.head(user_id)
-          if (since.stream_id !== undefined && since.stream_id !== stream_id) return undefined
           const events: Array<UserEvent> = []
-          // another gateway may show a commit a moment earlier: an event that the model contains will arrive here too
-          if (since.seq > head) {
-            const [reached] = yield* unavailable(history.userEvents(user_id, since.seq - 1, 1))
-            if (reached?.seq !== since.seq) return undefined
-          }
+          yield* unavailable(holdsShown(user_id))
           let after = since.seq
           while (after < head) {
             const page = yield* unavailable(history.userEvents(user_id, after, PAGE))

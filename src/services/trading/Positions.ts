@@ -18,6 +18,7 @@ import { BackendAvailability, type IllnessReason } from "../operations/BackendAv
 import type { History, HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { rules, violated } from "./InstrumentRules.ts"
+import type { WrittenHistory } from "../read-model/WrittenHistory.ts"
 import * as LastRecords from "../read-model/LastRecords.ts"
 import { MarketView } from "../markets/MarketView.ts"
 import type { Referee } from "../Referee.ts"
@@ -122,7 +123,7 @@ export class Positions extends Context.Service<
   static readonly layer: Layer.Layer<
     Positions,
     never,
-    BackendAvailability | History | Ids | MarketView | Referee | Sequencer
+    BackendAvailability | History | WrittenHistory | Ids | MarketView | Referee | Sequencer
   > = Layer.effect(
     Positions,
     Effect.gen(function* () {

@@ -182,7 +182,7 @@ describe("holdings", () => {
   it.effect(
     "take a flat position of before its first event from the referee, unless an event has come meanwhile",
     () => {
-      let told = 10
+      let written = 10
       let found: ReadonlyArray<LastRecord> = []
       const layer = policies(
         world({
@@ -190,10 +190,8 @@ describe("holdings", () => {
             positions: () =>
               Effect.succeed({ positions: [v0, v1].map((v) => position(v, "BTC-USDC", 0, "0")), as_of_seq: 11 })
           },
-          history: {
-            position: Effect.sync(() => ({ epoch: "e", seq: told, began: 1, ts_ms: 0 })),
-            lastRecords: () => Effect.sync(() => found)
-          }
+          history: { lastRecords: () => Effect.sync(() => found) },
+          written: { reached: (seq) => Effect.map(Effect.sleep("50 millis"), () => written >= seq) }
         })
       )
       return Effect.gen(function* () {
@@ -202,14 +200,15 @@ describe("holdings", () => {
         const asking = yield* Effect.forkChild(Effect.flip(holdings.positions(tokenCaller, asked)))
         yield* TestClock.adjust("2 seconds")
         assert.deepInclude(yield* Fiber.join(asking), { reason: "BackendLagging" })
-        told = 11
-        const { list } = yield* holdings.positions(tokenCaller, asked)
-        assert.deepStrictEqual(list, [{ ...position(v0, "BTC-USDC", 0, "0"), seq: 0 }])
-        told = 10
+        written = 11
+        const answering = yield* Effect.forkChild(holdings.positions(tokenCaller, asked), { startImmediately: true })
+        yield* TestClock.adjust("50 millis")
+        assert.deepStrictEqual((yield* Fiber.join(answering)).list, [{ ...position(v0, "BTC-USDC", 0, "0"), seq: 0 }])
+        written = 10
         const waiting = yield* Effect.forkChild(holdings.positions(tokenCaller, asked), { startImmediately: true })
-        yield* TestClock.adjust("60 millis")
+        yield* TestClock.adjust("40 millis")
         found = [record("position", 1, position(v0, "BTC-USDC", 5))]
-        told = 11
+        written = 11
         yield* TestClock.adjust("60 millis")
         assert.deepStrictEqual((yield* Fiber.join(waiting)).list, [{ ...position(v0, "BTC-USDC", 5), seq: 1 }])
       }).pipe(Effect.provide(layer))

@@ -4,6 +4,7 @@ import { TestClock } from "effect/testing"
 import { BackendHealth, type LinkState } from "../../../src/services/operations/BackendHealth.ts"
 import { History, type LastRecord, type OrderQuery } from "../../../src/services/History.ts"
 import { Referee } from "../../../src/services/Referee.ts"
+import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
 import { UserSnapshots } from "../../../src/services/read-model/UserSnapshots.ts"
 import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
 
@@ -15,10 +16,13 @@ const state = () => ({
   health: well,
   as_of_seq: 50,
   records: [] as ReadonlyArray<LastRecord>,
-  told: 50,
+  /** Whether the history holds what the user was shown, and the seq up to which it is written. */
+  isWritten: true,
+  written: 50,
   /** Rows of the list of open orders. */
   orders: 1_203,
   onRead: () => {},
+  listeners: new Set<() => void>(),
   events: [1, 2, 3].map((seq) => ({ seq, topic: "order" }) as never)
 })
 type State = ReturnType<typeof state>
@@ -29,7 +33,11 @@ const live = (s: State) =>
       Layer.succeed(UserStreams, {
         streamId: () => s.stream_id,
         head: () => s.head,
-        follow: () => () => {},
+        follow: (_, listener) => {
+          const told = () => listener([])
+          s.listeners.add(told)
+          return () => void s.listeners.delete(told)
+        },
         onRestart: () => () => {}
       }),
       Layer.succeed(BackendHealth, {
@@ -37,14 +45,19 @@ const live = (s: State) =>
         referee: () => s.health,
         sawSequencer: () => {},
         sawReferee: () => {},
+        sawHistory: () => {},
         sequencerRefuses: () => {},
         refusing: () => [],
         lostSequencer: () => {},
         lostReferee: () => {},
         started: () => true
       }),
+      Layer.mock(WrittenHistory)({
+        user: () => Effect.sync(() => s.isWritten),
+        reached: (seq) => Effect.sync(() => s.written >= seq),
+        head: () => undefined
+      }),
       Layer.mock(History)({
-        position: Effect.sync(() => ({ epoch: "e", seq: s.told, began: 0, ts_ms: 0 })),
         orders: ({ after, limit }: OrderQuery) =>
           Effect.sync(() => {
             s.onRead()
@@ -114,20 +127,11 @@ describe("UserSnapshots", () => {
     s.as_of_seq = 51
     return Effect.gen(function* () {
       const snapshots = yield* UserSnapshots
-      const taking = yield* Effect.forkChild(snapshots.take("u", "account_balance", undefined), {
-        startImmediately: true
-      })
-      yield* TestClock.adjust("200 millis")
-      assert.isUndefined(taking.pollUnsafe())
-      s.told = 51
-      yield* TestClock.adjust("100 millis")
-      assert.deepStrictEqual((yield* Fiber.join(taking)).list, [{ sub_account_address: "a", seq: 0 } as never])
-      s.as_of_seq = 52
-      const behind = yield* Effect.forkChild(Effect.flip(snapshots.take("u", "account_balance", undefined)), {
-        startImmediately: true
-      })
-      yield* TestClock.adjust("2 seconds")
-      assert.strictEqual((yield* Fiber.join(behind)).reason, "BackendLagging")
+      const behind = yield* Effect.flip(snapshots.take("u", "account_balance", undefined))
+      assert.strictEqual(behind.reason, "BackendLagging")
+      s.written = 51
+      const taken = yield* snapshots.take("u", "account_balance", undefined)
+      assert.deepStrictEqual(taken.list, [{ sub_account_address: "a", seq: 0 } as never])
     }).pipe(Effect.provide(live(s)))
   })
 
@@ -140,20 +144,42 @@ describe("UserSnapshots", () => {
       assert.deepStrictEqual(yield* seqs({ stream_id: "s1", seq: 1 }), [2, 3])
       assert.deepStrictEqual(yield* seqs({ stream_id: undefined, seq: 3 }), [])
       assert.isUndefined(yield* seqs({ stream_id: "s0", seq: 1 }))
-      assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 4 }))
       s.events.shift()
       assert.isUndefined(yield* seqs({ stream_id: "s1", seq: 0 }))
     }).pipe(Effect.provide(live(s)))
   })
 
-  it.effect("resumes where another gateway of the fleet was a moment ahead, and not where none ever was", () => {
+  it.effect("resumes where another gateway was a moment ahead, once its events are shown here", () => {
     const s = state()
     s.head = 1
     return Effect.gen(function* () {
       const { replay } = yield* UserSnapshots
-      assert.deepStrictEqual(yield* replay("u", { stream_id: "s1", seq: 3 }), [])
+      const resuming = yield* Effect.forkChild(replay("u", { stream_id: "s1", seq: 3 }), { startImmediately: true })
+      yield* TestClock.adjust("500 millis")
+      assert.isUndefined(resuming.pollUnsafe())
+      s.head = 3
+      for (const listener of s.listeners) listener()
+      assert.deepStrictEqual(yield* Fiber.join(resuming), [])
+      assert.strictEqual(s.listeners.size, 0)
       assert.isUndefined(yield* replay("u", { stream_id: "s0", seq: 3 }))
-      assert.isUndefined(yield* replay("u", { stream_id: "s1", seq: 4 }))
+      const never = yield* Effect.forkChild(replay("u", { stream_id: "s1", seq: 4 }), { startImmediately: true })
+      yield* TestClock.adjust("1 second")
+      assert.isUndefined(yield* Fiber.join(never))
+      assert.strictEqual(s.listeners.size, 0)
+    }).pipe(Effect.provide(live(s)))
+  })
+
+  it.effect("takes no snapshot and no replay that lack what the user was shown", () => {
+    const s = state()
+    s.isWritten = false
+    return Effect.gen(function* () {
+      const snapshots = yield* UserSnapshots
+      for (const topic of ["order", "position", "account_balance"] as const) {
+        const error = yield* Effect.flip(snapshots.take("u", topic, undefined))
+        assert.strictEqual(error.reason, "BackendUnavailable")
+      }
+      const error = yield* Effect.flip(snapshots.replay("u", { stream_id: "s1", seq: 1 }))
+      assert.strictEqual(error.reason, "BackendUnavailable")
     }).pipe(Effect.provide(live(s)))
   })
 

@@ -1,0 +1,130 @@
+/**
+ * What a gateway shows and the history does not hold yet: consecutive projections after the written position, and for
+ * each user and market the seq that its lists need.
+ */
+import type { Event } from "../../domain/Event.ts"
+import type { ModelPosition, Projection } from "../../domain/Projection.ts"
+
+/** A projection with its events: the part of them after another position can be projected again. */
+interface Entry {
+  readonly projection: Projection
+  readonly events: ReadonlyArray<Event>
+  /** When it was added; monotonic, in ms. */
+  readonly since_ms: number
+}
+
+/** The users and markets whose lists a projection changes. */
+const usersOf = (projection: Projection): ReadonlyArray<string> => [
+  ...projection.heads.map(({ user_id }) => user_id),
+  ...projection.movements.map(({ movement }) => movement.user_id),
+  ...projection.subAccounts.map(({ user_id }) => user_id)
+]
+const marketsOf = (projection: Projection): ReadonlyArray<string> => [
+  ...projection.trades.map(({ trade }) => trade.symbol),
+  ...projection.candles.map(({ symbol }) => symbol),
+  ...projection.fundings.map(({ funding }) => funding.symbol),
+  ...projection.openInterest.map(({ record }) => record.symbol),
+  ...projection.pools.map(({ symbol }) => symbol),
+  ...projection.alerts.map(({ alert }) => alert.symbol)
+]
+
+export class Backlog {
+  /** Position of the history, as far as this gateway has seen it. */
+  written: ModelPosition | undefined
+  private entries: Array<Entry> = []
+  private count = 0
+  /** Seq of the last unwritten event, by user and by market. */
+  private readonly users = new Map<string, number>()
+  private readonly markets = new Map<string, number>()
+
+  constructor(written: ModelPosition | undefined) {
+    this.written = written
+  }
+
+  /** Unwritten events. */
+  get events(): number {
+    return this.count
+  }
+  get isEmpty(): boolean {
+    return this.entries.length === 0
+  }
+  get writtenSeq(): number {
+    return this.written?.seq ?? 0
+  }
+  /** Seq of the last event. */
+  get seq(): number {
+    return this.entries.at(-1)?.projection.position.seq ?? this.writtenSeq
+  }
+  /** When the oldest entry was added; monotonic, in ms. */
+  get since_ms(): number | undefined {
+    return this.entries[0]?.since_ms
+  }
+  /** Epoch and beginning of the numbering; undefined before the first event. */
+  get numbering(): Pick<ModelPosition, "epoch" | "began"> | undefined {
+    return this.written ?? this.entries[0]?.projection.position
+  }
+  /** The first entry, if a part of it is written. */
+  get divided(): Entry | undefined {
+    const [first] = this.entries
+    return first !== undefined && (first.projection.after?.seq ?? 0) < this.writtenSeq ? first : undefined
+  }
+
+  /** Adds the next projection. */
+  add(projection: Projection, events: ReadonlyArray<Event>, now_ms: number): void {
+    const { seq } = projection.position
+    if (seq <= this.writtenSeq) return
+    this.entries.push({ projection, events, since_ms: now_ms })
+    this.count += events.length
+    for (const user_id of usersOf(projection)) this.users.set(user_id, seq)
+    for (const symbol of marketsOf(projection)) this.markets.set(symbol, seq)
+  }
+
+  /** The first projections, up to a number of events but at least one. */
+  batch(events_max: number): ReadonlyArray<Projection> {
+    let events = 0
+    const batch: Array<Projection> = []
+    for (const entry of this.entries) {
+      events += entry.events.length
+      if (batch.length > 0 && events > events_max) break
+      batch.push(entry.projection)
+    }
+    return batch
+  }
+
+  /** The history has reached a position of this numbering; it may be beyond the last entry. */
+  advance(to: ModelPosition): void {
+    this.written = to
+    let dropped = 0
+    for (const { events, projection } of this.entries) {
+      if (projection.position.seq > to.seq) break
+      dropped++
+      this.count -= events.length
+      for (const user_id of usersOf(projection)) if (this.userSeq(user_id) <= to.seq) this.users.delete(user_id)
+      for (const symbol of marketsOf(projection)) if (this.marketSeq(symbol) <= to.seq) this.markets.delete(symbol)
+    }
+    this.entries.splice(0, dropped)
+  }
+
+  /** Replaces the first entry by the part of it that is not written. */
+  replaceDivided(projection: Projection, events: ReadonlyArray<Event>): void {
+    const first = this.entries[0]!
+    this.count -= first.events.length - events.length
+    this.entries[0] = { projection, events, since_ms: first.since_ms }
+  }
+
+  /** The seq that lists of a user or a market need; 0 if all is written. */
+  userSeq(user_id: string): number {
+    return this.users.get(user_id) ?? 0
+  }
+  marketSeq(symbol: string): number {
+    return this.markets.get(symbol) ?? 0
+  }
+  /** The written head of a user's stream; undefined if nothing of it is unwritten. */
+  writtenHead(user_id: string): number | undefined {
+    for (const { projection } of this.entries) {
+      const first = projection.userEvents.find((event) => event.user_id === user_id)
+      if (first !== undefined) return first.seq - 1
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,327 @@
+/** Gateways over one history: each shows what arrives, one of them writes it behind, and either may go at any moment. */
+import { assert, describe, it } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Logger } from "effect"
+import { TestClock } from "effect/testing"
+import type { Event } from "../../../src/domain/Event.ts"
+import { Projecting, type UserStreamEvent } from "../../../src/domain/Projection.ts"
+import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
+import { History, HistoryUnavailable, ProjectionRefused } from "../../../src/services/History.ts"
+import { Leadership } from "../../../src/services/operations/Leadership.ts"
+import { HistoryWriter } from "../../../src/services/read-model/HistoryWriter.ts"
+import { WrittenHistory } from "../../../src/services/read-model/WrittenHistory.ts"
+import { Projector } from "../../../src/services/read-model/Projector.ts"
+import { UserStreams } from "../../../src/services/read-model/UserStreams.ts"
+import { body, event, userOf } from "../../../verification/harness/Records.ts"
+import { eventually } from "../../doubles/Eventually.ts"
+import { ScriptedBackend } from "../../doubles/ScriptedBackend.ts"
+import { ScriptedFeed } from "../../doubles/ScriptedFeed.ts"
+
+const alice = userOf(1).user_id
+/** Bound of the events that are shown and not written. */
+const UNWRITTEN = 500
+
+/** Time in which whatever may happen does. */
+const aWhile = Effect.forEach(Array.from({ length: 20 }), () =>
+  Effect.andThen(TestClock.adjust("10 millis"), Effect.yieldNow)
+)
+
+/** A gateway's event lane over a shared history. */
+const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
+  const feed = new ScriptedFeed()
+  const backend = new ScriptedBackend()
+  const state = { term: undefined as number | undefined, isCutOff: false, commits: 0 }
+  const own = History.of({
+    ...history,
+    position: Effect.suspend(() => (state.isCutOff ? new HistoryUnavailable({}) : history.position)),
+    commit: (projection) =>
+      Effect.suspend(() => {
+        if (state.isCutOff) return new HistoryUnavailable({})
+        state.commits++
+        return history.commit(projection)
+      })
+  })
+  const context = yield* Layer.build(
+    Projector.layer().pipe(
+      Layer.provideMerge(HistoryWriter.layer({ unwritten_events_max: UNWRITTEN })),
+      Layer.provide(BackendHealth.layer),
+      Layer.provide(Layer.succeed(History, own)),
+      Layer.provide(Layer.succeed(Leadership, { term: () => state.term })),
+      Layer.provide([feed.layer, backend.layer, Logger.layer([])]),
+      Layer.fresh
+    )
+  )
+  const told: Array<UserStreamEvent> = []
+  const streams = Context.get(context, UserStreams)
+  const projector = Context.get(context, Projector)
+  const seen = { restarts: 0 }
+  streams.follow(alice, (events) => told.push(...events))
+  streams.onRestart(() => seen.restarts++)
+  yield* eventually("followed", () => feed.isFollowed)
+  const writer = Context.get(context, HistoryWriter)
+  return {
+    feed,
+    backend,
+    state,
+    told,
+    seen,
+    streams,
+    reads: Context.get(context, WrittenHistory),
+    history: Context.get(context, History),
+    seq: () => projector.position()?.seq ?? 0,
+    written: () => writer.progress().written_seq,
+    unwritten: () => writer.progress().unwritten_events
+  }
+})
+type Gateway = Effect.Success<ReturnType<typeof gateway>>
+
+const two = Effect.gen(function* () {
+  const history = Context.get(yield* Layer.build(Layer.fresh(SqliteStores.history)), History)
+  const [a, b] = [yield* gateway(history), yield* gateway(history)]
+  a.state.term = 1
+  const tell = (events: ReadonlyArray<Event>, ...to: ReadonlyArray<Gateway>) => {
+    for (const { feed } of to.length === 0 ? [a, b] : to) feed.tell(...events)
+  }
+  return { history, a, b, tell }
+})
+
+const balances = (from: number, to: number): ReadonlyArray<Event> =>
+  Array.from({ length: to - from + 1 }, (_, i) => event(from + i, body.balance({ wallet_balance: String(from + i) })))
+
+/** Every event of alice's stream, once and in order: in the history, and at who was told them. */
+const isWhole = Effect.fnUntraced(function* (history: History["Service"], last: number, ...gateways: Array<Gateway>) {
+  const kept = yield* history.userEvents(alice, 0, 10_000)
+  const expected = Array.from({ length: last }, (_, i) => [i + 1, i, String(i + 1)])
+  const numbers = (events: ReadonlyArray<Pick<UserStreamEvent, "seq" | "prev_seq" | "record">>) =>
+    events.map(({ seq, prev_seq, record }) => [
+      seq,
+      prev_seq,
+      (JSON.parse(record) as { wallet_balance: string }).wallet_balance
+    ])
+  assert.deepStrictEqual(numbers(kept), expected)
+  for (const { told } of gateways) assert.deepStrictEqual(numbers(told), expected)
+})
+
+describe("gateways that share a history", () => {
+  it.effect("show the same events, and commit each once", () =>
+    Effect.gen(function* () {
+      const { history, a, b, tell } = yield* two
+      for (let seq = 1; seq <= 20; seq += 2) {
+        tell(balances(seq, seq + 1))
+        yield* eventually("shown", () => a.seq() === seq + 1 && b.seq() === seq + 1)
+      }
+      yield* eventually("written", () => a.written() === 20 && b.written() === 20)
+      yield* isWhole(history, 20, a, b)
+      assert.strictEqual(b.state.commits, 0)
+      assert.isBelow(a.state.commits, 10, "what arrives within a moment is one commit")
+    })
+  )
+
+  it.effect("show what arrives, though nobody commits it", () =>
+    Effect.gen(function* () {
+      const { history, a, b, tell } = yield* two
+      tell(balances(1, 10), b)
+      yield* eventually("shown", () => b.seq() === 10)
+      yield* aWhile
+      assert.isUndefined(yield* history.position)
+      assert.deepStrictEqual([b.written(), b.unwritten()], [0, 10])
+      tell(balances(1, 4), a)
+      yield* eventually("as far as it is committed", () => b.written() === 4)
+      tell(balances(5, 10), a)
+      yield* eventually("all", () => b.written() === 10)
+      assert.strictEqual(b.unwritten(), 0)
+      yield* isWhole(history, 10, a, b)
+    })
+  )
+
+  it.effect("go on where the leader stopped, in the middle of what the next one holds", () =>
+    Effect.gen(function* () {
+      const { history, a, b, tell } = yield* two
+      tell(balances(1, 9), b)
+      tell(balances(1, 4), a)
+      yield* eventually("followed", () => b.written() === 4)
+      a.state.term = undefined
+      tell(balances(5, 9), a)
+      yield* aWhile
+      assert.strictEqual((yield* history.position)!.seq, 4, "nobody leads")
+      assert.deepStrictEqual([a.seq(), b.seq()], [9, 9])
+      b.state.term = 1
+      yield* eventually("gone on", () => a.written() === 9 && b.written() === 9)
+      yield* isWhole(history, 9, a, b)
+      assert.deepStrictEqual([a.seen.restarts, b.seen.restarts], [0, 0])
+      // and back again
+      b.state.term = undefined
+      a.state.term = 2
+      tell(balances(10, 12))
+      yield* eventually("back", () => a.written() === 12 && b.written() === 12)
+      yield* isWhole(history, 12, a, b)
+    })
+  )
+
+  it.effect("write nothing twice where two think that they lead", () =>
+    Effect.gen(function* () {
+      const { history, a, b, tell } = yield* two
+      tell(balances(1, 2))
+      yield* eventually("begun", () => b.written() === 2)
+      // cut off in the middle of a commit, a still thinks that it leads when it is back
+      a.state.isCutOff = true
+      tell(balances(3, 4), a)
+      yield* aWhile
+      b.state.term = 1
+      tell(balances(3, 6), b)
+      yield* eventually("gone on without it", () => b.written() === 6)
+      a.state.isCutOff = false
+      tell(balances(5, 6), a)
+      yield* eventually("back", () => a.written() === 6)
+      yield* isWhole(history, 6, a, b)
+      // both at once
+      for (let seq = 7; seq <= 30; seq++) tell(balances(seq, seq))
+      yield* eventually("all", () => a.written() === 30 && b.written() === 30)
+      yield* isWhole(history, 30, a, b)
+    })
+  )
+
+  it.effect("continue what a process showed and did not write before it was killed", () =>
+    Effect.gen(function* () {
+      const { history, a, tell } = yield* two
+      tell(balances(1, 3), a)
+      yield* eventually("written", () => a.written() === 3)
+      a.state.isCutOff = true
+      tell(balances(4, 9), a)
+      yield* eventually("shown", () => a.seq() === 9)
+      const next = yield* gateway(history)
+      next.state.term = 1
+      next.feed.tell(...a.feed.log.slice(3))
+      yield* eventually("written", () => next.written() === 9)
+      yield* isWhole(history, 9, a)
+      assert.deepStrictEqual(
+        next.told.map(({ seq, record }) => [seq, record]),
+        a.told.slice(3).map(({ seq, record }) => [seq, record])
+      )
+    })
+  )
+
+  it.effect("restart numbering together if the stream no longer retains their position", () =>
+    Effect.gen(function* () {
+      const { history, a, b, tell } = yield* two
+      tell(balances(1, 3))
+      yield* eventually("begun", () => a.seq() === 3 && b.seq() === 3)
+      for (const { backend, feed } of [a, b]) {
+        backend.head = { epoch: "e2", head_seq: 40 }
+        backend.as_of_seq = 40
+        feed.epoch = "e2"
+        feed.log.length = 0
+        feed.log.push(event(41, body.balance({ wallet_balance: "1" })))
+      }
+      // the follower finds out first, and does not build anything
+      b.feed.forget()
+      yield* aWhile
+      assert.strictEqual((yield* history.position)!.epoch, "e1")
+      a.feed.forget()
+      yield* eventually("both go on", () => a.written() === 41 && b.written() === 41)
+      assert.deepStrictEqual([a.streams.streamId(), b.streams.streamId()], ["e2-40", "e2-40"])
+      assert.deepStrictEqual([a.streams.head(alice), b.streams.head(alice)], [1, 1])
+      assert.strictEqual(b.state.commits, 0)
+    })
+  )
+
+  it.effect("write what they showed of an epoch before they begin the next one", () =>
+    Effect.gen(function* () {
+      const { history, a, tell } = yield* two
+      tell([event(1, body.execution()), event(2, body.balance())], a)
+      yield* eventually("written", () => a.written() === 2)
+      a.state.isCutOff = true
+      tell([event(3, body.execution({ exec_id: "00000000-0000-4000-8000-000000000003" }))], a)
+      yield* eventually("shown", () => a.seq() === 3)
+      a.backend.head = { epoch: "e2", head_seq: 40 }
+      a.backend.as_of_seq = 40
+      a.feed.epoch = "e2"
+      a.feed.log.length = 0
+      a.feed.log.push(event(41, body.balance({ wallet_balance: "1" })))
+      a.feed.forget()
+      yield* aWhile
+      assert.strictEqual((yield* history.position)!.seq, 2)
+      a.state.isCutOff = false
+      yield* eventually("begun anew", () => a.written() === 41)
+      assert.strictEqual((yield* history.executionsAfter(0, 10)).length, 2)
+    })
+  )
+
+  it.effect("hold their reads, and no longer than a second, until the history has what they showed", () =>
+    Effect.gen(function* () {
+      const { a, b, tell } = yield* two
+      tell(balances(1, 3))
+      yield* eventually("shown", () => a.seq() === 3 && b.seq() === 3)
+      // the leader commits at once, without the clock
+      assert.strictEqual((yield* a.history.userEvents(alice, 0, 10)).length, 3)
+      a.state.isCutOff = true
+      tell(balances(4, 5))
+      yield* eventually("shown", () => a.seq() === 5 && b.seq() === 5)
+      assert.strictEqual(a.reads.head(alice), 3)
+      assert.isUndefined(a.reads.head(userOf(2).user_id))
+      assert.isTrue(yield* a.reads.user(userOf(2).user_id), "nothing of this user is unwritten")
+      const waiting = yield* Effect.forkChild(a.reads.user(alice), { startImmediately: true })
+      yield* TestClock.adjust("990 millis")
+      assert.isUndefined(waiting.pollUnsafe())
+      yield* TestClock.adjust("20 millis")
+      assert.isFalse(yield* Fiber.join(waiting))
+      const late = yield* Effect.forkChild(b.reads.all, { startImmediately: true })
+      a.state.isCutOff = false
+      yield* eventually("written", () => late.pollUnsafe() !== undefined)
+      assert.isTrue(yield* Fiber.join(late))
+    })
+  )
+
+  it.effect("show no more than the bound while the history fails, and lose nothing", () =>
+    Effect.gen(function* () {
+      const { history, a, tell } = yield* two
+      a.state.isCutOff = true
+      const last = 2_000
+      for (let seq = 1; seq <= last; seq += 50) {
+        tell(balances(seq, seq + 49), a)
+        yield* aWhile
+      }
+      assert.strictEqual(a.seq(), UNWRITTEN)
+      assert.strictEqual(a.unwritten(), a.seq())
+      a.state.isCutOff = false
+      yield* eventually("all", () => a.written() === last)
+      assert.strictEqual(a.told.length, last)
+      yield* isWhole(history, last, a)
+    })
+  )
+})
+
+describe("a writer", () => {
+  it.effect("takes no refused commit for written after a rebuild within the same epoch", () =>
+    Effect.gen(function* () {
+      const at = (seq: number, began = 0) => ({ epoch: "e1", seq, began, ts_ms: 0 })
+      const model = { position: at(4), heads: [], candles: [] }
+      let position = at(4)
+      const context = yield* Layer.build(
+        HistoryWriter.layer().pipe(
+          Layer.provide(
+            Layer.mock(History)({
+              position: Effect.sync(() => position),
+              commit: () => Effect.fail(new ProjectionRefused({ position }))
+            })
+          ),
+          Layer.provide(Logger.layer([]))
+        )
+      )
+      const writer = Context.get(context, HistoryWriter)
+      writer.begin(model.position, new Set())
+      const projecting = new Projecting(model)
+      // an earlier try of the same commit came through
+      position = at(5)
+      writer.add(projecting.next("e1", balances(5, 5)), balances(5, 5))
+      yield* eventually("written", () => writer.progress().written_seq === 5)
+      // the model holds a higher seq, numbered from another beginning
+      position = at(9, 8)
+      writer.add(projecting.next("e1", balances(6, 6)), balances(6, 6))
+      const superseded = yield* Effect.forkChild(Effect.flip(writer.superseded))
+      yield* eventually("superseded", () => superseded.pollUnsafe() !== undefined)
+      assert.strictEqual((yield* Fiber.join(superseded))._tag, "Superseded")
+      assert.strictEqual(writer.progress().written_seq, 5)
+    })
+  )
+})
