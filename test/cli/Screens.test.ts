@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
-import { bundle } from "../../scripts/build.ts"
+import { bundled } from "../Bundle.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 import { afterwards, lasting, type Part, type Step, story } from "./Story.ts"
 import { onTerminal, type Run } from "./Terminal.ts"
@@ -37,6 +37,7 @@ const wordsOf = (line: string): ReadonlyArray<string> =>
 
 describe("the command line", { timeout: 600_000 }, () => {
   let folder: string
+  let program: string
   let port: number
   let exchange: Run
   const shown: Array<string> = []
@@ -57,7 +58,7 @@ describe("the command line", { timeout: 600_000 }, () => {
     NODE_COMPILE_CACHE: join(folder, "compiled")
   })
   const terminal = (args: ReadonlyArray<string>, more: Readonly<Record<string, string>> = {}): Run =>
-    onTerminal([process.execPath, join(folder, "bin/main.js"), ...args], { cwd: folder, env: { ...env(), ...more } })
+    onTerminal([process.execPath, program, ...args], { cwd: folder, env: { ...env(), ...more } })
 
   /** Replaces the paths and the port of this run by the defaults. */
   const withDefaults = (screen: string): string =>
@@ -109,9 +110,7 @@ describe("the command line", { timeout: 600_000 }, () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "gateway-cli-"))
-    // the bundled programs start several times faster than the sources
-    await bundle(join(folder, "bin"))
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
+    program = join(await bundled(), "main.js")
     port = await freePort()
     exchange = terminal([])
     await exchange.shows(/Try next:/u)

@@ -1,8 +1,7 @@
 /** The backend in a process of its own, as `npm run backend` runs it; and the relay that publishes its events to NATS. */
 import { spawnSync } from "node:child_process"
-import { join } from "node:path"
 import type { Verified } from "../../src/backend/JournalCheck.ts"
-import { type NodeProcess, root, type StartOptions, startProcess } from "./NodeProcess.ts"
+import { type NodeProcess, programOf, type StartOptions, startProcess } from "./NodeProcess.ts"
 
 const MAIN = "src/backend/main.ts"
 
@@ -51,7 +50,7 @@ export const startBackend = async (
 /** Runs `npm run backend -- …args` on a data directory and returns its line of JSON. Fails with its error output. */
 export const backendCommand = (dataDir: string, ...args: ReadonlyArray<string>): unknown => {
   const env = { ...process.env, ...settingsOf(dataDir, {}) }
-  const { status, stderr, stdout } = spawnSync(process.execPath, [join(root, MAIN), ...args], { env, encoding: "utf8" })
+  const { status, stderr, stdout } = spawnSync(process.execPath, [programOf(MAIN), ...args], { env, encoding: "utf8" })
   if (status !== 0) throw new Error(stderr)
   return JSON.parse(stdout)
 }

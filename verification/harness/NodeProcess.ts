@@ -8,6 +8,20 @@ import { sleep, START_MS } from "./Wait.ts"
 /** The folder of this project. */
 export const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 
+/** The bundled file of each program. */
+const BUNDLED: Readonly<Record<string, string>> = {
+  "src/cli/main.ts": "main.js",
+  "src/backend/main.ts": "backend.js",
+  "src/layers/nats/main.ts": "relay.js"
+}
+
+/** The file to start for a program of this project: its bundle where PROGRAMS names the folder of one, else its source. */
+export const programOf = (file: string): string => {
+  const { PROGRAMS: folder } = process.env
+  const name = BUNDLED[file]
+  return folder === undefined || name === undefined ? join(root, file) : join(folder, name)
+}
+
 /** Longest stop, in ms: that of a graceful shutdown. */
 const STOP_MS = 30_000
 /** Lines of output that a failure shows. */
@@ -39,7 +53,7 @@ export interface StartOptions {
   readonly home?: string
   /** Longest start, in ms. */
   readonly ready_ms?: number
-  /** A module that each thread loads first; `global.gc` is available to it. */
+  /** A module that each thread loads first, before the sources of the program; `global.gc` is available to it. */
   readonly preload?: string
   /** Receives each line of output. */
   readonly onLine?: (line: string) => void
@@ -53,7 +67,8 @@ export const startProcess = async (
   isReady: () => boolean | Promise<boolean>
 ): Promise<NodeProcess> => {
   const flags = preload === undefined ? [] : ["--expose-gc", "--import", preload]
-  const child: ChildProcess = spawn(process.execPath, [...flags, join(home, file)], {
+  const program = home === root && preload === undefined ? programOf(file) : join(home, file)
+  const child: ChildProcess = spawn(process.execPath, [...flags, program], {
     cwd: home,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe", ...(preload === undefined ? [] : ["ipc" as const])]
