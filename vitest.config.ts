@@ -1,8 +1,15 @@
 import { defineConfig } from "vitest/config"
 
+/**
+ * Files whose tests share a process one after another, so that each loads only what the files before it did not. What they test
+ * is in this process alone, and they replace no module.
+ */
+const shared = ["domain", "services", "client", "backend/engine", "ws", "http"].map(
+  (folder) => `test/${folder}/**/*.test.ts`
+)
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: "test/adapters.ts",
     testTimeout: 30_000,
     hookTimeout: 60_000,
@@ -11,6 +18,10 @@ export default defineConfig({
     pool: "forks",
     // many tests wait for processes of their own: one at a time would leave a core of two idle
     maxWorkers: 2,
-    reporters: ["default"]
+    reporters: ["default"],
+    projects: [
+      { extends: true, test: { name: "shared", include: shared, isolate: false } },
+      { extends: true, test: { name: "alone", include: ["test/**/*.test.ts"], exclude: shared } }
+    ]
   }
 })
