@@ -76,6 +76,8 @@ const isCancel = ({ command }: Command): boolean => command?.$case === "cancel_o
 /** Whether the lease on the caller's credential keeps a command from being written now. */
 const isHeldBack = ({ command, grant }: Pending): boolean => grant?.lease.isCurrent() === false && !isCancel(command)
 
+const isWaiting = ({ state }: Pending): boolean => state === "waiting"
+
 /** Status codes with which the sequencer refuses a whole stream before it reads a command. */
 const REFUSED: ReadonlySet<status> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED, status.UNIMPLEMENTED])
 
@@ -357,7 +359,16 @@ export class CommandStream {
     // The oldest result is overdue, whatever other results arrive: the stream is stuck.
     const [oldest] = this.written.values()
     if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
-    if (this.call === undefined) this.waiting = this.waiting.filter((pending) => pending.state === "waiting")
+    if (this.call === undefined) this.waiting = this.waiting.filter(isWaiting)
+    if (this.held.length > 0) this.dropExpired()
+  }
+
+  /** Held commands that expired are not kept until the lease is renewed, which may take hours. */
+  private dropExpired(): void {
+    this.held = this.held.filter(isWaiting)
+    if (this.held.length > 0) return
+    this.leaveLease?.()
+    this.leaveLease = undefined
   }
 
   /** Gives an expired command its outcome. A written one keeps its place, so that a late result is not taken for the next command of its id. */

@@ -16,6 +16,7 @@ import { type Running, start, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine } from "../../doubles/FakeMachine.ts"
 import { ManualLease } from "../../doubles/ManualLease.ts"
 import { FaultProxy } from "../../../verification/harness/FaultProxy.ts"
+import { until } from "../../../verification/harness/Wait.ts"
 
 const still = { machine: { ...fakeMachine, tickMatters: () => false } }
 
@@ -324,6 +325,8 @@ describe("CommandStream", () => {
       await outcomes.reach(2)
       assert.isAtLeast(performance.now() - began, 0.9 * DEADLINE_MS)
       assert.deepStrictEqual(outcomes.all.get("held"), { $case: "unchecked" })
+      // nor kept: a lease may stay lost for hours
+      await until("the lease has no waiter", () => lease.waiters === 0)
       lease.renew()
       submitAll(outcomes, 1, "after")
       await outcomes.reach(3)
