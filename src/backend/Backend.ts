@@ -10,12 +10,13 @@ import { machine } from "./engine/EngineMachine.ts"
 import { reads } from "./EngineReads.ts"
 import { defaultLimits } from "./journal/EventLog.ts"
 import type { JournalError } from "./journal/JournalError.ts"
-import type * as Snapshots from "./journal/Snapshots.ts"
+import type { Taken } from "./journal/Recovery.ts"
 import * as MarketsFile from "./markets/File.ts"
 import { shippedMarkets } from "./markets/ShippedMarkets.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
 import type { Settings } from "./Settings.ts"
+import type { SnapshotAnswer, SnapshotRequest } from "./SnapshotThread.ts"
 
 /** A setting refers to an unusable file or value. */
 export class SettingError extends Schema.TaggedError<SettingError>()("SettingError", {
@@ -61,15 +62,31 @@ const snapshotThread = new URL(
   import.meta.url
 )
 
-/** Takes a snapshot in a separate thread. */
-const takeSnapshot = (journal: string): Serve.SnapshotInProgress => {
-  const worker = new Worker(snapshotThread, { workerData: journal })
-  const done = new Promise<Snapshots.SnapshotHead | undefined>((resolve, reject) => {
-    worker.once("message", resolve)
-    worker.once("error", reject)
-    worker.once("exit", () => resolve(undefined))
-  })
-  return { done, cancel: () => void worker.terminate() }
+/** Takes snapshots in a separate thread, which the first one starts. */
+const snapshotsOf = (journal: string): Serve.Snapshotter => {
+  let worker: Worker | undefined
+  return {
+    take: (point) =>
+      new Promise<Taken>((resolve, reject) => {
+        const current = (worker ??= new Worker(snapshotThread, { workerData: journal }))
+        current.removeAllListeners()
+        current.once("message", (answer: SnapshotAnswer) => {
+          if ("error" in answer) reject(new Error(answer.error))
+          else resolve(answer.taken)
+        })
+        current.once("error", reject)
+        current.once("exit", () => {
+          worker = undefined
+          reject(new Error("the thread that takes snapshots has ended"))
+        })
+        const request: SnapshotRequest = point
+        current.postMessage(request, [request.events.bytes.buffer as ArrayBuffer])
+      }),
+    stop: () => {
+      worker?.removeAllListeners()
+      void worker?.terminate()
+    }
+  }
 }
 
 /** Validates the files that the settings refer to, as a start does. */
@@ -95,7 +112,7 @@ export const serve = Effect.fnUntraced(function* (
     secret: secret === undefined ? undefined : Redacted.value(secret),
     tls: yield* tlsOf(settings),
     limits: { ...defaultLimits, events_kept_max: settings.eventsKept },
-    takeSnapshot
+    snapshots: snapshotsOf
   })
 })
 

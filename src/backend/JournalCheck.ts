@@ -5,7 +5,7 @@ import { EventLog } from "./journal/EventLog.ts"
 import { Journal } from "./journal/Journal.ts"
 import { JournalError } from "./journal/JournalError.ts"
 import { NewestEvents } from "./journal/NewestEvents.ts"
-import { snapshot } from "./journal/Recovery.ts"
+import { endOf, snapshot } from "./journal/Recovery.ts"
 import { replay } from "./journal/Replay.ts"
 import * as Snapshots from "./journal/Snapshots.ts"
 import * as Serve from "./server/Serve.ts"
@@ -119,7 +119,7 @@ export const rebuild = (settings: Settings, progress = noProgress): Effect.Effec
       const replayed = replayAll(journal, new Map(), progress)
       const log = new EventLog(journal.origin.epoch)
       replayed.newest.into(log, undefined)
-      const { position } = snapshot(machine, journal, { ...replayed, log })
+      const { position } = snapshot(machine, journal, endOf(journal, log), replayed).head
       for (const other of Snapshots.list(directory)) if (other !== position) Snapshots.remove(directory, other)
       return { ...replayed.verified, snapshots: [position] }
     }

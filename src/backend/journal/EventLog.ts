@@ -91,10 +91,17 @@ export class EventLog {
     let from = this.blocks.length
     while (from > this.start && this.head_seq - (this.blocks[from]?.first ?? this.head_seq + 1) + 1 < events) from--
     const blocks = this.blocks.slice(from)
+    // with a memory of its own, so that it can move to another thread
+    const bytes = new Uint8Array(blocks.reduce((size, block) => size + block.bytes.length, 0))
+    let at = 0
+    for (const block of blocks) {
+      bytes.set(block.bytes, at)
+      at += block.bytes.length
+    }
     return {
       head_seq: this.head_seq,
       blocks: blocks.map(({ first, last, bytes }) => [first, last, bytes.length] as const),
-      bytes: Buffer.concat(blocks.map(({ bytes }) => bytes))
+      bytes
     }
   }
 

@@ -123,7 +123,7 @@ const lock = (path: string): (() => void) => {
 }
 
 /** The part of the journal that the writer and a replay use. */
-export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close" | "readIds">>
+export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close" | "readIds" | "refresh" | "pause">>
 
 export class Journal {
   readonly path: string
@@ -173,12 +173,18 @@ export class Journal {
     this.insertPortionStatement = db.prepare(
       "INSERT OR REPLACE INTO command_ids (portion, until_ms, ids, checksum) VALUES (?, ?, ?, ?)"
     )
-    const last = db.prepare("SELECT position, chain FROM blocks ORDER BY position DESC LIMIT 1").get() as
+    const { chain, position } = this.end()
+    this.last = this.committed = position
+    this.chain = this.committedChain = chain
+  }
+
+  private end(): { readonly position: number; readonly chain: number } {
+    const last = this.db.prepare("SELECT position, chain FROM blocks ORDER BY position DESC LIMIT 1").get() as
       Row | undefined
-    this.last = (last?.["position"] as number | undefined) ?? 0
-    this.chain = (last?.["chain"] as number | undefined) ?? 0
-    this.committed = this.last
-    this.committedChain = this.chain
+    return {
+      position: (last?.["position"] as number | undefined) ?? 0,
+      chain: (last?.["chain"] as number | undefined) ?? 0
+    }
   }
 
   /** Opens the journal for writing; creates it from `made` where it does not exist. Throws {@link JournalError}. */
@@ -238,23 +244,39 @@ export class Journal {
     }
   }
 
+  /** Lets a reader see the journal as it is now. */
+  refresh(): void {
+    this.pause()
+    this.db.exec("BEGIN")
+    const { chain, position } = this.end()
+    this.last = this.committed = position
+    this.chain = this.committedChain = chain
+  }
+
+  /** Ends the read transaction of a reader until {@link refresh}, so that SQLite can reuse its write-ahead log. */
+  pause(): void {
+    if (this.db.isTransaction) this.db.exec("COMMIT")
+  }
+
   /** Position of the last entry; 0 while the journal is empty. */
   get position(): number {
     return this.last
   }
 
   /**
-   * Iterates over the entries after a position, which must be 0 or the end of a turn, and verifies their checksums.
+   * Iterates over the entries after a position up to another, each 0 or the end of a turn, and verifies their checksums.
    * Throws {@link JournalError} at the first entry that is missing, altered or unreadable.
    */
-  *entries(after = 0): Generator<Entry> {
+  *entries(after = 0, until = Number.MAX_SAFE_INTEGER): Generator<Entry> {
     let position = after
     const damaged = (what: string, cause?: unknown) =>
       new JournalError({ message: `${this.path} is damaged: ${what}. ${RECOVERY_HINT}`, cause })
     let chain = this.chainAt(after) ?? 0
     const rows = this.db
-      .prepare("SELECT position, first, entries, chain FROM blocks WHERE position > ? ORDER BY position")
-      .iterate(after)
+      .prepare(
+        "SELECT position, first, entries, chain FROM blocks WHERE position > ? AND position <= ? ORDER BY position"
+      )
+      .iterate(after, until)
     while (true) {
       let next: IteratorResult<unknown>
       try {

@@ -19,6 +19,8 @@ export interface RecoverOptions {
   readonly limits: EventLogLimits
   /** Called for every snapshot that is skipped. */
   readonly warn: (message: string) => void
+  /** Position of the last entry to apply, the end of a turn; the last one by default. */
+  readonly until?: number
   /** Whether this program's rules may begin a new era in a journal of older rules. */
   readonly upgrade?: boolean
 }
@@ -35,7 +37,7 @@ export const recover = <S, C>(machine: Machine<S, C>, journal: JournalPort, opti
 const recovered = <S, C>(
   machine: Machine<S, C>,
   journal: JournalPort,
-  { limits, warn, upgrade }: RecoverOptions
+  { limits, until, warn, upgrade }: RecoverOptions
 ): Recovered<S> => {
   const { origin } = journal
   const directory = Snapshots.directoryOf(journal.path)
@@ -54,7 +56,7 @@ const recovered = <S, C>(
           `${journal.path} ends at position ${journal.position}, but there is a snapshot at ${position}: entries are ` +
           `lost. If the journal was restored from a backup, remove ${directory}. ${RECOVERY_HINT}`
       })
-    if (position < era.position) continue
+    if (position < era.position || (until !== undefined && position > until)) continue
     try {
       const { head, events, state: bytes } = Snapshots.read(directory, position)
       if (head.epoch !== origin.epoch || head.chain !== journal.chainAt(position)) {
@@ -96,24 +98,39 @@ const recovered = <S, C>(
   const max = Math.min(limits.events_kept_max, Snapshots.SNAPSHOT_EVENTS)
   const newest = new NewestEvents(max)
   const begin = from?.start.position ?? 0
-  const eventsFrom = firstOfNewest(journal, begin, max)
+  const eventsFrom = max === 0 ? Infinity : firstOfNewest(journal, begin, max)
   newest.dropped = eventsFrom > begin + 1
   const replayed = replay(machine, journal, {
     from: from === undefined ? undefined : { start: from.start, links },
+    until,
     eventsFrom,
     onEvents: (events) => newest.add(events)
   })
   newest.into(log, from?.events)
-  return { ...replayed, log, snapshot: from?.start.position ?? 0 }
+  return { ...replayed, log, snapshot: begin }
 }
 
-/** Writes a snapshot of the state at the journal's last entry. */
+/** A snapshot that was written. */
+export interface Taken {
+  readonly head: Snapshots.SnapshotHead
+  /** Time to hash and to serialize the state: what grows with the state. */
+  readonly dump_ms: number
+}
+
+/** Where a snapshot is taken: after an entry that ends a turn, with the newest events up to it. */
+export interface SnapshotPoint {
+  readonly position: number
+  readonly events: EventTail
+}
+
+/** Writes a snapshot of the state at a point of the journal. */
 export const snapshot = <S, C>(
   machine: Machine<S, C>,
   journal: JournalPort,
-  { state, at_ms, log }: { readonly state: S; readonly at_ms: number; readonly log: EventLog }
-): Snapshots.SnapshotHead => {
-  const { position } = journal
+  { events, position }: SnapshotPoint,
+  { at_ms, state }: { readonly state: S; readonly at_ms: number }
+): Taken => {
+  const began = performance.now()
   const head: Snapshots.SnapshotHead = {
     epoch: journal.origin.epoch,
     rules: machine.rules,
@@ -122,21 +139,26 @@ export const snapshot = <S, C>(
     chain: journal.chainAt(position)!,
     state_hash: machine.hash(state)
   }
-  Snapshots.write(Snapshots.directoryOf(journal.path), {
-    head,
-    events: log.tail(Snapshots.SNAPSHOT_EVENTS),
-    state: machine.dump(state)
-  })
-  return head
+  const bytes = machine.dump(state)
+  const dump_ms = performance.now() - began
+  Snapshots.write(Snapshots.directoryOf(journal.path), { head, events, state: bytes })
+  return { head, dump_ms }
 }
 
-/** Takes a snapshot of a journal while its writer runs; undefined where the newest one is up to date. */
+/** The end of a journal, with the newest events of a log that has as many entries. */
+export const endOf = (journal: JournalPort, log: EventLog): SnapshotPoint => ({
+  position: journal.position,
+  events: log.tail(Snapshots.SNAPSHOT_EVENTS)
+})
+
+/** Takes one snapshot of a journal while its writer runs; undefined where the newest one is up to date. */
 export const takeSnapshot = <S, C>(machine: Machine<S, C>, path: string): Snapshots.SnapshotHead | undefined => {
   const journal = Journal.read(path)
   try {
     const limits = { events_kept_max: 2 * Snapshots.SNAPSHOT_EVENTS, bytes_kept_max: 64 * 1024 * 1024 }
     const recovered = recover(machine, journal, { limits, warn: () => {} })
-    return recovered.snapshot === journal.position ? undefined : snapshot(machine, journal, recovered)
+    if (recovered.snapshot === journal.position) return undefined
+    return snapshot(machine, journal, endOf(journal, recovered.log), recovered).head
   } finally {
     journal.close()
   }

@@ -7,7 +7,7 @@
  */
 import { Command, CommandResult, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Input, Machine, Step } from "../engine/Machine.ts"
-import type { JournalPort } from "./Journal.ts"
+import type { Checkpoint, JournalPort } from "./Journal.ts"
 import { JournalError, readError, RECOVERY_HINT } from "./JournalError.ts"
 import { type ReplayIndex, replayIndexOf } from "./ReplayIndex.ts"
 
@@ -17,6 +17,8 @@ export interface Replayed<S> {
   readonly at_ms: number
   /** Number of entries applied. */
   readonly entries: number
+  /** The client id index of the state. */
+  readonly links: ReplayIndex
   /** Allows new ids in the journal's index. Before this call the index only verifies existing ones. */
   readonly openIndex: () => void
 }
@@ -31,6 +33,8 @@ export interface ReplayStart<S> {
 export interface ReplayOptions<S> {
   /** Start of the replay; the first entry by default. `links` is the index that the state uses. */
   readonly from?: { readonly start: ReplayStart<S>; readonly links: ReplayIndex } | undefined
+  /** Position of the last entry to apply, the end of a turn; the last one by default. */
+  readonly until?: number | undefined
   /** Position of the first entry whose events are built; the first entry by default. */
   readonly eventsFrom?: number | undefined
   /** Called with the events of every entry, in order. */
@@ -76,7 +80,10 @@ export const replay = <S, C>(
         `after it; restore one from a backup`
     })
   const state = options.from?.start.state ?? machine.initial(JSON.parse(origin.config) as C, origin.epoch, links)
-  const checkpoints = journal.checkpoints().filter(({ position }) => position >= begin)
+  // without a bound all rows are read: a damaged file can hide its last position
+  const { until = Number.MAX_SAFE_INTEGER } = options
+  const isWithin = ({ position }: Checkpoint) => position >= begin && position <= until
+  const checkpoints = journal.checkpoints().filter(isWithin)
   let at_ms = options.from?.start.at_ms ?? origin.created_at_ms
   const eventsFrom = options.eventsFrom ?? 0
   let position = begin
@@ -96,7 +103,7 @@ export const replay = <S, C>(
     next++
   }
   check()
-  for (const entry of journal.entries(begin)) {
+  for (const entry of journal.entries(begin, until)) {
     position = entry.position
     at_ms = entry.at_ms
     const command = entry.command === undefined ? undefined : Command.decode(entry.command)
@@ -111,6 +118,10 @@ export const replay = <S, C>(
     check()
     options.onEntry?.(position, state)
   }
+  if (options.until !== undefined && position !== until)
+    throw new JournalError({
+      message: `${journal.path} ends at position ${position}, not at ${until}: entries are lost. ${RECOVERY_HINT}`
+    })
   const ahead = checkpoints[next]
   if (ahead !== undefined) {
     throw new JournalError({
@@ -119,15 +130,19 @@ export const replay = <S, C>(
         `lost. ${RECOVERY_HINT}`
     })
   }
-  return { state, at_ms, entries: position - begin, openIndex: () => void (links.replaying = false) }
+  return { state, at_ms, entries: position - begin, links, openIndex: () => void (links.replaying = false) }
 }
+
+/** A first guess, which costs little where it is wrong. */
+const EVENTS_OF_AN_ENTRY = 4
 
 /**
  * The position of the first entry after `begin` whose events may be among the newest `max`. An acknowledgement in the
  * journal contains the seq after its entry; events of earlier entries are older.
  */
 export const firstOfNewest = (journal: JournalPort, begin: number, max: number): number => {
-  for (let window = max; ; window *= 2) {
+  // most entries have several events
+  for (let window = Math.ceil(max / EVENTS_OF_AN_ENTRY); ; window *= 2) {
     let start = Math.max(begin, journal.position - window)
     // entries can be read only from the end of a turn
     while (start > begin && journal.chainAt(start) === undefined) start--

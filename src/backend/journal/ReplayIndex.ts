@@ -15,12 +15,19 @@ export const replayIndexOf = (journal: JournalPort): ReplayIndex => {
     new JournalError({
       message: `${journal.path} is damaged: its index gives ${found ?? "nothing"} for ${what}. ${RECOVERY_HINT}`
     })
+  /** the last look-up: an order looks its link up before it adds it */
+  const last = { account: -1, link: "", order_id: undefined as string | undefined }
   const links: ReplayIndex = {
     replaying: true,
-    find: (account, link) => journal.findLink(account, link),
+    find: (account, link) => {
+      last.order_id = journal.findLink(account, link)
+      last.account = account
+      last.link = link
+      return last.order_id
+    },
     add: (account, link, order_id) => {
       if (!links.replaying) return journal.addLink(account, link, order_id)
-      const found = journal.findLink(account, link)
+      const found = last.account === account && last.link === link ? last.order_id : journal.findLink(account, link)
       if (found !== order_id) throw damaged(found, `order_link_id ${link} of order ${order_id}`)
     },
     findTransfer: (user_id, transfer_id, seq) => {

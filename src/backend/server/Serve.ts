@@ -14,7 +14,8 @@ import { KEY_BYTES } from "../journal/CommandIds.ts"
 import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
 import { JournalError } from "../journal/JournalError.ts"
-import { recover, snapshot, takeSnapshot } from "../journal/Recovery.ts"
+import { Follower } from "../journal/Follower.ts"
+import { endOf, recover, snapshot, type SnapshotPoint, type Taken } from "../journal/Recovery.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
 import { EventStream } from "./EventStream.ts"
@@ -42,11 +43,12 @@ type Unary<Handlers> = {
   readonly [K in keyof Handlers]?: (request: never) => object | GrpcServer.NotFound | GrpcServer.Invalid
 }
 
-/** A snapshot in progress. */
-export interface SnapshotInProgress {
-  /** undefined: the newest snapshot is up to date */
-  readonly done: Promise<Snapshots.SnapshotHead | undefined>
-  readonly cancel: () => void
+/** Takes snapshots of a journal while its writer runs, one at a time. */
+export interface Snapshotter {
+  /** The caller gives the bytes of the events away. */
+  readonly take: (point: SnapshotPoint) => Promise<Taken>
+  /** Ends a snapshot in progress, and frees what the next one would use. */
+  readonly stop: () => void
 }
 
 /** The reads of an engine; missing rpcs respond with UNIMPLEMENTED. */
@@ -74,8 +76,8 @@ export interface ServeOptions<S, C> {
   readonly limits?: EventLogLimits
   /** Key of the command id hashes of a new journal, 16 hex digits; by default random. */
   readonly idsKey?: () => string
-  /** Takes a snapshot of the journal while the writer runs; by default in this thread. */
-  readonly takeSnapshot?: (journal: string) => SnapshotInProgress
+  /** Takes the snapshots of a journal; by default in this thread. */
+  readonly snapshots?: (journal: string) => Snapshotter
   /** Free bytes on the disk of the directory; by default from the operating system. */
   readonly space?: () => number
 }
@@ -94,6 +96,12 @@ const freeSpace = (path: string): number => {
     return Number.POSITIVE_INFINITY
   }
 }
+
+/**
+ * The pause after a snapshot, in times of its {@link Taken.dump_ms}: a large state takes at most a twentieth of
+ * a thread, and a start replays more entries instead.
+ */
+const SNAPSHOT_PAUSE = 20
 
 /** A running backend. */
 export interface Serving {
@@ -114,17 +122,26 @@ const differences = (a: string, b: string): ReadonlyArray<string> => {
   )
 }
 
-/** Takes a snapshot after the current turn. */
-const inThisThread = <S, C>(machine: Machine<S, C>, path: string): Promise<Snapshots.SnapshotHead | undefined> =>
-  new Promise((resolve, reject) => {
-    setImmediate(() => {
-      try {
-        resolve(takeSnapshot(machine, path))
-      } catch (cause) {
-        reject(cause as Error)
-      }
-    })
-  })
+/** Takes snapshots in this thread, each after the current turn. */
+const inThisThread =
+  <S, C>(machine: Machine<S, C>) =>
+  (path: string): Snapshotter => {
+    let follower: Follower<S, C> | undefined
+    return {
+      take: (point) =>
+        new Promise((resolve, reject) => {
+          setImmediate(() => {
+            try {
+              follower ??= new Follower(machine, path)
+              resolve(follower.take(point))
+            } catch (cause) {
+              reject(cause as Error)
+            }
+          })
+        }),
+      stop: () => follower?.close()
+    }
+  }
 
 /**
  * Opens or creates the journal in `directory`, recovers the state from the newest snapshot and the entries after it,
@@ -194,18 +211,20 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   )
 
   const metrics = yield* BackendMetrics.make
-  let snapshotting: SnapshotInProgress | undefined
-  const take = options.takeSnapshot ?? ((path) => ({ done: inThisThread(machine, path), cancel: () => {} }))
-  const snapshotNow = (): void => {
-    if (snapshotting !== undefined) return
-    const current = take(path)
-    snapshotting = current
+  const snapshots = (options.snapshots ?? inThisThread(machine))(path)
+  let snapshotting = false
+  let notBefore_ms = 0
+  const snapshotDue = (): void => {
     const began = performance.now()
-    const logged = Effect.tryPromise(() => current.done).pipe(
-      Effect.flatMap((head) => {
-        if (head === undefined) return Effect.void
-        metrics.snapshot((performance.now() - began) / 1_000)
-        return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: head.position }))
+    if (snapshotting || began < notBefore_ms) return
+    snapshotting = true
+    const point = endOf(journal, log)
+    const logged = Effect.tryPromise(() => snapshots.take(point)).pipe(
+      Effect.flatMap((taken) => {
+        const now = performance.now()
+        notBefore_ms = now + SNAPSHOT_PAUSE * taken.dump_ms
+        metrics.snapshot((now - began) / 1_000)
+        return Effect.logInfo("snapshot taken").pipe(Effect.annotateLogs({ position: taken.head.position }))
       }),
       // A missing snapshot loses no data, but an engine that does not replay to its own state is a bug that must be
       // visible.
@@ -213,7 +232,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
         metrics.snapshotFailed()
         return Effect.logError("the snapshot failed", error.cause)
       }),
-      Effect.ensuring(Effect.sync(() => (snapshotting = undefined)))
+      Effect.ensuring(Effect.sync(() => (snapshotting = false)))
     )
     run(logged)
   }
@@ -231,7 +250,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     at_ms: recovered.at_ms,
     now,
     onEvents: events.publish,
-    onSnapshotDue: snapshotNow,
+    onSnapshotDue: snapshotDue,
     onTurn: (commands, commit_s, turn_s) => {
       metrics.commit(commit_s)
       metrics.turn(commands, turn_s)
@@ -302,18 +321,18 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       events.stop()
       prices.stop()
       sequencer.stop()
-      snapshotting?.cancel()
+      snapshots.stop()
     }).pipe(
       Effect.andThen(
         Effect.try(() => {
-          if (!writer.failed) snapshot(machine, journal, { state, at_ms: writer.time, log })
+          if (!writer.failed) snapshot(machine, journal, endOf(journal, log), { state, at_ms: writer.time })
         })
       ),
       Effect.catch((error) => Effect.logWarning("the snapshot at shutdown failed", error.cause)),
       Effect.andThen(Effect.promise(() => GrpcServer.stop(server)))
     )
   )
-  if (recovered.entries >= SNAPSHOT_ENTRIES) snapshotNow()
+  if (recovered.entries >= SNAPSHOT_ENTRIES) snapshotDue()
   const port = yield* Effect.tryPromise({
     try: () => GrpcServer.bind(server, options.host, options.port, options.tls),
     catch: (cause) =>

@@ -21,10 +21,10 @@ export const TURN_COMMANDS_MAX = 4096
 /** Journal entries between two checkpoints. */
 export const CHECKPOINT_ENTRIES = 10_000
 /**
- * Journal entries between two snapshots: the number that a start may replay, plus those that arrive while a snapshot is
- * taken.
+ * Journal entries between two snapshots, of which a start replays at most two intervals: the next snapshot is taken
+ * while they arrive.
  */
-export const SNAPSHOT_ENTRIES = 2500
+export const SNAPSHOT_ENTRIES = 5000
 /** Interval of Ticks, in ms. Source: docs/contract/exchange.md. */
 export const TICK_MS = 100
 export const COMMAND_ID_CHARS_MAX = 64

@@ -22,7 +22,15 @@ import { defaultLimits, EventLog } from "../../../src/backend/journal/EventLog.t
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { JournalError } from "../../../src/backend/journal/JournalError.ts"
 import { NewestEvents } from "../../../src/backend/journal/NewestEvents.ts"
-import { recover, type Recovered, snapshot, takeSnapshot } from "../../../src/backend/journal/Recovery.ts"
+import { Follower } from "../../../src/backend/journal/Follower.ts"
+import {
+  endOf,
+  recover,
+  type Recovered,
+  snapshot,
+  type SnapshotPoint,
+  takeSnapshot
+} from "../../../src/backend/journal/Recovery.ts"
 import { firstOfNewest, replay } from "../../../src/backend/journal/Replay.ts"
 import * as Snapshots from "../../../src/backend/journal/Snapshots.ts"
 import { Command, CommandResult } from "../../../src/proto/gateway/v1/sequencer.ts"
@@ -101,8 +109,11 @@ class Playing {
   checkpoint(): void {
     this.journal.checkpoint(machine.headSeq(this.state), machine.hash(this.state))
   }
+  point(): SnapshotPoint {
+    return endOf(this.journal, this.recovered.log)
+  }
   snapshot(): void {
-    snapshot(machine, this.journal, { state: this.state, at_ms: this.users.now, log: this.recovered.log })
+    snapshot(machine, this.journal, this.point(), { state: this.state, at_ms: this.users.now })
   }
 }
 
@@ -270,6 +281,57 @@ describe("a start from a snapshot", () => {
     const hash = machine.hash(playing.state)
     playing.journal.close()
     assert.strictEqual(machine.hash(recovering().state), hash)
+  })
+
+  it("follows the journal with one engine, whose snapshots equal those of a start", () => {
+    const playing = new Playing()
+    const follower = new Follower(machine, path)
+    for (const commands of [200, 300, 2000]) {
+      playing.turn(commands)
+      const { position } = playing.journal
+      const point = playing.point()
+      // the journal goes on while the follower reads it
+      playing.turn(10)
+      assert.strictEqual(follower.take(point).head.position, position)
+      const followed = Snapshots.read(Snapshots.directoryOf(path), position)
+      rmSync(snapshotFile(position))
+      const started = new Follower(machine, path)
+      started.take(point)
+      started.close()
+      assert.deepStrictEqual(Snapshots.read(Snapshots.directoryOf(path), position), followed)
+    }
+    const { position } = playing.journal
+    const hash = machine.hash(playing.state)
+    follower.take(playing.point())
+    follower.close()
+    playing.journal.close()
+    const recovered = recovering()
+    assert.strictEqual(recovered.snapshot, position)
+    assert.strictEqual(machine.hash(recovered.state), hash)
+    assert.strictEqual(recovered.log.head, playing.recovered.log.head)
+  })
+
+  it("does not follow a journal that does not replay, and follows it again when it does", () => {
+    const playing = new Playing()
+    const broken = { now: false }
+    const apply: typeof machine.apply = (state, input) => {
+      if (broken.now) throw new Error("an assertion of the engine")
+      return machine.apply(state, input)
+    }
+    const follower = new Follower({ ...machine, apply }, path)
+    playing.play(50)
+    assert.strictEqual(follower.take(playing.point()).head.position, 50)
+    broken.now = true
+    playing.play(50)
+    assert.match(
+      refused(() => follower.take(playing.point())),
+      /at position 51.*an assertion of the engine/u
+    )
+    assert.deepStrictEqual(Snapshots.list(Snapshots.directoryOf(path)), [50])
+    broken.now = false
+    assert.strictEqual(follower.take(playing.point()).head.state_hash, machine.hash(playing.state))
+    follower.close()
+    playing.journal.close()
   })
 
   it("skips a damaged snapshot with a warning, whichever byte is damaged", () => {

@@ -5,6 +5,7 @@ import { FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
+import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/Writer.ts"
 import type { CommandAck, CommandResult, CommandStatus } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
 import { deposit, fakeMachine, withdraw } from "../../doubles/FakeMachine.ts"
@@ -246,6 +247,27 @@ describe("Serve", () => {
     assert.strictEqual(journal.checkpoints().length, 1)
     assert.strictEqual(replay(fakeMachine, journal).state.balance, 1)
     journal.close()
+  })
+
+  it("takes the next snapshot after twenty times the time that the state of the last one took", async () => {
+    const taken: Array<number> = []
+    const dump_ms = 50
+    const head = { epoch: "e", rules: "r", position: 1, at_ms: 0, chain: 0, state_hash: "" }
+    const take = async () => {
+      taken.push(performance.now())
+      return { head, dump_ms }
+    }
+    const { client } = await boot({ ...still, snapshots: () => ({ take, stop: () => {} }) })
+    const send = async () => {
+      for (let i = 0; i <= SNAPSHOT_ENTRIES; i += 1000)
+        await submitAll(client, [Array.from({ length: 1000 }, () => deposit(1))])
+    }
+    await send()
+    assert.strictEqual(taken.length, 1)
+    const deadline = performance.now() + 20_000
+    while (taken.length === 1 && performance.now() < deadline) await send()
+    assert.strictEqual(taken.length, 2)
+    assert.isAtLeast(taken[1]! - taken[0]!, 20 * dump_ms)
   })
 
   it("uses the configuration of the journal when the settings differ", async () => {
