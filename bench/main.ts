@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process"
 import { availableParallelism } from "node:os"
 
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
+  backend: () => import("./Backend.bench.ts"),
   journal: () => import("./Journal.bench.ts"),
   "event-latency": () => import("./EventLatency.bench.ts"),
   fanout: () => import("./FanOut.bench.ts"),
