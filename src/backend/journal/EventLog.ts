@@ -5,8 +5,8 @@
  * concatenate, so several consecutive blocks are also a valid frame, and a subscriber that is behind gets joined
  * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
  */
-import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+import { WireWriter } from "../WireWriter.ts"
 
 /** How many past events subscribers can request. */
 export interface EventLogLimits {
@@ -53,6 +53,7 @@ export class EventLog {
   private base: Cursor = 0
   private bytes = 0
   private head_seq = 0
+  private readonly writer = new WireWriter()
   private joined: { readonly from: Cursor; readonly to: Cursor; readonly bytes: Buffer } | undefined
 
   constructor(epoch: string, limits: EventLogLimits = defaultLimits) {
@@ -121,25 +122,19 @@ export class EventLog {
 
   /** Appends durable events, whole steps in order. Throws where a seq does not follow the head: that is a bug. */
   append(events: ReadonlyArray<Event>): void {
-    let writer: BinaryWriter | undefined
+    const { writer } = this
     let first = 0
-    let size = 0
     for (let i = 0; i < events.length; i++) {
       const event = events[i]!
       this.advance(event)
-      if (writer === undefined) {
-        writer = new BinaryWriter().uint32(EPOCH_TAG).string(this.epoch)
+      if (writer.length === 0) {
+        writer.uint32(EPOCH_TAG).string(this.epoch)
         first = event.seq
-        size = 0
       }
-      const encoded = Event.encode(event).finish()
-      writer.uint32(EVENTS_TAG).bytes(encoded)
-      size += encoded.length
+      Event.encode(event, writer.uint32(EVENTS_TAG).fork()).join()
       const next = events[i + 1]
-      if (next === undefined || (size >= FRAME_BYTES && next.step !== event.step)) {
+      if (next === undefined || (writer.length >= FRAME_BYTES && next.step !== event.step))
         this.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
-        writer = undefined
-      }
     }
     this.trim()
   }

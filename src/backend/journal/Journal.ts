@@ -145,6 +145,10 @@ export class Journal {
   private readonly block = new Block()
   /** Loaded on first use: only a writer needs it. */
   private commandIds: CommandIds | undefined
+  private hashed: { readonly command_id: string | undefined; readonly hash: number } = {
+    command_id: undefined,
+    hash: 0
+  }
   private last: number
   /** Checksum of the entries that are in rows; entries of the open block are not included. */
   private chain: number
@@ -358,12 +362,19 @@ export class Journal {
 
   /** The last entry of a command_id within 24 h, including the open transaction. */
   find(command_id: string): FoundEntry | undefined {
-    for (const position of this.ids().find(hashOf(this.origin.ids_key, command_id))) {
+    for (const position of this.ids().find(this.hashOf(command_id))) {
       const { at_ms, command, result } = this.entryAt(position)
       if (command !== undefined && Command.decode(command).command_id === command_id)
         return { position, at_ms, command, result }
     }
     return undefined
+  }
+
+  /** The hash of a command_id; a command is looked up before it is appended. */
+  private hashOf(command_id: string): number {
+    if (command_id !== this.hashed.command_id)
+      this.hashed = { command_id, hash: hashOf(this.origin.ids_key, command_id) }
+    return this.hashed.hash
   }
 
   private entryAt(position: number): BlockEntry {
@@ -440,7 +451,7 @@ export class Journal {
   }
 
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
-    const hash = command_id === null ? 0 : hashOf(this.origin.ids_key, command_id)
+    const hash = command_id === null ? 0 : this.hashOf(command_id)
     if (this.block.isFullFor(command, result)) this.flush()
     const full = this.ids().add(this.last + 1, at_ms, hash, COMMAND_ID_RETENTION_MS)
     if (full !== undefined) this.writePortion(full)

@@ -4,7 +4,7 @@
  * Stream commands are journaled in their wire encoding, and a result is encoded once: the journal and the response
  * contain the same bytes.
  */
-import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire"
+import { BinaryReader } from "@bufbuild/protobuf/wire"
 import {
   type handleUnaryCall,
   Metadata,
@@ -27,6 +27,7 @@ import {
   type SubmitResponse
 } from "../../proto/gateway/v1/sequencer.ts"
 import type { EventLog } from "../journal/EventLog.ts"
+import { WireWriter } from "../WireWriter.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
 import type { Caller, Submitter } from "./Writer.ts"
 
@@ -71,8 +72,9 @@ export const service = {
   streamEvents: { ...SequencerService.streamEvents, responseSerialize: identity }
 } satisfies ServiceDefinition
 
+const writer = new WireWriter()
+
 const encodeResults = (results: ReadonlyArray<Uint8Array>): Buffer => {
-  const writer = new BinaryWriter()
   for (const result of results) writer.uint32(RESULTS_TAG).bytes(result)
   const bytes = writer.finish()
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -8,11 +8,11 @@
  * stops permanently: the state in memory is then ahead of the journal and must be rebuilt from it. A full disk is
  * detected earlier: commands are then refused, and engine time stops, until space is free again.
  */
-import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Machine } from "../engine/Machine.ts"
 import type { EventLog } from "../journal/EventLog.ts"
 import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
+import { WireWriter } from "../WireWriter.ts"
 
 /** Maximum number of queued commands over all callers; further ones are refused with RESOURCE_EXHAUSTED. */
 export const QUEUE_COMMANDS_MAX = 65_536
@@ -139,8 +139,8 @@ export class Writer<S, C> implements Submitter {
   private full = false
   /** Ticks since engine time last advanced. */
   private stillTicks = 0
-  /** Reuses its buffer for all results. */
-  private readonly encoder = new BinaryWriter()
+  /** Encodes the results of a turn into one buffer. */
+  private readonly encoder = new WireWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
   /** Whether a failed turn has stopped the writer: the state is then ahead of the journal. */
   failed = false
@@ -247,6 +247,7 @@ export class Writer<S, C> implements Submitter {
       return
     }
 
+    this.encoder.renew()
     const began = performance.now()
     let applied = began
     const before = journal.position
@@ -343,7 +344,10 @@ export class Writer<S, C> implements Submitter {
 
     const step = machine.apply(state, { at_ms: this.at_ms, command })
     if (step.result === undefined) throw new Error("the engine gave a command no result")
-    const result = CommandResult.encode(step.result, this.encoder).finish()
+    const { encoder } = this
+    const start = encoder.length
+    CommandResult.encode(step.result, encoder)
+    const result = encoder.from(start)
     if (step.result.outcome?.$case === "ack" || step.events.length > 0) {
       journal.append(this.at_ms, command_id, bytes, result)
       for (const event of step.events) events.push(event)
