@@ -52,14 +52,14 @@ export const recomputeTotals = (state: Engine.State): void => {
   const resting = state.accounts.flatMap(({ holdings }) => holdings.flatMap((holding) => [...(holding?.orders ?? [])]))
   for (const [, order] of resting) assert.strictEqual(order.holding.market.book.lotsOf(order.slot), order.leaves)
   assert.strictEqual(state.orders.size(), waiting.length + resting.length)
-  const queued = state.markets.flatMap(({ triggers }) => triggers.flat())
+  const queued = state.markets.flatMap(({ triggers }) => triggers.flatMap((queue) => queue.sorted()))
   const numbers = (orders: ReadonlyArray<Order>) => orders.map(({ number }) => number).sort((a, b) => a - b)
   assert.deepStrictEqual(numbers(queued), numbers(waiting))
-  assert.strictEqual(state.met.length, 0, "a trigger that was met did not fire")
+  assert.strictEqual(state.met.size, 0, "a trigger that was met did not fire")
   for (const order of queued)
     assert.isFalse(isMet(order.holding.market, order.trigger!), "a trigger that is met did not fire")
   const timed = state.orders.all().filter(({ expireMs }) => expireMs !== undefined)
-  assert.deepStrictEqual(numbers(state.expiries), numbers(timed))
+  assert.deepStrictEqual(numbers(state.expiries.sorted()), numbers(timed))
   let seeds = 0n
   for (const pool of state.pools) {
     const { lots, market } = pool.holding

@@ -159,7 +159,13 @@ describe("a planted fault is found:", () => {
   )
 
   it.each([
-    ["the trigger accepted last", "/state/TriggerQueues.ts", "state.met.at(-1)", "state.met.at(0)", /fired before/],
+    [
+      "the trigger accepted last",
+      "/state/TriggerQueues.ts",
+      "state.met.first()",
+      "state.met.sorted().at(-1)",
+      /fired before/
+    ],
     [
       "no trigger whose price has gone back",
       "/Engine.ts",

@@ -86,8 +86,8 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "of several triggered orders, the newest activates first",
     module: "/state/TriggerQueues.ts",
-    right: "state.met.at(-1)",
-    wrong: "state.met[0]"
+    right: "state.met.first()",
+    wrong: "state.met.sorted().at(-1)"
   },
   {
     name: "partial exits grow with fills that only reduce",

@@ -86,7 +86,7 @@ describe("Amendment 4: triggered orders", () => {
       ),
       part
     )
-    assert.strictEqual(bench.state.met.length, 0)
+    assert.strictEqual(bench.state.met.size, 0)
     check()
   })
 

@@ -328,7 +328,7 @@ describe("GTT", () => {
       cancel_type: CancelType.CANCEL_TYPE_CANCEL_BY_EXPIRY
     })
     assert.strictEqual(balances(ended, v).at(-1)!.order_margin, "0")
-    assert.strictEqual(bench.state.expiries.length, 0)
+    assert.strictEqual(bench.state.expiries.size, 0)
     assert.deepInclude(statusOf(bench.cancel(v, { id: orderId(early) })), { metadata: { order_status: "Expired" } })
     recomputeTotals(bench.state)
     replays(bench)
@@ -351,11 +351,11 @@ describe("GTT", () => {
       orderId(bench.place(v, { side: BUY, qty: "0.1", price: "59000", tif: GTT, expires: START + ms }))
     const [a, b, c] = [place(90_000), place(80_000), place(90_000)]
     bench.amend(v, { id: b }, { price: "59100" })
-    assert.strictEqual(bench.state.expiries.length, 3)
+    assert.strictEqual(bench.state.expiries.size, 3)
     bench.cancel(v, { id: a })
     bench.place(m, { side: SELL, qty: "0.1", price: "59100" })
     assert.deepStrictEqual(
-      bench.state.expiries.map(({ id }) => id),
+      bench.state.expiries.sorted().map(({ id }) => id),
       [c]
     )
   })

@@ -9,6 +9,7 @@ import * as OpenOrders from "../book/OpenOrders.ts"
 import * as OrderBook from "../book/OrderBook.ts"
 import * as TrackedBook from "../book/TrackedBook.ts"
 import { type ClientIdIndex, memoryClientIdIndex } from "./ClientIdIndex.ts"
+import * as Heap from "./Heap.ts"
 import * as Ids from "./Ids.ts"
 import { POOL_ACCOUNT, positionOf } from "./MarketPosition.ts"
 import { setIndex, setMark } from "./MarketPrices.ts"
@@ -69,7 +70,7 @@ const marketState = (market: Market, index: number): MarketState => {
     netLots: 0,
     holders: new Set(),
     longHolders: 0,
-    triggers: Array.from({ length: TriggerQueues.TRIGGER_QUEUES }, () => []),
+    triggers: Array.from({ length: TriggerQueues.TRIGGER_QUEUES }, () => Heap.make()),
     quoted: undefined
   }
   setIndex(state, base)
@@ -125,8 +126,8 @@ export const initial = (config: EngineConfig, links: ClientIdIndex = memoryClien
     outdated: [],
     waiting: new Set(),
     orders: OpenOrders.make(),
-    expiries: [],
-    met: [],
+    expiries: Heap.make(),
+    met: Heap.make(),
     closed: new Map(),
     closedBefore: new Map(),
     pools: markets.map((market) => poolOf(market, Decimal.parse(config.poolBaseEquity))),

@@ -6,6 +6,7 @@
  * thresholds. A threshold that is too tight causes extra checks, never a wrong result. The index is not part of the
  * state: it follows from the positions, and after a start all of them count as invalidated.
  */
+import * as Heap from "./Heap.ts"
 
 interface WatchedMarket {
   readonly index: number
@@ -27,77 +28,12 @@ export interface PriceThresholdIndex<P extends WatchedPosition> {
   readonly takeDue: (market: P["market"]) => Array<P>
 }
 
-/** An entry of a {@link Queue} with its index in the heap. */
-interface Entry<P> {
-  readonly holding: P
-  key: number
-  place: number
-}
-
-/** A binary min-heap of keys whose entries store their index. */
-interface Queue<P> {
-  readonly set: (holding: P, key: number) => void
-  readonly remove: (holding: P) => void
-  readonly first: () => Entry<P> | undefined
-}
-
-const makeQueue = <P>(): Queue<P> => {
-  const heap: Array<Entry<P>> = []
-  const entries = new Map<P, Entry<P>>()
-  const put = (entry: Entry<P>, place: number): void => {
-    heap[place] = entry
-    entry.place = place
-  }
-  /** Sifts an entry up or down from its current index. */
-  const settle = (entry: Entry<P>): void => {
-    let { place } = entry
-    while (place > 0) {
-      const above = heap[(place - 1) >>> 1]!
-      if (above.key <= entry.key) break
-      put(above, place)
-      place = (place - 1) >>> 1
-    }
-    while (true) {
-      const left = 2 * place + 1
-      const right = heap[left + 1]
-      const below = right !== undefined && right.key < heap[left]!.key ? right : heap[left]
-      if (below === undefined || below.key >= entry.key) break
-      const freed = below.place
-      put(below, place)
-      place = freed
-    }
-    put(entry, place)
-  }
-  return {
-    set: (holding, key) => {
-      let entry = entries.get(holding)
-      if (entry === undefined) {
-        entry = { holding, key, place: heap.length }
-        entries.set(holding, entry)
-        heap.push(entry)
-      }
-      entry.key = key
-      settle(entry)
-    },
-    remove: (holding) => {
-      const entry = entries.get(holding)
-      if (entry === undefined) return
-      entries.delete(holding)
-      const last = heap.pop()!
-      if (last === entry) return
-      put(last, entry.place)
-      settle(last)
-    },
-    first: () => heap[0]
-  }
-}
-
 export const make = <P extends WatchedPosition>(markets: number): PriceThresholdIndex<P> => {
   const watched = Array.from({ length: markets }, () => ({
     touched: new Set<P>(),
     /** lower thresholds, negated, so that the highest of them is first */
-    lows: makeQueue<P>(),
-    highs: makeQueue<P>()
+    lows: Heap.make<P>(),
+    highs: Heap.make<P>()
   }))
   const of = (market: WatchedMarket) => watched[market.index]!
   return {
@@ -119,8 +55,8 @@ export const make = <P extends WatchedPosition>(markets: number): PriceThreshold
         taken.add(holding)
       }
       for (const holding of taken) out(holding)
-      for (let next = lows.first(); next !== undefined && -next.key > mark; next = lows.first()) out(next.holding)
-      for (let next = highs.first(); next !== undefined && next.key < mark; next = highs.first()) out(next.holding)
+      while (-(lows.firstKey() ?? Infinity) > mark) out(lows.first()!)
+      while ((highs.firstKey() ?? Infinity) < mark) out(highs.first()!)
       return [...taken].filter(({ lots }) => lots !== 0)
     }
   }

@@ -9,12 +9,13 @@ import { initial } from "./InitialState.ts"
 import { restingOrders } from "./RestingOrders.ts"
 import type { EngineConfig, State, Order } from "./State.ts"
 import * as StateCodec from "./StateCodec.ts"
+import * as TriggerQueues from "./TriggerQueues.ts"
 
 const OMIT: ReadonlySet<string> = new Set()
 
 /**
  * Objects that are not written: the configuration and values read from it, the order table, the client id index, the
- * books and the price thresholds.
+ * books, the price thresholds and the queues of triggers and expiries.
  */
 const outside = (state: State): ReadonlyArray<object> => [
   state.config,
@@ -22,7 +23,11 @@ const outside = (state: State): ReadonlyArray<object> => [
   state.orders,
   state.standing,
   state.telling,
-  ...state.markets.flatMap(({ market, rules, tiers, limits, book }) => [market, rules, tiers, limits, book])
+  ...state.markets.flatMap(({ market, rules, tiers, limits, book }) => [market, rules, tiers, limits, book]),
+  // later ones follow, so that older snapshots refer to the same objects
+  state.expiries,
+  state.met,
+  ...state.markets.map(({ triggers }) => triggers)
 ]
 
 interface Written {
@@ -48,8 +53,15 @@ export const dump = (state: State): Buffer => {
  * format.
  */
 export const load = (config: EngineConfig, bytes: Uint8Array, links: ClientIdIndex): State => {
-  const { state, open, resting } = StateCodec.read(bytes, outside(initial(config, links))) as Written
-  for (const order of open) state.orders.restore(order)
+  const fresh = initial(config, links)
+  const { state: read, open, resting } = StateCodec.read(bytes, outside(fresh)) as Written
+  // earlier snapshots have the queues as sorted arrays
+  const state: State = Object.assign(read, { expiries: fresh.expiries, met: fresh.met })
+  state.markets.forEach((market, i) => Object.assign(market, { triggers: fresh.markets[i]!.triggers }))
+  for (const order of open) {
+    state.orders.restore(order)
+    TriggerQueues.restore(state, order)
+  }
   state.markets.forEach(({ book }, i) => {
     for (const { leaves, side, slot, ticks } of resting[i]!) book.add(slot, side, ticks, leaves)
     book.takeChanges()

@@ -31,6 +31,7 @@ import type { Market } from "../../markets/File.ts"
 import type { OpenOrders } from "../book/OpenOrders.ts"
 import type { TrackedBook } from "../book/TrackedBook.ts"
 import type { ClientIdIndex } from "./ClientIdIndex.ts"
+import type { Heap } from "./Heap.ts"
 import type { PriceThresholdIndex } from "./PriceThresholdIndex.ts"
 
 /** The configuration that decides results besides the inputs. Plain JSON, because the journal keeps it. */
@@ -110,10 +111,8 @@ export interface MarketState {
   readonly holders: Set<MarketPosition>
   /** number of long positions in `holders` */
   longHolders: number
-  /**
-   * conditional orders by reference price and direction; the last element triggers first; derived from the positions
-   */
-  readonly triggers: ReadonlyArray<Array<Order>>
+  /** conditional orders by reference price and direction; derived from the orders */
+  readonly triggers: ReadonlyArray<Heap<Order>>
   /** current quotes of the simulated maker */
   quoted:
     | {
@@ -350,10 +349,10 @@ export interface State {
   readonly waiting: Set<MarketPosition>
   /** open orders, resting and untriggered */
   readonly orders: OpenOrders<Order>
-  /** open GTT orders; the last element expires first; derived from the orders */
-  readonly expiries: Array<Order>
-  /** triggered orders; the last element activates first; all activate before the next input */
-  readonly met: Array<Order>
+  /** open GTT orders by expiry; derived from the orders */
+  readonly expiries: Heap<Order>
+  /** triggered orders by acceptance; all activate before the next input */
+  readonly met: Heap<Order>
   /** two generations of packed closed orders; the older one is dropped as a whole */
   closed: Map<number, number>
   closedBefore: Map<number, number>

@@ -1,8 +1,9 @@
 /**
- * Queues of conditional orders by trigger price, and of GTT orders by expiry. Each is a sorted array whose last element
- * is the next; derived from the orders.
+ * Queues of conditional orders by trigger price, of triggered orders by acceptance, and of GTT orders by expiry. Equal
+ * keys are in the order of acceptance. All are derived from the orders.
  */
-import { TriggerBy, TriggerDirection } from "../../../proto/gateway/v1/types.ts"
+import { OrderStatus, TriggerBy, TriggerDirection } from "../../../proto/gateway/v1/types.ts"
+import type { Heap } from "./Heap.ts"
 import type { MarketState, State, Order, Trigger } from "./State.ts"
 
 const REFERENCES = 3
@@ -31,50 +32,22 @@ export const isMet = (market: MarketState, trigger: Trigger): boolean => {
   return isUp(trigger) ? price >= trigger.ticks : price <= trigger.ticks
 }
 
-const queueOf = (order: Order): Array<Order> => {
+const queueOf = (order: Order): Heap<Order> => {
   const { by, direction } = order.trigger!
   return order.holding.market.triggers[
     (by - TriggerBy.TRIGGER_BY_LAST_PRICE) * DIRECTIONS + (direction - TriggerDirection.TRIGGER_DIRECTION_UP)
   ]!
 }
 
-/** Binary search for the insertion index of `order`; `key` descends towards the end, ties by order number. */
-const insertionIndex = (queue: ReadonlyArray<Order>, order: Order, key: (order: Order) => number): number => {
-  const own = key(order)
-  let low = 0
-  let high = queue.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const other = queue[middle]!
-    const others = key(other)
-    if (others > own || (others === own && other.number > order.number)) low = middle + 1
-    else high = middle
-  }
-  return low
-}
-
-const triggerKey = ({ trigger }: Order): number => (isUp(trigger!) ? trigger!.ticks : -trigger!.ticks)
-
-/** Adds an order to the queue of its trigger. */
+/** Adds an order to the queue of its trigger: the trigger that the price reaches first is first. */
 export const enqueue = (order: Order): void => {
-  const queue = queueOf(order)
-  queue.splice(insertionIndex(queue, order, triggerKey), 0, order)
+  const { ticks } = order.trigger!
+  queueOf(order).set(order, isUp(order.trigger!) ? ticks : -ticks, order.number)
 }
-
-/** Removes an order from a queue, if present. */
-const remove = (queue: Array<Order>, order: Order, key: (order: Order) => number): boolean => {
-  const index = insertionIndex(queue, order, key)
-  if (queue[index] !== order) return false
-  queue.splice(index, 1)
-  return true
-}
-
-const acceptance = ({ number }: Order): number => number
 
 /** Removes an order from its trigger queue, or from the triggered orders. */
 export const dequeue = (state: State, order: Order): void => {
-  if (!remove(queueOf(order), order, triggerKey) && !remove(state.met, order, acceptance))
-    throw new Error(`order ${order.id} is not queued`)
+  if (!queueOf(order).remove(order) && !state.met.remove(order)) throw new Error(`order ${order.id} is not queued`)
 }
 
 /**
@@ -84,29 +57,31 @@ export const dequeue = (state: State, order: Order): void => {
 export const collectTriggered = (state: State): void => {
   for (const market of state.markets)
     for (const queue of market.triggers)
-      while (queue.length > 0 && isMet(market, queue.at(-1)!.trigger!)) {
-        const order = queue.pop()!
-        state.met.splice(insertionIndex(state.met, order, acceptance), 0, order)
+      for (let next = queue.first(); next !== undefined && isMet(market, next.trigger!); next = queue.first()) {
+        queue.remove(next)
+        state.met.set(next, next.number)
       }
 }
 
 /** The triggered order that was accepted first. */
-export const nextTriggered = (state: State): Order | undefined => state.met.at(-1)
-
-const expiryKey = ({ expireMs }: Order): number => expireMs!
+export const nextTriggered = (state: State): Order | undefined => state.met.first()
 
 /** Adds a GTT order to the expiry queue. */
 export const enqueueExpiry = (state: State, order: Order): void => {
-  state.expiries.splice(insertionIndex(state.expiries, order, expiryKey), 0, order)
+  state.expiries.set(order, order.expireMs!, order.number)
 }
 
 /** Removes a closed order from the expiry queue, if present. */
 export const dequeueExpiry = (state: State, order: Order): void => {
-  remove(state.expiries, order, expiryKey)
+  state.expiries.remove(order)
 }
 
 /** The next expired order. */
-export const nextExpired = (state: State, at: number): Order | undefined => {
-  const order = state.expiries.at(-1)
-  return order !== undefined && order.expireMs! <= at ? order : undefined
+export const nextExpired = (state: State, at: number): Order | undefined =>
+  (state.expiries.firstKey() ?? Infinity) <= at ? state.expiries.first() : undefined
+
+/** Queues an open order of a state between two inputs, when no order is triggered. */
+export const restore = (state: State, order: Order): void => {
+  if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) enqueue(order)
+  if (order.expireMs !== undefined) enqueueExpiry(state, order)
 }
