@@ -164,9 +164,9 @@ const policies = (settings: Settings) => {
     Layer.provideMerge(ReadYourWrites.layer),
     Layer.provideMerge(streams),
     Layer.provideMerge(foundation),
-    Layer.provideMerge(HistoryWriter.layer()),
     Layer.provideMerge(CredentialChanges.layer),
     Layer.provideMerge(Layer.mergeAll(Tokens.layer({ environment: settings.environment }), ApiKeys.layer())),
+    Layer.provideMerge(HistoryWriter.layer()),
     Layer.provideMerge(BanList.layer),
     Layer.provideMerge(Grants.layer)
   )

@@ -209,8 +209,8 @@ describe("the log", () => {
       assert.isString(entry.level, line)
       assert.notStrictEqual(entry.message, "forged")
     }
-    // the greeting is the only text that is no entry; its last line names the demo
-    const greeted = lines.findIndex((line) => line.includes("npm run demo"))
+    // the greeting is the only text that is no entry; its last line names the next command
+    const greeted = lines.findIndex((line) => /npm run demo|npx trading-gateway/u.test(line))
     assert.isAbove(greeted, 0)
     assert.deepStrictEqual(
       lines.slice(greeted + 1).filter((line) => !line.startsWith("{")),
