@@ -26,7 +26,7 @@ const keyWarningOf = (isGuarded: boolean): string => {
 
 export const mount = (session: Session): void => {
   const [equity, free] = [
-    fact("Equity", "Wallet balance plus unrealised P&L"),
+    fact("Equity", "Wallet balance plus unrealised PnL"),
     fact("Available", "Free for new orders")
   ]
   const money = h("dl", { class: "money" }, equity.element, free.element)

@@ -6,10 +6,10 @@ import type { Market } from "./Market.ts"
 
 export const mount = (market: Market): void => {
   const equity = fact("Equity", "Cash plus positions at the mark price")
-  const result = fact("Realised P&L", "Realised P&L of the pool since the start")
+  const result = fact("Realised PnL", "Realised PnL of the pool since the start")
   const holds = fact("Positions", "Positions taken over and not sold yet")
   const adl = fact("Auto-deleveraging", "Whether liquidated positions are closed against profitable positions")
-  const ratio = fact("P&L ratio", "P&L of the pool relative to its 8-hour high")
+  const ratio = fact("PnL ratio", "PnL of the pool relative to its 8-hour high")
   const facts = [equity, result, holds, adl, ratio]
   place("pool").append(h("h2", {}, "Insurance pool"), h("dl", {}, ...facts.map(({ element }) => element)))
   drawn([market.pool, market.alert, market.instrument], () => {

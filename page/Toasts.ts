@@ -1,19 +1,57 @@
-/** Short notifications in a corner of the screen, announced by screen readers. */
-import { h, place } from "./Dom.ts"
+/** Short notifications over the candles, announced by screen readers. */
+import { h, place, setAttribute, setText } from "./Dom.ts"
+import type { Notice, Tone } from "./Notices.ts"
 
-export type Tone = "good" | "bad" | "plain"
-
-/** How long a toast stays, in ms; maximum number of toasts. */
+/** How long a notice stays, in ms; maximum number of notices. */
 const TOAST_MS = 8_000
 const TOASTS_MAX = 4
 
-export const toast = (tone: Tone, text: string): void => {
-  const toasts = place("toasts")
-  const element = h("p", { class: `toast ${tone}` }, text)
-  toasts.append(element)
-  while (toasts.childElementCount > TOASTS_MAX) toasts.firstElementChild?.remove()
-  setTimeout(() => element.remove(), TOAST_MS)
+interface Shown {
+  readonly element: HTMLElement
+  readonly text: HTMLElement
+  readonly close: HTMLElement
+  timer: ReturnType<typeof setTimeout> | undefined
 }
+
+const shown = new Map<string, Shown>()
+let toasts = 0
+
+/** Removes a notice, if it is shown. */
+export const dismiss = (key: string): void => {
+  const found = shown.get(key)
+  if (found === undefined) return
+  clearTimeout(found.timer)
+  found.element.remove()
+  shown.delete(key)
+}
+
+const made = (key: string): Shown => {
+  const text = h("span")
+  const close = h(
+    "button",
+    { type: "button", class: "quiet", "aria-label": "Dismiss", onclick: () => dismiss(key) },
+    "×"
+  )
+  const element = h("div", { class: "toast" }, text, close)
+  place("toasts").append(element)
+  const entry = { element, text, close, timer: undefined }
+  shown.set(key, entry)
+  while (shown.size > TOASTS_MAX) dismiss(shown.keys().next().value!)
+  return entry
+}
+
+/** Shows a notice; it replaces the one with the same key. */
+export const notify = ({ key, stays = false, text, tone }: Notice): void => {
+  const entry = shown.get(key) ?? made(key)
+  setText(entry.text, text)
+  setAttribute(entry.element, "class", `toast ${tone}`)
+  entry.close.hidden = !stays
+  clearTimeout(entry.timer)
+  entry.timer = stays ? undefined : setTimeout(() => dismiss(key), TOAST_MS)
+}
+
+/** Shows a message that replaces none. */
+export const toast = (tone: Tone, text: string): void => notify({ key: `toast|${++toasts}`, tone, text })
 
 /** Shows an error. */
 export const toastError = (error: unknown): void => toast("bad", error instanceof Error ? error.message : String(error))

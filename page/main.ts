@@ -1,4 +1,5 @@
 /** The market page, a client of the gateway that serves it. Each part of the screen has its own file. */
+import * as AccountNotices from "./AccountNotices.ts"
 import * as AccountBar from "./AccountBar.ts"
 import * as Banner from "./Banner.ts"
 import * as Chart from "./Chart.ts"
@@ -8,7 +9,6 @@ import { drawn } from "./Frame.ts"
 import * as AccountTables from "./AccountTables.ts"
 import * as Ladder from "./Ladder.ts"
 import { Market } from "./Market.ts"
-import * as OrderToasts from "./OrderToasts.ts"
 import { toastError } from "./Toasts.ts"
 import * as OrderForm from "./OrderForm.ts"
 import * as Pool from "./Pool.ts"
@@ -54,6 +54,6 @@ Depth.mount(market)
 Pool.mount(market)
 AccountTables.mount(market, session)
 Chart.mount(market, session)
-session.listen(OrderToasts.onEvent)
+AccountNotices.mount(market, session)
 markFirstBook(market)
 session.begin().catch(toastError)

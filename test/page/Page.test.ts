@@ -21,6 +21,8 @@ const OPENING_REQUESTS_MAX = 10
 const SLOW = { timeout: 60_000 }
 const READY_MS = 120_000
 
+const administrator = { ADMIN_USERNAME: "admin", ADMIN_PASSWORD: "a password of tests" }
+
 /** Console messages of the browser about a request that fails on purpose, or while the gateway is down or not ready. */
 const isOutage = (text: string): boolean => /WebSocket connection to|net::ERR_|status of (?:400|503)/u.test(text)
 
@@ -36,7 +38,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       dataDir,
       port,
       ready_ms: READY_MS,
-      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50" }
+      env: { INDEX_SOURCE: "manual", LOG_LEVEL: "error", DRAIN_MS: "50", ...administrator }
     })
 
   beforeAll(async () => {
@@ -115,7 +117,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#qty").fill("0.05", SLOW)
     await shows(page, ".preview", /Margin\s*301\.71/u)
     // a toast disappears after a while, so the wait starts before the click
-    const filled = shows(page, "#toasts", /Bought 0\.05 BTC-USDC at 60012/u)
+    const filled = shows(page, "#toasts", /Bought 0\.050 BTC-USDC at 60,012\.0/u)
     await page.locator(".submit").click(SLOW)
     await filled
     await shows(page, "#panel-Positions tbody tr", /Long\s*0\.050/u)
@@ -278,6 +280,95 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     // a size of one market means nothing in another
     await page.getByRole("button", { name: /^ETH-USDC/u }).click()
     await page.waitForFunction(() => (document.querySelector("#qty") as HTMLInputElement).value === "", undefined, SLOW)
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
+  it("warns before a liquidation and reports it with price, PnL, fee and canceled orders", async () => {
+    const { faults, page } = await open()
+    const holdIndex = async (price: string): Promise<void> => {
+      const { ADMIN_PASSWORD, ADMIN_USERNAME } = administrator
+      const { status } = await fetch(`${gateway.url}/api/v1/admin/index-price`, {
+        method: "PUT",
+        headers: {
+          authorization: `Basic ${btoa(`${ADMIN_USERNAME}:${ADMIN_PASSWORD}`)}`,
+          "content-type": "application/json"
+        },
+        body: JSON.stringify({ symbol: "BTC-USDC", price })
+      })
+      assert.strictEqual(status, 200)
+    }
+    await page.locator("#sign-in").click(SLOW)
+    await page.locator("#faucet").click(SLOW)
+    await shows(page, ".money", /Equity\s*10,000\.00/u)
+    await page.locator("#margin-settings").click(SLOW)
+    await page.locator("#margin-mode-Isolated").check()
+    await page.locator("#leverage").fill("50")
+    await page.locator("#margin .primary").click()
+    await shows(page, "#margin-settings", /Isolated · 50×/u)
+
+    // an order that takes four levels has one notice
+    await page.locator("#kind-Market").check()
+    await page.locator("#qty").fill("0.5")
+    const bought = shows(page, "#toasts .toast.good", /^Bought 0\.500 BTC-USDC at 60,0\d\d\.\d/u)
+    await page.locator(".submit").click()
+    await bought
+    assert.strictEqual(await page.locator("#toasts .toast", { hasText: "Bought" }).count(), 1)
+    await shows(page, "#panel-Positions tbody tr", /Isolated 50×.*Long 0\.500/u)
+    await page.locator("#kind-Limit").check()
+    await page.locator("#price").fill("58000")
+    await page.locator("#qty").fill("0.01")
+    await page.locator(".submit").click()
+    await shows(page, count("Orders"), /^1$/u)
+
+    const cells = page.locator("#panel-Positions tbody tr td")
+    const priceIn = async (head: string): Promise<number> =>
+      Number((await cells.and(page.locator(`[data-head="${head}"]`)).innerText()).replaceAll(",", ""))
+    const [entry, end] = [await priceIn("Entry"), await priceIn("Liquidation")]
+    const part = (share: number): string => (entry - (entry - end) * share).toFixed(0)
+    for (const [share, tone, percent] of [
+      [0.85, "warn", "8\\d"],
+      [0.97, "bad", "9[5-9]"]
+    ] as const) {
+      await holdIndex(part(share))
+      const text = `^Your long of 0\\.500 BTC-USDC is ${percent} % of the way to its liquidation at 59,4\\d\\d\\.\\d: the mark is 59,\\d{3}\\.\\d`
+      await shows(page, `#toasts .toast.${tone}`, new RegExp(text, "u"))
+    }
+    assert.strictEqual(await page.locator("#toasts .toast", { hasText: "of the way" }).count(), 1)
+
+    await holdIndex(part(1.2))
+    await shows(
+      page,
+      "#toasts .toast.bad",
+      /^Liquidated: your long of 0\.500 BTC-USDC at 59,\d{3}\.\d, PnL -\d+\.\d\d, fee \d+\.\d\d, (?:.*taken over by the insurance pool, )?1 open order canceled×?$/u
+    )
+    await shows(page, "#panel-Positions .empty", /No open positions/u)
+    await page.locator("#toasts .toast", { hasText: "of the way" }).waitFor({ ...SLOW, state: "detached" })
+    // the notice lies over no control, and stays until it is closed
+    const covered = await page.evaluate(() => {
+      const notices = [...document.querySelectorAll(".toast")].map((each) => each.getBoundingClientRect())
+      const controls = [...document.querySelectorAll("button, input, select, a, summary, [tabindex]")]
+      return controls
+        .filter((each) => each.closest(".toast") === null && each.checkVisibility())
+        .filter((each) => {
+          const box = each.getBoundingClientRect()
+          return notices.some(
+            (notice) =>
+              box.width > 1 &&
+              notice.left < box.right &&
+              notice.right > box.left &&
+              notice.top < box.bottom &&
+              notice.bottom > box.top
+          )
+        })
+        .map((each) => each.outerHTML.slice(0, 80))
+    })
+    assert.deepStrictEqual(covered, [])
+    await page.locator(".toast.bad", { hasText: "Liquidated" }).getByRole("button", { name: "Dismiss" }).click()
+    await page.locator("#toasts .toast", { hasText: "Liquidated" }).waitFor({ ...SLOW, state: "detached" })
+    await page.locator("#tab-History").click()
+    await shows(page, "#panel-History tbody tr", /Liquidation/u)
+    await holdIndex("60000")
     assert.deepStrictEqual(faults, [])
     await page.close()
   })

@@ -1,0 +1,222 @@
+/** What happened to the account, in the words of a trader: one notice per order, which changes as the order does, and one per forced close. */
+import * as Decimal from "../src/domain/Decimal.ts"
+import { keyOf } from "../src/client/Account.ts"
+import type { FeedEvent } from "../src/client/FeedEvent.ts"
+import type { Execution } from "../src/domain/Execution.ts"
+import type { Order } from "../src/domain/Order.ts"
+import type { Position } from "../src/domain/Position.ts"
+import * as Format from "./Format.ts"
+import { cancelReason, isExit, kindOf, triggerOf } from "./OrderWords.ts"
+
+export type Tone = "good" | "bad" | "plain" | "warn"
+
+export interface Notice {
+  /** A notice replaces the one before with the same key. */
+  readonly key: string
+  readonly tone: Tone
+  readonly text: string
+  /** Whether it stays until the trader closes it. */
+  readonly stays?: boolean
+}
+
+/** Prices and quantities with the digits of their market. */
+export interface Digits {
+  readonly price: (symbol: string, text: string) => string
+  readonly qty: (symbol: string, text: string) => string
+}
+
+const isClosing = ({ close_on_trigger, reduce_only }: Order): boolean => reduce_only || close_on_trigger
+
+/** `Bought 0.200`, `Sold 0.200 of 0.500`, `Closed 0.500`. */
+const doneText = (order: Order, { price, qty }: Digits): string => {
+  const { avg_price, cum_exec_qty, qty: whole, side, symbol } = order
+  const done = isClosing(order) ? "Closed" : side === "Buy" ? "Bought" : "Sold"
+  const amount = cum_exec_qty === whole ? qty(symbol, whole) : `${qty(symbol, cum_exec_qty)} of ${qty(symbol, whole)}`
+  const pnl = order.closed_pnl === undefined ? "" : `, PnL ${Format.gain(order.closed_pnl)}`
+  const leg = isExit(order) ? `${kindOf(order)}: ` : ""
+  return `${leg}${done} ${amount} ${symbol} at ${price(symbol, avg_price)}${pnl}`
+}
+
+/** What was wanted: `buy 0.100 BTC-USDC at 59,000.0`. */
+const wantedText = ({ order_type, price, qty, side, symbol }: Order, digits: Digits): string =>
+  `${side === "Buy" ? "buy" : "sell"} ${digits.qty(symbol, qty)} ${symbol}${
+    order_type === "Market" ? "" : ` at ${digits.price(symbol, price)}`
+  }`
+
+const restOf = (order: Order, { qty }: Digits): string => {
+  const rest = qty(order.symbol, Decimal.format(Decimal.parse(order.qty) - Decimal.parse(order.cum_exec_qty)))
+  return isClosing(order) ? `${rest} remains open` : `${rest} was not filled`
+}
+
+const because = (order: Order): string => {
+  const reason = cancelReason(order)
+  return reason === "" || order.cancel_type === "CancelByUser" ? "" : `: ${reason}`
+}
+
+/** The notice of a session that ended. */
+export const ENDED = "session"
+
+/** How orders of a forced close are created. */
+const ofForce: ReadonlySet<string> = new Set(["CreateByLiq", "CreateByTakeOverPassThrough", "CreateByAdlPassThrough"])
+
+/** The notice of an order's new status; `undefined`: none. */
+export const noticeOf = (order: Order, digits: Digits): Notice | undefined => {
+  // these have a notice of their own
+  if (ofForce.has(order.create_type ?? "") || order.cancel_type === "CancelAllBeforeLiq") return undefined
+  const notice = (tone: Tone, text: string): Notice => ({ key: order.order_id, tone, text })
+  const price = (text: string): string => digits.price(order.symbol, text)
+  switch (order.order_status) {
+    case "New":
+      if (order.reject_reason !== undefined && order.reject_reason !== "EcNoError") return undefined
+      return order.order_type === "Market" ? undefined : notice("plain", `Open: ${wantedText(order, digits)}`)
+    case "Untriggered":
+      return isExit(order)
+        ? undefined
+        : notice("plain", `Waiting: ${wantedText(order, digits)} when ${triggerOf(order, price)}`)
+    case "PartiallyFilled":
+    case "Filled":
+      return notice("good", doneText(order, digits))
+    case "PartiallyFilledCanceled":
+      return notice(
+        order.cancel_type === "CancelByUser" ? "plain" : "warn",
+        `${doneText(order, digits)}; ${restOf(order, digits)}${because(order)}`
+      )
+    case "Rejected":
+      return notice(
+        "bad",
+        `Rejected: ${wantedText(order, digits)}: ${order.reject_message ?? order.reject_reason ?? ""}`
+      )
+    case "Canceled": {
+      const tone = order.cancel_type === "CancelByUser" ? "plain" : "warn"
+      return notice(tone, `Canceled: ${wantedText(order, digits)}${because(order)}`)
+    }
+    case "Expired":
+      return notice(
+        "plain",
+        order.cum_exec_qty === "0"
+          ? `Expired: ${wantedText(order, digits)}`
+          : `${doneText(order, digits)}; ${restOf(order, digits)}: it expired`
+      )
+    case "Deactivated":
+      return isExit(order) ? undefined : notice("plain", `Canceled: ${wantedText(order, digits)}${because(order)}`)
+    default:
+      return undefined
+  }
+}
+
+/** A position that the exchange closes, from the event that announces it until the position changes for another reason. */
+interface Forced {
+  readonly key: string
+  readonly by: "Liquidated" | "Auto-deleveraged"
+  readonly isLong: boolean
+  /** Open orders canceled before it. */
+  readonly canceled: number
+  qty: bigint
+  value: bigint
+  /** Part that the insurance pool took over. */
+  taken: bigint
+  /** Realised PnL of its orders, by order. */
+  readonly pnl: Map<string, bigint>
+  /** The position after it; `undefined`: it is under way. */
+  left: string | undefined
+}
+
+const forcedBy: Partial<Record<Position["position_status"], Forced["by"]>> = {
+  Liq: "Liquidated",
+  Adl: "Auto-deleveraged"
+}
+
+const plural = (count: number, one: string): string => (count === 1 ? `1 ${one}` : `${count} ${one}s`)
+
+/**
+ * Notices from the events of the private feed. A snapshot has none: what it holds happened before.
+ * A forced close is announced by the status of its position; executions, orders and positions follow, the fee last.
+ * Source: docs/contract/exchange.md#liquidation, docs/contract/websocket.md#emission.
+ */
+export class Notices {
+  private readonly digits: Digits
+  /** By position. */
+  private readonly forced = new Map<string, Forced>()
+  /** Orders canceled before the next liquidation, by sub-account. */
+  private readonly canceled = new Map<string, number>()
+
+  constructor(digits: Digits) {
+    this.digits = digits
+  }
+
+  of(event: FeedEvent): ReadonlyArray<Notice> {
+    if (event.kind === "state" && event.state.type === "ended")
+      return [{ key: ENDED, tone: "bad", text: `Signed out: ${event.state.reason}`, stays: true }]
+    if (!("data" in event) || !("type" in event.data) || event.data.type !== "update") return []
+    switch (event.kind) {
+      case "execution":
+        for (const fill of event.data.list) this.fill(fill)
+        return []
+      case "order":
+        return event.data.list.flatMap((order) => this.order(order) ?? [])
+      case "position":
+        return event.data.list.flatMap((position) => this.position(position) ?? [])
+      default:
+        return []
+    }
+  }
+
+  private fill(fill: Execution): void {
+    const forced = this.forced.get(keyOf(fill))
+    if (forced === undefined || !ofForce.has(fill.create_type ?? "")) return
+    const qty = Decimal.parse(fill.exec_qty)
+    forced.qty += qty
+    forced.value += Decimal.parse(fill.exec_value)
+    if (fill.exec_type === "BustTrade") forced.taken += qty
+  }
+
+  private order(order: Order): Notice | undefined {
+    const { cancel_type, closed_pnl, create_type, order_id, sub_account_address } = order
+    if (cancel_type === "CancelAllBeforeLiq")
+      this.canceled.set(sub_account_address, (this.canceled.get(sub_account_address) ?? 0) + 1)
+    if (closed_pnl !== undefined && ofForce.has(create_type ?? ""))
+      this.forced.get(keyOf(order))?.pnl.set(order_id, Decimal.parse(closed_pnl))
+    return noticeOf(order, this.digits)
+  }
+
+  private position(position: Position): Notice | undefined {
+    const { position_status, seq, side, size, sub_account_address } = position
+    const key = keyOf(position)
+    const by = forcedBy[position_status]
+    const forced = this.forced.get(key)
+    if (by !== undefined) {
+      if (forced !== undefined && forced.left === undefined) return undefined
+      const canceled = this.canceled.get(sub_account_address) ?? 0
+      this.canceled.delete(sub_account_address)
+      const begun = { key: `forced|${key}|${seq}`, by, isLong: side === "Buy", canceled, pnl: new Map() }
+      this.forced.set(key, { ...begun, qty: 0n, value: 0n, taken: 0n, left: undefined })
+      return undefined
+    }
+    if (forced === undefined) return undefined
+    if (forced.qty === 0n || (forced.left !== undefined && forced.left !== size)) {
+      this.forced.delete(key)
+      return undefined
+    }
+    forced.left = size
+    return this.ofForced(forced, position)
+  }
+
+  private ofForced(forced: Forced, { liquidation_fee, size, symbol }: Position): Notice {
+    const { by, canceled, isLong, key, pnl, qty, taken, value } = forced
+    const amount = (scaled: bigint): string => this.digits.qty(symbol, Decimal.format(scaled))
+    const at = this.digits.price(symbol, Decimal.format(Decimal.div(value, qty, "down")))
+    const sum = Decimal.format([...pnl.values()].reduce((total, each) => total + each, 0n))
+    const parts = [
+      `${by}: your ${isLong ? "long" : "short"} of ${amount(qty)} ${symbol} at ${at}`,
+      ...(pnl.size === 0 ? [] : [`PnL ${Format.gain(sum)}`]),
+      ...(by === "Liquidated" ? [feeText(liquidation_fee)] : []),
+      ...(taken === 0n ? [] : [`${taken === qty ? "all of it" : amount(taken)} taken over by the insurance pool`]),
+      ...(canceled === 0 ? [] : [`${plural(canceled, "open order")} canceled`]),
+      ...(size === "0" ? [] : [`${this.digits.qty(symbol, size)} remains open`])
+    ]
+    return { key, tone: "bad", text: parts.join(", "), stays: true }
+  }
+}
+
+const feeText = (fee: string): string =>
+  Format.isNegative(fee) ? `the insurance pool paid ${Format.money(fee.slice(1))}` : `fee ${Format.money(fee)}`
