@@ -55,5 +55,17 @@ export const span = (ms: number): string => {
 export const age = (ms: number): string =>
   ms < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 1_000)} s`
 
+const units = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["min", 60_000]
+] as const
+
+/** How long ago something happened, in its largest unit: `8 s ago`, `5 min ago`, `2 d ago`. */
+export const ago = (ms: number): string => {
+  const [unit, length] = units.find(([, each]) => ms >= each) ?? ["s", 1_000]
+  return `${Math.max(0, Math.floor(ms / length))} ${unit} ago`
+}
+
 /** A shortened address or key. */
 export const short = (address: string): string => `${address.slice(0, 8)}…${address.slice(-4)}`

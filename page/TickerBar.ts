@@ -5,8 +5,10 @@ import * as Format from "./Format.ts"
 import { drawn, onFrame } from "./Frame.ts"
 import type { Market } from "./Market.ts"
 
-/** Time between updates of the countdown, in ms. */
+/** Time between updates of the countdown and of the age of the last trade, in ms. */
 const COUNTDOWN_MS = 1_000
+/** Age up to which the last price has the colour of its side, in ms. */
+const FRESH_MS = 60_000
 
 const selector = (market: Market): void => {
   const show = rows(
@@ -26,7 +28,7 @@ const selector = (market: Market): void => {
         element,
         show: () => {
           const ticker = market.tickers.value.get(symbol)
-          setText(price, ticker === undefined ? "–" : Format.grouped(ticker.last_price, places))
+          setText(price, ticker === undefined ? "–" : Format.grouped(ticker.mark_price, places))
           setClass(price, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
           setAttribute(element, "aria-pressed", String(market.symbol === symbol))
         }
@@ -37,7 +39,6 @@ const selector = (market: Market): void => {
 }
 
 const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker: Ticker, places: number) => string]> = [
-  ["Mark", "Price for margin, P&L and liquidation", (t, places) => Format.grouped(t.mark_price, places)],
   ["Index", "Price of the underlying", (t, places) => Format.grouped(t.index_price, places)],
   ["24 h", "Price change in 24 hours", (t) => Format.percent(t.price_24h_pcnt, 2)],
   ["High", "24-hour high", (t, places) => Format.grouped(t.high_price_24h, places)],
@@ -49,33 +50,50 @@ const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker:
 export const mount = (market: Market): void => {
   selector(market)
   const bar = place("ticker")
-  const last = fact("Last", "Price of the last trade")
+  const mark = fact("Mark", "Price for margin, PnL and liquidation")
+  mark.element.classList.add("mark")
+  const last = fact("Last", "Price of the last trade, and its age")
   last.element.classList.add("last")
   const cells = figures.map(([label, hint, of]) => ({ ...fact(label, hint), of }))
+  const change = cells[figures.findIndex(([label]) => label === "24 h")]!.value
   const funding = fact("Funding", "Predicted rate (if positive, longs pay shorts) and time to the next funding")
-  bar.append(last.element, ...cells.map(({ element }) => element), funding.element)
+  bar.append(mark.element, last.element, ...cells.map(({ element }) => element), funding.element)
+  const [lastPrice, lastAge] = [h("span"), h("small", { class: "dim" })]
+  last.value.replaceChildren(lastPrice, " ", lastAge)
   let before = ""
 
-  const countdown = (): void => {
+  const places = (): number => Format.placesOf(market.instrument.value.price_filter.tick_size)
+
+  /** The last price has its age beside it, so that an old one does not look current. */
+  const drawLast = (): void => {
+    const trade = market.trades.value[0]
+    const age_ms = trade === undefined ? undefined : market.now() - trade.timestamp
+    const isFresh = age_ms !== undefined && age_ms <= FRESH_MS
+    setText(lastPrice, trade === undefined ? "–" : Format.grouped(trade.price, places()))
+    setText(lastAge, age_ms === undefined ? "no trade yet" : Format.ago(age_ms))
+    setClass(lastPrice, "up", isFresh && trade?.side === "Buy")
+    setClass(lastPrice, "down", isFresh && trade?.side === "Sell")
+    setClass(lastPrice, "dim", !isFresh)
+  }
+  const drawFunding = (): void => {
     const { ticker } = market
     const left = ticker === undefined ? "–" : Format.span(ticker.next_funding_time_ms - market.now())
     setText(funding.value, ticker === undefined ? "–" : `${Format.percent(ticker.funding_rate, 4)} in ${left}`)
   }
   drawn([market.tickers, market.instrument], () => {
     const { ticker } = market
-    const places = Format.placesOf(market.instrument.value.price_filter.tick_size)
-    for (const { of, value } of cells) setText(value, ticker === undefined ? "–" : of(ticker, places))
-    const price = ticker === undefined ? "–" : Format.grouped(ticker.last_price, places)
-    setText(last.value, price)
-    const trade = market.trades.value[0]
-    setClass(last.value, "up", trade?.side === "Buy")
-    setClass(last.value, "down", trade?.side === "Sell")
-    const change = cells[2]!.value
+    for (const { of, value } of cells) setText(value, ticker === undefined ? "–" : of(ticker, places()))
+    const price = ticker === undefined ? "–" : Format.grouped(ticker.mark_price, places())
+    setText(mark.value, price)
     setClass(change, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
     setClass(change, "up", ticker !== undefined && /^0?\.?0*[1-9]/u.test(ticker.price_24h_pcnt))
     if (price !== before) document.title = `${price} ${market.symbol} · Gateway`
     before = price
-    countdown()
+    drawFunding()
   })
-  setInterval(() => onFrame(countdown), COUNTDOWN_MS)
+  drawn([market.trades, market.instrument], drawLast)
+  setInterval(() => {
+    onFrame(drawLast)
+    onFrame(drawFunding)
+  }, COUNTDOWN_MS)
 }

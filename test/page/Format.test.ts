@@ -23,5 +23,12 @@ describe("figures", () => {
   it("of time are short", () => {
     assert.deepStrictEqual([0, 59_999, 3_600_000, -5].map(Format.span), ["00:00", "00:59", "1:00:00", "00:00"])
     assert.deepStrictEqual([900, 12_400].map(Format.age), ["0.9 s", "12 s"])
+    assert.deepStrictEqual([-5, 59_999, 60_000, 7_199_999, 172_800_000].map(Format.ago), [
+      "0 s ago",
+      "59 s ago",
+      "1 min ago",
+      "1 h ago",
+      "2 d ago"
+    ])
   })
 })

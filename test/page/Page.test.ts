@@ -116,12 +116,15 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     assert.strictEqual(await page.locator("#price").inputValue(SLOW), "60012")
     await page.locator("#qty").fill("0.05", SLOW)
     await shows(page, ".preview", /Margin\s*301\.71/u)
+    await shows(page, "#ticker .last dd", /^–\s*no trade yet$/u)
+    await shows(page, "#ticker .mark dd", /^60,000\.0$/u)
     // a toast disappears after a while, so the wait starts before the click
     const filled = shows(page, "#toasts", /Bought 0\.050 BTC-USDC at 60,012\.0/u)
     await page.locator(".submit").click(SLOW)
     await filled
     await shows(page, "#panel-Positions tbody tr", /Long\s*0\.050/u)
     await shows(page, "#tape tbody tr", /60,012\.0\s*0\.050/u)
+    await shows(page, "#ticker .last dd", /^60,012\.0\s*\d+ (?:s|min) ago$/u)
     await page.locator('.canvas[data-fills="1"]').waitFor(SLOW)
     await shows(page, count("Fills"), /^1$/u)
 
