@@ -37,7 +37,7 @@ export class Market {
   readonly instruments: ReadonlyArray<Instrument>
   readonly tiers: ReadonlyArray<RiskTier>
   readonly instrument: Live<Instrument>
-  readonly interval = new Live<Interval>("1")
+  readonly interval: Live<Interval>
   readonly status = new Live<FeedStatus>(CONNECTING)
   readonly tickers = new Live<ReadonlyMap<string, Ticker>>(new Map())
   readonly book = new Live<LocalBook | undefined>(undefined)
@@ -52,10 +52,16 @@ export class Market {
   ahead_ms = 0
   private readonly following: LiveFeed
 
-  constructor(instruments: ReadonlyArray<Instrument>, tiers: ReadonlyArray<RiskTier>, first: Instrument) {
+  constructor(
+    instruments: ReadonlyArray<Instrument>,
+    tiers: ReadonlyArray<RiskTier>,
+    first: Instrument,
+    interval: Interval
+  ) {
     this.instruments = instruments
     this.tiers = tiers
     this.instrument = new Live(first)
+    this.interval = new Live(interval)
     this.following = follow(this.topics(), (event) => this.take(event))
   }
 

@@ -1,6 +1,7 @@
 /** The market page, a client of the gateway that serves it. Each part of the screen has its own file. */
 import * as AccountNotices from "./AccountNotices.ts"
 import * as AccountBar from "./AccountBar.ts"
+import * as Address from "./Address.ts"
 import * as Banner from "./Banner.ts"
 import * as Chart from "./Chart.ts"
 import * as Depth from "./Depth.ts"
@@ -15,6 +16,7 @@ import * as Pool from "./Pool.ts"
 import * as Rest from "./Rest.ts"
 import { Session } from "./Session.ts"
 import * as Tape from "./Tape.ts"
+import * as Shortcuts from "./Shortcuts.ts"
 import * as TickerBar from "./TickerBar.ts"
 
 /** Pause before a retry of the first requests, in ms. */
@@ -25,8 +27,9 @@ const markets = async (): Promise<Market> => {
   for (;;) {
     try {
       const [instruments, tiers] = await Promise.all([Rest.instruments(), Rest.riskTiers()])
-      const first = instruments.list[0]
-      if (first !== undefined) return new Market(instruments.list, tiers.list, first)
+      const { interval, symbol } = Address.firstView()
+      const first = instruments.list.find((each) => each.symbol === symbol) ?? instruments.list[0]
+      if (first !== undefined) return new Market(instruments.list, tiers.list, first, interval)
     } catch (error) {
       setText(place("status-text"), `${error instanceof Error ? error.message : String(error)}. Retrying…`)
     }
@@ -55,5 +58,7 @@ Pool.mount(market)
 AccountTables.mount(market, session)
 Chart.mount(market, session)
 AccountNotices.mount(market, session)
+Address.mount(market)
+Shortcuts.mount(market)
 markFirstBook(market)
 session.begin().catch(toastError)

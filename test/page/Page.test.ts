@@ -376,6 +376,43 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.close()
   })
 
+  it("has shortcuts, and its market and interval in its address", async () => {
+    const { faults, page, watching } = await open()
+    // a reload aborts the candle request that is under way
+    watching.outage = true
+    await shows(page, best("bid"), /\d/u)
+    const address = (query: string) => page.waitForURL(`${gateway.url}/${query}`, SLOW)
+    await address("?market=BTC-USDC&interval=1")
+    for (const key of ["]", "]", ">"]) await page.keyboard.press(key)
+    await address("?market=DOGE-USDC&interval=15")
+    await page.reload(SLOW)
+    await page.locator('.market[aria-pressed="true"]', { hasText: "DOGE-USDC" }).waitFor(SLOW)
+    await page.locator('.choice[aria-pressed="true"]', { hasText: "15 m" }).waitFor(SLOW)
+    await page.keyboard.press("<")
+    await address("?market=BTC-USDC&interval=15")
+    // the key that moves to a field is not entered in it, and fields have no shortcuts
+    await page.keyboard.press("s")
+    await page.keyboard.type("0.1")
+    assert.isTrue(await page.locator("#side-Sell").isChecked())
+    await page.keyboard.press("b")
+    assert.strictEqual(await page.locator("#qty").inputValue(), "0.1b")
+    await page.locator("#qty").blur()
+    await page.keyboard.press("?")
+    await shows(page, "#shortcuts", /Previous, next market\s*<>/u)
+    await page.locator("#shortcuts-on").uncheck()
+    await page.keyboard.press("Escape")
+    await page.keyboard.press("b")
+    assert.isTrue(await page.locator("#side-Sell").isChecked())
+    // a new tab starts where the last one was
+    await page.goto(gateway.url, SLOW)
+    await address("?market=BTC-USDC&interval=15")
+    // an address of a market that does not exist shows the first one
+    await page.goto(`${gateway.url}/?market=NONE-USDC&interval=7`, SLOW)
+    await address("?market=BTC-USDC&interval=1")
+    assert.deepStrictEqual(faults, [])
+    await page.close()
+  })
+
   it("fits a phone in both themes, without layout shift or horizontal scrolling", async () => {
     for (const colorScheme of ["light", "dark"] as const) {
       const context = await browser.newContext({
