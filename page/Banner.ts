@@ -1,4 +1,4 @@
-/** The banner under the header: it shows the connection status, and dims prices that may be out of date. */
+/** The banner under the header: it shows the connection status, and takes the colour from prices that may be out of date. */
 import { place, setAttribute, setText } from "./Dom.ts"
 import { drawn, onFrame } from "./Frame.ts"
 import type { Market } from "./Market.ts"

@@ -84,7 +84,7 @@ const picture = (container: HTMLElement) => {
 }
 
 export const mount = (market: Market, session: Session): void => {
-  const container = h("div", { class: "canvas" })
+  const container = h("div", { class: "canvas", role: "img", "aria-label": "Candles" })
   const source = h("span", { class: "dim clipped" })
   const choices = intervals.map((interval) =>
     h("button", { type: "button", class: "choice", onclick: () => market.chooseInterval(interval) }, names[interval])

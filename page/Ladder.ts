@@ -106,6 +106,7 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
         setText(qty, level === undefined ? "" : Format.grouped(level[1], qtyPlaces))
         setText(sum, level === undefined ? "" : Format.grouped(Decimal.format(total), qtyPlaces))
         bar.style.setProperty("--part", partOf(total, most))
+        setClass(element, "vacant", level === undefined)
         setClass(element, "own", level !== undefined && own.has(level[0]))
       }
     }

@@ -10,6 +10,7 @@ import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { build, type Built } from "../../page/build.ts"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
+import { assertAccessible } from "./Accessibility.ts"
 import { takePictures } from "./Pictures.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
 
@@ -106,6 +107,8 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     )
     assert.isAtMost(requests.length, OPENING_REQUESTS_MAX)
 
+    await assertAccessible(page, "before sign-in")
+
     // create a wallet and use the faucet
     await page.locator("#sign-in").click(SLOW)
     await page.locator("#faucet").click(SLOW)
@@ -142,11 +145,14 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, "#panel-Orders tbody tr", /Buy\s*Limit\s*59,000\.0\s*0\.020/u)
     await shows(page, "#status-text", /^Live/u)
 
+    await assertAccessible(page, "a position and an open order")
+
     // the gateway stops: the banner shows it; after the restart no event is missed
     watching.outage = true
     await gateway.stop()
     await page.locator("#status.bad").waitFor(SLOW)
     await shows(page, "#status-text", /Connection lost .*Prices are .* old/u)
+    await assertAccessible(page, "the gateway is away")
     gateway = await start()
     await shows(page, "#status-text", /no account event was missed/u)
     await page.locator("body:not([data-stale])").waitFor(SLOW)
@@ -177,6 +183,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#price").fill("60000.05", SLOW)
     await page.locator("#qty").fill("0.01", SLOW)
     await shows(page, "#verdict", /price is not a multiple of the tick 0\.1/u)
+    await assertAccessible(page, "an invalid order")
     // without funds the exchange rejects the order
     await page.locator("#price").fill("59000", SLOW)
     await shows(page, "#verdict", /not enough available margin/u)
@@ -205,6 +212,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     assert.isTrue(await page.locator("#margin .primary").isDisabled())
     await page.locator("#leverage").fill("20")
     await shows(page, "#margin .preview", /at most\s*10,000,000\.00/u)
+    await assertAccessible(page, "leverage")
     await page.locator("#margin .primary").click(SLOW)
     await shows(page, "#margin-settings", /Cross · 20×/u)
 
@@ -217,6 +225,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, ".exits", /62,000\.0: \+39\d\.\d\d USDC/u)
     await page.locator("#stop-loss-unit").selectOption("ROE %")
     await page.locator("#stop-loss").fill("20")
+    await assertAccessible(page, "order with exits")
     await page.locator(".submit").click()
     await row(/Long 0\.200.*62,000\.0 \/ 59,4\d\d\.\d/u)
 
@@ -242,6 +251,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await order(/Conditional Market.*mark ≥ 61,000\.0/u)
     await order(/Take profit.*mark ≥ 62,000\.0/u)
     await order(/Stop loss.*mark ≤ 59,4\d\d\.\d/u)
+    await assertAccessible(page, "open orders")
     await page.getByRole("button", { name: "Price: 59,000.0. Change" }).click()
     await page.keyboard.type("58500.5")
     await page.keyboard.press("Enter")
@@ -259,26 +269,32 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#tab-Positions").click()
     await page.getByRole("button", { name: /^Take profit and stop loss/u }).click()
     await page.locator("#position-stop-loss").fill("")
+    await assertAccessible(page, "exits of a position")
     await page.locator("#exits-dialog .primary").click()
     await row(/62,000\.0 \/ –/u)
     await page.getByRole("button", { name: "Close the position in BTC-USDC" }).click()
     await page.getByRole("button", { name: "50 %" }).click()
     await shows(page, "#close .preview", /Closes\s*0\.100/u)
+    await assertAccessible(page, "closing a part")
     await page.locator("#close .primary").click()
     await row(/Long 0\.100/u)
     await page.getByRole("button", { name: "Reverse the position in BTC-USDC" }).click()
     await shows(page, "#reverse", /sells 0\.200: it closes the long of 0\.100/u)
+    await assertAccessible(page, "reversing")
     await page.locator("#reverse .primary").click()
     await row(/Short 0\.100/u)
 
     // the histories: an order per row, closed PnL, one deposit
     await page.locator("#tab-History").click()
     await shows(page, "#panel-History tbody tr", /Stop loss.*Canceled/u)
+    await assertAccessible(page, "order history")
     await page.locator("#tab-Closed").click()
     await shows(page, "#panel-Closed tbody tr", /Long 0\.100/u)
     await page.locator("#tab-Money").click()
     await page.locator("#money-type").selectOption("deposit")
     await shows(page, "#panel-Money tbody tr:only-child", /Deposit.*\+10,000\.00/u)
+
+    await assertAccessible(page, "transactions")
 
     // a size of one market means nothing in another
     await page.getByRole("button", { name: /^ETH-USDC/u }).click()
@@ -367,6 +383,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
         .map((each) => each.outerHTML.slice(0, 80))
     })
     assert.deepStrictEqual(covered, [])
+    await assertAccessible(page, "after a liquidation")
     await page.locator(".toast.bad", { hasText: "Liquidated" }).getByRole("button", { name: "Dismiss" }).click()
     await page.locator("#toasts .toast", { hasText: "Liquidated" }).waitFor({ ...SLOW, state: "detached" })
     await page.locator("#tab-History").click()
@@ -399,6 +416,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await page.locator("#qty").blur()
     await page.keyboard.press("?")
     await shows(page, "#shortcuts", /Previous, next market\s*<>/u)
+    await assertAccessible(page, "shortcuts")
     await page.locator("#shortcuts-on").uncheck()
     await page.keyboard.press("Escape")
     await page.keyboard.press("b")
@@ -425,6 +443,7 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
       await page.goto(gateway.url, SLOW)
       await shows(page, best("bid"), /\d/u)
       assert.strictEqual(await page.locator("html").getAttribute("data-theme"), colorScheme)
+      await assertAccessible(page, `a phone, ${colorScheme}`)
       const [wide, shift] = await page.evaluate(async () => {
         const entries = await new Promise<ReadonlyArray<PerformanceEntry>>((resolve) => {
           new PerformanceObserver((list) => resolve(list.getEntries())).observe({
