@@ -60,10 +60,8 @@ const named = <A>(asked: Effect.Effect<A, unknown>): Effect.Effect<A, typeof Api
     return Effect.andThen(Effect.logError("call failed", cause), Effect.fail(internal))
   })
 
-/** The functions of the client by group and endpoint, as the types of all of them together cannot be named. */
-type Functions = Readonly<
-  Record<string, Readonly<Record<string, (request: unknown) => Effect.Effect<unknown, unknown>>>>
->
+/** The functions of the client, looked up by text. */
+type Functions = Readonly<Record<string, Readonly<Record<string, (request: never) => Effect.Effect<unknown, unknown>>>>>
 
 type Handlers = { readonly [O in Operation as O["_tag"]]: Rpc.ToHandlerFn<O, never> }
 
@@ -75,15 +73,16 @@ export const layer = Operations.toLayer(
     const client = yield* HttpApiClient.makeWith(Api, { httpClient, baseUrl: "http://gateway" }).pipe(
       Effect.provide(attached)
     )
-    const functions = client as unknown as Functions
+    const functions: Functions = client
     const handlers = derived.map(({ endpoint, group, rpc }) => {
       const ask = functions[group]![endpoint.identifier]!
       return [
         rpc._tag,
-        (request: unknown, { headers }: { readonly headers: Headers.Headers }) =>
+        (request: never, { headers }: { readonly headers: Headers.Headers }) =>
           named(Effect.provideService(ask(request), CallHeaders, headers))
       ] as const
     })
+    // Sound: a procedure has the result and errors of the function that it calls (test/rpc/OperationTypes.test.ts).
     return Object.fromEntries(handlers) as unknown as Handlers
   })
 )
