@@ -157,7 +157,7 @@ const ofCommandLine = new Set([
   "src/services/identity/Signatures.ts"
 ])
 
-describe("the house", () => {
+describe("the source tree", () => {
   it("keeps its import directions", () => {
     const wrong = sources.flatMap((path) =>
       importsOf(path)

@@ -70,8 +70,8 @@ export const polite = (message: Message, socket: FakeSocket): void => {
 
 export class FakeGateway {
   readonly sockets: Array<FakeSocket> = []
-  /** All events. */
-  readonly told: Array<Feed.FeedEvent> = []
+  /** Every event of the feeds, in order. */
+  readonly events: Array<Feed.FeedEvent> = []
   token = "TK"
   renew: Feed.Connection["renew"] = Effect.succeed("refused")
   private readonly onMessage: (message: Message, socket: FakeSocket, connection: number) => void
@@ -86,11 +86,11 @@ export class FakeGateway {
   }
   /** Events without state notices. */
   get news(): ReadonlyArray<Exclude<Feed.FeedEvent, { readonly kind: "state" }>> {
-    return this.told.flatMap((event) => (event.kind === "state" ? [] : [event]))
+    return this.events.flatMap((event) => (event.kind === "state" ? [] : [event]))
   }
   /** The states so far. */
   get states(): ReadonlyArray<string> {
-    return this.told.flatMap((event) => (event.kind === "state" ? [event.state.type] : []))
+    return this.events.flatMap((event) => (event.kind === "state" ? [event.state.type] : []))
   }
   /** Opens a feed on it. */
   readonly open = (options: Feed.Options): Effect.Effect<Feed.Feed, Feed.FeedEnded, Scope.Scope> =>
@@ -98,7 +98,7 @@ export class FakeGateway {
       {
         ...options,
         onEvent: (event) => {
-          this.told.push(event)
+          this.events.push(event)
           options.onEvent?.(event)
         }
       },

@@ -125,10 +125,10 @@ describe("Feed", () => {
         credential: { type: "token", token: "TK" },
         renew: Effect.succeed({ type: "token", token: "TK2" })
       })
-      const told: Array<Feed.FeedEvent> = []
-      const feed = yield* client.feed({ topics: ["order", "execution"], onEvent: (each) => told.push(each) })
+      const events: Array<Feed.FeedEvent> = []
+      const feed = yield* client.feed({ topics: ["order", "execution"], onEvent: (each) => events.push(each) })
       const seqs = () =>
-        told.flatMap((each) => (each.kind === "order" && each.data.type === "update" ? [each.data.seq] : []))
+        events.flatMap((each) => (each.kind === "order" && each.data.type === "update" ? [each.data.seq] : []))
       world.users.emit("order", {})
       yield* until(() => seqs().length === 1, "the first event")
       world.revoke("token-1")
@@ -153,8 +153,8 @@ describe("Feed", () => {
       })
       const client = yield* clientOf(url)
       let live = 0
-      const onEvent = (told: Feed.FeedEvent) => {
-        if (told.kind === "state" && told.state.type === "live") live++
+      const onEvent = (event: Feed.FeedEvent) => {
+        if (event.kind === "state" && event.state.type === "live") live++
       }
       yield* Effect.scoped(
         Effect.gen(function* () {

@@ -54,14 +54,14 @@ describe("a stream of events", () => {
         yield* settled(() => gateway.sockets.length === run && gateway.states.at(-1) === "live", "it is live")
         gateway.last.tell("order", snapshot(7))
         gateway.last.tell("order", update(8, 7))
-        const told = (yield* Fiber.join(reading)).map((event) =>
+        const received = (yield* Fiber.join(reading)).map((event) =>
           event.kind === "state"
             ? event.state.type
             : "data" in event && "seq" in event.data
               ? event.data.seq
               : event.kind
         )
-        assert.deepStrictEqual(told, ["connecting", "live", 7, 8])
+        assert.deepStrictEqual(received, ["connecting", "live", 7, 8])
         yield* settled(() => gateway.last.readyState === 3, "the line is closed")
       }
     })

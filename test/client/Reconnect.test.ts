@@ -55,10 +55,10 @@ describe("a feed that lost its connection", () => {
       yield* pause
       yield* settled(() => gateway.states.at(-1) === "live", "reconnected")
       // frames of the old connection are ignored
-      const told = gateway.told.length
+      const count = gateway.events.length
       first.tell("trade.BTC-USDC", { type: "update", list: [] })
       first.drop()
-      assert.lengthOf(gateway.told, told)
+      assert.lengthOf(gateway.events, count)
     })
   )
 
@@ -147,7 +147,7 @@ describe("a feed that lost its connection", () => {
   it.effect("disconnects until a slow reader has caught up, and misses nothing", () =>
     Effect.gen(function* () {
       const gateway = new FakeGateway()
-      let told = 0
+      let sent = 0
       const most = EVENTS_MAX
       const stream = Follow.events(gateway.open, ["order"])
       const seqs: Array<number> = []
@@ -163,22 +163,22 @@ describe("a feed that lost its connection", () => {
       yield* settled(() => gateway.states.at(-1) === "live", "live")
       const first = gateway.last
       first.tell("order", snapshot(0))
-      first.tell("order", update(++told, 0))
+      first.tell("order", update(++sent, 0))
       yield* settled(() => seqs.length === 1, "the reader holds the first")
-      while (first.readyState === 1) first.tell("order", update(told + 1, told++))
-      assert.isAtLeast(told, most)
+      while (first.readyState === 1) first.tell("order", update(sent + 1, sent++))
+      assert.isAtLeast(sent, most)
       yield* TestClock.adjust(BACKOFF_MAX_MS * 2)
       assert.lengthOf(gateway.sockets, 1, "it came back to a reader that is behind")
       hold.openUnsafe()
       yield* quiet
       yield* TestClock.adjust(BACKOFF_MAX_MS)
       yield* settled(() => gateway.sockets.length === 2 && gateway.states.at(-1) === "live", "reconnected")
-      assert.deepStrictEqual(gateway.last.sent.at(-1).since, { stream_id: "s1", seq: told })
-      gateway.last.tell("order", update(told + 1, told))
-      yield* settled(() => seqs.at(-1) === told + 1, "the last one is read")
+      assert.deepStrictEqual(gateway.last.sent.at(-1).since, { stream_id: "s1", seq: sent })
+      gateway.last.tell("order", update(sent + 1, sent))
+      yield* settled(() => seqs.at(-1) === sent + 1, "the last one is read")
       assert.deepStrictEqual(
         seqs,
-        Array.from({ length: told + 1 }, (_, i) => i + 1)
+        Array.from({ length: sent + 1 }, (_, i) => i + 1)
       )
       assert.isUndefined(reading.pollUnsafe())
     })

@@ -76,21 +76,21 @@ describe("a private topic", () => {
     })
     const feed = yield* gateway.open({ topics })
     for (const name of topics) gateway.last.tell(name, snapshot(10))
-    const told = () =>
+    const seqs = () =>
       gateway.news.flatMap((event) =>
         "data" in event && event.data.type === "update" && "seq" in event.data ? [event.data.seq] : []
       )
-    return { gateway, feed, told, socket: gateway.last }
+    return { gateway, feed, seqs, socket: gateway.last }
   })
 
   it.effect("requests missing events after its own last one, and emits nothing until then", () =>
     Effect.gen(function* () {
-      const { feed, gateway, socket, told } = yield* begun(["order", "execution"])
+      const { feed, gateway, socket, seqs } = yield* begun(["order", "execution"])
       socket.tell("order", update(11, 3))
       socket.tell("order", update(14, 12)) // 12 is missing
       socket.tell("execution", update(15, 9))
       socket.tell("order", update(16, 14))
-      assert.deepStrictEqual(told(), [11, 15])
+      assert.deepStrictEqual(seqs(), [11, 15])
       assert.deepStrictEqual(socket.sent.at(-1).since, { stream_id: "s1", seq: 11 })
       yield* quiet
       for (const [seq, prev] of [
@@ -99,7 +99,7 @@ describe("a private topic", () => {
         [16, 14]
       ] as const)
         socket.tell("order", update(seq, prev))
-      assert.deepStrictEqual(told(), [11, 15, 12, 14, 16])
+      assert.deepStrictEqual(seqs(), [11, 15, 12, 14, 16])
       assert.deepStrictEqual(feed.counts().faults, { gap: 1, repetition: 0, checksum: 0, crossed: 0, stream: 0 })
       assert.deepStrictEqual(faultsOf(gateway), ["gap"])
     })
@@ -107,37 +107,37 @@ describe("a private topic", () => {
 
   it.effect("drops and reports a repetition", () =>
     Effect.gen(function* () {
-      const { gateway, socket, told } = yield* begun(["order", "execution"])
+      const { gateway, socket, seqs } = yield* begun(["order", "execution"])
       socket.tell("order", update(11, 0))
       socket.tell("order", update(11, 0))
       // topics of one frame arrive in order, so 12 was skipped
       socket.tell("execution", update(13, 0))
       socket.tell("order", update(12, 11))
       socket.tell("order", update(14, 11))
-      assert.deepStrictEqual(told(), [11, 13, 14])
+      assert.deepStrictEqual(seqs(), [11, 13, 14])
       assert.deepStrictEqual(faultsOf(gateway), ["repetition", "repetition"])
     })
   )
 
   it.effect("must continue from its snapshot", () =>
     Effect.gen(function* () {
-      const { gateway, socket, told } = yield* begun(["order"])
+      const { gateway, socket, seqs } = yield* begun(["order"])
       socket.tell("order", update(12, 11))
-      assert.deepStrictEqual(told(), [])
+      assert.deepStrictEqual(seqs(), [])
       assert.deepStrictEqual([faultsOf(gateway), socket.sent.at(-1).since], [["gap"], { stream_id: "s1", seq: 10 }])
     })
   )
 
   it.effect("starts again with a new stream", () =>
     Effect.gen(function* () {
-      const { gateway, socket, told } = yield* begun(["order"])
+      const { gateway, socket, seqs } = yield* begun(["order"])
       socket.tell("order", update(1, 0, [], "s2"))
       assert.deepStrictEqual(faultsOf(gateway), ["stream"])
       assert.isUndefined(socket.sent.at(-1).since)
       yield* quiet
       socket.tell("order", snapshot(5, [], "s2"))
       socket.tell("order", update(6, 0, [], "s2"))
-      assert.deepStrictEqual(told(), [6])
+      assert.deepStrictEqual(seqs(), [6])
     })
   )
 
@@ -170,7 +170,7 @@ describe("a private topic", () => {
         if (ill) socket.say({ op: "error", code: "SERVICE_UNAVAILABLE", message: "ill", topic: "order", req_id })
         ill = false
       })
-      const states = () => gateway.told.flatMap((event) => (event.kind === "state" ? [event.state] : []))
+      const states = () => gateway.events.flatMap((event) => (event.kind === "state" ? [event.state] : []))
       yield* Effect.forkScoped(gateway.open({ topics: ["order", "execution"] }))
       yield* settled(() => gateway.states.at(-1) === "lost", "it is given up")
       assert.deepStrictEqual(states().at(-1), { type: "lost", code: 1013, reason: "ill" })

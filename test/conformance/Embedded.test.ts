@@ -1,4 +1,4 @@
-/** The embedded backend conforms; one that lies does not, and is told why. */
+/** The embedded backend conforms. A proxy that alters its responses fails the case that checks them. */
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { cases } from "../../conformance/Suite.ts"
 import {
@@ -53,14 +53,15 @@ const retelling = (): Lie => {
   }
 }
 
-interface Told {
+/** A deviation from the contract, and the failure that it must cause. */
+interface Deviation {
   readonly lie: Lie
   /** The cases that are run; the first one must fail, with this message. */
   readonly cases: ReadonlyArray<string>
   readonly message: RegExp
 }
 
-const lies: Readonly<Record<string, Told>> = {
+const lies: Readonly<Record<string, Deviation>> = {
   "sends two events in the wrong order": {
     lie: { frame: (frame) => [{ ...frame, events: frame.events.toReversed() }] },
     cases: ["events-in-order", "fill"],
@@ -109,7 +110,7 @@ const lies: Readonly<Record<string, Told>> = {
     cases: ["ack"],
     message: /^the seq of the ack: expected \d+, got \d+$/u
   },
-  "refuses an amend for another reason than its event tells": {
+  "refuses an amend for another reason than its event has": {
     lie: {
       answer: acks(({ refusal }) => (refusal === undefined ? {} : { refusal: { ...refusal, reason: "InvalidQty" } }))
     },
@@ -140,7 +141,7 @@ const lies: Readonly<Record<string, Told>> = {
     cases: ["other-epoch"],
     message: /^the answer: expected "FAILED_PRECONDITION", got "a frame"$/u
   },
-  "tells a wallet that does not add up": {
+  "sends a wallet that does not add up": {
     lie: {
       frame: events((event) =>
         event.event?.$case === "balance_changed" && event.event.value.reason === BalanceReason.BALANCE_REASON_TRADE
@@ -190,7 +191,7 @@ const lies: Readonly<Record<string, Told>> = {
     cases: ["statuses", "fill"],
     message: /^event \d+ \(order_changed\): order [0-9a-f-]+ cannot go from nothing to NEW as EXPIRED$/u
   },
-  "tells who comes back something else": {
+  "sends a returning follower different events": {
     lie: retelling(),
     cases: ["resume"],
     message: /^event \d+ differs from its first delivery$/u
@@ -224,8 +225,8 @@ const lies: Readonly<Record<string, Told>> = {
   }
 }
 
-/** What a backend leaves unsaid. */
-const silences: Readonly<Record<string, Told>> = {
+/** Messages that a backend omits. */
+const silences: Readonly<Record<string, Deviation>> = {
   "loses an answer": {
     lie: { answer: ({ results }) => [{ results: results.length > 1 ? results.slice(1) : results }] },
     cases: ["in-flight"],
@@ -238,7 +239,7 @@ const silences: Readonly<Record<string, Told>> = {
   }
 }
 
-const expose = async (address: string, { cases, lie, message }: Told, patience_ms?: number) => {
+const expose = async (address: string, { cases, lie, message }: Deviation, patience_ms?: number) => {
   const liar = await start(address, lie)
   try {
     const found = await failures(liar.address, named(...cases), patience_ms)
@@ -248,11 +249,11 @@ const expose = async (address: string, { cases, lie, message }: Told, patience_m
   }
 }
 
-/** Waits out the silences beside the other tests, on a backend that nobody else uses. */
+/** Runs the slow deviations concurrently with the other tests, on a backend of their own. */
 const exposeSilences = async () => {
   const { address, stop } = await startEmbedded()
   try {
-    return await Promise.allSettled(Object.values(silences).map((told) => expose(address, told, SILENCE_MS)))
+    return await Promise.allSettled(Object.values(silences).map((deviation) => expose(address, deviation, SILENCE_MS)))
   } finally {
     await stop()
   }
@@ -274,17 +275,21 @@ describe("conformance", () => {
   it("finds nothing wrong through a proxy that changes nothing", async () => {
     const proxy = await start(embedded.address, {})
     try {
-      const told = [...Object.values(lies), ...Object.values(silences)]
-      const run = named(...new Set(told.flatMap(({ cases }) => cases)))
+      const deviations = [...Object.values(lies), ...Object.values(silences)]
+      const run = named(...new Set(deviations.flatMap(({ cases }) => cases)))
       assert.deepStrictEqual(await failures(proxy.address, run), {})
     } finally {
       proxy.stop()
     }
   }, 120_000)
 
-  it.each(Object.entries(lies))("tells of a backend that %s", (_, told) => expose(embedded.address, told), 120_000)
+  it.each(Object.entries(lies))(
+    "detects a backend that %s",
+    (_, deviation) => expose(embedded.address, deviation),
+    120_000
+  )
 
-  it(`tells of a backend that ${Object.keys(silences).join(", or ")}`, async () => {
+  it(`detects a backend that ${Object.keys(silences).join(", or ")}`, async () => {
     for (const outcome of await exposed) if (outcome.status === "rejected") throw outcome.reason
   }, 120_000)
 })

@@ -122,7 +122,7 @@ export const ledgerTests = (test: Test): void => {
   )
 
   test(
-    "tells every change of money with an exact balance, and no change of margins",
+    "records every change of money with an exact balance, and no change of margins",
     Effect.gen(function* () {
       const history = yield* History
       yield* commit([

@@ -7,9 +7,9 @@ import { eventually } from "./NoticesContract.ts"
 /** The changes that a listener of this gateway received, in order. */
 export const watched = Effect.gen(function* () {
   const { watch } = yield* Presence
-  const told: Array<string> = []
-  yield* watch((user_id, here) => void told.push(`${here ? "+" : "-"}${user_id}`))
-  return told
+  const changes: Array<string> = []
+  yield* watch((user_id, here) => void changes.push(`${here ? "+" : "-"}${user_id}`))
+  return changes
 })
 
 export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
@@ -17,42 +17,42 @@ export const suite = <E>(name: string, layer: Layer.Layer<Presence, E>): void =>
     it.effect("reports a user's first and last connection while a listener is registered", () =>
       Effect.gen(function* () {
         const presence = yield* Presence
-        const told = yield* Effect.scoped(
+        const changes = yield* Effect.scoped(
           Effect.gen(function* () {
-            const told = yield* watched
+            const changes = yield* watched
             presence.came("a")
             presence.came("b")
             presence.came("a")
             presence.went("a")
             yield* presence.settled
             assert.isTrue(presence.isHere("a"))
-            assert.deepStrictEqual(told, ["+a", "+b"])
+            assert.deepStrictEqual(changes, ["+a", "+b"])
             presence.went("a")
             presence.went("a")
-            yield* eventually(() => told.length > 2)
+            yield* eventually(() => changes.length > 2)
             assert.isFalse(presence.isHere("a"))
             presence.came("a")
             assert.isTrue(presence.isHere("a"))
-            return told
+            return changes
           })
         )
         presence.went("b")
         yield* eventually(() => !presence.isHere("b"))
-        assert.deepStrictEqual(told, ["+a", "+b", "-a", "+a"])
+        assert.deepStrictEqual(changes, ["+a", "+b", "-a", "+a"])
       })
     )
 
     it.effect("has notified listeners of all known changes when it has settled", () =>
       Effect.gen(function* () {
         const presence = yield* Presence
-        const told = yield* watched
+        const changes = yield* watched
         for (let i = 0; i < 3; i++) {
           presence.came("c")
           presence.went("c")
           yield* presence.settled
           assert.isFalse(presence.isHere("c"))
         }
-        assert.deepStrictEqual(told, ["+c", "-c", "+c", "-c", "+c", "-c"])
+        assert.deepStrictEqual(changes, ["+c", "-c", "+c", "-c", "+c", "-c"])
       })
     )
   })

@@ -162,12 +162,14 @@ describe("the manifests", () => {
     for (const rule of policies.flatMap((policy) => policy.spec.ingress)) assert.isAbove(rule.ports.length, 0)
   })
 
-  it("use the secrets that the documentation tells operators to create", () => {
-    const told = [...text("deploy/kubernetes/settings.yml").matchAll(/--from-literal=([A-Z_]+)=/gu)].map((m) => m[1]!)
+  it("use the secrets that the documented command creates", () => {
+    const documented = [...text("deploy/kubernetes/settings.yml").matchAll(/--from-literal=([A-Z_]+)=/gu)].map(
+      (m) => m[1]!
+    )
     const used = programs().flatMap(({ env }) => Object.values(env).filter((value) => value.startsWith("secret ")))
     assert.sameMembers(
       [...new Set(used)],
-      told.map((key) => `secret trading-gateway/${key}`)
+      documented.map((key) => `secret trading-gateway/${key}`)
     )
   })
 

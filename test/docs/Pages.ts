@@ -47,7 +47,7 @@ export interface Snippet {
   readonly page: Page
   readonly block: Block
   readonly fate: Fate
-  /** Where it stands. */
+  /** Its path and line. */
   readonly at: string
 }
 export const snippets: ReadonlyArray<Snippet> = pages.flatMap((page) =>

@@ -16,7 +16,7 @@ describe.skipIf(!hasBash)("a session", { timeout: LIMIT_MS + 20_000 }, () => {
   afterAll(() => here?.remove())
   const run = (...texts: ReadonlyArray<string>) => session(here, "http://127.0.0.1:4711", blocks(...texts), LIMIT_MS)
 
-  it("is one terminal for all commands, and tells what each printed", async () => {
+  it("runs all commands in one terminal, and returns the output of each", async () => {
     const { ended, steps } = await run("NAME=alice", "echo $NAME; pwd", "echo http://127.0.0.1:3010/ready")
     assert.strictEqual(ended, 0)
     assert.deepStrictEqual(

@@ -18,7 +18,7 @@ import { eventually } from "../../verification/harness/Wait.ts"
 
 /** Time that one program, or the commands of one page, may take on a busy machine, in ms. */
 const LIMIT_MS = 180_000
-/** A little more, so that a program is ended before its test is, and tells what it said. */
+/** Longer than {@link LIMIT_MS}: a program that hangs is ended before its test, which then reports its output. */
 const TEST = { timeout: LIMIT_MS + 20_000 }
 const has = (command: string, ...args: ReadonlyArray<string>) => spawnSync(command, args).status === 0
 const hasTools = has("bash", "-c", "openssl version && curl --version")

@@ -1,4 +1,4 @@
-/** A collector of OTLP over HTTP: keeps what is posted, answers what it is told to, or nothing at all. */
+/** A collector of OTLP over HTTP: keeps the requests, and returns a configured response or none. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 

@@ -14,7 +14,7 @@ export const isThere = isPostgresInstalled
 /** A busy machine may keep a server from answering for long, in ms. */
 const SILENCE_MS = 20_000
 
-/** Deletes every row of a schema but what tells which tables there are. */
+/** Deletes every row of a schema but those of the table of migrations. */
 const EMPTY = `DO $$ DECLARE name TEXT; BEGIN
   FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE '%migrations%' LOOP
     EXECUTE 'DELETE FROM ' || quote_ident(name);

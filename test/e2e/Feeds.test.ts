@@ -130,8 +130,8 @@ describe("feeds of a running exchange", () => {
       req_id: "3",
       resume: { recovered: true, stream_id, head_seq: head + 6 }
     })
-    const told = [await next(back), await next(back)].map(({ data, topic }) => [topic, data.seq, data.prev_seq])
-    assert.deepStrictEqual(told, [
+    const received = [await next(back), await next(back)].map(({ data, topic }) => [topic, data.seq, data.prev_seq])
+    assert.deepStrictEqual(received, [
       ["execution", head + 3, 0],
       ["order", head + 4, head + 1]
     ])

@@ -100,24 +100,24 @@ const follow = async ({ exchange }: Member, { token }: Session) => {
     /** Waits for the event of this order, and returns all events up to it: each once, without a gap. */
     upTo: async (link: string): Promise<ReadonlyArray<Frame>> => {
       await wait(`order ${link}`, () => updates().some((frame) => linkOf(frame) === link))
-      const told = updates().toSorted((a, b) => a.data.seq - b.data.seq)
-      const end = told.findIndex((frame) => linkOf(frame) === link)
-      told
+      const received = updates().toSorted((a, b) => a.data.seq - b.data.seq)
+      const end = received.findIndex((frame) => linkOf(frame) === link)
+      received
         .slice(0, end + 1)
-        .forEach(({ data }, i) => assert.strictEqual(data.seq, told[0]!.data.seq + i, "a gap, or an event twice"))
-      return told.slice(0, end + 1)
+        .forEach(({ data }, i) => assert.strictEqual(data.seq, received[0]!.data.seq + i, "a gap, or an event twice"))
+      return received.slice(0, end + 1)
     }
   }
 }
 /** Asserts that two gateways sent the same events where their streams overlap. */
 const same = (a: ReadonlyArray<Frame>, b: ReadonlyArray<Frame>): void => {
   const from = Math.max(a[0]!.data.seq, b[0]!.data.seq)
-  const told = (frames: ReadonlyArray<Frame>) =>
+  const overlap = (frames: ReadonlyArray<Frame>) =>
     frames
       .filter(({ data }) => data.seq >= from)
       .map(({ data, topic }) => ({ topic, seq: data.seq, prev_seq: data.prev_seq, mts: data.mts, list: data.list }))
-  assert.isAbove(told(a).length, 0)
-  assert.deepStrictEqual(told(a), told(b))
+  assert.isAbove(overlap(a).length, 0)
+  assert.deepStrictEqual(overlap(a), overlap(b))
 }
 
 describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () => {

@@ -120,19 +120,19 @@ const knock = async (): Promise<ReadonlyArray<number>> => {
     { op: "subscribe", args: ["order", badToken, BREAK], req_id: badToken.slice(0, 64) },
     { op: badToken, [badToken]: BREAK }
   ]) {
-    await told(frame)
+    await answered(frame)
   }
   const now = Date.now()
   const fresh = nonce()
   const signature = signedBy(bot, "a socket", `SERVICE_WS|AUTH|${now}|${fresh}`)
-  await told({ op: "auth", api_key: bot.publicKey, signature, timestamp_ms: now, nonce: fresh })
-  await told({ op: "auth", api_key: bot.publicKey, signature: badToken, timestamp_ms: now, nonce: fresh })
-  await told(`{"bearer":"${badToken}`)
+  await answered({ op: "auth", api_key: bot.publicKey, signature, timestamp_ms: now, nonce: fresh })
+  await answered({ op: "auth", api_key: bot.publicKey, signature: badToken, timestamp_ms: now, nonce: fresh })
+  await answered(`{"bearer":"${badToken}`)
   return answers.map(({ status }) => status)
 }
 
 /** Sends a frame and waits for its response, or the response to a later one. */
-const told = async (frame: unknown) => {
+const answered = async (frame: unknown) => {
   const socket = await Socket.open(doors as never, "/ws/private")
   if (typeof frame === "string") socket.ws.send(frame)
   else socket.send(frame)
@@ -225,7 +225,7 @@ describe("the log", () => {
     for (const [secret, what] of secrets) {
       for (const form of [secret, secret.trim().toUpperCase(), encodeURIComponent(secret)]) {
         const at = all.indexOf(form)
-        assert.strictEqual(at, -1, `${what} is told: ${all.slice(Math.max(0, at - 300), at + 300)}`)
+        assert.strictEqual(at, -1, `${what} is logged: ${all.slice(Math.max(0, at - 300), at + 300)}`)
       }
     }
     assert.isAbove(secrets.size, 50)

@@ -78,13 +78,13 @@ it("counts commands by outcome, and their orders", async () => {
   assert.strictEqual(valueOf(text, acknowledged) - valueOf(before, acknowledged), 1)
   assert.strictEqual(valueOf(text, 'gateway_commands_total{command="place",outcome="refused"}'), 1)
   assert.strictEqual(valueOf(text, "gateway_commands_pending"), 0)
-  const told = await eventually("all shown", metrics, (text) => {
+  const shown = await eventually("all shown", metrics, (text) => {
     const head = valueOf(text, "backend_head_seq")
     return head > 0 && valueOf(text, "gateway_projector_events_total") >= head
   })
-  assert.isAbove(valueOf(told, "gateway_projector_commit_seconds_count"), 0)
-  assert.isAbove(valueOf(told, "backend_journal_commit_seconds_count"), 0)
-  assert.isAtLeast(valueOf(told, "backend_turn_commands_sum"), 2)
+  assert.isAbove(valueOf(shown, "gateway_projector_commit_seconds_count"), 0)
+  assert.isAbove(valueOf(shown, "backend_journal_commit_seconds_count"), 0)
+  assert.isAtLeast(valueOf(shown, "backend_turn_commands_sum"), 2)
 })
 
 it("counts refused credentials and rate-limited requests", async () => {
@@ -118,9 +118,9 @@ it("counts hits and misses of each cache", async () => {
 })
 
 it("exports each metric of its tables and no other", async () => {
-  const told = [...(await metrics()).matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
-  assert.strictEqual(new Set(told).size, told.length)
+  const names = [...(await metrics()).matchAll(/^# TYPE (\S+) /gmu)].map((match) => match[1]!)
+  assert.strictEqual(new Set(names).size, names.length)
   // without a collector nothing is sent
   const { gateway_otlp_records_total: _, ...here } = catalogue
-  assert.sameMembers(told, [...Object.keys(here), ...Object.keys(ofBackend)])
+  assert.sameMembers(names, [...Object.keys(here), ...Object.keys(ofBackend)])
 })

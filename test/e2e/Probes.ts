@@ -122,8 +122,8 @@ export const pipelined: Probe = probe(
 )
 
 /**
- * Sends bytes on a connection of their own and reads until the other side ends it; with `thatIsAll` it is told that
- * nothing follows. Resolves to the statuses of the final answers, in order.
+ * Sends bytes on a new connection and reads until the server ends it; with `thatIsAll` the client ends its own side after
+ * them. Resolves to the statuses of the final answers, in order.
  */
 export const answersTo = (port: number, bytes: Uint8Array, thatIsAll: boolean): Promise<ReadonlyArray<number>> =>
   new Promise((resolve, reject) => {

@@ -91,7 +91,7 @@ const trade = async (
       if (status === 200) acknowledged.set(order_link_id, body.order_id)
       else assert.strictEqual(status, 503, JSON.stringify(body))
     } catch (error) {
-      // refused: nobody listens any more. A connection that is cut within an answer would be told apart:
+      // refused: the port is closed. A connection that is cut within a response has another code:
       const code = ((error as Error).cause as { code?: string } | undefined)?.code
       assert.include(["ECONNREFUSED", "UND_ERR_SOCKET", "ECONNRESET"], code, String(error))
       return acknowledged

@@ -91,10 +91,10 @@ describe("the span of a request", () => {
   })
 
   it("has the status of every kind of response", () => {
-    const told = Object.fromEntries(
+    const responses = Object.fromEntries(
       ["by-the-short-way", "refused", "of-no-route", "an-order"].map((id) => [id, statuses.get(id)])
     )
-    assert.deepStrictEqual(told, { "by-the-short-way": 200, refused: 404, "of-no-route": 404, "an-order": 200 })
+    assert.deepStrictEqual(responses, { "by-the-short-way": 200, refused: 404, "of-no-route": 404, "an-order": 200 })
   })
 
   it("begins a trace without a caller, and is not exported if the caller's span is not sampled", () => {

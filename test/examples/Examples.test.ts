@@ -37,9 +37,9 @@ const running = async <R, E>(
 
 describe("the examples", () => {
   it("embed the gateway with a swapped layer, and trade on it with a bot, with Effect and without", async () => {
-    const told: Array<string> = []
+    const types: Array<string> = []
     await running(
-      Exchange((type) => told.push(type)),
+      Exchange((type) => types.push(type)),
       async (runtime) => {
         const server = await runtime.runPromise(NodeServer)
         const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -49,9 +49,9 @@ describe("the examples", () => {
           (status) => status === 200
         )
         assert.isAtLeast(await Effect.runPromise(bot(url, 2)), 1)
-        assert.strictEqual(told.filter((type) => type === "deposit").length, 1)
+        assert.strictEqual(types.filter((type) => type === "deposit").length, 1)
         await plainBot(url, 2)
-        assert.strictEqual(told.filter((type) => type === "deposit").length, 2)
+        assert.strictEqual(types.filter((type) => type === "deposit").length, 2)
       }
     )
   }, 60_000)

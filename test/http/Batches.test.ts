@@ -25,7 +25,7 @@ const ask = async (path: string, body: unknown, doubles: Doubles = {}) => {
 }
 
 describe("a batch", () => {
-  it("answers 200 and tells of each order, in the order of the request, what a request of its own would tell", async () => {
+  it("returns 200 with a result for each order, in the order of the request, equal to that of a request of its own", async () => {
     const { status, answer } = await ask(CREATE, {
       orders: [order, { ...order, qty: "0.0001", order_link_id: "b-2" }, { ...order, symbol: "NO-USDC" }]
     })
@@ -54,7 +54,7 @@ describe("a batch", () => {
     assert.deepStrictEqual(links(canceled.answer.list), ["", ""])
   })
 
-  it("tells the first order of a used reference", async () => {
+  it("returns the first order of a used reference", async () => {
     const { answer } = await ask(CREATE, times(1, { ...order, order_link_id: "b-1" }), {
       sequencer: {
         submit: () =>
@@ -103,7 +103,7 @@ describe("a batch", () => {
       const { status } = await ask(CREATE, times(count), {
         limiter: {
           takeAll: (_slots, taken) => {
-            // the door has counted one
+            // the access check has counted one
             if (taken === undefined) return Effect.undefined
             counted = taken
             return Effect.succeed(rate(false))

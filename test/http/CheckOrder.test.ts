@@ -182,7 +182,7 @@ const pairs: ReadonlyArray<readonly [string, string, () => Promise<unknown>, rea
 
 describe("of two faults", () => {
   for (const [first, second, ask, expected] of pairs) {
-    it(`${first} is told before ${second}`, async () => {
+    it(`${first} is reported before ${second}`, async () => {
       assert.deepStrictEqual(await ask(), expected)
     })
   }

@@ -88,7 +88,7 @@ describe("the document", () => {
     assert.isAbove(fields.length, 300)
     assert.deepStrictEqual(fields.flatMap(faultsOf), [], "annotate the field in its schema (domain/Field.ts)")
   })
-  it("would find a field that is told nothing", () => {
+  it("would find a field without annotations", () => {
     assert.deepStrictEqual(faultsOf(["A.b", { type: "integer" }]), [
       "A.b: no description",
       "A.b: no unit",
@@ -129,7 +129,7 @@ describe("the document", () => {
     assert.deepStrictEqual(silent, [])
   })
 
-  it("tells the headers of every answer", () => {
+  it("describes the headers of every response", () => {
     for (const { key, op } of operations) {
       for (const [status, answer] of Object.entries<Json>(op.responses)) {
         const names = Object.keys(resolved(answer).headers)

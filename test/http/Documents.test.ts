@@ -18,7 +18,7 @@ describe("documents", () => {
   const ask = (path: string, accept: string | undefined) =>
     Effect.runPromise(documents({ path, acceptEncoding: accept, address }, response()))
 
-  it("go out compressed to whoever takes gzip, and say so", async () => {
+  it("are compressed for clients that accept gzip, with Content-Encoding", async () => {
     for (const accept of ["gzip", "br, gzip;q=0.5", "*"]) {
       const answer = await ask("/page", accept)
       assert.strictEqual(answer.headers["content-encoding"], "gzip")
@@ -30,7 +30,7 @@ describe("documents", () => {
     assert.strictEqual(bytesOf(await ask("/page", "gzip")), bytesOf(await ask("/page", "gzip")))
   })
 
-  it("stay as they are for whoever does not", async () => {
+  it("are not compressed for other clients", async () => {
     for (const accept of [undefined, "identity", "gzip;q=0", "br"]) {
       const answer = await ask("/page", accept)
       assert.isUndefined(answer.headers["content-encoding"])

@@ -331,7 +331,7 @@ describe("answers", () => {
     assert.strictEqual((await fetch("GET", "/api/v1/account/balances")).status, 200)
     await dispose()
   })
-  it("believe as many proxies as they are told to", async () => {
+  it("trust the configured number of proxies", async () => {
     const ips: Array<string> = []
     const seen = (trustedProxies: number) =>
       gateway({
@@ -400,36 +400,36 @@ describe("the explorer", () => {
 })
 
 describe("a refused field", () => {
-  const told = async (more: object) => {
+  const errorOf = async (more: object) => {
     const { message, details } = await refusal(await plain.fetch("POST", CREATE, { body: { ...order, ...more } }))
     return [details?.reason, details?.field, message]
   }
-  it("is told by reason and name, and what would be right", async () => {
-    assert.deepStrictEqual(await told({ side: "buy" }), [
+  it("is reported with reason, name and expected value", async () => {
+    assert.deepStrictEqual(await errorOf({ side: "buy" }), [
       "InvalidField",
       "side",
       'side: expected one of Buy, Sell, got "buy"'
     ])
-    assert.deepStrictEqual(await told({ time_in_force: "GTX" }), [
+    assert.deepStrictEqual(await errorOf({ time_in_force: "GTX" }), [
       "InvalidField",
       "time_in_force",
       'time_in_force: expected one of GTC, GTT, IOC, FOK, PostOnly, got "GTX"'
     ])
-    assert.deepStrictEqual(await told({ post_only: "true" }), [
+    assert.deepStrictEqual(await errorOf({ post_only: "true" }), [
       "InvalidField",
       "post_only",
       'post_only: expected true or false, got "true"'
     ])
-    assert.deepStrictEqual(await told({ qty: 1 }), [
+    assert.deepStrictEqual(await errorOf({ qty: 1 }), [
       "InvalidDecimal",
       "qty",
       'qty: expected a decimal number as text, with at most 18 decimal places, such as "60000.1", and not negative, got 1'
     ])
     for (const qty of ["1e3", "+1", ".5", "5.", "007", "-0", "1,000", " 1", "NaN", "1".repeat(21), "-1"]) {
-      assert.deepStrictEqual((await told({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)
+      assert.deepStrictEqual((await errorOf({ qty })).slice(0, 2), ["InvalidDecimal", "qty"], qty)
     }
-    assert.deepStrictEqual((await told({ qty: "1.0000000000000000000" })).slice(0, 2), ["TooManyDecimals", "qty"])
-    assert.deepStrictEqual((await told({ sub_account_address: "0X1" })).slice(0, 2), [
+    assert.deepStrictEqual((await errorOf({ qty: "1.0000000000000000000" })).slice(0, 2), ["TooManyDecimals", "qty"])
+    assert.deepStrictEqual((await errorOf({ sub_account_address: "0X1" })).slice(0, 2), [
       "InvalidField",
       "sub_account_address"
     ])
@@ -447,7 +447,7 @@ describe("a refused field", () => {
       [{ expire_time: 1 }, "InvalidField", "expire_time"],
       [{ time_in_force: "GTT", expire_time: 1 }, "OutOfRange", "expire_time"]
     ] as const
-    for (const [more, ...expected] of inside) assert.deepStrictEqual((await told(more)).slice(0, 2), [...expected])
+    for (const [more, ...expected] of inside) assert.deepStrictEqual((await errorOf(more)).slice(0, 2), [...expected])
   })
 })
 

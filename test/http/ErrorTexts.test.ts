@@ -63,9 +63,9 @@ const put = (body: Json, [key, ...rest]: Path, value: unknown): Json => {
 
 const texts = new Set<string>()
 const hold = (field: string, value: unknown, { details, message }: Json, where: string): boolean => {
-  const told: string = details?.field ?? ""
+  const reported: string = details?.field ?? ""
   // the refusal of another field, or of the whole
-  if (told !== field && !told.startsWith(`${field}.`)) return false
+  if (reported !== field && !reported.startsWith(`${field}.`)) return false
   texts.add(`${details.reason} ${message}`)
   const about = `${where} ${JSON.stringify(value)?.slice(0, 80)}: ${message}`
   assert.isAtMost(message.length, MESSAGE_MAX, about)
@@ -76,7 +76,7 @@ const hold = (field: string, value: unknown, { details, message }: Json, where: 
   if (isSecret(field)) {
     assert.match(message, /, got a value that is not repeated$/u, about)
     if (typeof value === "string" && value.length > 3) assert.notInclude(message, value.slice(0, 30), about)
-  } else if (told === field) assert.isTrue(message.endsWith(`, got ${given(value)}`), about)
+  } else if (reported === field) assert.isTrue(message.endsWith(`, got ${given(value)}`), about)
   return true
 }
 

@@ -84,7 +84,7 @@ describe("what is wrong", () => {
     3_600_000
   )
 
-  it("behind the surface is logged, once for each request, and tells no secret", async () => {
+  it("behind the surface is logged once for each request, without secrets", async () => {
     const broken = () => Effect.die(new Error("broken"))
     open({
       accounts: { user: broken, isWhitelisted: broken, setWhitelisted: broken, labels: broken, setLabel: broken },

@@ -85,7 +85,7 @@ export interface Credentials {
   readonly basic: string
 }
 const schemesOf = ({ op }: Operation): ReadonlyArray<string> => op.security.flatMap(Object.keys)
-/** What an operation wants to see of a caller, as its document tells. */
+/** The credentials that an operation requires, as its document declares. */
 const wanted = (operation: Operation | undefined, { basic, bearer }: Credentials): string | undefined => {
   const [scheme] = operation === undefined ? ["bearer"] : schemesOf(operation)
   return scheme === "basic" ? basic : scheme === undefined ? undefined : bearer

@@ -10,7 +10,7 @@ import type { Served } from "../../src/services/Metrics.ts"
 import { gateway, well } from "./Fixture.ts"
 
 describe("/metrics", () => {
-  it("tells the lag behind the backend as it is when somebody asks", async () => {
+  it("reports the lag behind the backend at the time of the request", async () => {
     let lag_events = 3
     const { dispose, fetch } = gateway({
       health: { sequencer: () => ({ ...well, lag_events, lag_ms: 250 }), referee: () => ({ ...well, ill: true }) }
@@ -31,17 +31,17 @@ describe("/metrics", () => {
     await dispose()
   })
 
-  it("tells whether traffic should come, and whether the database answers", async () => {
+  it("reports readiness, and whether the database responds", async () => {
     let lost = false
     const position = Effect.suspend(() =>
       lost ? Effect.fail(new HistoryUnavailable({ cause: "gone" })) : Effect.succeed(undefined)
     )
     const { dispose, fetch } = gateway({ history: { position } })
-    const told = async () =>
+    const gauges = async () =>
       (await (await fetch("GET", "/metrics")).text()).match(/^gateway_(?:ready|database_up) \d$/gmu)
-    assert.deepStrictEqual(await told(), ["gateway_ready 1", "gateway_database_up 1"])
+    assert.deepStrictEqual(await gauges(), ["gateway_ready 1", "gateway_database_up 1"])
     lost = true
-    assert.deepStrictEqual(await told(), ["gateway_ready 0", "gateway_database_up 0"])
+    assert.deepStrictEqual(await gauges(), ["gateway_ready 0", "gateway_database_up 0"])
     await dispose()
   })
 
@@ -77,23 +77,23 @@ describe("/metrics", () => {
 })
 
 describe("measuring", () => {
-  it("tells each request by its endpoint, never by its path, and who left before the answer", async () => {
+  it("labels each request by its endpoint, never by its path, and aborted requests as 499", async () => {
     const served: Array<Served> = []
-    let told = () => {}
+    let notify = () => {}
     const server = createServer((request, response) => {
       if (request.url !== "/health") response.writeHead(201).end()
     })
-    const metrics = { served: (one: Served) => (served.push(one), told()), sockets: () => {} }
+    const metrics = { served: (one: Served) => (served.push(one), notify()), sockets: () => {} }
     const stop = measure(server, metrics as never, tableOf({ trustedProxies: 0 }).routeOf)
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const heard = () => new Promise<void>((resolve) => (told = resolve))
+    const nextServed = () => new Promise<void>((resolve) => (notify = resolve))
     for (const path of ["/api/v1/user/api-keys/1?a=b", "/api/v1/market/time", "/nope/7"]) {
-      const told = heard()
+      const counted = nextServed()
       await (await fetch(`${url}${path}`, { method: "DELETE" })).arrayBuffer()
-      await told
+      await counted
     }
-    const left = heard()
+    const left = nextServed()
     const leaving = get(`${url}/health`)
     leaving.on("error", () => {})
     server.once("request", () => leaving.destroy())

@@ -32,7 +32,7 @@ describe("the document", () => {
     assert.strictEqual(new Set(ids).size, ids.length)
   })
   for (const { id, op, endpoint } of operations) {
-    it(`tells all of ${id}`, () => {
+    it(`describes all of ${id}`, () => {
       assert.match(id, /^[a-z][A-Za-z]+$/u)
       assert.isNotEmpty(op.summary)
       assert.isNotEmpty(op.description)

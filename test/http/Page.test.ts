@@ -70,7 +70,7 @@ describe("the market page", () => {
     }
   })
 
-  it("has its paths in the table: other methods are told which there are, other paths are none", async () => {
+  it("has its paths in the table: other methods get the allowed ones, other paths 404", async () => {
     const response = await served.fetch("POST", "/", { authorization: null })
     assert.strictEqual(response.status, 405)
     assert.strictEqual(response.headers.get("allow"), "GET, HEAD, OPTIONS")
@@ -78,7 +78,7 @@ describe("the market page", () => {
       assert.strictEqual((await get(path)).status, 404, path)
   })
 
-  it("tells how to build it where it was not built", async () => {
+  it("explains how to build it where it was not built", async () => {
     mkdirSync(join(folder, "empty"))
     const bare = gateway({ page: Page.read("testnet", new URL("empty/", at)) })
     const response = await bare.fetch("GET", "/", { authorization: null })

@@ -1,5 +1,5 @@
 /**
- * The rates of docs/contract/limits.md at the door: every bucket, exact at its boundary, and what each answer tells of
+ * The rates of docs/contract/limits.md over HTTP: every bucket, exact at its boundary, and what each response reports of
  * it. The policies are the real ones and time is the test's; behind the surface are doubles.
  */
 import { Clock, Effect, Layer, ManagedRuntime } from "effect"
@@ -121,14 +121,14 @@ const signed = (now: number, uri: string, method = "GET") => {
   }
 }
 
-interface Told {
+interface RateReport {
   readonly bucket: string
   readonly limit: number
   readonly remaining: number
   readonly reset: number
 }
-/** What both families of headers say, which is the same. */
-const told = ({ headers }: Response): Told => {
+/** The values of both families of headers, which are equal. */
+const rateOf = ({ headers }: Response): RateReport => {
   const number = (name: string) => {
     assert.match(headers.get(name) ?? "absent", /^\d+$/u, name)
     return Number(headers.get(name))
@@ -252,7 +252,7 @@ const cases: Record<Bucket, Case> = {
   }
 }
 
-describe("a bucket at the door", () => {
+describe("a bucket", () => {
   for (const [bucket, { ask, limit, limits = {}, status }] of Object.entries(cases)) {
     it(`${bucket}: ${limit} in 60 000 ms, refused at 59 999, free at 60 000`, { timeout: 60_000 }, async () => {
       const here = await world({ mode: "enforce", limits })
@@ -263,7 +263,7 @@ describe("a bucket at the door", () => {
         if (i === 1) here.clock.now += 10
         const answer = await ask(here, i)
         assert.strictEqual(answer.status, status, `${i + 1} of ${limit}`)
-        const { remaining, ...rest } = told(answer)
+        const { remaining, ...rest } = rateOf(answer)
         assert.deepInclude(rest, { bucket, limit })
         assert.strictEqual(remaining, limit - 1 - i)
         assert.isNull(answer.headers.get("retry-after"))
@@ -277,7 +277,7 @@ describe("a bucket at the door", () => {
         here.clock.now = START + at
         const refused = await ask(here, limit)
         assert.strictEqual(refused.status, 429, `after ${at} ms`)
-        assert.deepStrictEqual(told(refused), { bucket, limit, remaining: 0, reset: wait })
+        assert.deepStrictEqual(rateOf(refused), { bucket, limit, remaining: 0, reset: wait })
         assert.strictEqual(refused.headers.get("retry-after"), String(wait))
         assert.deepInclude(await refused.json(), { code: "RateLimitExceeded", message: "rate limit exceeded" })
       }
@@ -292,9 +292,9 @@ describe("a bucket at the door", () => {
 })
 
 describe("an address", () => {
-  it("is one client per IPv6 network, and the one that the proxy tells", async () => {
+  it("is one client per IPv6 network, and the one that the proxy forwards", async () => {
     const { fetch } = await world()
-    const left = async (ip: string) => told(await fetch("GET", "/api/v1/market/time", { ip })).remaining
+    const left = async (ip: string) => rateOf(await fetch("GET", "/api/v1/market/time", { ip })).remaining
     assert.strictEqual(await left("2001:db8:1:2::1"), 59)
     assert.strictEqual(await left("2001:db8:1:2:ffff::"), 58)
     assert.strictEqual(await left("2001:db8:1:3::1"), 59)
@@ -317,32 +317,32 @@ describe("an address", () => {
 })
 
 describe("an answer", () => {
-  it("tells the tightest of the buckets that it was counted in", async () => {
+  it("reports the tightest of the buckets that counted it", async () => {
     const { clock, fetch } = await world()
     const enter = () => fetch("POST", "/api/v1/authorize", { ip: here, body: login(clock.now, bot) })
-    assert.deepInclude(told(await enter()), { bucket: "authorize-key", remaining: 9 })
+    assert.deepInclude(rateOf(await enter()), { bucket: "authorize-key", remaining: 9 })
     for (let i = 0; i < 8; i++) await enter()
     const bad = await fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
-    assert.deepInclude(told(bad), { bucket: "authorize-ip", remaining: 10 })
-    assert.deepInclude(told(await enter()), { bucket: "authorize-key", remaining: 0 })
+    assert.deepInclude(rateOf(bad), { bucket: "authorize-ip", remaining: 10 })
+    assert.deepInclude(rateOf(await enter()), { bucket: "authorize-key", remaining: 0 })
     const refused = await enter()
     assert.strictEqual(refused.status, 429)
-    assert.deepInclude(told(refused), { bucket: "authorize-key", remaining: 0 })
+    assert.deepInclude(rateOf(refused), { bucket: "authorize-key", remaining: 0 })
     for (let i = 0; i < 52; i++) await fetch("GET", "/api/v1/market/time", { ip: here })
     // 8 are left to the address, 10 to its activations
     const asked = fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
-    assert.deepInclude(told(await asked), { bucket: "public", remaining: 7 })
+    assert.deepInclude(rateOf(await asked), { bucket: "public", remaining: 7 })
   })
 
-  it("tells of a token the bucket of its user, where that is the tighter one", async () => {
+  it("reports for a token the bucket of its user, where that is the tighter one", async () => {
     const { fetch, token } = await world({ mode: "enforce", limits: { user: 40 } })
     const ask = (bearer: string) => fetch("GET", ME, { ip: here, authorization: `Bearer ${bearer}` })
     const [one, other] = [await token(), await token()]
-    for (let i = 0; i < 29; i++) assert.deepInclude(told(await ask(one)), { bucket: "token", remaining: 29 - i })
-    assert.deepInclude(told(await ask(other)), { bucket: "user", limit: 40, remaining: 10 })
+    for (let i = 0; i < 29; i++) assert.deepInclude(rateOf(await ask(one)), { bucket: "token", remaining: 29 - i })
+    assert.deepInclude(rateOf(await ask(other)), { bucket: "user", limit: 40, remaining: 10 })
   })
 
-  it("of every kind that was counted tells it, and of those that were not nothing", async () => {
+  it("of every kind reports its bucket if it was counted, and nothing otherwise", async () => {
     const { clock, fetch, token } = await world()
     const authorization = `Bearer ${await token()}`
     const counted: ReadonlyArray<readonly [number, Promise<Response>]> = [
@@ -357,7 +357,7 @@ describe("an answer", () => {
     for (const [status, asked] of counted) {
       const answer = await asked
       assert.strictEqual(answer.status, status)
-      told(answer)
+      rateOf(answer)
     }
     for (const [method, path] of [
       ["GET", "/health"],
@@ -376,13 +376,13 @@ describe("an answer", () => {
     }
   })
 
-  it("is 429 for nobody where limits are only reported, and tells nothing where they are off", async () => {
+  it("is never 429 where limits are only reported, and has no headers where they are off", async () => {
     const reporting = await world({ mode: "report" })
     const ask = ({ fetch }: World) => fetch("GET", "/api/v1/market/time", { ip: here })
-    for (let i = 0; i < 60; i++) assert.strictEqual(told(await ask(reporting)).remaining, 59 - i)
+    for (let i = 0; i < 60; i++) assert.strictEqual(rateOf(await ask(reporting)).remaining, 59 - i)
     const beyond = await ask(reporting)
     assert.strictEqual(beyond.status, 200)
-    assert.deepInclude(told(beyond), { remaining: 0, reset: 60 })
+    assert.deepInclude(rateOf(beyond), { remaining: 0, reset: 60 })
     for (let i = 0; i < 12; i++) assert.strictEqual((await cases["basic-failures"].ask(reporting, i)).status, 401)
     const off = await world({ mode: "off" })
     for (let i = 0; i < 70; i++) {
@@ -401,17 +401,17 @@ describe("what is counted apart", () => {
     assert.strictEqual((await read()).status, 429)
     const entered = await fetch("POST", "/api/v1/authorize", { ip: here, body: login(clock.now, owner) })
     assert.strictEqual(entered.status, 200)
-    assert.include(["authorize-ip", "authorize-key"], told(entered).bucket)
+    assert.include(["authorize-ip", "authorize-key"], rateOf(entered).bucket)
     // an activation draws on the public bucket, as before
     const activate = await fetch("POST", "/api/v1/access/activate", { ip: here, raw: "{" })
-    assert.deepInclude(told(activate), { bucket: "public", remaining: 0 })
+    assert.deepInclude(rateOf(activate), { bucket: "public", remaining: 0 })
     assert.strictEqual(activate.status, 429)
   })
 
   it("Amendment 19: a login takes nothing from the public bucket", async () => {
     const { fetch } = await world()
     for (let i = 0; i < 20; i++) await fetch("POST", "/api/v1/authorize", { ip: here, raw: "{" })
-    assert.deepInclude(told(await fetch("GET", "/api/v1/market/time", { ip: here })), {
+    assert.deepInclude(rateOf(await fetch("GET", "/api/v1/market/time", { ip: here })), {
       bucket: "public",
       remaining: 59
     })
@@ -439,17 +439,17 @@ describe("what is counted apart", () => {
         })
       for (let i = 0; i < 30; i++) assert.strictEqual((await ask(one, "GET", ME)).status, 200)
       for (let i = 0; i < 15; i++) assert.strictEqual((await ask(other, "GET", ME)).status, 200)
-      assert.deepInclude(told(await ask(one, "GET", ME)), { remaining: 0 })
+      assert.deepInclude(rateOf(await ask(one, "GET", ME)), { remaining: 0 })
       assert.strictEqual((await ask(other, "GET", ME)).status, 429)
       for (let i = 0; i < 30; i++) {
         const answer = await ask(one, "POST", path, body)
         assert.notStrictEqual(answer.status, 429, `${name} ${i + 1}`)
-        assert.deepInclude(told(answer), { bucket: "token-cancels", limit: 30, remaining: 29 - i })
+        assert.deepInclude(rateOf(answer), { bucket: "token-cancels", limit: 30, remaining: 29 - i })
       }
       assert.strictEqual((await ask(one, "POST", path, body)).status, 429)
       for (let i = 0; i < 15; i++) assert.notStrictEqual((await ask(other, "POST", path, body)).status, 429)
       const refused = await ask(other, "POST", path, body)
-      assert.deepInclude(told(refused), { bucket: "user-cancels", limit: 45, remaining: 0 })
+      assert.deepInclude(rateOf(refused), { bucket: "user-cancels", limit: 45, remaining: 0 })
       assert.strictEqual(refused.status, 429)
     })
   }
@@ -468,7 +468,7 @@ describe("what is counted apart", () => {
     // what the user's bucket refused was not counted against the token
     clock.now += 60_000
     const after = await fetch("GET", ME, { ip: here, authorization: `Bearer ${tokens[0]}` })
-    assert.deepInclude(told(after), { bucket: "token", remaining: 29 })
+    assert.deepInclude(rateOf(after), { bucket: "token", remaining: 29 })
     assert.strictEqual((await fetch("GET", ME, { ip: here, headers: signed(clock.now, ME) })).status, 200)
   })
 
@@ -477,11 +477,11 @@ describe("what is counted apart", () => {
     const [one, other] = [await token(), await token()]
     const ask = (bearer: string) => fetch("GET", ME, { ip: here, authorization: `Bearer ${bearer}` })
     for (let i = 0; i < 20; i++) await ask(one)
-    assert.deepInclude(told(await ask(other)), { bucket: "token", remaining: 4 })
+    assert.deepInclude(rateOf(await ask(other)), { bucket: "token", remaining: 4 })
     for (let i = 0; i < 4; i++) assert.strictEqual((await ask(other)).status, 200)
     // 5 and 5 of 12 are gone: the refused ones of both tokens left the user's bucket alone
     const third = await token()
     assert.strictEqual((await ask(third)).status, 200)
-    assert.deepInclude(told(await ask(third)), { bucket: "user", remaining: 0 })
+    assert.deepInclude(rateOf(await ask(third)), { bucket: "user", remaining: 0 })
   })
 })

@@ -74,12 +74,12 @@ describe("the package", { timeout: 120_000 }, () => {
     const program = join(installed(), manifest.bin["trading-gateway"]!)
     const env = { ...process.env, PORT: String(port), HOST: "127.0.0.1", LOG_LEVEL: "error", DRAIN_MS: "50" }
     const child = spawn(process.execPath, [program], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] })
-    let told = ""
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (told += text))
+    let printed = ""
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (printed += text))
     const ended = new Promise<number | null>((resolve) => child.once("exit", resolve))
     try {
       await ready(`http://127.0.0.1:${port}/ready`, () => child.exitCode !== null)
-      assert.include(told, "npx trading-gateway book BTC-USDC")
+      assert.include(printed, "npx trading-gateway book BTC-USDC")
       const gateway = (...args: ReadonlyArray<string>) =>
         execFileSync(process.execPath, [program, ...args, "--json"], {
           cwd: folder,

@@ -21,7 +21,7 @@ describe("breaking changes", () => {
     assert.deepStrictEqual(breaksOf(document, present()), announced, `since ${from}: a new version of the path is due`)
   })
 
-  const breaking: ReadonlyArray<readonly [what: string, change: (document: Json) => void, told: RegExp]> = [
+  const breaking: ReadonlyArray<readonly [what: string, change: (document: Json) => void, expected: RegExp]> = [
     ["an operation that is gone", (d) => delete d.paths["/api/v1/user/me"].get, /^GET \/api\/v1\/user\/me: is gone$/u],
     ["an operation of another name", (d) => (history(d).operationId = "orders"), /is called orders$/u],
     ["a field of an answer that is gone", (d) => delete order(d).properties.qty, /\.qty: is gone$/u],
@@ -51,11 +51,11 @@ describe("breaking changes", () => {
       /are asked for now$/u
     ]
   ]
-  for (const [what, change, told] of breaking) {
+  for (const [what, change, expected] of breaking) {
     it(`name ${what}`, () => {
       const breaks = breaksOf(present(), changed(change))
       assert.isTrue(
-        breaks.some((each) => told.test(each)),
+        breaks.some((each) => expected.test(each)),
         breaks.join("\n")
       )
     })

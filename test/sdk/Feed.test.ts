@@ -29,17 +29,17 @@ const delta = (seq: number, prev_seq: number, fields: object = {}) => ({
 
 /** Reads a feed in the background. */
 const reading = (events: AsyncIterable<FeedEvent>) => {
-  const told: Array<FeedEvent> = []
+  const received: Array<FeedEvent> = []
   const end = (async () => {
-    for await (const event of events) told.push(event)
+    for await (const event of events) received.push(event)
   })()
   end.catch(() => {}) // tests that check the end await it
-  return { told, end, isLive: () => lastState(told) === "live" }
+  return { received, end, isLive: () => lastState(received) === "live" }
 }
-const lastState = (told: ReadonlyArray<FeedEvent>) =>
-  told.flatMap((event) => (event.kind === "state" ? [event.state.type] : [])).at(-1)
-const seqsOf = (told: ReadonlyArray<FeedEvent>) =>
-  told.flatMap((event) => (event.kind === "order" ? [event.data.seq] : []))
+const lastState = (received: ReadonlyArray<FeedEvent>) =>
+  received.flatMap((event) => (event.kind === "state" ? [event.state.type] : [])).at(-1)
+const seqsOf = (received: ReadonlyArray<FeedEvent>) =>
+  received.flatMap((event) => (event.kind === "order" ? [event.data.seq] : []))
 
 /** Advances the clock until a condition holds. */
 const later = async (world: World, look: () => boolean, what: string): Promise<void> => {
@@ -54,7 +54,7 @@ describe("order events", () => {
   it("resume at their position after a lost connection", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
-    const { isLive, told } = reading(exchange.orderEvents())
+    const { isLive, received } = reading(exchange.orderEvents())
     await until(isLive, "live")
     const first = world.last
     first.tell("order", snapshot(3))
@@ -65,9 +65,9 @@ describe("order events", () => {
     assert.deepInclude(auth, { op: "auth", bearer: "TK" })
     assert.deepInclude(subscribe, { op: "subscribe", args: ["order"], since: { stream_id: "s1", seq: 5 } })
     world.last.tell("order", update(6, 5))
-    await until(() => seqsOf(told).length === 3, "three messages")
-    assert.deepStrictEqual(seqsOf(told), [3, 5, 6])
-    const resume = told.find(({ kind }) => kind === "resume")
+    await until(() => seqsOf(received).length === 3, "three messages")
+    assert.deepStrictEqual(seqsOf(received), [3, 5, 6])
+    const resume = received.find(({ kind }) => kind === "resume")
     assert.deepInclude(resume, { recovered: true, topics: ["order"] })
     exchange.close()
   })
@@ -80,19 +80,19 @@ describe("order events", () => {
       socket.tell("order", snapshot(50))
     })
     const exchange = await world.connect({ token: "TK" })
-    const { isLive, told } = reading(exchange.orderEvents())
+    const { isLive, received } = reading(exchange.orderEvents())
     await until(isLive, "live")
     world.last.tell("order", snapshot(3))
     world.last.drop()
-    await later(world, () => seqsOf(told).length === 2, "the second snapshot")
-    const at = told.findIndex(({ kind }) => kind === "resume")
-    assert.deepStrictEqual(told[at], {
+    await later(world, () => seqsOf(received).length === 2, "the second snapshot")
+    const at = received.findIndex(({ kind }) => kind === "resume")
+    assert.deepStrictEqual(received[at], {
       kind: "resume",
       recovered: false,
       topics: ["order"],
       since: { stream_id: "s1", seq: 3 }
     })
-    assert.deepStrictEqual(seqsOf(told.slice(at)), [50])
+    assert.deepStrictEqual(seqsOf(received.slice(at)), [50])
     exchange.close()
   })
 
@@ -100,21 +100,21 @@ describe("order events", () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
     const since = { stream_id: "s1", seq: 41 }
-    const { isLive, told } = reading(exchange.orderEvents({ since }))
+    const { isLive, received } = reading(exchange.orderEvents({ since }))
     await until(isLive, "live")
     assert.deepStrictEqual(world.last.sent[1].since, since)
     world.last.tell("order", update(43, 40))
     world.last.tell("order", update(44, 43))
-    await until(() => seqsOf(told).length === 2, "two messages")
-    assert.deepStrictEqual(seqsOf(told), [43, 44])
-    assert.isFalse(told.some(({ kind }) => kind === "fault"))
+    await until(() => seqsOf(received).length === 2, "two messages")
+    assert.deepStrictEqual(seqsOf(received), [43, 44])
+    assert.isFalse(received.some(({ kind }) => kind === "fault"))
     exchange.close()
   })
 
   it("are checked for gaps and repetitions; a gap is requested again", async () => {
     const world = new World()
     const exchange = await world.connect({ token: "TK" })
-    const { isLive, told } = reading(exchange.orderEvents())
+    const { isLive, received } = reading(exchange.orderEvents())
     await until(isLive, "live")
     world.last.tell("order", snapshot(3))
     world.last.tell("order", update(4, 0))
@@ -122,10 +122,10 @@ describe("order events", () => {
     world.last.tell("order", update(8, 7))
     await until(() => world.last.sent.length === 3, "the second subscription")
     assert.deepStrictEqual(world.last.sent[2].since, { stream_id: "s1", seq: 4 })
-    await until(() => told.filter(({ kind }) => kind === "fault").length === 2, "both faults")
-    const faults = told.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
+    await until(() => received.filter(({ kind }) => kind === "fault").length === 2, "both faults")
+    const faults = received.flatMap((event) => (event.kind === "fault" ? [event.fault] : []))
     assert.deepStrictEqual(
-      [faults, seqsOf(told)],
+      [faults, seqsOf(received)],
       [
         ["repetition", "gap"],
         [3, 4]
@@ -148,18 +148,18 @@ describe("order events", () => {
     const first = world.last
     first.tell("order", snapshot(0))
     while (seqs.length === 0) await read()
-    let told = 0
-    while (first.readyState === 1) first.tell("order", update(told + 1, told++))
-    assert.isAtLeast(told, EVENTS_MAX - 2)
+    let count = 0
+    while (first.readyState === 1) first.tell("order", update(count + 1, count++))
+    assert.isAtLeast(count, EVENTS_MAX - 2)
     await world.skip(10 * BACKOFF_MAX_MS)
     assert.lengthOf(world.sockets, 1, "it reconnected although the reader is behind")
-    while (seqs.at(-1) !== told) await read()
+    while (seqs.at(-1) !== count) await read()
     await later(world, () => world.sockets.length === 2 && world.last.sent.length === 2, "reconnected")
-    assert.deepStrictEqual(world.last.sent[1].since, { stream_id: "s1", seq: told })
+    assert.deepStrictEqual(world.last.sent[1].since, { stream_id: "s1", seq: count })
     await events.return()
     assert.deepStrictEqual(
       seqs,
-      Array.from({ length: told + 1 }, (_, i) => i)
+      Array.from({ length: count + 1 }, (_, i) => i)
     )
     assert.strictEqual(world.last.readyState, 3)
   })
@@ -186,9 +186,9 @@ describe("a feed", () => {
     const world = new World()
     const exchange = await world.connect()
     world.reachable = false
-    const { told } = reading(exchange.events(["trade.BTC-USDC"]))
+    const { received } = reading(exchange.events(["trade.BTC-USDC"]))
     await later(world, () => world.sockets.length > 9, "ten tries")
-    assert.strictEqual(lastState(told) === "live", false)
+    assert.strictEqual(lastState(received) === "live", false)
     const pauses = world.slept.filter((ms) => ms !== 1_000)
     assert.deepStrictEqual(pauses.slice(0, 9), [150, 300, 600, 1_200, 2_400, 4_800, 7_500, 7_500, 7_500])
     exchange.close()
@@ -234,11 +234,11 @@ describe("a feed", () => {
     const refused = await world.connect({ token: "BAD" })
     const nobody = await world.connect()
     for (const exchange of [refused, nobody]) {
-      const { end, told } = reading(exchange.orderEvents())
+      const { end, received } = reading(exchange.orderEvents())
       const error = await end.catch((error: unknown) => error)
       assert.instanceOf(error, ExchangeError)
       assert.deepStrictEqual([error.code, error.details["close_code"]], ["FEED_ENDED", 4003])
-      assert.strictEqual(lastState(told), "ended")
+      assert.strictEqual(lastState(received), "ended")
     }
     assert.lengthOf(world.sockets, 2)
   })

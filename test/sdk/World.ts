@@ -114,8 +114,8 @@ export class World {
     this.asked.push(asked)
     const reply = this.answers.get(path)?.(asked, this.asks(path).length) ?? undefined
     if (reply === undefined) throw new TypeError("fetch failed")
-    const { body = {}, headers: told = {}, status = 200 } = reply
-    return new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers: told })
+    const { body = {}, headers: own = {}, status = 200 } = reply
+    return new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers: own })
   }
 
   readonly environment: Environment = {

@@ -148,7 +148,7 @@ const sound = Effect.gen(function* () {
     statuses: undefined
   })
   assert.deepStrictEqual(rows.map((row) => row.order_id).sort(), [...last.keys()].sort(), "every order once")
-  for (const row of rows) assert.deepStrictEqual(row, last.get(row.order_id), "as its last event told it")
+  for (const row of rows) assert.deepStrictEqual(row, last.get(row.order_id), "as in its last event")
   assert.deepStrictEqual((yield* history.userEvents(maker, 0, 1)).length, 0)
   return { events, orders: rows }
 })
@@ -162,13 +162,13 @@ describe("the event lane over the backend", () => {
       )
       const { port } = yield* backend(folder)
       const filename = join(folder, "history.sqlite")
-      const told: Array<UserStreamEvent> = []
+      const received: Array<UserStreamEvent> = []
 
       const first = yield* Effect.gen(function* () {
         const view = yield* MarketView
         const streams = yield* UserStreams
         const health = yield* BackendHealth
-        streams.follow(alice.user_id, (events) => told.push(...events))
+        streams.follow(alice.user_id, (events) => received.push(...events))
         yield* until("the maker quotes", () => (view.book(symbol)?.asks.length ?? 0) > 0)
         yield* submit({ type: "create_sub_account", root_address: alice.root, index: 0 })
         yield* submit({ type: "deposit", deposit_id: randomUUID(), asset: "USDC", amount: "10000", source: "faucet" })
@@ -183,7 +183,7 @@ describe("the event lane over the backend", () => {
           ]
         )
         assert.deepStrictEqual(
-          told.map(({ seq, record }) => [seq, record]),
+          received.map(({ seq, record }) => [seq, record]),
           found.events.map(({ seq, record }) => [seq, record])
         )
         const ticker = view.ticker(symbol)!

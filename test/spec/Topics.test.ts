@@ -29,18 +29,18 @@ const operations = Object.entries<Operation>(document.operations).map(([key, ope
   messages: named(operation.messages),
   replies: named(operation.reply?.messages)
 }))
-const told = operations.flatMap(({ action, messages, path }) =>
+const described = operations.flatMap(({ action, messages, path }) =>
   action === "send" ? messages.filter((message) => message !== "error").map((message) => ({ message, path })) : []
 )
 const asked = operations.flatMap((each) => (each.action === "receive" ? [{ ...each, op: each.messages[0]! }] : []))
-const paths = [...new Set(told.map(({ path }) => path))]
+const paths = [...new Set(described.map(({ path }) => path))]
 
 let story: FeedStory
 /** Every frame of a name on a path, from the start of the story. */
 const record = new Map<string, Array<Frame>>()
 const followers: Array<Socket> = []
 const namesOf = (path: string): ReadonlyArray<string> =>
-  told.filter((each) => each.path === path).flatMap(({ message }) => topicRows[message]?.names(story) ?? [])
+  described.filter((each) => each.path === path).flatMap(({ message }) => topicRows[message]?.names(story) ?? [])
 
 const follow = async (path: string): Promise<void> => {
   const socket = await story.open(path)
@@ -68,11 +68,11 @@ afterAll(async () => {
 
 describe("the table of topics", () => {
   it("has a row for every topic of the document, and no other", () => {
-    const messages = [...new Set(told.map(({ message }) => message))]
+    const messages = [...new Set(described.map(({ message }) => message))]
     assert.deepStrictEqual(messages.toSorted(), Object.keys(topicRows).toSorted(), "rows of test/spec/Topics.ts")
   })
 
-  for (const { message, path } of told) {
+  for (const { message, path } of described) {
     const row = topicRows[message]
     if (row === undefined) continue
     it(`${path}, ${message}: starts and continues as documented`, async () => {
@@ -112,7 +112,9 @@ describe("the table of topics", () => {
     })
 
     it(`${path}, ${message}: is refused on other endpoints`, async () => {
-      const elsewhere = paths.filter((other) => !told.some((each) => each.path === other && each.message === message))
+      const elsewhere = paths.filter(
+        (other) => !described.some((each) => each.path === other && each.message === message)
+      )
       for (const other of elsewhere) {
         const socket = await story.open(other)
         for (const name of row.names(story)) {

@@ -51,7 +51,7 @@ const found = (
 ) => check(attempts, orders, fills).faults.length
 
 describe("the checker of histories", () => {
-  it("has nothing to say where all is as it was told", () => {
+  it("finds nothing where every outcome is as it was acknowledged", () => {
     const fill = { exec_id: "x", exec_qty: "0.001" }
     const verdict = check(
       [
@@ -104,11 +104,11 @@ describe("the checker of histories", () => {
   })
 
   it("takes an answer for what it says", () => {
-    const told = (status: number, body: object) => answeredBy({ status, text: JSON.stringify(body), ms: 1 }).as
-    assert.strictEqual(told(200, { order_id: "1" }), "acknowledged")
-    assert.strictEqual(told(409, { details: { reason: "DuplicateOrderLinkId", order_id: "1" } }), "repeated")
-    assert.strictEqual(told(503, { details: { reason: "DeadlineExceeded", outcome: "unknown" } }), "unknown")
-    assert.strictEqual(told(0, {}), "unknown")
-    assert.strictEqual(told(503, { details: { reason: "BackendUnavailable" } }), "refused")
+    const outcomeOf = (status: number, body: object) => answeredBy({ status, text: JSON.stringify(body), ms: 1 }).as
+    assert.strictEqual(outcomeOf(200, { order_id: "1" }), "acknowledged")
+    assert.strictEqual(outcomeOf(409, { details: { reason: "DuplicateOrderLinkId", order_id: "1" } }), "repeated")
+    assert.strictEqual(outcomeOf(503, { details: { reason: "DeadlineExceeded", outcome: "unknown" } }), "unknown")
+    assert.strictEqual(outcomeOf(0, {}), "unknown")
+    assert.strictEqual(outcomeOf(503, { details: { reason: "BackendUnavailable" } }), "refused")
   })
 })

@@ -28,7 +28,7 @@ describe.skipIf(!isWholeFleetInstalled)("a fleet behind its balancer", { timeout
     assert.isAbove(report.existed, 0)
   })
 
-  it("misses no answer and no event when a gateway is restarted, and of a killed one what it had in hand", async () => {
+  it("misses no answer and no event when a gateway is restarted, and only unfinished requests when it is killed", async () => {
     const outcome = await underLoad(fleet, {
       sockets: 60,
       books: 6,

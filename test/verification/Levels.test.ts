@@ -35,7 +35,7 @@ describe.skipIf(!existsSync(file))("another exchange's depth feed", () => {
     }
   })
 
-  it("played as one order a level ends in the same book, told and asked", { timeout: 120_000 }, async () => {
+  it("played as one order a level ends in the same book, streamed and read", { timeout: 120_000 }, async () => {
     const some = near(messages, 15)
     const { asks, bids, bookChecks, bookFaults, crossed, requests } = await play({
       messages: some,

@@ -15,7 +15,7 @@ const writesTo = ({ operations }: Recording, ending: string): number =>
     ({ kind, path }: Operation & { path?: string }) => kind === "write" && path?.endsWith(ending) === true
   ).length
 
-/** Judges few points, up to the first failure, and tells it. */
+/** Checks few points, up to the first failure, and reports it. */
 const firstFailure = (recording: Recording): string => {
   const { failures } = judge(recording, { points: POINTS, seed: 7, failures_max: 1 })
   return failures[0] ?? assert.fail(`the fault stayed unseen at ${POINTS} points`)

@@ -24,7 +24,7 @@ describe("a slope", () => {
 })
 
 describe("a soak", () => {
-  it("trades, reads, follows and comes back, and tells how fast it grows", { timeout: 300_000 }, async () => {
+  it("trades, reads, follows and reconnects, and reports how fast it grows", { timeout: 300_000 }, async () => {
     const outcome = await run({ minutes: 0.03, users: 2, sockets: 8, sample_ms: 100, say: () => {} })
     assert.deepStrictEqual(
       [outcome.sockets.refused, outcome.readFaults, outcome.gaps, outcome.unrecovered],

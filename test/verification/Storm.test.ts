@@ -1,4 +1,4 @@
-/** The storm of `node verification/storm/main.ts` with few sockets: all come back, and nobody is told anything wrong. */
+/** The storm of `node verification/storm/main.ts` with few sockets: all reconnect, and no event is wrong. */
 import { assert, describe, it } from "vitest"
 import { isFleetInstalled } from "../../verification/harness/Fleet.ts"
 import { run } from "../../verification/storm/Storm.ts"

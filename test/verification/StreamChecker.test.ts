@@ -4,14 +4,14 @@ import { Findings, StreamChecker, UserEvents } from "../../verification/streams/
 import type { FeedEvent } from "../../src/client/Feed.ts"
 import { privateTopics, type PrivateTopic } from "../../src/domain/Topic.ts"
 
-/** A message as it comes from the wire. */
-const told = (kind: PrivateTopic, data: object): FeedEvent =>
+/** An event as it arrives from the wire. */
+const eventOf = (kind: PrivateTopic, data: object): FeedEvent =>
   JSON.parse(
     JSON.stringify({ kind, topic: kind, server_ts_ms: 1, data: { stream_id: "s", ts: 1, mts: 1, list: [], ...data } })
   )
 const update = (kind: PrivateTopic, seq: number, prev_seq: number, list: ReadonlyArray<object> = []) =>
-  told(kind, { type: "update", seq, prev_seq, list })
-const snapshots = (seq: number) => privateTopics.map((kind) => told(kind, { type: "snapshot", seq }))
+  eventOf(kind, { type: "update", seq, prev_seq, list })
+const snapshots = (seq: number) => privateTopics.map((kind) => eventOf(kind, { type: "snapshot", seq }))
 const unrecovered: FeedEvent = {
   kind: "resume",
   recovered: false,
@@ -19,7 +19,7 @@ const unrecovered: FeedEvent = {
   since: { stream_id: "s", seq: 1 }
 }
 
-/** What is found of one client that is told this, after another one that was told all up to 3. */
+/** Findings for a client that receives `events`, after another client that received everything up to 3. */
 const found = (events: ReadonlyArray<FeedEvent>, head: number) => {
   const user = new UserEvents()
   const findings = new Findings()
@@ -38,7 +38,7 @@ const found = (events: ReadonlyArray<FeedEvent>, head: number) => {
 const nothing = { gaps: 0, repetitions: 0, differences: 0, unrecovered: 0, faults: 0 }
 
 describe("the ledger of a client", () => {
-  it("finds nothing where all is told once, in the order of each topic", () => {
+  it("finds nothing where each event arrives once, in the order of its topic", () => {
     assert.deepStrictEqual(
       found([...snapshots(0), update("execution", 2, 0), update("order", 1, 0), update("order", 3, 1)], 3),
       nothing
@@ -56,7 +56,7 @@ describe("the ledger of a client", () => {
     ["a snapshot that was not announced", [...snapshots(0), ...snapshots(3)], "gaps"],
     ["one that came twice", [...snapshots(2), update("order", 3, 1), update("order", 3, 1)], "repetitions"],
     ["one that the snapshot holds", [...snapshots(3), update("order", 3, 1)], "repetitions"],
-    ["one that others were told otherwise", [...snapshots(2), update("order", 3, 1, [{}])], "differences"]
+    ["one that others received differently", [...snapshots(2), update("order", 3, 1, [{}])], "differences"]
   ]
   for (const [what, events, kind] of wrong) {
     it(`finds ${what}`, () => {

@@ -1,4 +1,4 @@
-/** Whatever happens to a market, whoever follows a depth holds the best levels of its book. */
+/** Whatever happens to a market, a follower of a depth has the best levels of its book. */
 import * as fc from "fast-check"
 import { assert, describe, it } from "vitest"
 import { Book, checksum } from "../../src/domain/Book.ts"

@@ -92,8 +92,8 @@ describe("the AsyncAPI document", () => {
       }
     }
     assert.strictEqual(shown, 10 + Topics.publicTopics.length)
-    const { asks, bids, checksum: told } = components.messages.orderbookEvent.examples[0].payload.data
-    assert.strictEqual(checksum(bids, asks), told)
+    const { asks, bids, checksum: expected } = components.messages.orderbookEvent.examples[0].payload.data
+    assert.strictEqual(checksum(bids, asks), expected)
   })
 
   it("speaks of every topic under the names that are parsed, and of no other", () => {

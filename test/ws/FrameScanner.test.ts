@@ -15,7 +15,7 @@ const frame = ({ fin, length, masked, opcode }: Made): Buffer => {
   const wide = Buffer.alloc(length < 126 ? 0 : length < 65_536 ? 2 : 8)
   if (wide.length === 2) wide.writeUInt16BE(length)
   if (wide.length === 8) wide.writeBigUInt64BE(BigInt(length))
-  // payloads look like headers: only counting tells them apart
+  // payloads look like headers: only counting distinguishes them
   return Buffer.concat([head, wide, Buffer.alloc(masked ? 4 : 0, 0x81), Buffer.alloc(length, 0x81)])
 }
 

@@ -116,7 +116,7 @@ describe("a frame that breaks the protocol", () => {
     })
   )
 
-  it.live("is told from one that is only unusual", () =>
+  it.live("is distinguished from one that is only unusual", () =>
     Effect.gen(function* () {
       const { undisturbed, world } = yield* scene()
       const raw = yield* opened(world, deflate)
@@ -202,7 +202,7 @@ describe("an upgrade", () => {
     })
   )
 
-  it.live("that is none, or has two thousand headers, is refused, and the door stays open", () =>
+  it.live("that is malformed, or has two thousand headers, is refused, and new ones are accepted", () =>
     Effect.gen(function* () {
       const { undisturbed, world } = yield* scene()
       const many = Array.from({ length: 2_000 }, (_, i) => `X-Header-${i}: ${i}`)

@@ -10,7 +10,7 @@ describe("a line without a socket", () => {
     assert.deepStrictEqual(textsOf(Buffer.concat(texts.map((text) => new Frame(text).plain))), texts)
   })
 
-  it("holds what nobody takes, as a slow socket does, and tells when it was taken", async () => {
+  it("keeps frames that are not read, as a slow socket does, and reports when they are read", async () => {
     const line = await Effect.runPromise(InProcessTransport.make)
     let taken = 0
     const bytes = new Frame("one").plain
@@ -23,7 +23,7 @@ describe("a line without a socket", () => {
     assert.strictEqual(taken, 1)
   })
 
-  it("tells what was written before it was closed, and then why", async () => {
+  it("delivers what was written before it was closed, then the reason", async () => {
     const line = await Effect.runPromise(InProcessTransport.make)
     line.write(new Frame("last words").plain)
     line.close("GoingAway")

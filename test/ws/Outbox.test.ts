@@ -5,7 +5,7 @@ import { Frame } from "../../src/ws/Frame.ts"
 import { queuedFrame, type Source } from "../../src/ws/Batch.ts"
 import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 
-/** A socket that takes everything until it is told to be full. */
+/** A socket that accepts everything until `full` is set. */
 class FakeSink implements Sink {
   readonly deflated: boolean
   readonly writes: Array<Buffer> = []
@@ -133,7 +133,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.live("drops a feed of a slow socket, and tells its state when the socket drains", () =>
+  it.live("drops a feed of a slow socket, and sends its state when the socket drains", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
       const flusher = new Flusher(() => 0, rethrow)
@@ -163,7 +163,7 @@ describe("Outbox", () => {
     })
   )
 
-  it.live("gives way what can be told anew before it ends a connection for what cannot", () =>
+  it.live("drops feeds that can be sent anew before it ends a connection for those that cannot", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
       const { ended, offer } = make(sink)

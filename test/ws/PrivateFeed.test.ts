@@ -14,7 +14,7 @@ const topic = fc.constantFrom(...topics)
 /** What a connection's life is made of; operations that wait for something are two steps. */
 const step = fc.oneof(
   { weight: 6, arbitrary: topic.map((of) => ({ type: "event" as const, of })) },
-  /** Events that were committed and not told, then the notice of it. */
+  /** Events that were committed and not announced, then the notice of it. */
   {
     weight: 2,
     arbitrary: fc.array(topic, { maxLength: 3 }).map((missed) => ({ type: "interrupt" as const, missed }))
@@ -26,7 +26,7 @@ const step = fc.oneof(
 )
 type Step = typeof step extends fc.Arbitrary<infer A> ? A : never
 
-class Told extends Outbox {
+class RecordingOutbox extends Outbox {
   readonly messages: Array<{ readonly topic: string; readonly seq: number; readonly type: string }> = []
   constructor() {
     const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
@@ -51,8 +51,8 @@ class Told extends Outbox {
 
 const play = (steps: ReadonlyArray<Step>): void => {
   const events: Array<UserEvent> = []
-  const told = new Told()
-  const feed = new PrivateFeed("u", told, assert.fail)
+  const outbox = new RecordingOutbox()
+  const feed = new PrivateFeed("u", outbox, assert.fail)
   const pending: Array<() => void> = []
   const from = new Map<PrivateTopic, number>()
   let chosen: ReadonlyArray<PrivateTopic> = topics
@@ -67,7 +67,7 @@ const play = (steps: ReadonlyArray<Step>): void => {
 
   const subscribe = (of: ReadonlyArray<PrivateTopic>, since: boolean): void => {
     feed.join()
-    // read now, told later: what happens in between is kept aside
+    // read now, sent later: what happens in between is kept aside
     const seq = since ? Math.floor(events.length / 2) : events.length
     const replay = since ? after(seq) : []
     pending.push(() => {
@@ -132,7 +132,7 @@ const play = (steps: ReadonlyArray<Step>): void => {
   feed.take([commit("order")], 0)
 
   for (const [name, seq] of from) {
-    const own = told.messages.filter((message) => message.topic === name)
+    const own = outbox.messages.filter((message) => message.topic === name)
     const last = own.findLastIndex(({ type }) => type === "snapshot")
     assert.deepStrictEqual(
       own.slice(last + 1).map((message) => message.seq),
@@ -140,17 +140,17 @@ const play = (steps: ReadonlyArray<Step>): void => {
       name
     )
   }
-  for (const message of told.messages) assert.isTrue(from.has(message.topic as PrivateTopic))
+  for (const message of outbox.messages) assert.isTrue(from.has(message.topic as PrivateTopic))
 }
 
 describe("PrivateFeed", () => {
-  it("tells every event after a snapshot or a position, in order, once", () => {
+  it("sends every event after a snapshot or a position, in order, once", () => {
     fc.assert(fc.property(fc.array(step, { minLength: 10, maxLength: 80 }), play), { numRuns: 1_000 })
   })
 
   it(`keeps ${BUFFERED_MAX} events aside while a snapshot is read, and ends the connection at one more`, () => {
     let overflows = 0
-    const feed = new PrivateFeed("u", new Told(), () => overflows++)
+    const feed = new PrivateFeed("u", new RecordingOutbox(), () => overflows++)
     const message = new UserMessage(
       { seq: 1, topic: "order", prev_seq: 0, sub_account_address: "", mts: 0, record: "{}" },
       "s",

@@ -74,7 +74,7 @@ export class RawSocket {
   private readonly path: string | undefined
   private fault: unknown
 
-  /** Connects and writes; `url` as of the door. Half-open: the end of the other side is not answered. */
+  /** Connects and writes; `url` of the gateway. Half-open: the end of the other side is not answered. */
   constructor(
     url: string,
     bytes: string | Buffer,

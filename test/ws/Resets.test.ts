@@ -8,7 +8,7 @@ import { start, World } from "../../verification/harness/WebSocketWorld.ts"
 const PLACES = 5
 const ROUNDS = Number(process.env["RESETS"] ?? 200) / PLACES
 
-/** Opens until it is let in: a place is free again when the door has heard of the reset. */
+/** Connects until it is admitted: a place is free again as soon as the gateway has seen the reset. */
 const admitted = async (world: World): Promise<RawSocket> => {
   for (const deadline = Date.now() + 25_000; ;) {
     const raw = await RawSocket.open(world.url, "/ws/public")

@@ -89,7 +89,7 @@ describe("messages", () => {
     })
   )
 
-  it.live("tells what is wrong with a message and stays open", () =>
+  it.live("reports what is wrong with a message and stays open", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -201,7 +201,7 @@ describe("messages", () => {
     })
   )
 
-  it.live("tells once a second that messages come too fast, and ends a flood with 4029", () =>
+  it.live("reports once a second that messages come too fast, and ends a flood with 4029", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world, { message_burst: 3, messages_per_s: 1, flood_ms: 60 })
@@ -263,7 +263,7 @@ describe("public topics", () => {
       local.apply(delta.bids, delta.asks, delta.seq)
       assert.strictEqual(delta.checksum, checksum(local.bids(), local.asks()))
 
-      // several changes within the cadence are one delta; a change that undoes itself is none. The first is told at once, if the
+      // several changes within the cadence are one delta; a change that undoes itself is none. The first is sent at once, if the
       // cadence has passed, and then the others wait for it; else all three do
       world.market.move([["59995", "1"]], [])
       world.market.move([["59990", "1"]], [])
@@ -299,7 +299,7 @@ describe("public topics", () => {
       const best = both.find(({ topic }) => topic !== book)
       assert.deepStrictEqual([best.data.type, best.data.bids, best.data.asks], ["snapshot", [["1001", "2"]], []])
       assert.isUndefined(best.data.prev_seq)
-      // a change below the depth is told to nobody
+      // a change below the depth is not sent
       world.market.move([["900", "1"]], [])
       yield* Effect.sleep(40)
       world.market.move([["1001", "0"]], [])
@@ -332,10 +332,10 @@ describe("public topics", () => {
         [late, snapshot.data.seq],
         [early, 2]
       ] as const) {
-        for (let told = from; told < 4;) {
+        for (let last = from; last < 4;) {
           const { data } = yield* peer.next
-          assert.strictEqual(data.prev_seq, told)
-          told = data.seq
+          assert.strictEqual(data.prev_seq, last)
+          last = data.seq
         }
       }
       // again: the topic starts anew
@@ -446,7 +446,7 @@ describe("public topics", () => {
 })
 
 describe("authentication", () => {
-  it.live("accepts a token and a signed frame, and tells where the user stream stands", () =>
+  it.live("accepts a token and a signed frame, and returns the position of the user stream", () =>
     Effect.gen(function* () {
       const world = new World()
       world.callers.set("SHORT", { ...world.callers.get("TK")!, expires_at_ms: Date.now() + 60_000 })
@@ -639,7 +639,7 @@ describe("authentication", () => {
 
 describe("private topics", () => {
   it.live(
-    "tells docs/contract/stories.md#reconnect-and-resume: snapshots, updates, a lost connection, a resume without gap or repetition",
+    "follows docs/contract/stories.md#reconnect-and-resume: snapshots, updates, a lost connection, a resume without gap or repetition",
     () =>
       Effect.gen(function* () {
         const world = new World()
@@ -780,7 +780,7 @@ describe("private topics", () => {
     })
   )
 
-  it.live("tells what was missed when the stream was interrupted and its numbers go on", () =>
+  it.live("sends what was missed when the stream was interrupted and its numbers continue", () =>
     Effect.gen(function* () {
       const world = new World()
       yield* start(world)
@@ -828,10 +828,10 @@ describe("private topics", () => {
       world.users.restart("s1")
       yield* Deferred.succeed(gate, undefined)
       world.users.emit("execution", {})
-      const told = yield* peer.until(() =>
+      const update = yield* peer.until(() =>
         peer.messages.find(({ data, topic }) => topic === "execution" && data.type === "update")
       )
-      assert.strictEqual(told.data.seq, 1)
+      assert.strictEqual(update.data.seq, 1)
     })
   )
 

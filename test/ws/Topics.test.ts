@@ -223,7 +223,7 @@ describe("all_liquidations", () => {
 })
 
 describe("insurance_pool", () => {
-  it.live("sends the pool on change, at most every second, always as it stands", () =>
+  it.live("sends the pool on change, at most every second, always its current state", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.pool = pool()
@@ -253,8 +253,8 @@ describe("insurance_pool", () => {
       yield* isQuiet(peer)
       world.market.pool = pool()
       ahead = POOL_SILENCE_MS
-      const told = yield* peer.next
-      assert.deepStrictEqual([told.topic, told.data.type], [pools, "snapshot"])
+      const received = yield* peer.next
+      assert.deepStrictEqual([received.topic, received.data.type], [pools, "snapshot"])
       world.lose("sequencer", 1_000)
       ahead = 3 * POOL_SILENCE_MS
       yield* Effect.sleep(1_200)
@@ -274,8 +274,8 @@ describe("adl_alert", () => {
       assert.deepStrictEqual(data, { type: "snapshot", ...world.market.alert })
       const active = alert({ adl_mode: "Active", latest_pnl_ratio: "-0.31" })
       world.market.tell({ alerts: [alert(), active] })
-      const told = (yield* peer.take(2)).map(({ data: { ts: _ts, ...rest } }: Message) => rest)
-      assert.deepStrictEqual(told, [
+      const received = (yield* peer.take(2)).map(({ data: { ts: _ts, ...rest } }: Message) => rest)
+      assert.deepStrictEqual(received, [
         { type: "update", ...alert() },
         { type: "update", ...active }
       ])
@@ -292,23 +292,23 @@ describe("orderbook", () => {
       const depths = [1, 50, 200, 1000]
       const args = depths.map((depth) => `orderbook.${depth}.${SYMBOL}`)
       const { peer } = yield* following(world, args, 4)
-      // the first change is told at once, the next ones as each cadence allows
-      const told = new Map<number, Array<Message>>(depths.map((depth) => [depth, []]))
+      // the first change is sent at once, the next ones as each cadence allows
+      const byDepth = new Map<number, Array<Message>>(depths.map((depth) => [depth, []]))
       const began = Date.now()
       for (let i = 0; Date.now() < began + 900; i++) {
         world.market.move([["100", String(2 + i)]], [])
         yield* Effect.sleep(4)
       }
       const lasted = Date.now() - began
-      for (const message of peer.messages.splice(0)) told.get(message.data.depth)!.push(message)
+      for (const message of peer.messages.splice(0)) byDepth.get(message.data.depth)!.push(message)
       for (const [depth, cadence] of [
         [1, 20],
         [50, 20],
         [200, 100],
         [1000, 200]
       ] as const) {
-        const messages = told.get(depth)!
-        assert.isAtLeast(messages.length, 3, `depth ${depth} is told`)
+        const messages = byDepth.get(depth)!
+        assert.isAtLeast(messages.length, 3, `depth ${depth} is sent`)
         assert.isAtMost(messages.length, lasted / cadence + 2, `depth ${depth} keeps its cadence`)
         for (const { data } of messages) assert.strictEqual(data.type, depth === 1 ? "snapshot" : "delta")
         if (depth === 1) continue
@@ -321,7 +321,7 @@ describe("orderbook", () => {
 })
 
 describe("the order of topics", () => {
-  it.live("tells trades first, then the book that shows them, then what follows from both", () =>
+  it.live("sends trades first, then the book that shows them, then what follows from both", () =>
     Effect.gen(function* () {
       const world = new World()
       world.market.pool = pool()

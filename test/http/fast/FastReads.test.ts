@@ -159,12 +159,12 @@ const manners: ReadonlyArray<Record<string, string | ReadonlyArray<string>>> = [
 
 const same = async (pair: Pair, bytes: Buffer) => {
   const [hot, framework] = await pair.ask(bytes)
-  // a compressed body of a told length goes out whole, or in chunks
+  // a compressed body is sent with its length, or in chunks
   if (hot.headers["content-encoding"] === "gzip") {
     for (const { headers } of [hot, framework]) {
-      const told = headers as Record<string, string>
-      delete told["content-length"]
-      delete told["transfer-encoding"]
+      const mutable = headers as Record<string, string>
+      delete mutable["content-length"]
+      delete mutable["transfer-encoding"]
     }
   }
   assert.deepStrictEqual(hot, framework, bytes.toString("latin1"))
@@ -197,7 +197,7 @@ describe("the short way of market reads", () => {
       await get(path)
     }
   })
-  it("tells a change at once", async () => {
+  it("returns a change at once", async () => {
     for (const path of ["tickers", "orderbook", "recent-trade", "kline"]) {
       const target = `${m}/${path}?symbol=BTC-USDC${path === "kline" ? "&interval=1" : ""}`
       const first = await get(target)
@@ -224,7 +224,7 @@ describe("the short way of market reads", () => {
     const [next] = await pair.ask(target)
     assert.include(next.body, '"open_interest":"8"')
   })
-  it("tells age and refusal while the backend is ill, whatever is kept", async () => {
+  it("reports age and refusal while the backend is unavailable, whatever is cached", async () => {
     const target = `${m}/orderbook?symbol=BTC-USDC&depth=2`
     await get(target)
     world.link = { ...well, ill: true, connected: false, age_ms: 4_000 }
@@ -267,7 +267,7 @@ describe("an entity tag", () => {
   afterAll(pair.dispose)
   const get = (target: string, headers = {}) => same(pair, bytesOf("GET", target, headers))
 
-  it("lets who has the newest answer be told so", async () => {
+  it("returns 304 to a client that has the newest response", async () => {
     for (const target of [`${m}/instruments-info`, "/api-docs/openapi.json"]) {
       const { headers } = await get(target)
       const etag = headers["etag"]!

@@ -1,4 +1,4 @@
-/** What the administrator is told where there is nothing to administrate. */
+/** Responses to an administrator where there is nothing to administrate. */
 import { assert, expect, it } from "vitest"
 import { ADMIN, gateway } from "../Fixture.ts"
 

@@ -1,4 +1,4 @@
-/** What a read is told while the backend is away. */
+/** Responses to reads while the backend is unavailable. */
 import { Effect } from "effect"
 import { assert, it } from "vitest"
 import { RefereeUnavailable } from "../../../src/services/Referee.ts"
@@ -25,7 +25,7 @@ it("a read says that the backend does not answer, and nothing about sequencing; 
     asset: "USDC",
     amount: "1"
   }
-  const [, , told] = await asked("POST", "/api/v1/account/transfer", transfer)
-  assert.strictEqual(told, "the trading backend does not answer; nothing was sequenced")
+  const [, , text] = await asked("POST", "/api/v1/account/transfer", transfer)
+  assert.strictEqual(text, "the trading backend does not answer; nothing was sequenced")
   await dispose()
 })

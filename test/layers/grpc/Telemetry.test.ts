@@ -13,7 +13,7 @@ import { type Commands, type Events, hostile, type Unary } from "../../doubles/H
 import { stillClock } from "../../doubles/StillClock.ts"
 import { eventually } from "../../../verification/harness/Wait.ts"
 
-const told = (meter: MetricsRegistry): string => Effect.runSync(meter.text)
+const textOf = (meter: MetricsRegistry): string => Effect.runSync(meter.text)
 
 /** Values by series. */
 const valuesOf = (text: string): ReadonlyMap<string, number> =>
@@ -78,12 +78,12 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
     const submitted = (id: string) => Effect.runPromise(Effect.exit(sequencer.submit(command(id))))
     // the stream may take some time to open, which is not under test
     while (!Exit.isSuccess(await submitted("good")));
-    const before = valuesOf(told(meter))
+    const before = valuesOf(textOf(meter))
     const traced = spans.length
     await submitted("good")
     await submitted("bad")
     await submitted("lost")
-    const after = valuesOf(told(meter))
+    const after = valuesOf(textOf(meter))
     const more = (series: string): number => (after.get(series) ?? 0) - (before.get(series) ?? 0)
     for (const outcome of ["acknowledged", "refused", "unknown"]) {
       assert.strictEqual(more(`gateway_commands_total{command="credit",outcome="${outcome}"}`), 1, outcome)
@@ -122,7 +122,7 @@ it("streams that were lost are counted", { timeout: 60_000 }, () => {
           Effect.provide(Logger.layer([]))
         )
     )
-    assert.include(told(meter), 'gateway_stream_losses_total{stream="events"} 2\n')
+    assert.include(textOf(meter), 'gateway_stream_losses_total{stream="events"} 2\n')
   })
 })
 
@@ -143,7 +143,7 @@ it("an open and a closed circuit are reported by the read that it guards", { tim
     const isOpen = (open: 0 | 1) =>
       eventually(
         `open ${open}`,
-        async () => told(meter),
+        async () => textOf(meter),
         (text) => text.includes(`gateway_breaker_open{breaker="/gateway.v1.Sequencer/GetHead"} ${open}\n`)
       )
     await read()

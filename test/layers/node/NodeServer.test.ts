@@ -144,7 +144,7 @@ describe("a client that does not read", () => {
     await forgotten()
     await serves()
   })
-  it("is told apart from one that reads in time", async () => {
+  it("is distinguished from one that reads in time", async () => {
     await open({})
     const reader = attack(ask)
     await reader.over

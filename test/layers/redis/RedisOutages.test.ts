@@ -85,9 +85,9 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
           assert.isFalse(yield* passes)
         })
       )
-      const told = (text: string) => lines.filter((line) => line.includes(text)).length
-      assert.isAtLeast(told("this process counts rate limits alone"), 1)
-      assert.strictEqual(told("this process counts rate limits alone"), told("limits are shared again"))
+      const countOf = (text: string) => lines.filter((line) => line.includes(text)).length
+      assert.isAtLeast(countOf("this process counts rate limits alone"), 1)
+      assert.strictEqual(countOf("this process counts rate limits alone"), countOf("limits are shared again"))
     })
 
   loss(
@@ -165,10 +165,10 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
 
   it("does not block the start of a gateway", async () => {
     const lines: Array<boolean> = []
-    const told: Array<string | undefined> = []
+    const values: Array<string | undefined> = []
     const tell = Effect.gen(function* () {
       const meter = yield* MetricsRegistry.CurrentMetricsRegistry
-      told.push(/^gateway_dependency_up\{dependency="redis"\} (\d)$/mu.exec(yield* meter.text)?.[1])
+      values.push(/^gateway_dependency_up\{dependency="redis"\} (\d)$/mu.exec(yield* meter.text)?.[1])
     })
     const server = await RedisServer.start()
     await server.kill()
@@ -191,7 +191,7 @@ describe.skipIf(!isRedisInstalled)("a Redis outage", () => {
       )
     )
     assert.deepStrictEqual(lines, [true])
-    assert.deepStrictEqual(told, ["0", "1"])
+    assert.deepStrictEqual(values, ["0", "1"])
     await server.remove()
   })
 })

@@ -52,8 +52,8 @@ const join = (server: RedisServer, lease: Duration.Input = "1 hour", cut = new C
       Layer.provide(NodeIds.layer)
     )
     const presence = Context.get(yield* Scope.provide(Layer.build(Layer.fresh(layer)), scope), Presence)
-    const told = yield* Effect.provideService(PresenceContract.watched, Presence, presence)
-    return { ...presence, told, kill: Scope.close(scope, Exit.void) }
+    const changes = yield* Effect.provideService(PresenceContract.watched, Presence, presence)
+    return { ...presence, changes, kill: Scope.close(scope, Exit.void) }
   })
 
 const run = (test: (server: RedisServer) => Effect.Effect<void, unknown, Scope.Scope>) => () =>
@@ -80,7 +80,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         assert.isTrue([a, b, c].every(({ isHere }) => isHere("u")))
         b.went("u")
         yield* eventually(() => ![a, b, c].some(({ isHere }) => isHere("u")))
-        for (const { told } of [a, b, c]) assert.deepStrictEqual(told, ["+u", "-u"])
+        for (const { changes } of [a, b, c]) assert.deepStrictEqual(changes, ["+u", "-u"])
       })
     )
   )
@@ -130,7 +130,7 @@ describe.skipIf(!isRedisInstalled)("Redis", () => {
         yield* Effect.promise(() => server.begin())
         yield* a.settled
         yield* b.settled
-        assert.deepStrictEqual([...a.told, ...b.told].sort(), ["+u", "+u", "+v", "+v"])
+        assert.deepStrictEqual([...a.changes, ...b.changes].sort(), ["+u", "+u", "+v", "+v"])
         b.went("u")
         yield* eventually(() => !a.isHere("u") && !b.isHere("u"))
         assert.isTrue(a.isHere("v") && b.isHere("v"))

@@ -63,33 +63,35 @@ describe.skipIf(!Postgres.isThere)("PostgreSQL", () => {
   )
 })
 
-describe.skipIf(!Postgres.isThere)("a PostgreSQL that answers nobody", () => {
-  it.live("is found out by its pulse: who waits is told, nobody is made to wait, and it serves when it is back", () =>
-    Effect.gen(function* () {
-      const way = yield* Effect.acquireRelease(
-        Effect.promise(() => FaultProxy.start(server.port())),
-        (proxy) => Effect.promise(() => proxy.close())
-      )
-      const said: Array<string> = []
-      const logger = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
-      const url = Redacted.make(server.url("public", way.port))
-      const context = yield* Layer.build(
-        NodePostgres.layer({ url, silence_ms: 1_000 }).pipe(Layer.provide(Logger.layer([logger])))
-      )
-      const sql = Context.get(context, SqlClient.SqlClient)
-      const serves = Effect.map(Effect.result(sql`SELECT 1 AS n`), ({ _tag }) => _tag === "Success")
-      while (!(yield* serves)) yield* Effect.sleep("50 millis")
-      way.swallow()
-      assert.isFalse(yield* serves)
-      const told = () => said.filter((line) => line.includes("does not respond")).length
-      yield* until("the silence is reported", () => told() > 0)
-      assert.isFalse(yield* serves)
-      way.open()
-      // its connections went silent in the middle of something: what was swallowed is gone
-      way.cut()
-      yield* until("the server responds again", () => said.some((line) => line.includes("responds again")))
-      while (!(yield* serves)) yield* Effect.sleep("50 millis")
-    })
+describe.skipIf(!Postgres.isThere)("an unresponsive PostgreSQL", () => {
+  it.live(
+    "is detected by its probe: pending queries fail, new ones fail at once, and it serves again when it responds",
+    () =>
+      Effect.gen(function* () {
+        const way = yield* Effect.acquireRelease(
+          Effect.promise(() => FaultProxy.start(server.port())),
+          (proxy) => Effect.promise(() => proxy.close())
+        )
+        const said: Array<string> = []
+        const logger = Logger.make<unknown, void>(({ message }) => void said.push(String(message)))
+        const url = Redacted.make(server.url("public", way.port))
+        const context = yield* Layer.build(
+          NodePostgres.layer({ url, silence_ms: 1_000 }).pipe(Layer.provide(Logger.layer([logger])))
+        )
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const serves = Effect.map(Effect.result(sql`SELECT 1 AS n`), ({ _tag }) => _tag === "Success")
+        while (!(yield* serves)) yield* Effect.sleep("50 millis")
+        way.swallow()
+        assert.isFalse(yield* serves)
+        const reports = () => said.filter((line) => line.includes("does not respond")).length
+        yield* until("the silence is reported", () => reports() > 0)
+        assert.isFalse(yield* serves)
+        way.open()
+        // its connections went silent in the middle of something: what was swallowed is gone
+        way.cut()
+        yield* until("the server responds again", () => said.some((line) => line.includes("responds again")))
+        while (!(yield* serves)) yield* Effect.sleep("50 millis")
+      })
   )
 })
 
@@ -155,7 +157,7 @@ describe.skipIf(!Postgres.isThere)("leader election by a lock of PostgreSQL", ()
       }
       assert.isDefined(a.term())
       way.swallow()
-      yield* until("the server lets go of who is silent", () => b.term() !== undefined)
+      yield* until("the server ends the silent connection", () => b.term() !== undefined)
       yield* until("who gets no answer knows", () => a.term() === undefined)
     }).pipe(Effect.provide(server.client("public")))
   )

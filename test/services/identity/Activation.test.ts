@@ -130,7 +130,7 @@ describe("Activation", () => {
   )
 
   test(
-    "accepts 300 seconds either way, in whole seconds, and tells the skew",
+    "accepts 300 seconds either way, in whole seconds, and reports the skew",
     Effect.gen(function* () {
       for (const skew of [-300, 300]) {
         assert.strictEqual(yield* outcome(ask({ signed_at: NOW_S + skew })), "InvalidCode")

@@ -334,7 +334,7 @@ describe("a change at another gateway", () => {
 })
 
 describe("the time of last use", () => {
-  test("is told at once and written within ten seconds", () =>
+  test("is returned at once and written within ten seconds", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
       const accounts = yield* Accounts

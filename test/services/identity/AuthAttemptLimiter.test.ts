@@ -65,8 +65,8 @@ describe("attempts", () => {
       assert.strictEqual(seen.made, LIMIT)
       assert.strictEqual(bucket.used(), LIMIT)
       assert.strictEqual(exits.filter((exit) => Exit.isFailure(exit)).length, 40)
-      const told = exits.map((exit) => JSON.stringify(exit))
-      assert.strictEqual(told.filter((each) => each.includes("limited")).length, 40 - LIMIT)
+      const results = exits.map((exit) => JSON.stringify(exit))
+      assert.strictEqual(results.filter((each) => each.includes("limited")).length, 40 - LIMIT)
     })
   )
   it.effect("all pass when valid, and no more run concurrently than may fail", () =>

@@ -79,7 +79,7 @@ const newKey: Omit<NewApiKey, "public_key"> = {
   expires_time: undefined,
   require_body_hash: undefined
 }
-/** Logs alice in and registers the desk's key for her. */
+/** Logs alice in and registers the bot's key for her. */
 const withKey = (change: Partial<ApiKeyChange & Pick<NewApiKey, "scopes">> = {}) =>
   Effect.gen(function* () {
     const auth = yield* Authenticator
@@ -138,7 +138,7 @@ describe("login", () => {
       assert.strictEqual((yield* Ref.get(commands)).length, 1)
     }))
 
-  test("takes both ends of the window and nothing beyond, and tells the skew", () =>
+  test("accepts both ends of the window and nothing beyond, and reports the skew", () =>
     Effect.gen(function* () {
       const auth = yield* Authenticator
       const at = (skew: number) => login({ timestamp_ms: NOW + skew, nonce: `nonce_${skew + 100_000}` })
@@ -342,7 +342,7 @@ describe("a signed request", () => {
       assert.strictEqual(yield* outcome(send({ nonce: "nonce-0002" })), "ok")
     }))
 
-  test("without its signature, or with one of a bad form, is told what is missing or wrong of it", () =>
+  test("without its signature, or with one of a bad form, is refused with what is missing or wrong", () =>
     Effect.gen(function* () {
       yield* withKey()
       const auth = yield* Authenticator

@@ -17,12 +17,12 @@ const clock = { ...Effect.runSync(Clock.Clock), currentTimeMillisUnsafe: () => N
 const setting = () => {
   const markets = new MarketState(clock)
   const projecting = new Projecting({ position: undefined, heads: [], candles: [] })
-  const told: Array<MarketChange> = []
-  markets.view.follow((changes) => told.push(...changes))
+  const changes: Array<MarketChange> = []
+  markets.view.follow((more) => changes.push(...more))
   let seq = 0
   return {
     markets,
-    told,
+    changes,
     view: markets.view,
     seq: () => seq,
     apply: (...bodies: ReadonlyArray<Event["body"]>) => {
@@ -60,7 +60,7 @@ const bid = (price: number, qty: number | string = 1): Level => [String(price), 
 
 describe("MarketState, books", () => {
   it("joins a read that is older than the stream with the changes that came meanwhile", () => {
-    const { apply, markets, told, view } = setting()
+    const { apply, markets, changes, view } = setting()
     apply(body.instrument())
     const [wanted] = markets.booksToRead()
     assert.deepStrictEqual(markets.booksToRead(), [], "one read at a time")
@@ -74,8 +74,8 @@ describe("MarketState, books", () => {
       seq: 7,
       mts: START + 3
     })
-    assert.isTrue(told.at(-1)!.reset)
-    assert.isUndefined(told.at(-1)!.book)
+    assert.isTrue(changes.at(-1)!.reset)
+    assert.isUndefined(changes.at(-1)!.book)
   })
 
   it("delays a read ahead of the stream until the stream has reached it", () => {
@@ -168,18 +168,18 @@ describe("MarketState, books", () => {
   })
 
   it("reports the net change of a batch, from the seq before it to the seq after it", () => {
-    const { apply, read, told } = setting()
+    const { apply, read, changes } = setting()
     apply(body.instrument())
     read({ as_of_seq: 1 })
-    told.length = 0
+    changes.length = 0
     apply(
       body.book(1, [bid(10), bid(9)], []),
       body.book(2, [bid(10, 0)], [bid(20)]),
       body.book(3, [], [bid(20, 5)]),
       body.trades({ trade_id: "1" })
     )
-    assert.strictEqual(told.length, 1)
-    const { book, prints, reset, tickerChanged } = told[0]!
+    assert.strictEqual(changes.length, 1)
+    const { book, prints, reset, tickerChanged } = changes[0]!
     assert.deepStrictEqual(book, {
       prev_seq: 0,
       seq: 3,
@@ -219,16 +219,16 @@ describe("MarketState, books", () => {
   })
 
   it("starts readers from a snapshot after the sequencer was lost and regained", () => {
-    const { apply, markets, read, told, view } = setting()
+    const { apply, markets, read, changes, view } = setting()
     apply(body.instrument())
     read({ as_of_seq: 1, bids: [bid(3)] })
-    told.length = 0
+    changes.length = 0
     markets.regained()
-    assert.deepStrictEqual(told, [])
+    assert.deepStrictEqual(changes, [])
     markets.interrupted()
     markets.regained()
     assert.deepStrictEqual(
-      told.map((change) => [change.symbol, change.reset]),
+      changes.map((change) => [change.symbol, change.reset]),
       [[symbol, true]]
     )
     assert.deepStrictEqual(view.book(symbol)!.bids, [bid(3)])
@@ -296,15 +296,15 @@ describe("MarketState, tickers and trades", () => {
   })
 
   it("reports a candle once more when it closes, and returns a flat one after it", () => {
-    const { apply, told, view } = setting()
+    const { apply, changes, view } = setting()
     assert.isUndefined(view.openCandle(symbol, "1"))
     apply(body.trades({ price: "100", timestamp: START + 1 }))
     assert.strictEqual(view.openCandle(symbol, "1")!.close, "100")
-    const closing = () => told.flatMap((change) => change.candles).filter(({ candle }) => candle.confirm)
+    const closing = () => changes.flatMap((change) => change.candles).filter(({ candle }) => candle.confirm)
     assert.deepStrictEqual(closing(), [])
-    const projecting = told.length
+    const projecting = changes.length
     apply(body.prices({ ts_ms: START + 3 * MINUTE_MS }))
-    assert.isAbove(told.length, projecting)
+    assert.isAbove(changes.length, projecting)
     assert.deepStrictEqual(
       closing().map(({ interval }) => interval),
       ["1", "3"]
@@ -333,7 +333,7 @@ describe("MarketState, revision", () => {
 
 describe("MarketState, risk", () => {
   it("reports the fills of liquidations, from executions of orders that took over a position", () => {
-    const { apply, told } = setting()
+    const { apply, changes } = setting()
     const taken = { side: "Sell", order_price: "40033", exec_time: String(START), seq: 9 } as const
     apply(
       body.execution({ create_type: "CreateByUser" }),
@@ -348,7 +348,7 @@ describe("MarketState, risk", () => {
     )
     const common = { symbol, side: "Buy", qty: "0.2", bust_price: "40033", timestamp: START, seq: 9 }
     assert.deepStrictEqual(
-      told.flatMap(({ liquidations }) => liquidations),
+      changes.flatMap(({ liquidations }) => liquidations),
       [
         { ...common, price: "40390", exec_type: "Trade" },
         { ...common, price: "40033", exec_type: "BustTrade" }
@@ -357,7 +357,7 @@ describe("MarketState, risk", () => {
   })
 
   it("keeps the last pool and alert of a market, and reports each change", () => {
-    const { apply, told, view } = setting()
+    const { apply, changes, view } = setting()
     assert.deepStrictEqual([view.pool(symbol), view.alert(symbol)], [undefined, undefined])
     apply(
       body.pool({ cash_balance: "5" }),
@@ -367,20 +367,20 @@ describe("MarketState, risk", () => {
     )
     assert.deepStrictEqual(view.pool(symbol), pool({ cash_balance: "6" }))
     assert.deepStrictEqual(view.alert(symbol), alert({ adl_mode: "Active" }))
-    assert.isTrue(told.at(-1)!.poolChanged)
-    assert.deepStrictEqual(told.at(-1)!.alerts, [alert(), alert({ adl_mode: "Active" })])
+    assert.isTrue(changes.at(-1)!.poolChanged)
+    assert.deepStrictEqual(changes.at(-1)!.alerts, [alert(), alert({ adl_mode: "Active" })])
     apply(body.prices({}))
-    assert.deepStrictEqual([told.at(-1)!.poolChanged, told.at(-1)!.alerts], [false, []])
+    assert.deepStrictEqual([changes.at(-1)!.poolChanged, changes.at(-1)!.alerts], [false, []])
   })
 
   it("reads from the referee only what the stream has not reported", () => {
-    const { apply, markets, told, view } = setting()
+    const { apply, markets, changes, view } = setting()
     apply(body.pool({ cash_balance: "7" }))
     markets.seedPool(symbol, pool({ cash_balance: "0" }), alert())
     assert.deepStrictEqual([view.pool(symbol)!.cash_balance, view.alert(symbol)], ["7", alert()])
-    assert.deepStrictEqual([told.at(-1)!.poolChanged, told.at(-1)!.alerts], [false, [alert()]])
-    const count = told.length
+    assert.deepStrictEqual([changes.at(-1)!.poolChanged, changes.at(-1)!.alerts], [false, [alert()]])
+    const count = changes.length
     markets.seedPool(symbol, pool(), alert({ adl_mode: "Active" }))
-    assert.deepStrictEqual([told.length, view.alert(symbol)], [count, alert()])
+    assert.deepStrictEqual([changes.length, view.alert(symbol)], [count, alert()])
   })
 })

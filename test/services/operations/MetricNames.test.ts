@@ -8,8 +8,8 @@ const documented = readFileSync("docs/operations.md", "utf8")
 
 it("are documented name by name, with their labels", () => {
   for (const [name, { about, labels }] of Object.entries(catalogue)) {
-    const told = (labels as ReadonlyArray<string>).map((label) => `\`${label}\``).join(", ")
-    assert.include(documented, `| \`${name}\` | ${told} | ${about} |`)
+    const names = (labels as ReadonlyArray<string>).map((label) => `\`${label}\``).join(", ")
+    assert.include(documented, `| \`${name}\` | ${names} | ${about} |`)
   }
   for (const [name, about] of Object.entries(ofBackend)) assert.include(documented, `| \`${name}\` | ${about} |`)
 })

@@ -1,4 +1,4 @@
-/** Counting is adding to numbers; what is told is bounded, and two gateways do not add up. */
+/** Counters add numbers; the labels are bounded, and two gateways have separate registries. */
 import { Context, Effect, Layer } from "effect"
 import { assert, it } from "vitest"
 import {

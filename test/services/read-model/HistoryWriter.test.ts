@@ -51,11 +51,11 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
       Layer.fresh
     )
   )
-  const told: Array<UserStreamEvent> = []
+  const received: Array<UserStreamEvent> = []
   const streams = Context.get(context, UserStreams)
   const projector = Context.get(context, Projector)
   const seen = { restarts: 0 }
-  streams.follow(alice, (events) => told.push(...events))
+  streams.follow(alice, (events) => received.push(...events))
   streams.onRestart(() => seen.restarts++)
   yield* eventually("followed", () => feed.isFollowed)
   const writer = Context.get(context, HistoryWriter)
@@ -63,7 +63,7 @@ const gateway = Effect.fnUntraced(function* (history: History["Service"]) {
     feed,
     backend,
     state,
-    told,
+    received,
     seen,
     streams,
     reads: Context.get(context, WrittenHistory),
@@ -88,7 +88,7 @@ const two = Effect.gen(function* () {
 const balances = (from: number, to: number): ReadonlyArray<Event> =>
   Array.from({ length: to - from + 1 }, (_, i) => event(from + i, body.balance({ wallet_balance: String(from + i) })))
 
-/** Every event of alice's stream, once and in order: in the history, and at who was told them. */
+/** Every event of alice's stream, once and in order: in the history, and at each listener. */
 const isWhole = Effect.fnUntraced(function* (history: History["Service"], last: number, ...gateways: Array<Gateway>) {
   const kept = yield* history.userEvents(alice, 0, 10_000)
   const expected = Array.from({ length: last }, (_, i) => [i + 1, i, String(i + 1)])
@@ -99,7 +99,7 @@ const isWhole = Effect.fnUntraced(function* (history: History["Service"], last: 
       (JSON.parse(record) as { wallet_balance: string }).wallet_balance
     ])
   assert.deepStrictEqual(numbers(kept), expected)
-  for (const { told } of gateways) assert.deepStrictEqual(numbers(told), expected)
+  for (const { received } of gateways) assert.deepStrictEqual(numbers(received), expected)
 })
 
 describe("gateways that share a history", () => {
@@ -195,8 +195,8 @@ describe("gateways that share a history", () => {
       yield* eventually("written", () => next.written() === 9)
       yield* isWhole(history, 9, a)
       assert.deepStrictEqual(
-        next.told.map(({ seq, record }) => [seq, record]),
-        a.told.slice(3).map(({ seq, record }) => [seq, record])
+        next.received.map(({ seq, record }) => [seq, record]),
+        a.received.slice(3).map(({ seq, record }) => [seq, record])
       )
     })
   )
@@ -285,7 +285,7 @@ describe("gateways that share a history", () => {
       assert.strictEqual(a.unwritten(), a.seq())
       a.state.isCutOff = false
       yield* eventually("all", () => a.written() === last)
-      assert.strictEqual(a.told.length, last)
+      assert.strictEqual(a.received.length, last)
       yield* isWhole(history, last, a)
     })
   )

@@ -28,7 +28,7 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const alice = userOf(1).user_id
 
-/** A history in memory that can be told to fail. */
+/** A history in memory that fails on demand. */
 const faulty = (state: { failing: boolean }) =>
   Layer.effect(
     History,
@@ -70,12 +70,12 @@ describe("Projector", () => {
       const streams = yield* UserStreams
       const view = yield* MarketView
       const history = yield* History
-      const told: Array<UserStreamEvent> = []
+      const received: Array<UserStreamEvent> = []
       const lane: Array<string> = []
       view.follow(() => lane.push("market"))
       streams.follow(alice, (events) => {
         lane.push("user")
-        told.push(...events)
+        received.push(...events)
       })
       yield* eventually("followed", () => feed.isFollowed)
       feed.tell(event(1, body.instrument()), event(2, body.order()), event(3, body.balance()))
@@ -88,7 +88,7 @@ describe("Projector", () => {
       )
       yield* reached(7)
       assert.deepStrictEqual(
-        told.map(({ seq, prev_seq, topic }) => [seq, prev_seq, topic]),
+        received.map(({ seq, prev_seq, topic }) => [seq, prev_seq, topic]),
         [
           [1, 0, "order"],
           [2, 0, "account_balance"],
@@ -102,9 +102,9 @@ describe("Projector", () => {
       assert.strictEqual(lane.at(-1), "user")
       assert.deepStrictEqual(
         (yield* history.userEvents(alice, 0, 10)).map(({ record }) => record),
-        told.map(({ record }) => record)
+        received.map(({ record }) => record)
       )
-      assert.strictEqual(told[0]!.record, RecordJson.order(order()))
+      assert.strictEqual(received[0]!.record, RecordJson.order(order()))
       assert.deepStrictEqual(view.instruments(), [instrument()])
       yield* eventually("book read", () => view.book(symbol) !== undefined)
       assert.deepStrictEqual(view.book(symbol)!.asks, [["60000", "0.5"]])
@@ -117,21 +117,21 @@ describe("Projector", () => {
     return Effect.gen(function* () {
       const streams = yield* UserStreams
       const history = yield* History
-      const told: Array<UserStreamEvent> = []
-      streams.follow(alice, (events) => told.push(...events))
+      const received: Array<UserStreamEvent> = []
+      streams.follow(alice, (events) => received.push(...events))
       yield* eventually("followed", () => feed.isFollowed)
       const marked = { ...body.balance({ unrealised_pnl: "50" }), reason: "mark", amount: "0", fee: "0" } as const
       feed.tell(event(1, body.position({ unrealised_pnl: "50", mark_price: "60250" })), event(2, marked))
       yield* reached(2)
       assert.deepStrictEqual(
-        told.map(({ seq, topic }) => [seq, topic]),
+        received.map(({ seq, topic }) => [seq, topic]),
         [
           [1, "position"],
           [2, "account_balance"]
         ]
       )
-      assert.deepInclude(JSON.parse(told[0]!.record), { unrealised_pnl: "50", mark_price: "60250" })
-      assert.deepInclude(JSON.parse(told[1]!.record), {
+      assert.deepInclude(JSON.parse(received[0]!.record), { unrealised_pnl: "50", mark_price: "60250" })
+      assert.deepInclude(JSON.parse(received[1]!.record), {
         reason: "mark",
         unrealised_pnl: "50",
         wallet_balance: "9993.4"
@@ -360,7 +360,7 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("keeps no rows and no stream of a user of the house", () => {
+  it.effect("keeps no rows and no stream of a user of the backend itself", () => {
     const { feed, layer } = setting({ houseUsers: new Set([alice]) })
     return Effect.gen(function* () {
       const history = yield* History

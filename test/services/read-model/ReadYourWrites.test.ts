@@ -44,7 +44,7 @@ const submit = (user_id: string, seq: number, body: CommandBody) =>
 
 describe("own writes", () => {
   it.effect(
-    "hold the lists of whoever was acknowledged an order, not the answer to the order, nor anybody else",
+    "delay the lists of a user with an acknowledged order; neither the response to the order nor other users",
     () => {
       const { layer, waited } = world()
       return Effect.gen(function* () {

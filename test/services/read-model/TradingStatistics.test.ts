@@ -19,8 +19,8 @@ import * as SqliteStores from "../../doubles/SqliteStores.ts"
 
 const { format, parse } = Decimal
 
-/** The bench's events in a history, in commits of a few. */
-const told = Effect.fnUntraced(function* (bench: Bench) {
+/** Writes the bench's events to the history, in commits of a few. */
+const write = Effect.fnUntraced(function* (bench: Bench) {
   const history = yield* History
   const events = bench.events.map(toEvent)
   for (let at = 0; at < events.length; at += 37) {
@@ -48,7 +48,7 @@ const own = (user_id: string, fields: { readonly end_time?: number } = {}) => ({
 const over = <A, E>(bench: Bench, body: Effect.Effect<A, E, History | TradingStatistics>) =>
   Effect.gen(function* () {
     const history = yield* History
-    yield* told(bench)
+    yield* write(bench)
     return yield* Effect.provide(body, Layer.fresh(policies({ history })))
   }).pipe(Effect.provide(Layer.fresh(SqliteStores.history)))
 

@@ -34,9 +34,9 @@ const live = (s: State) =>
         streamId: () => s.stream_id,
         head: () => s.head,
         follow: (_, listener) => {
-          const told = () => listener([])
-          s.listeners.add(told)
-          return () => void s.listeners.delete(told)
+          const notify = () => listener([])
+          s.listeners.add(notify)
+          return () => void s.listeners.delete(notify)
         },
         onRestart: () => () => {}
       }),

@@ -24,7 +24,7 @@ const vault = (index: number) => ({
   created_time: 0
 })
 
-/** A sequencer that notes what it is told, of a user whose sub-accounts are `vaults`. */
+/** A sequencer that records its commands, of a user whose sub-accounts are `vaults`. */
 const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
   const commands: Array<Command> = []
   const layer = Layer.fresh(Bans.layer).pipe(

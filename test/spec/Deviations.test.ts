@@ -33,7 +33,7 @@ const refusal = (status: number, code: string, reason: string, target = "/api/v1
   })
 const instruments = { target: "/api/v1/market/instruments-info?limit=1" }
 
-describe("an answer that is as told", () => {
+describe("a response that conforms", () => {
   const sound: Record<string, Received> = {
     "of an operation": answer(),
     "of an operation that fails": refusal(404, "NOT_FOUND", "SubAccountNotFound", "/api/v1/position/list"),
@@ -53,7 +53,7 @@ describe("an answer that is as told", () => {
   }
 })
 
-describe("an answer that is not as told", () => {
+describe("a response that deviates", () => {
   const planted: ReadonlyArray<readonly [name: string, answer: Received, found: RegExp]> = [
     ["a status", answer({ status: 418 }), /the status 418 is undocumented/u],
     ["an absent header", answer({ headers: without("x-request-id") }), /header x-request-id is missing/u],
