@@ -71,31 +71,31 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
         .annotate({ identifier: "IssuedAccessCodes" })
         .pipe(HttpApiSchema.status(201)),
       error: errors(...takesBody, ...changes, "CodeExists")
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "issueAccessCodes",
-          summary: "Make access codes",
-          description:
-            "Generates codes (`XXXX-XXXX-XXXX`) or takes your own, all or none. Only their hashes are stored: this answer is the only one that contains the codes.",
-          access: "basic",
-          request: { codes: ["ALPHA-7Q2M-X9KD"], badge: true, multiplier_bps: 12500, label: "launch" },
-          response: { list: [{ ...code, code: "ALPHA-7Q2M-X9KD" }] }
-        })
-      ),
-    HttpApiEndpoint.get("list", "/", { query: listQuery, success: page(AccessCode), error: errors("InvalidCursor") })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "listAccessCodes",
-          summary: "List access codes",
-          description: "Newest first, by hash; `label` keeps those with exactly this one.",
-          access: "basic",
-          query: listQuery,
-          response: { list: [code], next_page_cursor: "" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "issueAccessCodes",
+        summary: "Make access codes",
+        description:
+          "Generates codes (`XXXX-XXXX-XXXX`) or takes your own, all or none. Only their hashes are stored: this answer is the only one that contains the codes.",
+        access: "basic",
+        request: { codes: ["ALPHA-7Q2M-X9KD"], badge: true, multiplier_bps: 12500, label: "launch" },
+        response: { list: [{ ...code, code: "ALPHA-7Q2M-X9KD" }] }
+      })
+    ),
+    HttpApiEndpoint.get("list", "/", {
+      query: listQuery,
+      success: page(AccessCode),
+      error: errors("InvalidCursor")
+    }).annotateMerge(
+      docs({
+        id: "listAccessCodes",
+        summary: "List access codes",
+        description: "Newest first, by hash; `label` keeps those with exactly this one.",
+        access: "basic",
+        query: listQuery,
+        response: { list: [code], next_page_cursor: "" }
+      })
+    ),
     HttpApiEndpoint.delete("revoke", "/:code_id", {
       params: { code_id: field(Schema.String, "Access code id", "018f3f1e-5d5b-4a00-8000-000000000009") },
       success: Schema.Struct({
@@ -105,17 +105,16 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
         identifier: "RevokedAccessCode"
       }),
       error: errors(...changes, "AccessCodeNotFound")
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "revokeAccessCode",
-          summary: "Revoke an access code",
-          description: "Later activations are refused with CodeRevoked; wallets that it admitted stay admitted.",
-          access: "basic",
-          response: { code_id: code.code_id, revoked: true }
-        })
-      )
+    }).annotateMerge(
+      docs({
+        id: "revokeAccessCode",
+        summary: "Revoke an access code",
+        description: "Later activations are refused with CodeRevoked; wallets that it admitted stay admitted.",
+        access: "basic",
+        response: { code_id: code.code_id, revoked: true }
+      })
+    )
   )
   .prefix("/api/v1/admin/access-codes")
+  .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Access codes", description: "For the administrator" })) {}

@@ -89,7 +89,6 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: IndexPrice,
       error: errors(...takesBody, ...changes, "SymbolNotFound", "ModuleDisabled", "OutOfRange")
     })
-      .middleware(AdminAccess)
       .annotate(NullCounts, true)
       .annotateMerge(
         docs({
@@ -105,18 +104,16 @@ export class AdminApi extends HttpApiGroup.make("admin")
       payload: CreateCompetitionBody,
       success: Competition.pipe(HttpApiSchema.status(201)),
       error: errors(...takesBody, ...changes, "SymbolNotFound", "SlugTaken")
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "createCompetition",
-          summary: "Make a competition",
-          description: "A draft, or with `status` `scheduled` a published one, which the clock moves on.",
-          access: "basic",
-          request: newCompetition,
-          response: { ...exampleCompetition, status: "draft" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "createCompetition",
+        summary: "Make a competition",
+        description: "A draft, or with `status` `scheduled` a published one, which the clock moves on.",
+        access: "basic",
+        request: newCompetition,
+        response: { ...exampleCompetition, status: "draft" }
+      })
+    ),
     HttpApiEndpoint.patch("changeCompetition", "/competitions/:competition_id", {
       params: { competition_id: field(Uuid, "Competition id") },
       payload: ChangeCompetitionBody,
@@ -129,52 +126,47 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "CompetitionStarted",
         "SlugTaken"
       )
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "changeCompetition",
-          summary: "Change a competition",
-          description:
-            "Anything of a draft; of a published one only `description_md`, and `status` `cancelled` until it is finalized.",
-          access: "basic",
-          request: { status: "scheduled" },
-          response: { ...exampleCompetition, status: "scheduled" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "changeCompetition",
+        summary: "Change a competition",
+        description:
+          "Anything of a draft; of a published one only `description_md`, and `status` `cancelled` until it is finalized.",
+        access: "basic",
+        request: { status: "scheduled" },
+        response: { ...exampleCompetition, status: "scheduled" }
+      })
+    ),
     HttpApiEndpoint.put("ban", "/bans/:root_address", {
       params: wallet,
       payload: BanBody,
       success: Banned,
       error: errors(...takesBody, ...changes, "WalletNotFound")
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "banWallet",
-          summary: "Shut a wallet out",
-          description:
-            "At once its tokens and API keys are refused (401 RevokedToken), its sockets closed with 4010 and its orders canceled. Repeating it finishes what was broken off.",
-          access: "basic",
-          request: { reason: "stolen keys" },
-          response: { root_address: root, banned: true }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "banWallet",
+        summary: "Shut a wallet out",
+        description:
+          "At once its tokens and API keys are refused (401 RevokedToken), its sockets closed with 4010 and its orders canceled. Repeating it finishes what was broken off.",
+        access: "basic",
+        request: { reason: "stolen keys" },
+        response: { root_address: root, banned: true }
+      })
+    ),
     HttpApiEndpoint.delete("unban", "/bans/:root_address", {
       params: wallet,
       success: Banned,
       error: errors(...changes, "WalletNotFound")
-    })
-      .middleware(AdminAccess)
-      .annotateMerge(
-        docs({
-          id: "unbanWallet",
-          summary: "Let a wallet in again",
-          description: "It may log in anew; what was revoked stays revoked.",
-          access: "basic",
-          response: { root_address: root, banned: false }
-        })
-      )
+    }).annotateMerge(
+      docs({
+        id: "unbanWallet",
+        summary: "Let a wallet in again",
+        description: "It may log in anew; what was revoked stays revoked.",
+        access: "basic",
+        response: { root_address: root, banned: false }
+      })
+    )
   )
   .prefix("/api/v1/admin")
+  .middleware(AdminAccess)
   .annotateMerge(OpenApi.annotations({ title: "Admin", description: "For the administrator" })) {}

@@ -63,33 +63,29 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
       query: competitionsQuery,
       success: page(Competition),
       error: errors("SymbolNotFound", "InvalidCursor")
-    })
-      .middleware(BearerOrApiKey)
-      .annotateMerge(
-        docs({
-          id: "getCompetitions",
-          summary: "Competitions",
-          description: "The latest start first; drafts are left out.",
-          access: "read",
-          query: competitionsQuery,
-          response: { list: [exampleCompetition], next_page_cursor: "" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getCompetitions",
+        summary: "Competitions",
+        description: "The latest start first; drafts are left out.",
+        access: "read",
+        query: competitionsQuery,
+        response: { list: [exampleCompetition], next_page_cursor: "" }
+      })
+    ),
     HttpApiEndpoint.get("competition", "/:competition_id", {
       params,
       success: Competition,
       error: errors("CompetitionNotFound")
-    })
-      .middleware(BearerOrApiKey)
-      .annotateMerge(
-        docs({
-          id: "getCompetition",
-          summary: "One competition",
-          description: "By its id; a draft too.",
-          access: "read",
-          response: exampleCompetition
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getCompetition",
+        summary: "One competition",
+        description: "By its id; a draft too.",
+        access: "read",
+        response: exampleCompetition
+      })
+    ),
     HttpApiEndpoint.get("placement", "/:competition_id/placement", {
       params,
       success: Schema.Struct({
@@ -99,18 +95,16 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
         identifier: "CompetitionPlacement"
       }),
       error: errors("CompetitionNotFound")
-    })
-      .middleware(BearerOrApiKey)
-      .annotateMerge(
-        docs({
-          id: "getPlacement",
-          summary: "Your placement",
-          description:
-            "One entry for each own sub-account that has traded in it, by score descending; `[]` before the first trade. Scores follow a fill within seconds.",
-          access: "read",
-          response: { competition: exampleCompetition, data: [placement] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getPlacement",
+        summary: "Your placement",
+        description:
+          "One entry for each own sub-account that has traded in it, by score descending; `[]` before the first trade. Scores follow a fill within seconds.",
+        access: "read",
+        response: { competition: exampleCompetition, data: [placement] }
+      })
+    ),
     HttpApiEndpoint.get("leaderboard", "/:competition_id/leaderboard", {
       params,
       query: leaderboardQuery,
@@ -120,18 +114,17 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
         next_page_cursor: NextPageCursor
       }).annotate({ identifier: "Leaderboard" }),
       error: errors("CompetitionNotFound", "InvalidCursor")
-    })
-      .middleware(BearerOrApiKey)
-      .annotateMerge(
-        docs({
-          id: "getLeaderboard",
-          summary: "Leaderboard",
-          description: "Eligible entries of everybody, by rank.",
-          access: "read",
-          query: leaderboardQuery,
-          response: { competition: exampleCompetition, data: [placement], next_page_cursor: "" }
-        })
-      )
+    }).annotateMerge(
+      docs({
+        id: "getLeaderboard",
+        summary: "Leaderboard",
+        description: "Eligible entries of everybody, by rank.",
+        access: "read",
+        query: leaderboardQuery,
+        response: { competition: exampleCompetition, data: [placement], next_page_cursor: "" }
+      })
+    )
   )
   .prefix("/api/v1/user/competitions")
+  .middleware(BearerOrApiKey)
   .annotateMerge(OpenApi.annotations({ title: "Competitions", description: "Competitions and their rankings" })) {}

@@ -119,105 +119,93 @@ const trade = {
 
 export class MarketApi extends HttpApiGroup.make("market")
   .add(
-    HttpApiEndpoint.get("time", "/time", { success: ServerTime })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getServerTime",
-          summary: "Server time",
-          description: "The time that timestamps of signed requests are compared with.",
-          access: "open",
-          response: { server_ts_ms: 1767225600000, time_second: 1767225600, time_nano: "1767225600000000000" }
-        })
-      ),
+    HttpApiEndpoint.get("time", "/time", { success: ServerTime }).annotateMerge(
+      docs({
+        id: "getServerTime",
+        summary: "Server time",
+        description: "The time that timestamps of signed requests are compared with.",
+        access: "open",
+        response: { server_ts_ms: 1767225600000, time_second: 1767225600, time_nano: "1767225600000000000" }
+      })
+    ),
     HttpApiEndpoint.get("instruments", "/instruments-info", {
       query: instrumentsQuery,
       success: page(Instrument),
       error: errors(...reads, "SymbolNotFound", "InvalidCursor")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getInstruments",
-          summary: "Markets",
-          description: "Markets with their ticks, steps, limits and fees, by symbol.",
-          access: "open",
-          query: instrumentsQuery,
-          response: { list: [instrument], next_page_cursor: "" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getInstruments",
+        summary: "Markets",
+        description: "Markets with their ticks, steps, limits and fees, by symbol.",
+        access: "open",
+        query: instrumentsQuery,
+        response: { list: [instrument], next_page_cursor: "" }
+      })
+    ),
     HttpApiEndpoint.get("tickers", "/tickers", {
       query: { symbol: optionalSymbol },
       success: list(Ticker),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getTickers",
-          summary: "Tickers",
-          description: "Prices, 24-hour figures and the predicted funding rate of one market or of all.",
-          access: "open",
-          response: { list: [ticker] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getTickers",
+        summary: "Tickers",
+        description: "Prices, 24-hour figures and the predicted funding rate of one market or of all.",
+        access: "open",
+        response: { list: [ticker] }
+      })
+    ),
     HttpApiEndpoint.get("orderbook", "/orderbook", {
       query: bookQuery,
       success: OrderBook,
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getOrderBook",
-          summary: "Order book",
-          description:
-            "Best levels of both sides. `seq` is that of the orderbook topics, so the book joins the stream.",
-          access: "open",
-          query: bookQuery,
-          response: {
-            symbol: "BTC-USDC",
-            bids: [["60000", "0.5"]],
-            asks: [["60000.1", "0.3"]],
-            seq: 1042,
-            ts: 1767225600000,
-            mts: 1767225599990
-          }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getOrderBook",
+        summary: "Order book",
+        description: "Best levels of both sides. `seq` is that of the orderbook topics, so the book joins the stream.",
+        access: "open",
+        query: bookQuery,
+        response: {
+          symbol: "BTC-USDC",
+          bids: [["60000", "0.5"]],
+          asks: [["60000.1", "0.3"]],
+          seq: 1042,
+          ts: 1767225600000,
+          mts: 1767225599990
+        }
+      })
+    ),
     HttpApiEndpoint.get("recentTrades", "/recent-trade", {
       query: tradesQuery,
       success: list(PublicTrade),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getRecentTrades",
-          summary: "Recent trades",
-          description: "Public trades of a market, newest first.",
-          access: "open",
-          query: tradesQuery,
-          response: { list: [trade] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getRecentTrades",
+        summary: "Recent trades",
+        description: "Public trades of a market, newest first.",
+        access: "open",
+        query: tradesQuery,
+        response: { list: [trade] }
+      })
+    ),
     HttpApiEndpoint.get("kline", "/kline", {
       query: klineQuery,
       success: list(Candle),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getKline",
-          summary: "Candles",
-          description:
-            "Candles of a market, newest first; the first may be open (`confirm` false). A candle without trades repeats the last close with volume 0.",
-          access: "open",
-          query: klineQuery,
-          response: { list: [candle] }
-        })
-      )
+    }).annotateMerge(
+      docs({
+        id: "getKline",
+        summary: "Candles",
+        description:
+          "Candles of a market, newest first; the first may be open (`confirm` false). A candle without trades repeats the last close with volume 0.",
+        access: "open",
+        query: klineQuery,
+        response: { list: [candle] }
+      })
+    )
   )
   .prefix("/api/v1/market")
+  .middleware(PublicAccess)
   .annotateMerge(OpenApi.annotations({ title: "Market", description: "Public market data" })) {}

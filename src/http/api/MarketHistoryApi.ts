@@ -103,151 +103,133 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
       query: candleQuery,
       success: list(PriceCandle),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getMarkPriceKline",
-          summary: "Candles of the mark price",
-          description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
-          access: "open",
-          query: candleQuery,
-          response: { list: [candle] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getMarkPriceKline",
+        summary: "Candles of the mark price",
+        description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
+        access: "open",
+        query: candleQuery,
+        response: { list: [candle] }
+      })
+    ),
     HttpApiEndpoint.get("indexKline", "/index-price-kline", {
       query: candleQuery,
       success: list(PriceCandle),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getIndexPriceKline",
-          summary: "Candles of the index price",
-          description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
-          access: "open",
-          query: candleQuery,
-          response: { list: [candle] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getIndexPriceKline",
+        summary: "Candles of the index price",
+        description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
+        access: "open",
+        query: candleQuery,
+        response: { list: [candle] }
+      })
+    ),
     HttpApiEndpoint.get("funding", "/funding/history", {
       query: fundingQuery,
       success: page(FundingRate),
       error: errors(...reads, "SymbolNotFound", "InvalidCursor")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getFundingHistory",
-          summary: "Settled funding rates",
-          description: "Settlements of a market, newest first, each with the mark price that payments were taken at.",
-          access: "open",
-          query: fundingQuery,
-          response: { list: [funding], next_page_cursor: "" }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getFundingHistory",
+        summary: "Settled funding rates",
+        description: "Settlements of a market, newest first, each with the mark price that payments were taken at.",
+        access: "open",
+        query: fundingQuery,
+        response: { list: [funding], next_page_cursor: "" }
+      })
+    ),
     HttpApiEndpoint.get("riskLimit", "/risk-limit", {
       query: { symbol: optionalSymbol },
       success: list(RiskTier),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getRiskLimits",
-          summary: "Risk limits",
-          description:
-            "Margin rates by the value of a position. The maintenance margin is value × rate − mm_deduction, which makes it continuous.",
-          access: "open",
-          response: { list: [tier] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getRiskLimits",
+        summary: "Risk limits",
+        description:
+          "Margin rates by the value of a position. The maintenance margin is value × rate − mm_deduction, which makes it continuous.",
+        access: "open",
+        response: { list: [tier] }
+      })
+    ),
     HttpApiEndpoint.get("openInterest", "/open-interest", {
       query: interestQuery,
       success: page(OpenInterest),
       error: errors(...reads, "SymbolNotFound", "InvalidCursor")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getOpenInterest",
-          summary: "Open interest",
-          description: "One sample an interval, the first in it, newest first; intervals without any are left out.",
-          access: "open",
-          query: interestQuery,
-          response: {
-            list: [{ symbol: "BTC-USDC", open_interest: "3.2", timestamp: 1767225600000 }],
-            next_page_cursor: ""
-          }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getOpenInterest",
+        summary: "Open interest",
+        description: "One sample an interval, the first in it, newest first; intervals without any are left out.",
+        access: "open",
+        query: interestQuery,
+        response: {
+          list: [{ symbol: "BTC-USDC", open_interest: "3.2", timestamp: 1767225600000 }],
+          next_page_cursor: ""
+        }
+      })
+    ),
     HttpApiEndpoint.get("pool", "/insurance-pool", {
       query: { symbol },
       success: InsurancePool,
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getInsurancePool",
-          summary: "Insurance pool",
-          description:
-            "The current pool of a market: its own funds, the positions it took over, and what its group contributed.",
-          access: "open",
-          response: pool
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getInsurancePool",
+        summary: "Insurance pool",
+        description:
+          "The current pool of a market: its own funds, the positions it took over, and what its group contributed.",
+        access: "open",
+        response: pool
+      })
+    ),
     HttpApiEndpoint.get("pools", "/insurance-pool/history", {
       query: statesQuery,
       success: list(InsurancePool),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getInsurancePoolHistory",
-          summary: "States of the insurance pools",
-          description: "One sample a minute and one per change, newest first, of one market or of all.",
-          access: "open",
-          query: statesQuery,
-          response: { list: [pool] }
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getInsurancePoolHistory",
+        summary: "States of the insurance pools",
+        description: "One sample a minute and one per change, newest first, of one market or of all.",
+        access: "open",
+        query: statesQuery,
+        response: { list: [pool] }
+      })
+    ),
     HttpApiEndpoint.get("adl", "/adl-alert", {
       query: { symbol },
       success: AdlAlert,
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getAdlAlert",
-          summary: "State of auto-deleveraging",
-          description: "Whether positions of a market are, or are about to be, deleveraged, and why.",
-          access: "open",
-          response: alert
-        })
-      ),
+    }).annotateMerge(
+      docs({
+        id: "getAdlAlert",
+        summary: "State of auto-deleveraging",
+        description: "Whether positions of a market are, or are about to be, deleveraged, and why.",
+        access: "open",
+        response: alert
+      })
+    ),
     HttpApiEndpoint.get("adls", "/adl-alert/history", {
       query: statesQuery,
       success: list(AdlAlert),
       error: errors(...reads, "SymbolNotFound")
-    })
-      .middleware(PublicAccess)
-      .annotateMerge(
-        docs({
-          id: "getAdlAlertHistory",
-          summary: "Changes of auto-deleveraging",
-          description:
-            "One record per change of mode, reason or, by 0.01, ratio, newest first, of one market or of all.",
-          access: "open",
-          query: statesQuery,
-          response: { list: [alert] }
-        })
-      )
+    }).annotateMerge(
+      docs({
+        id: "getAdlAlertHistory",
+        summary: "Changes of auto-deleveraging",
+        description: "One record per change of mode, reason or, by 0.01, ratio, newest first, of one market or of all.",
+        access: "open",
+        query: statesQuery,
+        response: { list: [alert] }
+      })
+    )
   )
   .prefix("/api/v1/market")
+  .middleware(PublicAccess)
   .annotateMerge(
     OpenApi.annotations({ title: "Market history", description: "What a market was, and how it is judged" })
   ) {}
