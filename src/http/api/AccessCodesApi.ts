@@ -92,7 +92,6 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
         summary: "List access codes",
         description: "Newest first, by hash; `label` keeps those with exactly this one.",
         access: "basic",
-        query: listQuery,
         response: { list: [code], next_page_cursor: "" }
       })
     ),

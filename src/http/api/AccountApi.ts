@@ -181,7 +181,6 @@ export class AccountApi extends HttpApiGroup.make("account")
         summary: "Transfers",
         description: "Transfers between own sub-accounts, newest first.",
         access: "read",
-        query: transfersQuery,
         response: {
           list: [{ transfer_id: id, from_sub_account_address: v0, to_sub_account_address: v1, ...movement, ...times }],
           next_page_cursor: ""

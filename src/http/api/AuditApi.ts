@@ -31,7 +31,6 @@ export class AuditApi extends HttpApiGroup.make("audit")
           description:
             "The latest entry first. An action has two: `requested` is on record before any effect; `done`, `refused` or `failed` follows. An action without an outcome may have happened. Entries are never changed or removed; reads make none.",
           access: "basic",
-          query: auditQuery,
           response: {
             list: [
               {

@@ -69,7 +69,6 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
         summary: "Competitions",
         description: "The latest start first; drafts are left out.",
         access: "read",
-        query: competitionsQuery,
         response: { list: [exampleCompetition], next_page_cursor: "" }
       })
     ),
@@ -120,7 +119,6 @@ export class CompetitionApi extends HttpApiGroup.make("competition")
         summary: "Leaderboard",
         description: "Eligible entries of everybody, by rank.",
         access: "read",
-        query: leaderboardQuery,
         response: { competition: exampleCompetition, data: [placement], next_page_cursor: "" }
       })
     )

@@ -72,7 +72,6 @@ export class ExecutionApi extends HttpApiGroup.make("execution")
         summary: "Executions",
         description: "Fills and funding payments, by time of execution, newest first.",
         access: "read",
-        query,
         response: { list: [execution], next_page_cursor: "" }
       })
     )
@@ -102,7 +101,6 @@ export class TradeApi extends HttpApiGroup.make("trade")
         description:
           "Deprecated (header `Deprecation: @1767225600`): use /execution/list. Pages shift when new executions arrive, and only the newest 5000 executions of the user are listed.",
         access: "read",
-        query: offsetQuery,
         response: { list: [execution], page: 1, per_page: 20, total: 1, total_pages: 1 }
       })
     )

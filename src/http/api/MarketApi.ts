@@ -138,7 +138,6 @@ export class MarketApi extends HttpApiGroup.make("market")
         summary: "Markets",
         description: "Markets with their ticks, steps, limits and fees, by symbol.",
         access: "open",
-        query: instrumentsQuery,
         response: { list: [instrument], next_page_cursor: "" }
       })
     ),
@@ -165,7 +164,6 @@ export class MarketApi extends HttpApiGroup.make("market")
         summary: "Order book",
         description: "Best levels of both sides. `seq` is that of the orderbook topics, so the book joins the stream.",
         access: "open",
-        query: bookQuery,
         response: {
           symbol: "BTC-USDC",
           bids: [["60000", "0.5"]],
@@ -186,7 +184,6 @@ export class MarketApi extends HttpApiGroup.make("market")
         summary: "Recent trades",
         description: "Public trades of a market, newest first.",
         access: "open",
-        query: tradesQuery,
         response: { list: [trade] }
       })
     ),
@@ -201,7 +198,6 @@ export class MarketApi extends HttpApiGroup.make("market")
         description:
           "Candles of a market, newest first; the first may be open (`confirm` false). A candle without trades repeats the last close with volume 0.",
         access: "open",
-        query: klineQuery,
         response: { list: [candle] }
       })
     )

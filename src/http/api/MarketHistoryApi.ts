@@ -109,7 +109,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "Candles of the mark price",
         description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
         access: "open",
-        query: candleQuery,
         response: { list: [candle] }
       })
     ),
@@ -123,7 +122,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "Candles of the index price",
         description: "From a sample a second, newest first; the first may be open. Gaps repeat the last close.",
         access: "open",
-        query: candleQuery,
         response: { list: [candle] }
       })
     ),
@@ -137,7 +135,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "Settled funding rates",
         description: "Settlements of a market, newest first, each with the mark price that payments were taken at.",
         access: "open",
-        query: fundingQuery,
         response: { list: [funding], next_page_cursor: "" }
       })
     ),
@@ -165,7 +162,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "Open interest",
         description: "One sample an interval, the first in it, newest first; intervals without any are left out.",
         access: "open",
-        query: interestQuery,
         response: {
           list: [{ symbol: "BTC-USDC", open_interest: "3.2", timestamp: 1767225600000 }],
           next_page_cursor: ""
@@ -196,7 +192,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "States of the insurance pools",
         description: "One sample a minute and one per change, newest first, of one market or of all.",
         access: "open",
-        query: statesQuery,
         response: { list: [pool] }
       })
     ),
@@ -223,7 +218,6 @@ export class MarketHistoryApi extends HttpApiGroup.make("market_history")
         summary: "Changes of auto-deleveraging",
         description: "One record per change of mode, reason or, by 0.01, ratio, newest first, of one market or of all.",
         access: "open",
-        query: statesQuery,
         response: { list: [alert] }
       })
     )

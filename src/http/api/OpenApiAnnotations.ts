@@ -1,19 +1,8 @@
 /** Texts, examples and security of an operation, as annotations for the OpenAPI document. */
-import { Context, Schema } from "effect"
+import { Context } from "effect"
 import { OpenApi } from "effect/http-api"
 import type { Scope } from "../../domain/Enumerations.ts"
-import { isPublished } from "../../domain/Field.ts"
-import {
-  type Body,
-  inComponents,
-  type JsonSchema,
-  type JsonSchemas,
-  mapSchema,
-  mapValues,
-  type Operation,
-  type Parameter,
-  withoutAllOf
-} from "./OpenApiModel.ts"
+import { type Body, mapValues, type Operation } from "./OpenApiModel.ts"
 import { RequiredScope } from "./Security.ts"
 
 /**
@@ -60,37 +49,16 @@ const requirementsOf = (access: Access) => {
 }
 const scopes: ReadonlySet<string> = new Set(["read", "trade", "account", "transfer", "withdraw"])
 
-const documentOptions: Schema.ToJsonSchemaOptions = { includeAnnotationKey: isPublished }
-
-/** Parameters with the types that a reader expects. Query values travel as text, and the library describes this text. */
-const withQueryTypes = (
-  fields: Record<string, Schema.Top>,
-  parameters: ReadonlyArray<Parameter>
-): ReadonlyArray<Parameter> => {
-  const document = Schema.toJsonSchemaDocument(Schema.toType(Schema.Struct(fields)), documentOptions)
-  const definitions: JsonSchemas = document.definitions
-  const { properties = {} }: JsonSchema = document.schema
-  return parameters.map((parameter) => {
-    const found = parameter.in === "query" ? properties[parameter.name] : undefined
-    if (found === undefined) return parameter
-    const schema = withoutAllOf(found)
-    const { type } = definitions[schema.$ref?.split("/").at(-1) ?? ""] ?? schema
-    if (type !== "integer" && type !== "boolean" && type !== "array") return parameter
-    return { ...parameter, schema: mapSchema(schema, inComponents) }
-  })
-}
-
 const withExample = <B extends Body>(body: B, example: unknown): B =>
   body.content === undefined ? body : { ...body, content: mapValues(body.content, (media) => ({ ...media, example })) }
 
-/** Annotates an operation. `request` and `response` are examples; `query` are the schemas of its query parameters. */
+/** Annotates an operation. `request` and `response` are examples. */
 export const docs = (operation: {
   /** camelCase, unique: code generators name methods after it. */
   readonly id: string
   readonly summary: string
   readonly description: string
   readonly access: Access
-  readonly query?: Record<string, Schema.Top>
   readonly request?: unknown
   readonly response: unknown
 }) => {
@@ -105,7 +73,6 @@ export const docs = (operation: {
         const found = document as Operation
         return {
           ...found,
-          parameters: withQueryTypes(operation.query ?? {}, found.parameters),
           security: requirementsOf(operation.access),
           ...(found.requestBody === undefined
             ? undefined

@@ -7,6 +7,7 @@
  *   (docs/contract/conventions.md#json-and-http).
  * - Annotations of a field are beside its reference, not in an `allOf`.
  */
+import { Schema } from "effect"
 import { OpenApi } from "effect/http-api"
 import { isPublished } from "../../domain/Field.ts"
 import { Api } from "./Api.ts"
@@ -15,6 +16,7 @@ import { withTags } from "./EtagDocuments.ts"
 import { securitySchemes } from "./OpenApiAnnotations.ts"
 import { OpenApiFields } from "./OpenApiFields.ts"
 import {
+  inComponents,
   type JsonSchema,
   type JsonSchemas,
   mapOperation,
@@ -22,22 +24,31 @@ import {
   mapSchema,
   mapValues,
   nameOf,
+  type Operation,
   type Paths,
   refTo,
   withoutAllOf
 } from "./OpenApiModel.ts"
-import { type ReasonsOf, withResponses } from "./OpenApiResponses.ts"
+import { withResponses } from "./OpenApiResponses.ts"
 import { bounded, boundedForm } from "./SchemaLimits.ts"
 
 const options: OpenApi.FromApiOptions = { includeAnnotationKey: isPublished }
 
-/** The reasons that the endpoints declare, by method and path of the document. */
-const declaredReasons = (): ReasonsOf => {
-  const endpoints = endpointsOf(Api)
-  return (method, path) => {
-    const endpoint = endpoints.get(operationOf({ method, path }))
-    return endpoint === undefined ? new Map() : reasonsOf(endpoint)
-  }
+/** Parameters with the types that a reader expects. Query values travel as text, and the library describes this text. */
+const withQueryTypes = (operation: Operation, query: Schema.Top | undefined): Operation => {
+  if (query === undefined) return operation
+  const document = Schema.toJsonSchemaDocument(Schema.toType(query), options)
+  const definitions: JsonSchemas = document.definitions
+  const { properties = {} }: JsonSchema = document.schema
+  const parameters = operation.parameters.map((parameter) => {
+    const found = parameter.in === "query" ? properties[parameter.name] : undefined
+    if (found === undefined) return parameter
+    const schema = withoutAllOf(found)
+    const { type } = definitions[schema.$ref?.split("/").at(-1) ?? ""] ?? schema
+    if (type !== "integer" && type !== "boolean" && type !== "array") return parameter
+    return { ...parameter, schema: mapSchema(schema, inComponents) }
+  })
+  return { ...operation, parameters }
 }
 
 const open = ({ additionalProperties, ...schema }: JsonSchema): JsonSchema =>
@@ -101,6 +112,8 @@ const servers = [
 
 const make = () => {
   const spec = OpenApi.fromApi(Api, options)
+  const endpoints = endpointsOf(Api)
+  const endpointOf = (at: { readonly method: string; readonly path: string }) => endpoints.get(operationOf(at))
   const names = shortNames(Object.keys(spec.components.schemas))
   const named = (schema: JsonSchema): JsonSchema => {
     const name = nameOf(schema)
@@ -114,7 +127,11 @@ const make = () => {
       boundedForm(name, settled(schema))
     ])
   )
-  const plain = withTags(mapOperations(pathsOf(spec.paths), (operation) => mapOperation(operation, settled)))
+  const plain = withTags(
+    mapOperations(pathsOf(spec.paths), (operation, at) =>
+      mapOperation(withQueryTypes(operation, endpointOf(at)?.query), settled)
+    )
+  )
   const schemas = enumerationsFirst(reachable(plain, all))
   const fields = new OpenApiFields(
     schemas,
@@ -122,7 +139,10 @@ const make = () => {
   )
   const { components, paths } = withResponses(
     mapOperations(plain, (operation) => fields.operation(operation)),
-    declaredReasons()
+    (method, path) => {
+      const endpoint = endpointOf({ method, path })
+      return endpoint === undefined ? new Map() : reasonsOf(endpoint)
+    }
   )
   return {
     ...spec,

@@ -12,7 +12,7 @@ import {
 } from "./OpenApiModel.ts"
 
 /** Reasons of an operation by HTTP status. */
-export type ReasonsOf = (method: string, path: string) => ReadonlyMap<number, ReadonlyArray<Reason>>
+type ReasonsOf = (method: string, path: string) => ReadonlyMap<number, ReadonlyArray<Reason>>
 
 /** Whether an operation answers a reason with 400 although its own status is 401. */
 const isBadRequest = (reason: Reason, status: number): boolean => status === 400 && httpStatusOf(reason) === 401

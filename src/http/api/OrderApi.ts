@@ -281,7 +281,6 @@ export class OrderApi extends HttpApiGroup.make("order")
         summary: "Open orders",
         description: "Open orders, newest first, with the position of the user stream that they hold.",
         access: "read",
-        query: realtimeQuery,
         response: { list: [orderExample], next_page_cursor: "", stream_id: "s1", seq: 7 }
       })
     ),
@@ -295,7 +294,6 @@ export class OrderApi extends HttpApiGroup.make("order")
         summary: "Order history",
         description: "Every order, open or final, by creation, newest first. It may lag a little behind the sequence.",
         access: "read",
-        query: historyQuery,
         response: { list: [orderExample], next_page_cursor: "" }
       })
     )

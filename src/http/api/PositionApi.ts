@@ -160,7 +160,6 @@ export class PositionApi extends HttpApiGroup.make("position")
         summary: "Positions",
         description: "Open positions; with a symbol one record a sub-account, even if flat.",
         access: "read",
-        query,
         response: { list: [position], next_page_cursor: "", stream_id: "s1", seq: 7 }
       })
     ),
@@ -175,7 +174,6 @@ export class PositionApi extends HttpApiGroup.make("position")
         description:
           "What each order that reduced a position brought, by its first such fill, newest first; those of liquidation and deleveraging too.",
         access: "read",
-        query: closedQuery,
         response: { list: [closed], next_page_cursor: "" }
       })
     ),

@@ -88,7 +88,6 @@ export class RewardApi extends HttpApiGroup.make("reward")
           description:
             "Newest first. `pending` ones still grow (referral fees of a day, until 00:00 UTC), `claimable` ones wait to be claimed.",
           access: "read",
-          query: rewardsQuery,
           response: { list: [reward], next_page_cursor: "" }
         })
       ),

@@ -47,7 +47,6 @@ export class StatementApi extends HttpApiGroup.make("statement")
         summary: "Funding payments",
         description: "What positions paid and received, by the time of settlement, newest first.",
         access: "read",
-        query: fundingQuery,
         response: {
           list: [
             {
@@ -77,7 +76,6 @@ export class StatementApi extends HttpApiGroup.make("statement")
         description:
           "Every change of the money of an account, newest first. Money is the wallet and the isolated margins together, so moving margin is none, and each balance_after is the one before plus the amount.",
         access: "read",
-        query: transactionsQuery,
         response: {
           list: [
             {
@@ -107,7 +105,6 @@ export class StatementApi extends HttpApiGroup.make("statement")
         summary: "Deposits",
         description: "Money that came from outside, newest first.",
         access: "read",
-        query: movementsQuery,
         response: { list: [{ deposit_id: id, ...movement, source: "faucet", ...times }], next_page_cursor: "" }
       })
     ),
@@ -121,7 +118,6 @@ export class StatementApi extends HttpApiGroup.make("statement")
         summary: "Withdrawals",
         description: "Money that left, or is on its way (`pending`), newest first.",
         access: "read",
-        query: movementsQuery,
         response: { list: [{ withdrawal_id: id, ...movement, destination: v0, ...times }], next_page_cursor: "" }
       })
     ),
@@ -135,7 +131,6 @@ export class StatementApi extends HttpApiGroup.make("statement")
         summary: "Figures of a period",
         description: "Volume, fees, results and the largest drawdown of one sub-account or of all; exact sums.",
         access: "read",
-        query: statisticsQuery,
         response: {
           volume: "24200",
           maker_volume: "0",
