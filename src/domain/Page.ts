@@ -1,6 +1,6 @@
 /** Cursor paging: requests and responses. Source: docs/contract/conventions.md#paging. */
 import { Schema } from "effect"
-import { field } from "./Field.ts"
+import { field, measure } from "./Field.ts"
 
 /** Page size of ordinary lists. */
 export const LIMIT_DEFAULT = 50
@@ -16,9 +16,18 @@ export const NextPageCursor = Schema.String.annotate({
   examples: [""]
 })
 
+/** A list response that is whole. */
+export const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: field(Schema.Array(item), "Rows") })
+
 /** A list response with its cursor. */
 export const page = <S extends Schema.Top>(item: S) =>
-  Schema.Struct({ list: field(Schema.Array(item), "Rows"), next_page_cursor: NextPageCursor })
+  Schema.Struct({ ...list(item).fields, next_page_cursor: NextPageCursor })
+
+/** The position in the user stream of a list of the current state. */
+export const streamPosition = {
+  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
+  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
+}
 
 /** Position of a row in a list ordered newest first by (time, id), both descending. */
 export interface RowKey {

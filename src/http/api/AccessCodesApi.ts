@@ -4,7 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { AccessCode, IssuedAccessCode, MultiplierBps } from "../../domain/AccessCode.ts"
 import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
-import { page } from "../../domain/Page.ts"
+import { list, page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { paging, text } from "./Fields.ts"
@@ -67,9 +67,7 @@ export class AccessCodesApi extends HttpApiGroup.make("accessCodes")
   .add(
     HttpApiEndpoint.post("issue", "/", {
       payload: IssueBody,
-      success: Schema.Struct({ list: field(Schema.Array(IssuedAccessCode), "Rows") })
-        .annotate({ identifier: "IssuedAccessCodes" })
-        .pipe(HttpApiSchema.status(201)),
+      success: list(IssuedAccessCode).annotate({ identifier: "IssuedAccessCodes" }).pipe(HttpApiSchema.status(201)),
       error: errors(...takesBody, ...changes, "CodeExists")
     }).annotateMerge(
       docs({

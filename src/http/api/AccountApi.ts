@@ -6,17 +6,15 @@ import { Decimal } from "../../domain/Decimal.ts"
 import { TransferStatus } from "../../domain/Enumerations.ts"
 import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
-import { page } from "../../domain/Page.ts"
+import { list, page, streamPosition } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { anyAddress, paging } from "./Fields.ts"
 import { changes, errors, takesBody } from "./OperationErrors.ts"
 import { BearerOrApiKey } from "./Security.ts"
 
-export const Balances = Schema.Struct({
-  list: field(Schema.Array(Balance), "Rows"),
-  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
-  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
-}).annotate({ identifier: "Balances" })
+export const Balances = Schema.Struct({ ...list(Balance).fields, ...streamPosition }).annotate({
+  identifier: "Balances"
+})
 
 export const FaucetBody = Schema.Struct({
   sub_account_address: anyAddress("Sub-account"),

@@ -4,7 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { InstrumentStatus, Interval } from "../../domain/Enumerations.ts"
 import { field, measure } from "../../domain/Field.ts"
 import { Candle, Instrument, OrderBook, PublicTrade, Ticker } from "../../domain/Market.ts"
-import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
+import { list, MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
 import { Millis } from "../../domain/Time.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, span } from "./Fields.ts"
@@ -43,8 +43,6 @@ export const ServerTime = Schema.Struct({
   time_second: measure(Schema.Int, "Unix time in seconds", "s"),
   time_nano: measure(Schema.String, "Unix time in nanoseconds, as digits", "ns")
 }).annotate({ identifier: "ServerTime" })
-
-const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: field(Schema.Array(item), "Rows") })
 
 const instrument = {
   symbol: "BTC-USDC",

@@ -6,7 +6,7 @@ import { field } from "../../domain/Field.ts"
 import { FundingRate } from "../../domain/Funding.ts"
 import { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
 import { OpenInterest, PriceCandle, RiskTier } from "../../domain/Market.ts"
-import { MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
+import { list, MARKET_LIMIT_DEFAULT, MARKET_LIMIT_MAX, page } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { AnySymbol, Cursor, limit, span } from "./Fields.ts"
 import { KLINE_LIMIT_DEFAULT } from "./MarketApi.ts"
@@ -32,8 +32,6 @@ const interestQuery = {
   cursor: Schema.optionalKey(Cursor)
 }
 const statesQuery = { symbol: optionalSymbol, ...span, limit: historyLimit }
-
-const list = <S extends Schema.Top>(item: S) => Schema.Struct({ list: field(Schema.Array(item), "Rows") })
 
 const candle = {
   start_time: 1767225600000,

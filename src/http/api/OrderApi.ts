@@ -5,10 +5,10 @@
 import { Schema, SchemaTransformation } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { OrderStatus, Side } from "../../domain/Enumerations.ts"
-import { field, measure } from "../../domain/Field.ts"
+import { field } from "../../domain/Field.ts"
 import { OrderLinkId, Uuid } from "../../domain/Identity.ts"
 import { Order, OrderRef } from "../../domain/Order.ts"
-import { NextPageCursor, page } from "../../domain/Page.ts"
+import { list, page, streamPosition } from "../../domain/Page.ts"
 import { Switch } from "../../domain/DeadMansSwitchWindow.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { anyAddress, AnySymbol, paging, span } from "./Fields.ts"
@@ -53,12 +53,9 @@ const historyQuery = {
   ...span
 }
 
-export const OpenOrders = Schema.Struct({
-  list: field(Schema.Array(Order), "Rows"),
-  next_page_cursor: NextPageCursor,
-  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
-  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
-}).annotate({ identifier: "OpenOrders" })
+export const OpenOrders = Schema.Struct({ ...page(Order).fields, ...streamPosition }).annotate({
+  identifier: "OpenOrders"
+})
 
 const vault = "0xfb2b0f8ce26806a4d5837f871e6f26904434c4e43f0dc6200a0c74a542e82dcd"
 const orderId = "018f3f1e-5d5b-7a00-8000-000000000001"
@@ -181,7 +178,7 @@ export class OrderApi extends HttpApiGroup.make("order")
       ),
     HttpApiEndpoint.post("cancelAll", "/cancel-all", {
       payload: CancelAllBody,
-      success: Schema.Struct({ list: field(Schema.Array(OrderRef), "Rows") }).annotate({
+      success: list(OrderRef).annotate({
         identifier: "CanceledOrders"
       }),
       error: errors(...takesBody, ...changes, ...names)
@@ -244,7 +241,7 @@ export class OrderApi extends HttpApiGroup.make("order")
         })
       ),
     HttpApiEndpoint.get("switches", "/disconnect-cancel-all", {
-      success: Schema.Struct({ list: field(Schema.Array(Switch), "Rows") }).annotate({ identifier: "Switches" })
+      success: list(Switch).annotate({ identifier: "Switches" })
     }).annotateMerge(
       docs({
         id: "getDisconnectCancelAll",

@@ -6,7 +6,7 @@ import { MarginMode, TpslMode, TriggerBy } from "../../domain/Enumerations.ts"
 import { ClosedPnl } from "../../domain/ClosedPnl.ts"
 import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
-import { NextPageCursor, page } from "../../domain/Page.ts"
+import { page, streamPosition } from "../../domain/Page.ts"
 import { MarketSymbol } from "../../domain/Market.ts"
 import { Position } from "../../domain/Position.ts"
 import { docs } from "./OpenApiAnnotations.ts"
@@ -27,12 +27,9 @@ const closedQuery = {
   ...paging
 }
 
-export const Positions = Schema.Struct({
-  list: field(Schema.Array(Position), "Rows"),
-  next_page_cursor: NextPageCursor,
-  stream_id: field(Schema.String, "Identity of the numbering of the user stream"),
-  seq: measure(Schema.Int, "The list contains every event of the user stream up to this position", "position")
-}).annotate({ identifier: "Positions" })
+export const Positions = Schema.Struct({ ...page(Position).fields, ...streamPosition }).annotate({
+  identifier: "Positions"
+})
 
 const named = { sub_account_address: anyAddress("Sub-account"), symbol: AnySymbol }
 const leverage = measure(Decimal, "1 to the most that the market and the risk tier allow, in steps of 0.01", "ratio")

@@ -6,7 +6,7 @@ import { Period, TransactionType } from "../../domain/Enumerations.ts"
 import { field } from "../../domain/Field.ts"
 import { FundingPayment } from "../../domain/Funding.ts"
 import { FeeRate } from "../../domain/Market.ts"
-import { page } from "../../domain/Page.ts"
+import { list, page } from "../../domain/Page.ts"
 import { Transaction } from "../../domain/Transaction.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { anyAddress, AnySymbol, paging, span } from "./Fields.ts"
@@ -151,7 +151,7 @@ export class StatementApi extends HttpApiGroup.make("statement")
     ),
     HttpApiEndpoint.get("feeRates", "/fee-rate", {
       query: { symbol },
-      success: Schema.Struct({ list: field(Schema.Array(FeeRate), "Rows") }),
+      success: list(FeeRate),
       error: errors("SymbolNotFound")
     }).annotateMerge(
       docs({

@@ -7,6 +7,7 @@ import { field, measure } from "../../domain/Field.ts"
 import { Uuid } from "../../domain/Identity.ts"
 import { Millis } from "../../domain/Time.ts"
 import { ApiKey, Me, SubAccount } from "../../domain/User.ts"
+import { list } from "../../domain/Page.ts"
 import { docs } from "./OpenApiAnnotations.ts"
 import { anyAddress, text } from "./Fields.ts"
 import { badRequests, changes, errors, takesBody } from "./OperationErrors.ts"
@@ -82,25 +83,7 @@ const IpAllowlist = Schema.Array(Schema.String)
   .check(Schema.isMaxLength(20))
   .annotate({ description: "CIDR blocks or addresses; empty: any", examples: [["203.0.113.0/24"]] })
 
-export const CreateApiKeyBody = Schema.Struct({
-  public_key: field(Schema.String, "Ed25519 public key; you keep the private key"),
-  label: Schema.optionalKey(KeyLabel),
-  scopes: field(Scopes, "Permissions of the key"),
-  sub_account_addresses: Schema.optionalKey(
-    field(
-      Schema.Array(anyAddress("Sub-account")).check(Schema.isMinLength(1)),
-      "Absent: all sub-accounts, later ones too"
-    )
-  ),
-  ip_allowlist: Schema.optionalKey(field(IpAllowlist, "CIDR blocks or addresses that may use the key; empty: any")),
-  expires_time: Schema.optionalKey(field(Millis, "Expiry; absent: never")),
-  require_body_hash: Schema.optionalKey(field(Schema.Boolean, "Whether requests with a body must sign X-BODY-SHA256"))
-}).annotate({ identifier: "CreateApiKeyBody" })
-export type CreateApiKeyBody = typeof CreateApiKeyBody.Type
-
-export const ChangeApiKeyBody = Schema.Struct({
-  label: Schema.optionalKey(KeyLabel),
-  scopes: Schema.optionalKey(field(Scopes, "Permissions of the key")),
+const keyLimits = {
   sub_account_addresses: Schema.optionalKey(
     field(
       Schema.Array(anyAddress("Sub-account")).check(Schema.isMinLength(1)),
@@ -110,6 +93,20 @@ export const ChangeApiKeyBody = Schema.Struct({
   ip_allowlist: Schema.optionalKey(field(IpAllowlist, "CIDR blocks or addresses that may use the key; empty: any")),
   expires_time: Schema.optionalKey(field(Millis, "Expiry; absent: never")),
   require_body_hash: Schema.optionalKey(field(Schema.Boolean, "Whether requests with a body must sign X-BODY-SHA256"))
+}
+
+export const CreateApiKeyBody = Schema.Struct({
+  public_key: field(Schema.String, "Ed25519 public key; you keep the private key"),
+  label: Schema.optionalKey(KeyLabel),
+  scopes: field(Scopes, "Permissions of the key"),
+  ...keyLimits
+}).annotate({ identifier: "CreateApiKeyBody" })
+export type CreateApiKeyBody = typeof CreateApiKeyBody.Type
+
+export const ChangeApiKeyBody = Schema.Struct({
+  label: Schema.optionalKey(KeyLabel),
+  scopes: Schema.optionalKey(field(Scopes, "Permissions of the key")),
+  ...keyLimits
 }).annotate({ identifier: "ChangeApiKeyBody" })
 export type ChangeApiKeyBody = typeof ChangeApiKeyBody.Type
 
@@ -197,7 +194,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.get("subAccounts", "/sub-accounts", {
-      success: Schema.Struct({ list: field(Schema.Array(SubAccount), "Rows") }).annotate({
+      success: list(SubAccount).annotate({
         identifier: "SubAccounts"
       })
     })
@@ -266,7 +263,7 @@ export class UserApi extends HttpApiGroup.make("user")
         })
       ),
     HttpApiEndpoint.get("apiKeys", "/api-keys", {
-      success: Schema.Struct({ list: field(Schema.Array(ApiKey), "Rows") }).annotate({ identifier: "ApiKeys" })
+      success: list(ApiKey).annotate({ identifier: "ApiKeys" })
     })
       .middleware(BearerOnly)
       .annotateMerge(
