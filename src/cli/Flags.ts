@@ -36,3 +36,7 @@ export const baseUrl = Effect.gen(function* () {
   }
   return url.replace(/\/+$/u, "")
 })
+
+/** A field of a request whose flag is set; else none. */
+export const optionally = <K extends string, A>(key: K, value: Option.Option<A>) =>
+  Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]: A }) : {}

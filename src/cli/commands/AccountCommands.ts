@@ -65,16 +65,15 @@ export const faucet = Command.make(
     amount: Argument.String("amount").pipe(Argument.withDescription("Amount in USDC"), Argument.withSchema(Decimal)),
     subAccount
   },
-  (input) =>
-    Effect.gen(function* () {
-      const { client, wallet } = yield* Gateway.trader
-      const deposit = yield* client.account.faucet({
-        payload: {
-          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
-          asset: "USDC",
-          amount: input.amount
-        }
-      })
-      yield* show(deposit, ({ amount, asset, status }) => `${amount} ${asset}: ${status}`)
+  Effect.fnUntraced(function* (input) {
+    const { client, wallet } = yield* Gateway.trader
+    const deposit = yield* client.account.faucet({
+      payload: {
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        asset: "USDC",
+        amount: input.amount
+      }
     })
+    yield* show(deposit, ({ amount, asset, status }) => `${amount} ${asset}: ${status}`)
+  })
 ).pipe(Command.withDescription("Deposit test money, on a test network"))

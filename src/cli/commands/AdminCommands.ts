@@ -7,6 +7,7 @@ import type { Competition } from "../../domain/Competition.ts"
 import { ChangeCompetitionBody, CreateCompetitionBody } from "../../http/api/AdminApi.ts"
 import * as Gateway from "../Gateway.ts"
 import { CliError } from "../ErrorOutput.ts"
+import { optionally } from "../Flags.ts"
 import { type Column, facts, type Paint, show, table, time } from "../Show.ts"
 
 const label = Flag.String("label").pipe(Flag.withDescription("At most 64 characters"), Flag.optional)
@@ -27,19 +28,18 @@ const newCodes = Command.make(
     maxUses: Flag.Int("max-uses").pipe(Flag.withDescription("Wallets that may use each code"), Flag.withDefault(1)),
     label
   },
-  ({ count, label, maxUses }) =>
-    Effect.gen(function* () {
-      const client = yield* Gateway.admin
-      const payload = { count, max_uses: maxUses, ...(Option.isSome(label) ? { label: label.value } : {}) }
-      const { list } = yield* client.accessCodes.issue({ payload })
-      yield* show(list, (codes, paint) => table(codes, codeColumns, paint))
-    })
+  Effect.fnUntraced(function* ({ count, label, maxUses }) {
+    const client = yield* Gateway.admin
+    const payload = { count, max_uses: maxUses, ...optionally("label", label) }
+    const { list } = yield* client.accessCodes.issue({ payload })
+    yield* show(list, (codes, paint) => table(codes, codeColumns, paint))
+  })
 ).pipe(Command.withDescription("Create access codes; each code is shown only once"))
 
 const listCodes = Command.make("list", { label }, ({ label }) =>
   Effect.gen(function* () {
     const client = yield* Gateway.admin
-    const query = Option.isSome(label) ? { label: label.value } : {}
+    const query = optionally("label", label)
     const { list } = yield* client.accessCodes.list({ query })
     const columns = codeColumns.filter(({ title }) => title !== "CODE")
     yield* show(list, (codes, paint) => table(codes, columns, paint, "no codes"))
@@ -49,12 +49,11 @@ const listCodes = Command.make("list", { label }, ({ label }) =>
 const revokeCode = Command.make(
   "revoke",
   { id: Argument.String("id").pipe(Argument.withDescription("code_id from the list")) },
-  ({ id }) =>
-    Effect.gen(function* () {
-      const client = yield* Gateway.admin
-      const revoked = yield* client.accessCodes.revoke({ params: { code_id: id } })
-      yield* show(revoked, ({ code_id }) => `${code_id} is revoked`)
-    })
+  Effect.fnUntraced(function* ({ id }) {
+    const client = yield* Gateway.admin
+    const revoked = yield* client.accessCodes.revoke({ params: { code_id: id } })
+    yield* show(revoked, ({ code_id }) => `${code_id} is revoked`)
+  })
 ).pipe(Command.withDescription("Revoke an access code; wallets that used it keep their access"))
 
 const codes = Command.make("codes").pipe(
@@ -157,30 +156,26 @@ const optionalFlag = (name: string, about: string) => Flag.String(name).pipe(Fla
 const audit = Command.make(
   "audit",
   { actor: optionalFlag("actor", "Only this username"), action: optionalFlag("action", "Only this operationId") },
-  ({ action, actor }) =>
-    Effect.gen(function* () {
-      const client = yield* Gateway.admin
-      const query = {
-        ...(Option.isSome(actor) && { actor: actor.value }),
-        ...(Option.isSome(action) && { action: action.value })
-      }
-      const { list } = yield* client.audit.list({ query })
-      yield* show(list, (entries, paint) =>
-        table(
-          entries,
-          [
-            { title: "TIME", of: (entry) => time(entry.time) },
-            { title: "ACTOR", of: (entry) => entry.actor },
-            { title: "ACTION", of: (entry) => entry.action },
-            { title: "PHASE", of: (entry) => entry.phase },
-            { title: "TARGET", of: ({ target }) => target },
-            { title: "REQUEST", of: (entry) => entry.request_id }
-          ],
-          paint,
-          "no entries"
-        )
+  Effect.fnUntraced(function* ({ action, actor }) {
+    const client = yield* Gateway.admin
+    const query = { ...optionally("actor", actor), ...optionally("action", action) }
+    const { list } = yield* client.audit.list({ query })
+    yield* show(list, (entries, paint) =>
+      table(
+        entries,
+        [
+          { title: "TIME", of: (entry) => time(entry.time) },
+          { title: "ACTOR", of: (entry) => entry.actor },
+          { title: "ACTION", of: (entry) => entry.action },
+          { title: "PHASE", of: (entry) => entry.phase },
+          { title: "TARGET", of: ({ target }) => target },
+          { title: "REQUEST", of: (entry) => entry.request_id }
+        ],
+        paint,
+        "no entries"
       )
-    })
+    )
+  })
 ).pipe(Command.withDescription("List administrator actions, newest first"))
 
 /** The minimum of ADMIN_PASSWORD. */
@@ -192,22 +187,21 @@ const hash = Command.make(
     username: Flag.String("username").pipe(Flag.withDescription("1 to 64 characters of A-Z, a-z, 0-9, ., _, @ and -")),
     role: Flag.Literals("role", roles).pipe(Flag.withDescription("Role of the administrator"))
   },
-  ({ role, username }) =>
-    Effect.gen(function* () {
-      const password = yield* Config.option(Config.Redacted("NEW_ADMIN_PASSWORD"))
-      if (Option.isNone(password) || Redacted.value(password.value).length < PASSWORD_CHARS_MIN) {
-        return yield* new CliError({
-          code: "USAGE",
-          message: `set NEW_ADMIN_PASSWORD to a password of at least ${PASSWORD_CHARS_MIN} characters`,
-          hint: "read -rs NEW_ADMIN_PASSWORD && export NEW_ADMIN_PASSWORD"
-        })
-      }
-      const { make } = yield* Effect.promise(() => import("../../layers/node/NodePasswordHashes.ts"))
-      const password_hash = printPasswordHash(yield* make(Redacted.value(password.value)))
-      const user = parseAdminUser(JSON.stringify({ username, role, password_hash }))
-      if (typeof user === "string") return yield* new CliError({ code: "USAGE", message: user })
-      yield* show(user, (line) => JSON.stringify(line))
-    })
+  Effect.fnUntraced(function* ({ role, username }) {
+    const password = yield* Config.option(Config.Redacted("NEW_ADMIN_PASSWORD"))
+    if (Option.isNone(password) || Redacted.value(password.value).length < PASSWORD_CHARS_MIN) {
+      return yield* new CliError({
+        code: "USAGE",
+        message: `set NEW_ADMIN_PASSWORD to a password of at least ${PASSWORD_CHARS_MIN} characters`,
+        hint: "read -rs NEW_ADMIN_PASSWORD && export NEW_ADMIN_PASSWORD"
+      })
+    }
+    const { make } = yield* Effect.promise(() => import("../../layers/node/NodePasswordHashes.ts"))
+    const password_hash = printPasswordHash(yield* make(Redacted.value(password.value)))
+    const user = parseAdminUser(JSON.stringify({ username, role, password_hash }))
+    if (typeof user === "string") return yield* new CliError({ code: "USAGE", message: user })
+    yield* show(user, (line) => JSON.stringify(line))
+  })
 ).pipe(Command.withDescription("Print a line for ADMIN_USERS_FILE; reads the password from NEW_ADMIN_PASSWORD"))
 
 export const admin = Command.make("admin").pipe(

@@ -38,11 +38,10 @@ const create = Command.make(
       Flag.optional
     )
   },
-  ({ party }) =>
-    Effect.gen(function* () {
-      const { path, wallet } = yield* KeyFiles.create(Option.getOrUndefined(party))
-      yield* show({ path, ...publicOf(wallet) }, printed)
-    })
+  Effect.fnUntraced(function* ({ party }) {
+    const { path, wallet } = yield* KeyFiles.create(Option.getOrUndefined(party))
+    yield* show({ path, ...publicOf(wallet) }, printed)
+  })
 ).pipe(
   Command.withDescription("Create a key and store its seed in a file that only you can read"),
   Command.withExamples([{ command: "gateway keys new --key bot" }])

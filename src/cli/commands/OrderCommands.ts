@@ -5,6 +5,7 @@ import { Decimal } from "../../domain/Decimal.ts"
 import type { Side } from "../../domain/Enumerations.ts"
 import { isUuid, OrderLinkId } from "../../domain/Identity.ts"
 import type { Order, OrderRef } from "../../domain/Order.ts"
+import { optionally } from "../Flags.ts"
 import * as Gateway from "../Gateway.ts"
 import { type Column, ofSide, show, table, time } from "../Show.ts"
 
@@ -24,9 +25,6 @@ const order = Argument.String("order").pipe(Argument.withDescription("order_id, 
 const nameOf = (text: string) => (isUuid(text) ? { order_id: text } : { order_link_id: text })
 
 const sideOf = (side: "buy" | "sell"): Side => (side === "buy" ? "Buy" : "Sell")
-
-const optionally = <K extends string, A>(key: K, value: Option.Option<A>) =>
-  Option.isSome(value) ? ({ [key]: value.value } as { readonly [P in K]: A }) : {}
 
 const printedRef =
   (what: string) =>
@@ -56,25 +54,24 @@ const create = Command.make(
     ),
     subAccount
   },
-  (input) =>
-    Effect.gen(function* () {
-      const { client, wallet } = yield* Gateway.trader
-      const ref = yield* client.order.create({
-        payload: {
-          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
-          symbol: input.symbol,
-          side: sideOf(input.side),
-          order_type: Option.isSome(input.price) ? "Limit" : "Market",
-          qty: input.qty,
-          ...optionally("price", input.price),
-          ...optionally("time_in_force", input.timeInForce),
-          ...optionally("order_link_id", input.linkId),
-          ...(input.postOnly ? { post_only: true } : {}),
-          ...(input.reduceOnly ? { reduce_only: true } : {})
-        }
-      })
-      yield* show(ref, printedRef("accepted: order"))
+  Effect.fnUntraced(function* (input) {
+    const { client, wallet } = yield* Gateway.trader
+    const ref = yield* client.order.create({
+      payload: {
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        symbol: input.symbol,
+        side: sideOf(input.side),
+        order_type: Option.isSome(input.price) ? "Limit" : "Market",
+        qty: input.qty,
+        ...optionally("price", input.price),
+        ...optionally("time_in_force", input.timeInForce),
+        ...optionally("order_link_id", input.linkId),
+        ...(input.postOnly ? { post_only: true } : {}),
+        ...(input.reduceOnly ? { reduce_only: true } : {})
+      }
     })
+    yield* show(ref, printedRef("accepted: order"))
+  })
 ).pipe(
   Command.withDescription("Place an order; see its result with gateway order list --history"),
   Command.withExamples([
@@ -96,21 +93,20 @@ const amend = Command.make(
     ),
     subAccount
   },
-  (input) =>
-    Effect.gen(function* () {
-      const { client, wallet } = yield* Gateway.trader
-      const ref = yield* client.order.amend({
-        payload: {
-          sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
-          symbol: input.symbol,
-          ...nameOf(input.order),
-          ...optionally("price", input.price),
-          ...optionally("qty", input.qty),
-          ...optionally("order_iv", input.version)
-        }
-      })
-      yield* show(ref, printedRef("accepted: amend of order"))
+  Effect.fnUntraced(function* (input) {
+    const { client, wallet } = yield* Gateway.trader
+    const ref = yield* client.order.amend({
+      payload: {
+        sub_account_address: Gateway.vaultOf(wallet, input.subAccount),
+        symbol: input.symbol,
+        ...nameOf(input.order),
+        ...optionally("price", input.price),
+        ...optionally("qty", input.qty),
+        ...optionally("order_iv", input.version)
+      }
     })
+    yield* show(ref, printedRef("accepted: amend of order"))
+  })
 ).pipe(
   Command.withDescription("Change the price or the total quantity of an order"),
   Command.withExamples([{ command: "gateway order amend BTC-USDC mine-1 --qty 0.015" }])
@@ -176,28 +172,25 @@ const list = Command.make(
     history: Flag.Boolean("history").pipe(Flag.withDescription("Include final orders"), Flag.withDefault(false)),
     limit
   },
-  (input) =>
-    Effect.gen(function* () {
-      const { client } = yield* Gateway.trader
-      const list: Array<Order> = []
-      let cursor = ""
-      let pages = 0
-      // with a filter, a page can be short although more follow
-      do {
-        const query = {
-          limit: input.limit - list.length,
-          ...optionally("symbol", input.symbol),
-          ...optionally("side", Option.map(input.side, sideOf)),
-          ...(cursor === "" ? {} : { cursor })
-        }
-        const page = yield* input.history ? client.order.history({ query }) : client.order.realtime({ query })
-        list.push(...page.list)
-        cursor = page.next_page_cursor
-      } while (cursor !== "" && list.length < input.limit && ++pages < PAGES_MAX)
-      yield* show(list, (orders, paint) =>
-        table(orders, columns, paint, input.history ? "no orders" : "no open orders")
-      )
-    })
+  Effect.fnUntraced(function* (input) {
+    const { client } = yield* Gateway.trader
+    const list: Array<Order> = []
+    let cursor = ""
+    let pages = 0
+    // with a filter, a page can be short although more follow
+    do {
+      const query = {
+        limit: input.limit - list.length,
+        ...optionally("symbol", input.symbol),
+        ...optionally("side", Option.map(input.side, sideOf)),
+        ...(cursor === "" ? {} : { cursor })
+      }
+      const page = yield* input.history ? client.order.history({ query }) : client.order.realtime({ query })
+      list.push(...page.list)
+      cursor = page.next_page_cursor
+    } while (cursor !== "" && list.length < input.limit && ++pages < PAGES_MAX)
+    yield* show(list, (orders, paint) => table(orders, columns, paint, input.history ? "no orders" : "no open orders"))
+  })
 ).pipe(Command.withDescription("List open orders, newest first; with --history all orders"))
 
 export const orders = Command.make("order").pipe(

@@ -203,21 +203,20 @@ const verifyRequest = Command.make(
     ...claim,
     ...when
   },
-  (input) =>
-    Effect.gen(function* () {
-      yield* check(
-        {
-          kind: "request",
-          method: input.method,
-          uri: input.uri,
-          timestamp_ms: input.timestamp,
-          nonce: input.nonce,
-          body_sha256: Option.getOrUndefined(input.bodyHash),
-          body: yield* bodyOf(input.body)
-        },
-        input
-      )
-    })
+  Effect.fnUntraced(function* (input) {
+    yield* check(
+      {
+        kind: "request",
+        method: input.method,
+        uri: input.uri,
+        timestamp_ms: input.timestamp,
+        nonce: input.nonce,
+        body_sha256: Option.getOrUndefined(input.bodyHash),
+        body: yield* bodyOf(input.body)
+      },
+      input
+    )
+  })
 ).pipe(Command.withDescription("Check the signature of a request with an API key"))
 
 const verifySocket = Command.make("socket", { ...claim, ...when }, (input) =>
