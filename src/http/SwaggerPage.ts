@@ -1,12 +1,14 @@
 /**
- * The API explorer: the page of the library, with an icon of the project, all groups closed, and a box that filters them.
+ * The API explorer: the page of the library over the document that the gateway serves, with an icon of the project, all groups
+ * closed, and a box that filters them.
  *
  * The library has no options for these, so its HTML is changed.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiSwagger } from "effect/http-api"
+import { HttpApi, HttpApiSwagger } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { OPENAPI_PATH } from "./api/EtagDocuments.ts"
 
 export const SWAGGER_PATH = "/swagger-ui"
 
@@ -22,25 +24,29 @@ const OPTIONS = `        docExpansion: "none",
           groups.filter((_, name) => name.toLowerCase().includes(phrase.toLowerCase())) } })],
 `
 
-/** Places in the library's page, each there once, and what is put behind them. */
-export const ADDITIONS: ReadonlyArray<readonly [place: string, addition: string]> = [
-  [
-    '<meta name="viewport" content="width=device-width, initial-scale=1" />\n',
-    `  <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}" />\n`
-  ],
-  ['dom_id: "#swagger-ui",\n', OPTIONS]
+const VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1" />\n'
+const ELEMENT = 'dom_id: "#swagger-ui",\n'
+
+/** Texts of the library's page, each there once, and what replaces them. */
+export const CHANGES: ReadonlyArray<readonly [text: string, replacement: string]> = [
+  [VIEWPORT, `${VIEWPORT}  <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(ICON)}" />\n`],
+  ['spec: JSON.parse(document.getElementById("swagger-spec").textContent),\n', `url: "${OPENAPI_PATH}",\n`],
+  [ELEMENT, `${ELEMENT}${OPTIONS}`]
 ]
 
-/** The page with all additions; `undefined` where the library's page does not have each place once. */
-export const withAdditions = (html: string): string | undefined => {
+/** The page with all changes; `undefined` where the library's page does not have each text once. */
+export const withChanges = (html: string): string | undefined => {
   let page = html
-  for (const [place, addition] of ADDITIONS) {
-    const parts = page.split(place)
+  for (const [text, replacement] of CHANGES) {
+    const parts = page.split(text)
     if (parts.length !== 2) return undefined
-    page = `${parts[0]}${place}${addition}${parts[1]}`
+    page = `${parts[0]}${replacement}${parts[1]}`
   }
   return page
 }
+
+/** The API without its operations: the page loads the document, so it does not contain another one. */
+const titled = HttpApi.make("gateway").annotateMerge(Api.annotations)
 
 const rewritten = new WeakMap<HttpServerResponse.HttpServerResponse, HttpServerResponse.HttpServerResponse>()
 /** Changes the page once: the library answers the same response to every request. */
@@ -48,14 +54,14 @@ const rewrite = (response: HttpServerResponse.HttpServerResponse): HttpServerRes
   const known = rewritten.get(response)
   if (known !== undefined) return known
   const { body } = response
-  const html = body._tag === "Uint8Array" ? withAdditions(new TextDecoder().decode(body.body)) : undefined
+  const html = body._tag === "Uint8Array" ? withChanges(new TextDecoder().decode(body.body)) : undefined
   const made = html === undefined ? response : HttpServerResponse.html(html)
   rewritten.set(response, made)
   return made
 }
 
 export const layer = Layer.mergeAll(
-  HttpApiSwagger.layer(Api, { path: SWAGGER_PATH }).pipe(
+  HttpApiSwagger.layer(titled, { path: SWAGGER_PATH }).pipe(
     Layer.provide(HttpRouter.middleware((page) => Effect.map(page, rewrite)).layer)
   ),
   HttpRouter.add("GET", `${SWAGGER_PATH}/`, HttpServerResponse.redirect(SWAGGER_PATH, { status: 308 }))

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { afterAll, assert, describe, it } from "vitest"
 import { loginMessage, requestMessage } from "../../src/domain/SigningMessages.ts"
 import { EXAMPLE } from "../../src/http/api/Signing.ts"
-import { ADDITIONS, withAdditions } from "../../src/http/SwaggerPage.ts"
+import { CHANGES, withChanges } from "../../src/http/SwaggerPage.ts"
 import { vectors } from "../vectors.ts"
 import { document } from "./Asked.ts"
 import { gateway } from "./Fixture.ts"
@@ -13,9 +13,10 @@ describe("the page of the API explorer", () => {
   const rest = gateway()
   afterAll(() => rest.dispose())
 
-  it("has every addition once: the library's page still has the places for them", async () => {
+  it("has every change once: the library's page still has the texts that they replace", async () => {
     const html = await (await rest.fetch("GET", "/swagger-ui", {})).text()
-    for (const [place, addition] of ADDITIONS) assert.lengthOf(html.split(place + addition), 2, place)
+    for (const [text, replacement] of CHANGES) assert.lengthOf(html.split(replacement), 2, text)
+    assert.include(html, 'url: "/api-docs/openapi.json"')
     assert.include(html, 'docExpansion: "none"')
     assert.include(html, "filter: true")
     const icon = /<link rel="icon" href="data:image\/svg\+xml,([^"]+)"/u.exec(html)?.[1]
@@ -23,10 +24,10 @@ describe("the page of the API explorer", () => {
     assert.strictEqual(decodeURIComponent(icon ?? ""), readFileSync(file, "utf8").trim())
   })
 
-  it("does not change a page without the places", () => {
-    assert.isUndefined(withAdditions("<html></html>"))
-    const [[place]] = ADDITIONS as unknown as [[string]]
-    assert.isUndefined(withAdditions(place + place))
+  it("does not change a page without the texts", () => {
+    assert.isUndefined(withChanges("<html></html>"))
+    const [[text]] = CHANGES as unknown as [[string]]
+    assert.isUndefined(withChanges(text + text))
   })
 })
 

@@ -17,10 +17,10 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   },
   {
     name: "the read of revoked tokens allows for no difference of clocks",
-    module: "/identity/Tokens.ts",
-    right: "read_ms = now_ms - CLOCKS_APART_MS",
-    wrong: "read_ms = now_ms",
-    tests: ["test/services/identity/Tokens.test.ts"]
+    module: "/identity/CredentialChanges.ts",
+    right: "known_ms = now_ms - CLOCKS_APART_MS",
+    wrong: "known_ms = now_ms",
+    tests: ["test/services/identity/CredentialChanges.test.ts"]
   },
   {
     name: "a repeated command_id is answered to another user",
