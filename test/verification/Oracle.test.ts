@@ -1,11 +1,10 @@
 /** The engine against a naive model of the contract, over short seeded sessions. Longer: `node verification/oracle/main.ts`. */
-import { globSync, readFileSync } from "node:fs"
-import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { shippedMarkets } from "../../src/backend/markets/ShippedMarkets.ts"
-import { FAULTS } from "../../verification/oracle/Faults.ts"
+import { FAULTS, locate } from "../../verification/oracle/Faults.ts"
 import { SHIPPED } from "../../verification/oracle/MarketTable.ts"
 import { explain, noCounts, run } from "../../verification/oracle/Oracle.ts"
+import { RULES } from "../../verification/oracle/Rules.ts"
 
 const SEEDS = 200
 const COMMANDS = 70
@@ -15,21 +14,19 @@ describe("oracle", () => {
     const counts = noCounts()
     for (let seed = 1; seed <= SEEDS; seed++) {
       const difference = run(seed, COMMANDS, counts)
-      if (difference !== undefined) assert.fail(explain(seed, difference))
+      if (difference !== undefined) assert.fail(explain(difference))
     }
     // sessions in which nothing happens would prove nothing
     assert.isAbove(counts.fills, 500)
     for (const kind of ["liquidations", "deleveraged", "triggered", "funding"] as const)
       assert.isAbove(counts[kind], 10, kind)
+    const { never } = counts.coverage
+    assert.isBelow(never.size, RULES.size / 5, `not reached: ${[...never].join(", ")}`)
   })
 
   it("has faults to plant that fit the source of now", () => {
-    const sources = globSync(join(import.meta.dirname, "../../src/{backend,domain}/**/*.ts"))
-    for (const { module, name, right } of FAULTS) {
-      const [path, ...others] = sources.filter((source) => source.endsWith(module))
-      assert.deepStrictEqual(others, [], name)
-      assert.lengthOf(readFileSync(path!, "utf8").split(right), 2, name)
-    }
+    assert.isAtLeast(FAULTS.length, 30)
+    for (const fault of FAULTS) assert.notStrictEqual(locate(fault).right, fault.wrong)
   })
 
   it("reads the contract's table of markets as the engine does", () => {

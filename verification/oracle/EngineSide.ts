@@ -93,6 +93,9 @@ export class EngineSide {
   readonly state: Engine.State
   /** ids by number − 1, in the order in which the stream first named them */
   private readonly ids: Array<string> = []
+  private readonly numbers = new Map<string, number>()
+  /** the last position event of each position that has ever had a result */
+  private readonly announced = new Map<string, { readonly address: string; readonly fact: string }>()
   /** by symbol, that of the last fill or funding record, and whether the maker of that fill is still to come */
   private readonly sequences = new Map<string, { readonly seq: number; readonly open: boolean }>()
   private commands = 0
@@ -125,8 +128,11 @@ export class EngineSide {
   }
 
   private numberOf(id: string): number {
-    const known = this.ids.indexOf(id)
-    return known >= 0 ? known + 1 : this.ids.push(id)
+    const known = this.numbers.get(id)
+    if (known !== undefined) return known
+    const number = this.ids.push(id)
+    this.numbers.set(id, number)
+    return number
   }
 
   // Requests
@@ -322,6 +328,16 @@ export class EngineSide {
         if (said === "Order" || said === "Mark" || (said === "Margin" && amount === "0")) return []
         return [`wallet ${address} ${said} ${amount} fee ${fee} pnl ${realised_pnl}`]
       }
+      case "position_changed": {
+        const p = event.value.position!
+        const fact =
+          `${p.size} entry ${p.entry_value} isolated ${p.isolated_margin ?? "-"} current ${p.cur_realised_pnl} realised ${p.cum_realised_pnl}` +
+          ` liquidation fee ${p.liquidation_fee}`
+        const key = `announced ${p.sub_account_address} ${p.symbol}`
+        if (p.size === "0" && p.cum_realised_pnl === "0" && p.liquidation_fee === "0") this.announced.delete(key)
+        else this.announced.set(key, { address: p.sub_account_address, fact })
+        return []
+      }
       case "liquidation_started": {
         const { bust_price, side, size, symbol } = event.value
         return [`liquidation ${address} ${symbol} ${word(Side, "SIDE", side)} ${size} at ${bust_price}`]
@@ -341,55 +357,63 @@ export class EngineSide {
 
   // State
 
-  /** The whole state, a line a fact, under the names that the model gives them. */
-  facts(): Map<string, string> {
+  /** The state, a line a fact, under the names that the model gives them: all of it, or that of some symbols and accounts. */
+  facts(isDue: (name: string) => boolean): Map<string, string> {
     const { state } = this
     const facts = new Map<string, string>()
     facts.set("fee account", fromScaled(state.fees))
-    for (const market of state.markets) {
-      const { symbol } = market.market
-      const [prices] = Reads.prices(state, [symbol])
-      facts.set(
-        `prices ${symbol}`,
-        `index ${prices!.index_price} mark ${prices!.mark_price} last ${prices!.last_price ?? "-"} rate ${prices!.funding_rate} open ${prices!.open_interest}`
-      )
-      facts.set(
-        `book ${symbol}`,
-        restingOrders(state, market)
-          .map((order) => this.numberOf(order.id))
-          .join(" ")
-      )
-      const book = Reads.orderBook(state, symbol, 0)!
-      facts.set(`levels ${symbol}`, [...book.bids, ...book.asks].map(({ price, qty }) => `${price}:${qty}`).join(" "))
-      const pool = Pools.record(state.pools[market.index]!)
-      const [inventory] = pool.inventory
-      facts.set(
-        `pool ${symbol}`,
-        `cash ${pool.cash_balance} realised ${pool.realized_pnl_cum} equity ${pool.equity} in ${pool.group_redistribution_in} out ${pool.group_redistribution_out}` +
-          ` obligation ${pool.group_adl_obligation} ${word(AdlMode, "ADL_MODE", pool.adl_mode)} ${word(AdlTriggerReason, "ADL_TRIGGER_REASON", pool.adl_trigger_reason)}` +
-          ` ratio ${pool.latest_pnl_ratio} inventory ${inventory === undefined ? "-" : `${word(Side, "SIDE", inventory.side)} ${inventory.size} pnl ${inventory.unrealized_pnl}`}`
-      )
-    }
-    for (const order of Reads.openOrders(state))
-      facts.set(`open #${this.numberOf(order.order_id)}`, this.orderLine(order, ""))
-    for (const { address } of state.accounts) {
-      const account = Reads.account(state, address)
-      if (account === undefined) continue
-      const [b] = account.balances
-      facts.set(
-        `balance ${address}`,
-        `wallet ${b!.wallet_balance} equity ${b!.equity} available ${b!.available_balance} used ${b!.margin_used} orders ${b!.order_margin}` +
-          ` maintenance ${b!.maintenance_margin} pnl ${b!.unrealised_pnl} isolated ${b!.isolated_margin} withdrawable ${b!.withdrawable}`
-      )
-      for (const p of account.positions)
-        facts.set(
-          `position ${address} ${p.symbol}`,
-          `${word(Side, "SIDE", p.side)} ${p.size} avg ${p.avg_price} entry ${p.entry_value} value ${p.position_value} leverage ${p.leverage}` +
-            ` im ${p.position_im} mm ${p.position_mm} isolated ${p.isolated_margin ?? "-"} liq ${p.liq_price} bust ${p.bust_price} pnl ${p.unrealised_pnl}` +
-            ` current ${p.cur_realised_pnl} realised ${p.cum_realised_pnl} tp ${p.take_profit} sl ${p.stop_loss} tier ${p.risk_tier} even ${p.break_even_price} rank ${p.adl_rank_indicator}`
-        )
-    }
+    for (const market of state.markets) if (isDue(market.market.symbol)) this.marketFacts(market, facts)
+    for (const { address } of state.accounts) if (isDue(address)) this.accountFacts(address, facts)
+    for (const [key, { address, fact }] of this.announced)
+      if (isDue(address) && state.accountOf.has(address)) facts.set(key, fact)
     return facts
+  }
+
+  private marketFacts(market: Engine.State["markets"][number], facts: Map<string, string>): void {
+    const { state } = this
+    const { symbol } = market.market
+    const [prices] = Reads.prices(state, [symbol])
+    facts.set(
+      `prices ${symbol}`,
+      `index ${prices!.index_price} mark ${prices!.mark_price} last ${prices!.last_price ?? "-"} rate ${prices!.funding_rate} open ${prices!.open_interest}`
+    )
+    facts.set(
+      `book ${symbol}`,
+      restingOrders(state, market)
+        .map((order) => this.numberOf(order.id))
+        .join(" ")
+    )
+    const book = Reads.orderBook(state, symbol, 0)!
+    facts.set(`levels ${symbol}`, [...book.bids, ...book.asks].map(({ price, qty }) => `${price}:${qty}`).join(" "))
+    const pool = Pools.record(state.pools[market.index]!)
+    const [inventory] = pool.inventory
+    facts.set(
+      `pool ${symbol}`,
+      `cash ${pool.cash_balance} realised ${pool.realized_pnl_cum} equity ${pool.equity} in ${pool.group_redistribution_in} out ${pool.group_redistribution_out}` +
+        ` obligation ${pool.group_adl_obligation} ${word(AdlMode, "ADL_MODE", pool.adl_mode)} ${word(AdlTriggerReason, "ADL_TRIGGER_REASON", pool.adl_trigger_reason)}` +
+        ` ratio ${pool.latest_pnl_ratio} inventory ${inventory === undefined ? "-" : `${word(Side, "SIDE", inventory.side)} ${inventory.size} pnl ${inventory.unrealized_pnl}`}`
+    )
+  }
+
+  private accountFacts(address: string, facts: Map<string, string>): void {
+    const { state } = this
+    const account = Reads.account(state, address)
+    if (account === undefined) return
+    for (const order of Reads.openOrders(state, { sub_account_address: address }))
+      facts.set(`open #${this.numberOf(order.order_id)}`, this.orderLine(order, ""))
+    const [b] = account.balances
+    facts.set(
+      `balance ${address}`,
+      `wallet ${b!.wallet_balance} equity ${b!.equity} available ${b!.available_balance} used ${b!.margin_used} orders ${b!.order_margin}` +
+        ` maintenance ${b!.maintenance_margin} pnl ${b!.unrealised_pnl} isolated ${b!.isolated_margin} withdrawable ${b!.withdrawable}`
+    )
+    for (const p of account.positions)
+      facts.set(
+        `position ${address} ${p.symbol}`,
+        `${word(Side, "SIDE", p.side)} ${p.size} avg ${p.avg_price} entry ${p.entry_value} value ${p.position_value} leverage ${p.leverage}` +
+          ` im ${p.position_im} mm ${p.position_mm} isolated ${p.isolated_margin ?? "-"} liq ${p.liq_price} bust ${p.bust_price} pnl ${p.unrealised_pnl}` +
+          ` current ${p.cur_realised_pnl} realised ${p.cum_realised_pnl} fee ${p.liquidation_fee} tp ${p.take_profit} sl ${p.stop_loss} tier ${p.risk_tier} even ${p.break_even_price} rank ${p.adl_rank_indicator}`
+      )
   }
 }
 

@@ -99,7 +99,12 @@ export class Exchange {
   lines: Array<string> = []
   /** conditional orders whose trigger a step has met */
   met: Array<Order> = []
-  private counted = 0
+  /** orders so far: the number of the last one */
+  counted = 0
+  /** accounts and markets that the command has to do with */
+  concerned: Array<Account | Market> = []
+  /** whether the command has moved a price, or a pool */
+  moved = false
   private queued = 0
   /** holdings and orders in the order in which this step filled them */
   private touched: Array<Holding> = []
@@ -152,6 +157,8 @@ export class Exchange {
     this.now = request.at
     this.begin()
     this.lines = []
+    this.concerned = []
+    this.moved = false
     let outcome: Outcome
     let first = false
     try {
@@ -217,13 +224,16 @@ export class Exchange {
   }
 
   private marketOf(symbol: string): Market {
-    return this.markets.find((market) => market.symbol === symbol) ?? refuse("SymbolNotFound")
+    const market = this.markets.find((market) => market.symbol === symbol) ?? refuse("SymbolNotFound")
+    this.concerned.push(market)
+    return market
   }
 
   private ownAccount({ account, user }: { readonly account: string; readonly user: string }): Account {
-    return (
+    const own =
       this.accounts.find((a) => a.address === account && a.user === user && !a.deleted) ?? refuse("SubAccountNotFound")
-    )
+    this.concerned.push(own)
+    return own
   }
 
   holdingOf(account: Account, market: Market): Holding {
@@ -805,7 +815,8 @@ export class Exchange {
     const begins = h.size.isZero || h.size.sign * after.size.sign < 0
     if (!h.size.isZero && h.size.sign !== after.size.sign) this.gone.push(h)
     if (!after.closed.isZero) h.current = h.current.plus(after.realised).minus(after.closedFee)
-    if (begins) h.current = ZERO
+    if (begins) Object.assign(h, { current: ZERO, liquidationFee: ZERO })
+    if (h.account.house) this.moved = true
     h.current = h.current.minus(fee.minus(after.closedFee))
     h.realised = h.realised.plus(after.realised).minus(fee)
     h.size = after.size
@@ -834,7 +845,10 @@ export class Exchange {
 
   /** Reports the current state of an order. */
   tell(order: Order, cause: string): void {
-    if (!order.holding.account.house) this.lines.push(this.describe(order, cause))
+    const { account, market } = order.holding
+    if (account.house) return
+    this.concerned.push(account, market)
+    this.lines.push(this.describe(order, cause))
   }
 
   describe(order: Order, cause: string): string {
@@ -1290,14 +1304,14 @@ export class Exchange {
   }
 
   private liquidateIsolated(h: Holding): void {
-    const { account, market } = h
+    const { account } = h
     this.cancelResting(h, "CancelAllBeforeLiq")
     const before = account.wallet
     const value = this.close(h)
     // the margin has come to the wallet with the result
     const left = account.wallet.minus(before)
-    this.liquidationFee(account, market, value, left)
-    if (left.sign < 0) this.payPool(account, market, left)
+    this.liquidationFee(h, value, left)
+    if (left.sign < 0) this.payPool(h, left)
   }
 
   private liquidateCross(account: Account): void {
@@ -1311,20 +1325,22 @@ export class Exchange {
       const [h] = cross
       if (h === undefined || !Formulas.crossEquity(account).less(Formulas.crossMaintenance(account))) return
       const value = this.close(h)
-      this.liquidationFee(account, h.market, value, Formulas.crossEquity(account))
-      if (cross.length === 1 && account.wallet.sign < 0) this.payPool(account, h.market, account.wallet)
+      this.liquidationFee(h, value, Formulas.crossEquity(account))
+      if (cross.length === 1 && account.wallet.sign < 0) this.payPool(h, account.wallet)
     }
   }
 
-  private liquidationFee(account: Account, market: Market, value: Fraction, left: Fraction): void {
-    this.payPool(account, market, min(value.times(LIQUIDATION_FEE).ceil(), max(ZERO, left)))
+  private liquidationFee(h: Holding, value: Fraction, left: Fraction): void {
+    this.payPool(h, min(value.times(LIQUIDATION_FEE).ceil(), max(ZERO, left)))
   }
 
-  private payPool(account: Account, market: Market, amount: Fraction): void {
+  private payPool(h: Holding, amount: Fraction): void {
     if (amount.isZero) return
-    this.pay(account, amount.negated(), "LiquidationFee")
-    const house = market.pool.holding.account
+    h.liquidationFee = h.liquidationFee.plus(amount)
+    this.pay(h.account, amount.negated(), "LiquidationFee")
+    const house = h.market.pool.holding.account
     house.wallet = house.wallet.plus(amount)
+    this.moved = true
   }
 
   /** Closes a whole position at its bust price or better. Answers the value that the book took. */
@@ -1406,6 +1422,7 @@ export class Exchange {
     }
     if (!first) return false
     this.second = second
+    this.moved = true
     if (before >= 0)
       for (const market of this.markets) if (Formulas.fundingEnd(before * 1000) <= this.now) this.settleFunding(market)
     return true
@@ -1450,7 +1467,9 @@ export class Exchange {
   private moveMark(market: Market): void {
     const [bid] = this.resting(market, "Buy")
     const [ask] = this.resting(market, "Sell")
-    market.mark = Formulas.markOf(market, this.now, bid?.price, ask?.price)
+    const mark = Formulas.markOf(market, this.now, bid?.price, ask?.price)
+    if (!mark.equals(market.mark)) this.moved = true
+    market.mark = mark
   }
 
   private setIndex(symbol: string, text: string | undefined): Outcome {

@@ -8,6 +8,7 @@ export class Fraction {
   readonly n: bigint
   /** above 0 */
   readonly d: bigint
+  private text: string | undefined
 
   constructor(n: bigint, d: bigint = 1n) {
     this.n = d < 0n ? -n : n
@@ -107,6 +108,10 @@ export class Fraction {
 
   /** A decimal without trailing zeros. Throws where the value has over 18 places. */
   toString(): string {
+    return (this.text ??= this.print())
+  }
+
+  private print(): string {
     if (this.n % this.d === 0n) return (this.n / this.d).toString()
     const scaled = this.n * MONEY
     if (scaled % this.d !== 0n) throw new RangeError(`${this.n}/${this.d} has over 18 places`)

@@ -98,7 +98,7 @@ export const DOGE: MarketRow = {
   ]
 }
 
-/** Fees of 18 places, so that they are rounded; low limits, so that small orders cross tiers; 1 / IMR of tier 2 is no decimal. */
+/** Rates of 18 places, so that fees and margins are rounded; low limits, so that small orders cross tiers; 1 / IMR of tier 2 is no decimal. */
 export const REBATE: MarketRow = {
   symbol: "ALT-USDC",
   tick_size: "0.05",
@@ -113,9 +113,9 @@ export const REBATE: MarketRow = {
   maker_fee_rate: "-0.000123456789012345",
   taker_fee_rate: "0.000777777777777777",
   tiers: [
-    ["5000", "0.025", "0.011", "0"],
-    ["20000", "0.07", "0.03", "95"],
-    ["60000", "0.3", "0.1", "1495"]
+    ["5000", "0.025", "0.011000000000000001", "0"],
+    ["20000", "0.07", "0.03", "94.999999999999995"],
+    ["60000", "0.3", "0.1", "1494.999999999999995"]
   ]
 }
 

@@ -36,6 +36,7 @@ export const emptyHolding = (account: Account, market: Market): Holding => ({
   openFee: ZERO,
   current: ZERO,
   realised: ZERO,
+  liquidationFee: ZERO,
   rank: 0
 })
 
@@ -63,7 +64,8 @@ export const make = (market: Market, base: Fraction): Pool => {
     mode: "Inactive",
     reason: "NoTrigger",
     ratio: ZERO,
-    samples: []
+    samples: [],
+    deleveraged: "NoTrigger"
   }
 }
 
@@ -209,7 +211,11 @@ export const stage = (exchange: PoolContext): boolean => {
   redistribute(pools)
   for (const pool of pools) evaluate(pool)
   let done = false
-  for (const pool of pools) if (pool.mode === "Active" && deleverage(exchange, pool)) done = true
+  for (const pool of pools)
+    if (pool.mode === "Active" && deleverage(exchange, pool)) {
+      pool.deleveraged = pool.reason
+      done = true
+    }
   sample(exchange)
   return done
 }

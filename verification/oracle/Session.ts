@@ -1,10 +1,11 @@
 /** Seeded users: what they send next. They look at the model to find orders and prices worth a request. */
-import { rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
+import { type Address, rootOfService, subAccountAddress, userIdOf } from "../../src/domain/Address.ts"
 import type { Exchange, Options } from "./Exchange.ts"
 import { f, type Fraction, max, min, ONE, ZERO } from "./Fraction.ts"
 import { BTC, DOGE, ETH, type MarketRow, REBATE, SHIPPED, SOL } from "./MarketTable.ts"
 import type { Body, PlaceRequest, Request, TimeInForce, TpslRequest, TriggerBy } from "./Requests.ts"
 import type { Market, Order } from "./State.ts"
+import { STORIES, type Turn } from "./Stories.ts"
 
 /** Uniform in [0, 1). */
 export type Random = () => number
@@ -25,7 +26,7 @@ const REFERENCES: ReadonlyArray<TriggerBy> = ["LastPrice", "IndexPrice", "MarkPr
 
 interface User {
   readonly id: string
-  readonly root: string
+  readonly root: Address
   readonly accounts: Array<string>
   readonly wallet: string
   readonly leverage: string
@@ -52,6 +53,16 @@ interface Profile {
   readonly odd: number
   /** size of an order as a share of what the wallet can carry */
   readonly size: number
+  /** share of commands that begin a story */
+  readonly stories: number
+  /** share of positions with a leverage of their own */
+  readonly leveraged: number
+  /** bounds of the index, as multiples of its first value */
+  readonly range: readonly [low: string, high: string]
+  /** share of requests that go to the first market */
+  readonly focus: number
+  /** orders of the first user that rest from the beginning */
+  readonly ladder: number
 }
 
 export class Session {
@@ -64,6 +75,9 @@ export class Session {
   private readonly opening: Array<Request> = []
   private now = START
   private count = 0
+  /** the rest of a story, and who acts in it */
+  private story:
+    { readonly user: User; readonly account: string; readonly rival: User; readonly turns: Array<Turn> } | undefined
 
   constructor(seed: number) {
     const next = random(seed)
@@ -94,7 +108,16 @@ export class Session {
       conditional: this.pick([0, 0.05, 0.2]),
       exits: this.pick([0, 0.05, 0.25]),
       odd: this.pick([0, 0.02, 0.1]),
-      size: this.pick([0.1, 0.4, 1, 1])
+      size: this.pick([0.001, 0.1, 0.4, 0.4, 1, 1, 1, 1]),
+      stories: this.pick([0, 0.01, 0.02, 0.05]),
+      leveraged: this.pick([0.4, 0.4, 1]),
+      range: this.pick([
+        ["0.3", "3"],
+        ["0.3", "3"],
+        ["0.00001", "1000"]
+      ]),
+      focus: this.pick([0, 0.5, 0.8]),
+      ladder: this.chance(0.004) ? 499 : 0
     }
     this.options = {
       markets,
@@ -137,10 +160,22 @@ export class Session {
         add(user, account, { kind: "createSubAccount", root: user.root, index, address: account })
         add(user, account, { kind: "deposit", id: `first-${account}`, amount: user.wallet, source: "rail" })
         for (const { symbol } of this.profile.markets) {
-          if (this.chance(0.4)) add(user, account, { kind: "leverage", symbol, leverage: user.leverage })
+          if (this.chance(this.profile.leveraged))
+            add(user, account, { kind: "leverage", symbol, leverage: user.leverage })
           if (this.chance(this.profile.isolated)) add(user, account, { kind: "marginMode", symbol, isolated: true })
         }
       }
+    const [market] = this.profile.markets
+    const [first] = this.users
+    for (let n = 0; n < this.profile.ladder; n++)
+      add(first!, first!.accounts[0]!, {
+        kind: "place",
+        symbol: market!.symbol,
+        side: "Buy",
+        type: "Limit",
+        qty: max(f(market!.qty_step), f(10).over(f(market!.index_base)).ceilTo(f(market!.qty_step))).toString(),
+        price: f(market!.index_base).times(f("0.7")).floorTo(f(market!.tick_size)).toString()
+      })
     this.opening.unshift({ at: START, user: "", account: "", body: { kind: "tick" } })
   }
 
@@ -151,11 +186,49 @@ export class Session {
     this.count++
     if (this.chance(profile.ticks)) return this.tick()
     this.now += Math.floor(this.next() * 40)
+    const next = this.chance(0.85) ? this.turn(exchange) : undefined
+    if (next !== undefined) return next
+    if (this.chance(profile.stories)) this.begin(exchange)
     // of those with open orders or positions more often, so that something becomes of them
     const busy = exchange.orders.length > 0 && this.chance(0.3) ? this.pick(exchange.orders).holding.account : undefined
     const user = this.users.find(({ id }) => id === busy?.user) ?? this.pick(this.users)
     const account = busy?.address ?? this.pick(user.accounts)
-    return { at: this.now, user: user.id, account, body: this.body(exchange, user, account) }
+    const body = this.body(exchange, user, account)
+    return { at: this.now, user: user.id, account: body.kind === "cancelAll" && this.chance(0.2) ? "" : account, body }
+  }
+
+  private begin(exchange: Exchange): void {
+    const user = this.pick(this.users)
+    const account = this.pick(user.accounts)
+    const other = user.accounts.find((own) => own !== account) ?? account
+    const at = (index: number) => subAccountAddress(user.root, index)
+    const rival = this.pick(this.users.filter((one) => one !== user))
+    const scene = {
+      root: user.root,
+      at,
+      account,
+      other,
+      rival: rival.accounts[0]!,
+      symbol: this.pick(exchange.markets).symbol,
+      id: `s-${this.count}`
+    }
+    this.story = { user, account, rival, turns: [...this.pick(STORIES)(scene)] }
+  }
+
+  /** The next request of the story. */
+  private turn(exchange: Exchange): Request | undefined {
+    const { story } = this
+    const move = story?.turns.shift()?.(exchange)
+    if (move === undefined) return undefined
+    const tick = (ms: number): Request => {
+      this.now += ms
+      return { at: this.now, user: "", account: "", body: { kind: "tick" } }
+    }
+    const by = (user: User, account: string, body: Body): Request => ({ at: this.now, user: user.id, account, body })
+    const { account, rival, user } = story!
+    if (move.kind === "pass") return tick(move.ms)
+    if (move.kind === "tick") return tick(this.pick([0, 1100, 60_000]))
+    return move.kind === "rival" ? by(rival, rival.accounts[0]!, move.body) : by(user, account, move)
   }
 
   private tick(): Request {
@@ -164,6 +237,8 @@ export class Session {
       const later = this.pick([
         minute + 60_000,
         minute + 60_000 * 7 + 300,
+        this.now + 149_000,
+        this.now + 150_000,
         (Math.floor(this.now / INTERVAL_MS) + 1) * INTERVAL_MS - 50,
         (Math.floor(this.now / INTERVAL_MS) + 1) * INTERVAL_MS + 50,
         this.now + INTERVAL_MS + 61_234
@@ -175,12 +250,13 @@ export class Session {
 
   private body(exchange: Exchange, user: User, account: string): Body {
     const kind = this.next()
-    const market = this.pick(exchange.markets)
+    const market = this.chance(this.profile.focus) ? exchange.markets[0]! : this.pick(exchange.markets)
     const { symbol } = market
     const mine = exchange.orders.filter((order) => order.holding.account.address === account)
     if (kind < 0.55) return this.place(exchange, market, account)
     if (kind < 0.6 && mine.length > 0) return { kind: "cancel", ...this.named(exchange, mine, symbol) }
-    if (kind < 0.72 && (mine.length > 0 || kind < 0.61)) return this.amend(exchange, mine, market)
+    if (kind < 0.71 && (mine.length > 0 || kind < 0.61)) return this.amend(exchange, mine, market)
+    if (kind < 0.72) return this.place(exchange, market, account)
     if (kind < 0.73)
       return {
         kind: "cancelAll",
@@ -209,14 +285,14 @@ export class Session {
       return {
         kind: "addMargin",
         symbol,
-        margin: this.pick(["10", "-5", "0.000000000000000001", "1000", "-33.3", "0"])
+        margin: this.pick(["10", "-5", "0.000000000000000001", "1000", "-33.3", "0", "-0.1e2"])
       }
     return this.money(user)
   }
 
   private money(user: User): Body {
     const amount = this.pick(["1", "12.345678", "0.000000000000000001", "20", "2000", "999999", "0", "1e3"])
-    const id = this.chance(0.1) ? "again" : `m-${this.count}`
+    const id = this.chance(0.1) ? this.pick(["again", "again", "again", ""]) : `m-${this.count}`
     const kind = this.next()
     if (kind < 0.25) return { kind: "withdraw", id, amount, destination: "0x0" }
     if (kind < 0.5)
@@ -232,8 +308,8 @@ export class Session {
     const { symbol } = market
     if (this.chance(0.03)) return { kind: "index", symbol }
     const factor = this.chance(profile.jumps) ? 1 + (this.next() - 0.5) * profile.width : 0.999 + this.next() * 0.002
-    const low = market.base.times(f("0.3"))
-    const high = min(market.maxPrice, market.base.times(f(3)))
+    const low = max(market.minPrice, market.base.times(f(profile.range[0])))
+    const high = min(market.maxPrice, market.base.times(f(profile.range[1])))
     const price = max(low, min(high, this.scaled(market.index, factor)))
     return { kind: "index", symbol, price: this.onTick(market, price) }
   }
@@ -259,6 +335,12 @@ export class Session {
         "0.0000000000000000001",
         market.maxPrice.plus(market.tick).toString()
       ])
+    // the edges of the price band, and of where pools unwind
+    if (this.chance(0.04)) {
+      const away = this.pick([market.band, f("0.005")])
+      const edge = market.mark.times(this.chance(0.5) ? ONE.plus(away) : ONE.minus(away)).floorTo(market.tick)
+      return this.onTick(market, edge.plus(market.tick.times(f(this.pick([-1, 0, 0, 1, 1])))))
+    }
     const opposite = exchange.resting(market, buys ? "Sell" : "Buy")
     const own = exchange.resting(market, buys ? "Buy" : "Sell")
     const from = this.chance(0.6) ? opposite : own
@@ -365,6 +447,9 @@ export class Session {
         symbol,
         order: this.chance(0.5) && exchange.closed.length > 0 ? this.pick(exchange.closed).number : 99_999
       }
+    if (this.chance(0.02))
+      return { symbol: chosen.holding.market.symbol, order: chosen.number, link: chosen.link ?? "other" }
+    if (this.chance(0.02)) return { symbol, order: chosen.number }
     if (chosen.link !== undefined && this.chance(0.5))
       return { symbol: chosen.holding.market.symbol, link: chosen.link }
     return { symbol: chosen.holding.market.symbol, order: chosen.number }

@@ -54,6 +54,8 @@ export interface Pool {
   reason: "NoTrigger" | "PnlDrawdown" | "EquityDepleted" | "GroupObligation"
   ratio: Fraction
   samples: Array<Peak>
+  /** why it last deleveraged */
+  deleveraged: Pool["reason"]
 }
 
 export interface Account {
@@ -82,6 +84,8 @@ export interface Holding {
   current: Fraction
   /** of all positions of the symbol */
   realised: Fraction
+  /** what liquidations of this position have paid to the pool; below 0 where the pool paid */
+  liquidationFee: Fraction
   rank: number
 }
 
