@@ -265,10 +265,18 @@ const listening = (settings: Settings) =>
     })
   )
 
-/** Everything is built: the held requests are served first. */
+/** Longest wait of a start for the head of the stream. Without a backend, the gateway then serves what the history holds. */
+const HEAD_WAIT = Duration.seconds(2)
+
+/**
+ * Everything is built and shows the stream up to its head, so that no client is shown less than another gateway, or this one
+ * before its restart, has shown it. The held requests are served first.
+ */
 const admitting = Layer.effectDiscard(
   Effect.gen(function* () {
     const server = yield* NodeServer
+    const { caughtUp } = yield* Projector
+    yield* Effect.timeoutOption(caughtUp, HEAD_WAIT)
     yield* Effect.sync(() => server.admit())
   })
 )

@@ -8,7 +8,7 @@
  * rebuilt from the backend and numbering restarts.
  * Source: docs/contract/websocket.md#private-topics, #emission, docs/contract/boundary.md#one-event-stream, #lagging.
  */
-import { Cause, Clock, Context, Duration, Effect, Layer, Schema, Stream } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Latch, Layer, Schema, Stream } from "effect"
 import type { Event } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
@@ -66,8 +66,8 @@ export class Projector extends Context.Service<
   {
     /** Position up to which readers see the stream; `undefined` before the first event. */
     readonly position: () => ModelPosition | undefined
-    /** Whether the read model is loaded and follows the stream. */
-    readonly loaded: () => boolean
+    /** Completes when readers see the stream up to its head, for the first time. */
+    readonly caughtUp: Effect.Effect<void>
     /** Waits until readers see the stream up to `seq`, at most {@link REACHED_WAIT}. */
     readonly reached: (seq: number) => Effect.Effect<void>
     /** Registers a synchronous listener for changes of the position; the returned function removes it. */
@@ -104,6 +104,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   let headSeq = 0
   /** How far the local clock is ahead of the engine's, by the fastest heartbeat of this connection, in ms. */
   let clockAhead: number | undefined
+  /** Open once readers have seen the head. */
+  const atHead = Latch.makeUnsafe(false)
 
   const followers = new Set<(position: ModelPosition) => void>()
   const onMoved = (listener: (position: ModelPosition) => void) => {
@@ -234,6 +236,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       }
     }
     if (batch.length > 0) yield* apply(epoch!, batch)
+    if (clockAhead !== undefined && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
   })
 
   /** Follows the feed from the position until it breaks. */
@@ -268,7 +271,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     Projector,
     Projector.of({
       position: () => position,
-      loaded: () => projecting !== undefined,
+      caughtUp: atHead.await,
       reached: (seq) => waiters.wait(seq, REACHED_WAIT),
       onMoved
     })

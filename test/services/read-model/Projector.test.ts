@@ -416,6 +416,22 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect("has caught up when readers see the head that the stream announced, and not before", () => {
+    const { feed, layer } = setting()
+    return Effect.gen(function* () {
+      const projector = yield* Projector
+      const caughtUp = yield* Effect.forkChild(projector.caughtUp, { startImmediately: true })
+      yield* eventually("followed", () => feed.isFollowed)
+      feed.heartbeat(2)
+      feed.tell(event(1, body.order()))
+      yield* reached(1)
+      assert.isUndefined(caughtUp.pollUnsafe())
+      feed.tell(event(2, body.order({ order_status: "PartiallyFilled" })))
+      yield* Fiber.join(caughtUp)
+      assert.strictEqual(projector.position()?.seq, 2)
+    }).pipe(Effect.provide(layer))
+  })
+
   it.effect("measures the clock of the engine anew after a loss of the stream", () => {
     const feed = new ScriptedFeed()
     const ages: Array<number | undefined> = []

@@ -12,7 +12,7 @@ const world = () => {
   const waited: Array<number> = []
   const projector = Layer.mock(Projector)({
     position: () => ({ epoch: "e", seq: 5, began: 0, ts_ms: 0 }),
-    loaded: () => true,
+    caughtUp: Effect.void,
     reached: (seq) => Effect.sync(() => void waited.push(seq)),
     onMoved: () => () => {}
   })

@@ -63,7 +63,7 @@ class World {
       Layer.provide([
         Layer.mock(Projector)({
           position: () => this.position,
-          loaded: () => true,
+          caughtUp: Effect.void,
           onMoved: (listener) => {
             this.listeners.add(listener)
             return () => void this.listeners.delete(listener)
