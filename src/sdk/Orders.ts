@@ -3,10 +3,12 @@
  * once. Source: docs/contract/conventions.md#identifiers, docs/contract/rest-trading.md#order-endpoints.
  */
 import { nonce } from "../client/Signed.ts"
+import type { Reason } from "../domain/Reason.ts"
 import { ExchangeError } from "./ExchangeError.ts"
 import type { Response, CallOptions, Input } from "./Operations.ts"
 import type { Rest } from "./Rest.ts"
 
+const OVERLOADED: Reason = "Overloaded"
 const once = { open: false, repeatable: true } as const
 
 /** The id of the existing order, if the error is `DuplicateOrderLinkId`. */
@@ -38,26 +40,45 @@ export const create =
     }
   }
 
-/** Places orders, each as {@link create} does. */
+type Results = Response<"order", "createBatch">
+
+/**
+ * Places orders, each as {@link create} does. Orders that an overloaded gateway refused are repeated alone, after a pause; a failure
+ * of a repetition is their result.
+ */
 export const createBatch =
   (rest: Rest) =>
-  async (input: Input<"order", "createBatch">, options?: CallOptions): Promise<Response<"order", "createBatch">> => {
+  async (input: Input<"order", "createBatch">, options?: CallOptions): Promise<Results> => {
     const orders = input.orders.map((order) => ({ ...order, order_link_id: order.order_link_id ?? nonce() }))
+    const list: Array<Results["list"][number]> = []
+    /** Places of the orders without a final result. */
+    let left: ReadonlyArray<number> = orders.map((_, i) => i)
     let isUnsure = false
-    const { list } = await rest.call<Response<"order", "createBatch">>({
-      ...once,
-      method: "POST",
-      path: "/order/create-batch",
-      input: () => ({ orders }),
-      signal: options?.signal,
-      onUnanswered: () => (isUnsure = true)
-    })
-    if (!isUnsure) return { list }
-    return {
-      list: list.map((result, i) => {
-        const order_id = orderIn(result.details)
-        const order_link_id = orders[i]!.order_link_id
-        return order_id === undefined ? result : { code: "OK", message: "", order_id, order_link_id }
-      })
+    const isPartial = (body: unknown): boolean => {
+      for (const [i, result] of (body as Results).list.entries()) {
+        const place = left[i]!
+        const order_id = isUnsure ? orderIn(result.details) : undefined
+        const { order_link_id } = orders[place]!
+        list[place] = order_id === undefined ? result : { code: "OK", message: "", order_id, order_link_id }
+      }
+      left = left.filter((place) => list[place]?.details?.["reason"] === OVERLOADED)
+      return left.length > 0
     }
+    try {
+      await rest.call<Results>({
+        ...once,
+        method: "POST",
+        path: "/order/create-batch",
+        input: () => ({ orders: left.map((place) => orders[place]!) }),
+        signal: options?.signal,
+        onUnanswered: () => (isUnsure = true),
+        isPartial
+      })
+    } catch (error) {
+      if (list.length === 0 || !(error instanceof ExchangeError)) throw error
+      const { code, message, outcome } = error
+      const details = { ...error.details, outcome }
+      for (const place of left) list[place] = { code, message, details, order_link_id: orders[place]!.order_link_id }
+    }
+    return { list }
   }

@@ -35,6 +35,8 @@ export interface Call {
   readonly signal?: AbortSignal | undefined
   /** Called before a retry of an attempt that may have had its effect. */
   readonly onUnanswered?: () => void
+  /** Called with each response; whether parts of it were refused as `Overloaded`, which the next `input` repeats. */
+  readonly isPartial?: (body: unknown) => boolean
 }
 
 /** A failed attempt, with its send time and its token. */
@@ -46,6 +48,8 @@ interface Failed {
   readonly retry_ms: number
 }
 
+/** Pause before the refused parts of a response are repeated, in ms. Source: docs/contract/boundary.md#overload. */
+const PARTIAL_MS = 1_000
 const BASE = "/api/v1"
 const RENEWABLE: ReadonlySet<string | undefined> = new Set(["ExpiredToken", "RevokedToken", "InvalidToken"])
 /** Calls with rate limit buckets of their own. Source: docs/contract/limits.md. */
@@ -122,7 +126,11 @@ export class Rest {
       await pause(0)
       for (let tries = 1, refusals = 1; ;) {
         const outcome = await this.attempt<A>(call, pace, signal)
-        if ("body" in outcome) return outcome.body
+        if ("body" in outcome) {
+          const isLast = call.isPartial?.(outcome.body) !== true || tries >= limits.tries_max
+          if (isLast || !(await pause(PARTIAL_MS + pauseOf(tries++, environment.chance())))) return outcome.body
+          continue
+        }
         const { failure } = outcome
         if (await this.repairs(outcome, repaired)) continue
         const isFull = failure.status === 429

@@ -370,6 +370,49 @@ describe("a call that an overloaded gateway refused", () => {
     assert.deepStrictEqual(world.slept, [1_150, 1_300])
   })
 
+  it("repeats only the refused orders of a batch, until the last of its attempts", async () => {
+    const world = fast()
+    const asked = ({ body }: { readonly body: string }): ReadonlyArray<string> =>
+      JSON.parse(body).orders.map(({ order_link_id }: { readonly order_link_id: string }) => order_link_id)
+    const ok = (order_link_id: string) => ({ code: "OK", message: "", order_id, order_link_id })
+    const late = (order_link_id: string) => ({
+      code: "SERVICE_UNAVAILABLE",
+      message: "no",
+      order_link_id,
+      details: { reason: "Overloaded" }
+    })
+    world.answers.set("/order/create-batch", (call, times) => {
+      const [first, ...others] = asked(call)
+      return {
+        body: {
+          list: times === 1 ? [late(first!), ok(others[0]!), late(others[1]!)] : [ok(first!), ...others.map(late)]
+        }
+      }
+    })
+    const exchange = await world.connect({ key: seed })
+    const orders = ["a", "b", "c"].map((order_link_id) => ({ ...order, order_link_id }))
+    assert.deepStrictEqual(await exchange.order.createBatch({ orders }), { list: [ok("a"), ok("b"), ok("c")] })
+    assert.deepStrictEqual(world.asked.map(asked), [["a", "b", "c"], ["a", "c"], ["c"]])
+    assert.deepStrictEqual(world.slept, [1_150, 1_300])
+
+    const ending = fast()
+    ending.answers.set("/order/create-batch", (call, times) =>
+      times === 1
+        ? { body: { list: [ok("a"), late("b")] } }
+        : times === 2
+          ? refusal(403, "FORBIDDEN", { reason: "SubAccountFrozen" })
+          : assert.fail(call.body)
+    )
+    const { list } = await (await ending.connect({ key: seed })).order.createBatch({ orders: orders.slice(0, 2) })
+    assert.deepStrictEqual(
+      list.map(({ code, details }) => [code, details?.["outcome"]]),
+      [
+        ["OK", undefined],
+        ["FORBIDDEN", "refused"]
+      ]
+    )
+  })
+
   it("does not delay other calls, such as cancels", async () => {
     const world = fast()
     world.answers.set("/order/amend", () => busy)
