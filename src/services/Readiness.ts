@@ -6,10 +6,11 @@ import { Context, Effect, Layer } from "effect"
 import { BackendHealth, type LinkState } from "./operations/BackendHealth.ts"
 import { History } from "./History.ts"
 import { CredentialLease, current } from "./identity/CredentialLease.ts"
+import { Sequencer } from "./Sequencer.ts"
 import { Lifecycle } from "./operations/Lifecycle.ts"
 import { MarketView } from "./markets/MarketView.ts"
 
-/** Time for which a backend may be ill before the gateway reports itself as not ready. */
+/** Time for which a backend may be ill, or accept no command, before the gateway reports itself as not ready. */
 export const ILL_MAX_MS = 10_000
 /** Response time after which the database counts as lost. */
 const DATABASE_WAIT = "1 second"
@@ -41,42 +42,46 @@ export class Readiness extends Context.Service<
     }>
   }
 >()("gateway/services/Readiness") {
-  static readonly layer: Layer.Layer<Readiness, never, BackendHealth | History | Lifecycle | MarketView> = Layer.effect(
-    Readiness,
-    Effect.gen(function* () {
-      const health = yield* BackendHealth
-      const history = yield* History
-      const lifecycle = yield* Lifecycle
-      const markets = yield* MarketView
-      const lease = yield* CredentialLease
-      // a gateway that cannot read changes of credentials refuses their requests
-      const database = Effect.all([history.position, current(lease)], { concurrency: "unbounded" }).pipe(
-        Effect.timeout(DATABASE_WAIT),
-        Effect.as(true),
-        Effect.catch(() => Effect.succeed(false))
-      )
-      return Readiness.of({
-        check: Effect.map(database, (connected) => {
-          const sequencer = health.sequencer()
-          const referee = health.referee()
-          const found = new Set([
-            ...(lifecycle.isStopping() ? ["Stopping"] : []),
-            // before the first frames there is no data to serve
-            ...(health.started() && markets.instruments().length > 0 ? [] : ["Starting"]),
-            ...(connected ? [] : ["DatabaseUnavailable"]),
-            ...reasonsOf(sequencer, names.sequencer),
-            ...reasonsOf(referee, names.referee),
-            ...health.refusing()
-          ])
-          return {
-            ready: found.size === 0,
-            reasons: [...found],
-            sequencer: linkOf(sequencer),
-            referee: linkOf(referee),
-            database: { connected }
-          }
+  static readonly layer: Layer.Layer<Readiness, never, BackendHealth | History | Lifecycle | MarketView | Sequencer> =
+    Layer.effect(
+      Readiness,
+      Effect.gen(function* () {
+        const health = yield* BackendHealth
+        const history = yield* History
+        const lifecycle = yield* Lifecycle
+        const markets = yield* MarketView
+        const lease = yield* CredentialLease
+        const { commands_down_ms } = yield* Sequencer
+        // a gateway that cannot read changes of credentials refuses their requests
+        const database = Effect.all([history.position, current(lease)], { concurrency: "unbounded" }).pipe(
+          Effect.timeout(DATABASE_WAIT),
+          Effect.as(true),
+          Effect.catch(() => Effect.succeed(false))
+        )
+        return Readiness.of({
+          check: Effect.map(database, (connected) => {
+            const sequencer = health.sequencer()
+            const referee = health.referee()
+            const found = new Set([
+              ...(lifecycle.isStopping() ? ["Stopping"] : []),
+              // before the first frames there is no data to serve
+              ...(health.started() && markets.instruments().length > 0 ? [] : ["Starting"]),
+              ...(connected ? [] : ["DatabaseUnavailable"]),
+              ...reasonsOf(sequencer, names.sequencer),
+              // events arrive, but nobody can trade; without events the sequencer's own state is reported
+              ...(sequencer.connected && commands_down_ms() > ILL_MAX_MS ? ["CommandsUnavailable"] : []),
+              ...reasonsOf(referee, names.referee),
+              ...health.refusing()
+            ])
+            return {
+              ready: found.size === 0,
+              reasons: [...found],
+              sequencer: linkOf(sequencer),
+              referee: linkOf(referee),
+              database: { connected }
+            }
+          })
         })
       })
-    })
-  )
+    )
 }

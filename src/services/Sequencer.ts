@@ -165,6 +165,8 @@ export class Sequencer extends Context.Service<
   {
     /** Submits one command; completes within 2 s. */
     readonly submit: (command: Command) => Effect.Effect<CommandAck, SubmitError>
+    /** Time for which no command could be submitted, in ms; 0: commands can be submitted, as far as the last ones show. */
+    readonly commands_down_ms: () => number
     /** The book of a market, all levels, best first; it includes the events up to `as_of_seq`. */
     readonly orderBook: (symbol: string) => Effect.Effect<
       {

@@ -50,6 +50,7 @@ export const layer: Layer.Layer<Sequencer | Feed> = Layer.unwrap(
 
     return Layer.mergeAll(
       Layer.succeed(Sequencer, {
+        commands_down_ms: () => 0,
         submit,
         orderBook: () => missing,
         instruments: missing,

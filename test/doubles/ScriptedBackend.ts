@@ -27,6 +27,7 @@ export class ScriptedBackend {
 
   readonly layer = Layer.merge(
     Layer.mock(Sequencer)({
+      commands_down_ms: () => 0,
       orderBook: (symbol) =>
         Effect.suspend(() => {
           this.bookReads++

@@ -82,6 +82,7 @@ const sequencer = Layer.effect(
   Effect.gen(function* () {
     const submitted = yield* Submitted
     return Sequencer.of({
+      commands_down_ms: () => 0,
       submit: (command) =>
         Effect.gen(function* () {
           const failure = yield* Ref.get(submitted.failure)

@@ -468,6 +468,7 @@ export const ports = (doubles: Doubles) =>
       ...doubles.referee
     }),
     mock(Sequencer)({
+      commands_down_ms: () => 0,
       submit: ({ body }) =>
         Effect.succeed({
           seq: 1,

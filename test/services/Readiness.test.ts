@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { BackendHealth } from "../../src/services/operations/BackendHealth.ts"
+import { Sequencer } from "../../src/services/Sequencer.ts"
 import { History, HistoryUnavailable } from "../../src/services/History.ts"
 import { Lifecycle } from "../../src/services/operations/Lifecycle.ts"
 import { MarketView } from "../../src/services/markets/MarketView.ts"
@@ -11,13 +12,14 @@ import { CredentialLease } from "../../src/services/identity/CredentialLease.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { btc } from "../http/Fixture.ts"
 
-const world = (database: { up: boolean } = { up: true }, lease = new ManualLease()) =>
+const world = (database: { up: boolean } = { up: true }, lease = new ManualLease(), commands = { down_ms: 0 }) =>
   Readiness.layer.pipe(
     Layer.provide(Layer.succeed(CredentialLease, lease)),
     Layer.provideMerge(
       Layer.mergeAll(
         BackendHealth.layer,
         Lifecycle.layer,
+        Layer.mock(Sequencer)({ commands_down_ms: () => commands.down_ms }),
         Layer.mock(MarketView)({ instruments: () => [btc] } as never),
         Layer.mock(History)({
           position: Effect.suspend(() =>
@@ -78,6 +80,25 @@ describe("/ready reports why the gateway should not receive traffic", () => {
       }
     }).pipe(Effect.provide(world()))
   )
+
+  it.effect("Amendment 25: no command can be submitted while events arrive", () => {
+    const commands = { down_ms: ILL_MAX_MS }
+    return Effect.gen(function* () {
+      const health = yield* BackendHealth
+      yield* wellNow
+      assert.deepStrictEqual(yield* reasons, [])
+      commands.down_ms = ILL_MAX_MS + 1
+      assert.deepStrictEqual(yield* reasons, ["CommandsUnavailable"])
+      health.lostSequencer()
+      yield* TestClock.adjust(ILL_MAX_MS + 1)
+      assert.notInclude(yield* reasons, "CommandsUnavailable")
+      yield* wellNow
+      commands.down_ms = 0
+      yield* TestClock.adjust(ILL_MAX_MS)
+      yield* wellNow
+      assert.notInclude(yield* reasons, "CommandsUnavailable")
+    }).pipe(Effect.provide(world(undefined, undefined, commands)))
+  })
 
   it.effect("a lost database, lost backends and a stop, all at once", () => {
     const database = { up: true }

@@ -22,7 +22,7 @@ const Link = Schema.Struct({
 const links = {
   reasons: field(
     Schema.Array(Schema.String),
-    "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
+    "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, CommandsUnavailable, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
   ),
   sequencer: field(Link, "The backend that orders and matches"),
   referee: field(Link, "The backend that keeps accounts and risk"),
@@ -37,7 +37,7 @@ export const Ready = Schema.Struct({ status: field(Schema.Literal("ready"), "Sta
 export const NotReady = Schema.Struct({ status: field(Schema.Literal("not_ready"), "State"), ...links }).annotate({
   identifier: "NotReady",
   description:
-    "`reasons` says why: a backend has been down or lagging for more than 10 s, it refuses every command, its prices have stopped, the database is lost, or the gateway is stopping"
+    "`reasons` says why: a backend has been down or lagging for more than 10 s, it has accepted no command for as long, it refuses every command, its prices have stopped, the database is lost, or the gateway is stopping"
 })
 
 export const Jwks = Schema.Struct({

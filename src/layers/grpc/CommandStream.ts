@@ -41,8 +41,10 @@ export const DEADLINE_STEP_MS = 50
  * meanwhile are read before a command expires.
  */
 const STEP_MS_MAX = 500
-/** Time without a stream after which commands fail fast, in ms. */
+/** Time without a stream after which commands fail fast, and for which a stream is open before it counts as accepted, in ms. */
 export const ABSENT_MS_MAX = 1000
+/** Time for which an expired command is evidence that commands cannot be submitted, in ms. Then new ones are needed to find out. */
+export const EVIDENCE_MS_MAX = 30_000
 
 export type Outcome =
   | CommandResult["outcome"]
@@ -112,6 +114,12 @@ export class CommandStream {
   private batch = 0
   /** When the stream was lost; Infinity while one is open. */
   private absentSince = performance.now()
+  /** When the open stream was opened; Infinity without one, -Infinity after a result on it. */
+  private opened_ms = Infinity
+  /** When a written command last expired with no result since its write. */
+  private stuck_ms = -Infinity
+  /** Since when no command can be submitted; undefined: commands can be submitted. */
+  private downSince: number | undefined = performance.now()
   /** When the last result arrived. */
   private answered_ms = 0
   /** Whether a written command expired with no result on any stream since it was written. */
@@ -136,6 +144,11 @@ export class CommandStream {
   /** Whether a stream is open. */
   get connected(): boolean {
     return this.call !== undefined
+  }
+
+  /** Time for which no command could be submitted, in ms; 0: commands can be submitted, as far as the last ones show. */
+  get down_ms(): number {
+    return this.downSince === undefined ? 0 : performance.now() - this.downSince
   }
 
   /**
@@ -218,11 +231,13 @@ export class CommandStream {
       )
       this.call = call
       this.absentSince = Infinity
+      this.opened_ms = performance.now()
       this.blocked = false
       const lost = (error: ServiceError | undefined) => {
         if (this.call !== call) return
         this.call = undefined
         this.absentSince = performance.now()
+        this.opened_ms = Infinity
         this.settle(error)
         if (this.closed) return
         this.onLost()
@@ -236,6 +251,7 @@ export class CommandStream {
       })
       call.on("data", (response: SubmitStreamResponse) => {
         this.failures = 0
+        this.opened_ms = -Infinity
         this.answered_ms = this.now()
         this.stuck = false
         for (const result of response.results) this.answer(result)
@@ -345,7 +361,10 @@ export class CommandStream {
     while (this.expired < this.deadlines.length) {
       const pending = this.deadlines[this.expired]!
       if (pending.state !== "done" && pending.due > now) break
-      if (pending.state === "written") this.stuck ||= this.answered_ms < pending.written_ms
+      if (pending.state === "written" && this.answered_ms < pending.written_ms) {
+        this.stuck = true
+        this.stuck_ms = performance.now()
+      }
       this.expireOne(pending)
       this.expired++
     }
@@ -361,6 +380,18 @@ export class CommandStream {
     if (oldest !== undefined && now - oldest.due > SILENCE_MS_MAX) this.call?.cancel()
     if (this.call === undefined) this.waiting = this.waiting.filter(isWaiting)
     if (this.held.length > 0) this.dropExpired()
+    this.judge()
+  }
+
+  /** A stream that is refused ends soon after it opens, so a stream is accepted only after a while or a result. */
+  private judge(): void {
+    const now = performance.now()
+    const isDown =
+      now - this.opened_ms < ABSENT_MS_MAX ||
+      this.channel.silence.isSilent() ||
+      (this.stuck && now - this.stuck_ms < EVIDENCE_MS_MAX)
+    if (isDown) this.downSince ??= now
+    else this.downSince = undefined
   }
 
   /** Held commands that expired are not kept until the lease is renewed, which may take hours. */

@@ -159,6 +159,7 @@ export const make = Effect.fnUntraced(function* (channel: Channel) {
           return Effect.sync(withdraw)
         })
       ),
+    commands_down_ms: () => stream.down_ms,
     orderBook: (symbol) =>
       read(SequencerService.getOrderBook, { symbol, depth: 0 }, BOOK_MS, (response) => ({
         bids: toLevels(response.bids),

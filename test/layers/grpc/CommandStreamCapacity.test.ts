@@ -1,10 +1,12 @@
 /** What a command stream counts while answers are late or lost, over a call whose answers and end the test decides. */
 import { EventEmitter } from "node:events"
+import { status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
 import type { Channel } from "../../../src/layers/grpc/Channel.ts"
 import {
   CommandStream,
   DEADLINE_MS,
+  EVIDENCE_MS_MAX,
   type Outcome,
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
@@ -76,6 +78,43 @@ const isWhole = (): void => {
   assert.lengthOf(outcomes, PENDING_COMMANDS_MAX)
   assert.isTrue(outcomes.every((outcome) => outcome!.$case === "ack"))
 }
+
+describe("Amendment 25: the time for which no command can be submitted", () => {
+  it("begins before the first stream and ends when a stream stays open for a second", () => {
+    assert.strictEqual(stream.down_ms, 0)
+    vi.advanceTimersByTime(900)
+    assert.strictEqual(stream.down_ms, 900)
+    vi.advanceTimersByTime(200)
+    assert.strictEqual(stream.down_ms, 0)
+  })
+
+  it("lasts while each stream is refused as it opens", () => {
+    vi.advanceTimersByTime(1_100)
+    for (let i = 0; i < 40; i++) {
+      calls.at(-1)!.emit("error", { code: status.UNAUTHENTICATED })
+      vi.advanceTimersByTime(350)
+    }
+    assert.isAbove(calls.length, 35)
+    assert.isAbove(stream.down_ms, 13_500)
+    vi.advanceTimersByTime(1_100)
+    assert.strictEqual(stream.down_ms, 0)
+  })
+
+  it("lasts while commands expire, until a result, or until the last of them is old", () => {
+    vi.advanceTimersByTime(1_100)
+    submit(1)
+    vi.advanceTimersByTime(DEADLINE_MS + 4_000)
+    assert.isAtLeast(stream.down_ms, 3_900)
+    calls.at(-1)!.answer()
+    vi.advanceTimersByTime(100)
+    assert.strictEqual(stream.down_ms, 0)
+    submit(1)
+    vi.advanceTimersByTime(DEADLINE_MS + EVIDENCE_MS_MAX - 200)
+    assert.isAbove(stream.down_ms, 20_000)
+    vi.advanceTimersByTime(2_000)
+    assert.strictEqual(stream.down_ms, 0)
+  })
+})
 
 describe("the capacity of a command stream", () => {
   it("is whole again after every answer came late", () => {

@@ -17,6 +17,7 @@ const world = () => {
     onMoved: () => () => {}
   })
   const sequencer = Layer.mock(Sequencer)({
+    commands_down_ms: () => 0,
     submit: ({ command_id }) =>
       Effect.succeed({
         seq: Number(command_id),

@@ -38,6 +38,7 @@ const world = (vaults: ReadonlyArray<ReturnType<typeof vault>>) => {
         Layer.mock(ApiKeys)({ list: () => Effect.succeed([]), touch: () => undefined, apply: () => undefined }),
         Layer.mock(CompetitionScoring)({ judge: () => Effect.void }),
         Layer.mock(Sequencer)({
+          commands_down_ms: () => 0,
           subAccounts: () => Effect.succeed(vaults),
           submit: (command) =>
             Effect.sync(() => {

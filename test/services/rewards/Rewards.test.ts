@@ -47,6 +47,7 @@ const reward_id = uuid(7)
 const submitted: Array<Command> = []
 let answer: () => Effect.Effect<void, SubmitError> = () => Effect.void
 const sequencer = Layer.mock(Sequencer)({
+  commands_down_ms: () => 0,
   submit: (command) =>
     Effect.suspend(() => {
       submitted.push(command)

@@ -70,6 +70,7 @@ class World {
           }
         }),
         Layer.mock(Sequencer)({
+          commands_down_ms: () => 0,
           submit: ({ command_id }) =>
             Effect.suspend(() => {
               this.submitted.push(command_id)
