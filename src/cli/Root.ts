@@ -8,6 +8,7 @@ import { orders } from "./commands/OrderCommands.ts"
 import { backend, serve, serving } from "./commands/ServeCommands.ts"
 import { sign, verify } from "./commands/SignCommands.ts"
 import { book, trades } from "./commands/WatchCommands.ts"
+import { withdrawalAddresses } from "./commands/WithdrawalAddressCommands.ts"
 import * as Flags from "./Flags.ts"
 import { Option } from "effect"
 
@@ -17,7 +18,7 @@ export const root = Command.make("gateway", {}, () =>
   Command.withDescription("An open trading gateway with an embedded exchange. Without a command it runs serve"),
   Command.withSubcommands([
     { group: "Server", commands: [serve, backend, config] },
-    { group: "Account", commands: [keys, login, balances, positions, faucet] },
+    { group: "Account", commands: [keys, login, balances, positions, faucet, withdrawalAddresses] },
     { group: "Trading", commands: [orders, book, trades] },
     { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }

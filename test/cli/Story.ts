@@ -21,6 +21,9 @@ export interface Step {
 
 export type Part = string | Step
 
+/** Destination of withdrawals. */
+const coldWallet = `0x${"c0".repeat(32)}`
+
 /** Competition of the story, far in the future. */
 const winter = {
   slug: "winter",
@@ -61,6 +64,13 @@ selects another key, or the path of a file \`{"seed": "<64 hex digits>"}\`. \`GA
   { type: "gateway login" },
   { type: "gateway faucet 10000" },
   { type: "gateway balances", until: /USDC/u },
+  "Destinations of withdrawals; `PUT /account/withdrawal-addresses` restricts withdrawals to them:",
+  { type: `gateway withdrawal-addresses add ${coldWallet} --label cold` },
+  { type: "gateway withdrawal-addresses list" },
+  { type: `gateway withdrawal-addresses remove ${coldWallet}` },
+  { type: `gateway withdrawal-addresses remove ${coldWallet} --json`, exit: 1 },
+  { type: "gateway withdrawal-addresses add 0x12 --json", exit: 1 },
+  { type: "gateway withdrawal-addresses list --json" },
 
   "## Trading",
   { type: "gateway order create BTC-USDC buy 0.02 --price 58000 --link-id mine-1" },
