@@ -2,8 +2,9 @@
  * The lane of large answers: they go out in parts, one at a time, and those who ask from one address share one turn. So
  * a page of a megabyte costs the requests beside it no more than one part, however many ask for it and whether they read or not.
  */
-import { Clock, Deferred, Effect, Stream } from "effect"
+import { Deferred, Effect, Stream } from "effect"
 import { networkOf } from "../domain/Ip.ts"
+import { monotonicMillis } from "../services/operations/Monotonic.ts"
 
 /** Bytes of a part: what a turn costs the others is about the copy of as many. */
 export const PART_BYTES = 64 * 1024
@@ -40,7 +41,7 @@ export const make = (): BulkResponseThrottle => {
   /** Serves the queue until it is empty. */
   const move = Effect.gen(function* () {
     while (waiting.size > 0) {
-      const now = yield* Clock.currentTimeMillis
+      const now = yield* Effect.clockWith((clock) => Effect.succeed(monotonicMillis(clock)))
       if (freeAt > now) yield* Effect.sleep(freeAt - now)
       freeAt = Math.max(now, freeAt) + PART_MS
       advance()

@@ -30,6 +30,7 @@ export type EndReason = CloseReason | "Peer"
 export interface ConnectionDeps {
   readonly hub: {
     readonly now: () => number
+    readonly monotonic: () => number
     readonly flusher: Flusher
     readonly report: (fault: unknown) => void
   }
@@ -40,6 +41,12 @@ export interface ConnectionDeps {
   readonly ending: (reason: EndReason) => void
   /** Removes a closed connection. */
   readonly gone: (connection: Connection) => void
+}
+
+/** The time of a check: steps of the wall clock do not change rates and deadlines. */
+export interface CheckTime {
+  readonly monotonic_ms: number
+  readonly wall_ms: number
 }
 
 /** Whether the backend of private or public feeds is lost. */
@@ -66,15 +73,15 @@ export abstract class Connection {
     this.endpoint = endpoint
     this.ip = ip
     this.outbox = new Outbox(transport, deps.hub.flusher, deps.limits, this)
-    const now = deps.hub.now()
+    const now = deps.hub.monotonic()
     this.openedAt = this.lastHeard = this.lastPing = now
     this.rate = new MessageRate(deps.limits, now)
   }
 
-  /** Handles one message. */
+  /** Handles one message; `now` is monotonic. */
   protected abstract take(message: string, now: number): void
   /** Why the connection must end now; undefined: it stays open. */
-  protected abstract overdue(now: number, lost: Lost): CloseReason | undefined
+  protected abstract overdue(now: CheckTime, lost: Lost): CloseReason | undefined
   /** Releases the resources of the connection. */
   protected abstract release(): void
   /** Announces the shutdown to the client; {@link end} follows. */
@@ -84,7 +91,7 @@ export abstract class Connection {
 
   /** Any frame proves that the peer is alive. */
   heard(): void {
-    this.lastHeard = this.shared.hub.now()
+    this.lastHeard = this.shared.hub.monotonic()
   }
 
   /** A protocol ping counts as a message against the rate; a flood of pings ends the connection. */
@@ -135,13 +142,14 @@ export abstract class Connection {
   // ---- periodic checks
 
   /** Checks deadlines; called about once a second. */
-  tick(now: number, lost: Lost): void {
+  tick(time: CheckTime, lost: Lost): void {
     if (this.closing) return
     const { limits } = this.shared
+    const now = time.monotonic_ms
     if (now - this.lastHeard > limits.silence_ms) return this.end("Silent")
-    const reason = this.overdue(now, lost)
+    const reason = this.overdue(time, lost)
     if (reason !== undefined) return this.end(reason)
-    this.outbox.check(now)
+    this.outbox.check(time.wall_ms)
     if (!this.closing && now - this.lastPing >= limits.ping_interval_ms) {
       this.lastPing = now
       this.transport.ping()

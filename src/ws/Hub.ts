@@ -9,6 +9,7 @@ import { Clock, Context, Effect, FiberSet, Layer, Schedule } from "effect"
 import { CredentialLease } from "../services/identity/CredentialLease.ts"
 import { MarketView } from "../services/markets/MarketView.ts"
 import { BackendHealth } from "../services/operations/BackendHealth.ts"
+import { monotonicMillis } from "../services/operations/Monotonic.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import { UserStreams } from "../services/read-model/UserStreams.ts"
 import { MarketFanout, type MarketTopic, TOPIC_ORDER } from "./MarketFanout.ts"
@@ -26,7 +27,10 @@ export class Hub extends Context.Service<
     readonly flusher: Flusher
     /** Logs an unexpected error. */
     readonly report: (fault: unknown) => void
+    /** The wall clock, for times in messages and the age of queued data, in ms. */
     readonly now: () => number
+    /** Monotonic time, for rates and deadlines of connections, in ms. */
+    readonly monotonic: () => number
     /** Sends the topic's snapshot to an outbox and adds it to the members; a repeated call sends a new snapshot. The market must exist. */
     readonly join: (name: string, topic: MarketTopic, outbox: Outbox) => void
     readonly leave: (name: string, outbox: Outbox) => void
@@ -75,6 +79,7 @@ export class Hub extends Context.Service<
         flusher,
         report,
         now,
+        monotonic: () => monotonicMillis(clock),
         join: (name, topic, outbox) => markets.join(name, topic, outbox),
         leave: (name, outbox) => markets.leave(name, outbox),
         attach: (feed, onRestart) => users.attach(feed, onRestart)

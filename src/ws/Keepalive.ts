@@ -6,11 +6,13 @@
 import { Clock, Effect, type Scope } from "effect"
 import type { LimitedLease } from "../services/identity/CredentialLease.ts"
 import type { LinkState } from "../services/operations/BackendHealth.ts"
+import { monotonicMillis } from "../services/operations/Monotonic.ts"
+import type { CheckTime } from "./Connection.ts"
 import type { Limits } from "./Limits.ts"
 
 /** A connection that is checked. */
 export interface KeepaliveSession {
-  readonly tick: (now: number, lost: { readonly private: boolean; readonly public: boolean }) => void
+  readonly tick: (now: CheckTime, lost: { readonly private: boolean; readonly public: boolean }) => void
 }
 
 /** Least and longest time between two rounds, in ms. */
@@ -57,7 +59,7 @@ export const run = (
         const clock = yield* Clock.Clock
         while (true) {
           yield* Effect.sleep(round)
-          const now = clock.currentTimeMillisUnsafe()
+          const now = { monotonic_ms: monotonicMillis(clock), wall_ms: clock.currentTimeMillisUnsafe() }
           const lost = lostFor(limits, sources)
           for (const socket of sockets()) socket.tick(now, lost)
         }

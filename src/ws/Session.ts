@@ -16,7 +16,14 @@ import type { Snapshot, SnapshotUnavailable, UserSnapshots } from "../services/r
 import type { UserStreams } from "../services/read-model/UserStreams.ts"
 import type { CloseReason } from "./api/CloseCodes.ts"
 import type { Auth, ClientFrame, Ping, ReqId, Resume, Subscribe, Unsubscribe } from "./api/Frames.ts"
-import { Connection, type Endpoint, type Transport, type Lost, type ConnectionDeps } from "./Connection.ts"
+import {
+  Connection,
+  type Endpoint,
+  type Transport,
+  type CheckTime,
+  type Lost,
+  type ConnectionDeps
+} from "./Connection.ts"
 import { type Frame, frameOf } from "./Frame.ts"
 import type { Hub } from "./Hub.ts"
 import { marketOf, type MarketTopic } from "./MarketFanout.ts"
@@ -67,7 +74,7 @@ export class Session extends Connection {
       case "invalid":
         return this.invalid(frame)
       case "ping":
-        return this.pong(frame, now)
+        return this.pong(frame)
       default:
         this.enqueue(frame)
     }
@@ -87,14 +94,14 @@ export class Session extends Connection {
     this.unwatchGrant = undefined
   }
 
-  protected overdue(now: number, lost: Lost): CloseReason | undefined {
+  protected overdue({ monotonic_ms, wall_ms }: CheckTime, lost: Lost): CloseReason | undefined {
     if (this.endpoint !== "private") return lost.public ? "BackendLost" : undefined
     if (lost.private) return "BackendLost"
     if (this.caller === undefined) {
-      return now - this.openedAt > this.deps.limits.auth_deadline_ms ? "NotAuthenticated" : undefined
+      return monotonic_ms - this.openedAt > this.deps.limits.auth_deadline_ms ? "NotAuthenticated" : undefined
     }
     const expires = this.caller.expires_at_ms
-    return expires !== undefined && expires <= now ? "CredentialEnded" : undefined
+    return expires !== undefined && expires <= wall_ms ? "CredentialEnded" : undefined
   }
 
   /** Announces the shutdown; {@link end} follows. */
@@ -108,10 +115,9 @@ export class Session extends Connection {
     this.reply(errorFrame(refuse(reason, message, details), req_id))
   }
 
-  private pong({ req_id, ts }: Ping, now: number): void {
-    this.reply(
-      frameOf({ op: "pong", ...withReqId(req_id), ...(ts === undefined ? {} : { client_ts: ts }), server_ts: now })
-    )
+  private pong({ req_id, ts }: Ping): void {
+    const server_ts = this.deps.hub.now()
+    this.reply(frameOf({ op: "pong", ...withReqId(req_id), ...(ts === undefined ? {} : { client_ts: ts }), server_ts }))
   }
 
   // ---- messages in order

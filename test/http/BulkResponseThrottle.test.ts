@@ -1,6 +1,6 @@
 /** The lane of large answers: turns go around among addresses, and who leaves does not hold it up. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Stream } from "effect"
+import { Clock, Effect, Fiber, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as BulkResponseThrottle from "../../src/http/BulkResponseThrottle.ts"
 
@@ -44,6 +44,27 @@ describe("the lane of large answers", () => {
       yield* Effect.all(many.map((fiber) => Fiber.join(fiber)))
       assert.lengthOf(seen, 40)
       assert.strictEqual(seen.slice(0, 9).filter((name) => name === "one").length, 4)
+    })
+  )
+
+  it.effect("ignores steps of the wall clock", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let step_ms = 0
+      const wall = () => clock.currentTimeMillisUnsafe() + step_ms
+      const stepping: Clock.Clock = Object.assign(Object.create(clock), {
+        currentTimeMillisUnsafe: wall,
+        currentTimeMillis: Effect.sync(wall)
+      })
+      const { read, seen } = record()
+      const reader = yield* Effect.provideService(read("a", FIRST), Clock.Clock, stepping)
+      for (let parts = 1; parts <= 4; parts++) {
+        yield* TestClock.adjust(0)
+        assert.lengthOf(seen, parts)
+        step_ms += parts % 2 === 0 ? 7_200_000 : -3_600_000
+        yield* TestClock.adjust(2)
+      }
+      yield* Fiber.join(reader)
     })
   )
 

@@ -250,7 +250,7 @@ describe("a connection whose peer is gone", () => {
   it.live("is found by the keepalive, closed with 4000, and given up when that is not answered", () =>
     Effect.gen(function* () {
       let ahead = 0
-      const clock = aheadOf(yield* Clock.Clock, () => ahead)
+      const clock = aheadOf(yield* Clock.Clock, () => ahead, true)
       const { bystander, undisturbed, world } = yield* scene({ close_timeout_ms: 100 }, clock)
       const raw = new RawSocket(world.url, upgrade("/ws/public"), { halfOpen: true })
       yield* Effect.promise(() => raw.until("answer", () => raw.head))

@@ -69,7 +69,7 @@ describe("Keepalive", () => {
   it.effect("visits every socket each second", () =>
     Effect.gen(function* () {
       const seen: Array<number> = []
-      yield* Keepalive.run(() => [{ tick: (now) => void seen.push(now) }], defaults, {
+      yield* Keepalive.run(() => [{ tick: (now) => void seen.push(now.monotonic_ms) }], defaults, {
         health: { sequencer: () => link(0), referee: () => link(0) },
         lease: { overdue_ms: () => 0 }
       })

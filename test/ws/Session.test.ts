@@ -7,6 +7,7 @@ import { BookData } from "../../src/ws/api/TopicData.ts"
 import type { Candle } from "../../src/domain/Market.ts"
 import { dueOf } from "../../src/ws/Drain.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
+import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
 import {
   connect,
@@ -587,6 +588,24 @@ describe("authentication", () => {
       yield* brief.ask({ op: "auth", bearer: "SHORT" })
       assert.strictEqual((yield* idle.ended).code, 4001)
       assert.strictEqual((yield* brief.ended).code, 4010)
+    })
+  )
+
+  it.live("keeps its deadlines and message rates when the wall clock steps", () =>
+    Effect.gen(function* () {
+      const world = new World()
+      let step_ms = 0
+      const clock = aheadOf(yield* Clock.Clock, () => step_ms)
+      yield* start(world, { ping_interval_ms: 1_000 }, clock)
+      const peer = yield* connect(world, "/ws/private")
+      for (const hours of [1, -1, 1]) {
+        step_ms = hours * 3_600_000
+        // the keepalive looks every 100 ms
+        yield* Effect.sleep(300)
+        const pong = yield* peer.ask({ op: "ping" })
+        assert.strictEqual(pong.op, "pong")
+        assert.closeTo(pong.server_ts, clock.currentTimeMillisUnsafe(), 60_000)
+      }
     })
   )
 
