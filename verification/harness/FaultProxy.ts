@@ -56,7 +56,10 @@ export class FaultProxy {
 
   /** Resets every connection. New ones are accepted. */
   cut(): void {
-    for (const socket of this.sockets) socket.resetAndDestroy()
+    for (const socket of this.sockets)
+      // the system refuses to reset a socket that is being shut down; Node then never closes it, and its process never ends
+      if (socket.writableEnded) socket.destroy()
+      else socket.resetAndDestroy()
   }
   /** Resets every connection and each new one, until {@link open}. */
   refuse(): void {
