@@ -19,12 +19,14 @@ import { until } from "./Wait.ts"
 export const isFleetInstalled = isPostgresInstalled && isRedisInstalled
 export const isWholeFleetInstalled = isFleetInstalled && isNatsInstalled && isInstalled("haproxy")
 
-const SECRET = "between-gateways-and-backend"
+export const SECRET = "between-gateways-and-backend"
 
 export interface FleetOptions {
   readonly gateways: number
   /** Settings of the gateways beside the addresses of the other parts. */
   readonly env?: Readonly<Record<string, string>>
+  /** Settings of the backend. */
+  readonly backendEnv?: Readonly<Record<string, string>>
   /** Events reach the gateways over NATS. */
   readonly nats?: boolean
   /** HAProxy is in front of the gateways. */
@@ -71,13 +73,14 @@ export class Fleet {
   /** With `proxied`. */
   readonly proxies: Readonly<Partial<Record<Link, FaultProxy>>>
   backend: BackendProcess
+  readonly backendEnv: Readonly<Record<string, string>>
   members: ReadonlyArray<Member> = []
   /** With `balanced`. */
   balancer: Balancer | undefined
   private readonly closing: Array<() => unknown>
 
   private constructor(
-    parts: Pick<Fleet, "backendDir" | "redis" | "postgres" | "nats" | "proxies" | "backend">,
+    parts: Pick<Fleet, "backendDir" | "redis" | "postgres" | "nats" | "proxies" | "backend" | "backendEnv">,
     closing: Array<() => unknown>
   ) {
     this.backendDir = parts.backendDir
@@ -86,6 +89,7 @@ export class Fleet {
     this.nats = parts.nats
     this.proxies = parts.proxies
     this.backend = parts.backend
+    this.backendEnv = parts.backendEnv
     this.closing = closing
   }
 
@@ -99,11 +103,12 @@ export class Fleet {
     }
     try {
       const backendDir = join(folder.path, "backend")
+      const backendEnv = { ...options.backendEnv, BACKEND_SECRET: SECRET }
       const [redis, postgres, nats, backend] = await Promise.all([
         kept(startRedis(), (server) => server.remove()),
         kept(PostgresServer.start(), (server) => server.remove()),
         options.nats === true ? kept(NatsServer.start(), (server) => server.kill()) : undefined,
-        startBackend({ dataDir: backendDir, env: { BACKEND_SECRET: SECRET } })
+        startBackend({ dataDir: backendDir, env: backendEnv })
       ])
       const proxies: Partial<Record<Link, FaultProxy>> = {}
       const portOf = async (link: Link, port: number): Promise<number> => {
@@ -112,7 +117,7 @@ export class Fleet {
         proxies[link] = proxy
         return proxy.port
       }
-      const fleet = new Fleet({ backendDir, redis, postgres, nats, proxies, backend }, closing)
+      const fleet = new Fleet({ backendDir, redis, postgres, nats, proxies, backend, backendEnv }, closing)
       closing.push(() => fleet.backend.kill())
       if (nats !== undefined) {
         const relayed = { BACKEND: "grpc", SEQUENCER_URL: `127.0.0.1:${backend.port}`, BACKEND_SECRET: SECRET }
@@ -179,7 +184,7 @@ export class Fleet {
   /** Starts the backend again on its data and port. */
   async startBackend(): Promise<void> {
     const { port } = this.backend
-    this.backend = await startBackend({ dataDir: this.backendDir, port, env: { BACKEND_SECRET: SECRET } })
+    this.backend = await startBackend({ dataDir: this.backendDir, port, env: this.backendEnv })
   }
   /** Deletes the backend's data; it must be down. */
   forgetBackend(): void {

@@ -1,0 +1,53 @@
+/** Faults of a gateway that users see, and the oracle must find. The backend and its journal stay right. */
+import type { Mutant } from "../simulation/Mutant.ts"
+
+export interface Fault extends Mutant {
+  readonly name: string
+}
+
+export const FAULTS: ReadonlyArray<Fault> = [
+  {
+    name: "a resume leaves out the first event that was missed",
+    module: "/services/read-model/UserSnapshots.ts",
+    right: "let after = since.seq\n",
+    wrong: "let after = Math.min(since.seq + 1, head)\n"
+  },
+  {
+    name: "a resume shows each missed event twice",
+    module: "/ws/PrivateFeed.ts",
+    right: "for (const message of replay) this.send(message, now, false)",
+    wrong:
+      "for (const message of replay) { this.send(message, now, false); this.live.set(message.event.topic, 0); this.send(message, now, false) }"
+  },
+  {
+    name: "a list of orders has those of all sub-accounts",
+    module: "/services/read-model/HistoryQueries.ts",
+    right: "? subAccounts.resolve(caller, request.sub_account_address)",
+    wrong: "? subAccounts.resolve(caller, undefined)"
+  },
+  {
+    name: "a list of positions is one event ahead of its records",
+    module: "/services/read-model/PortfolioQueries.ts",
+    right: "seq: streams.head(caller.user_id)\n",
+    wrong: "seq: streams.head(caller.user_id) + 1\n"
+  },
+  {
+    name: "a closed position is still listed",
+    module: "/services/read-model/LastRecords.ts",
+    right: `positions.filter(({ size }) => size !== "0")`,
+    wrong: "positions"
+  },
+  {
+    name: "the first changed level of a book is lost",
+    module: "/ws/BookTopic.ts",
+    right: "for (let i = start; i < afterEnd; i++) {",
+    wrong: "for (let i = start + 1; i < afterEnd; i++) {"
+  },
+  {
+    name: "the fee of an order is that of its last change but one",
+    module: "/layers/grpc/WireRecords.ts",
+    right: "cum_exec_fee: from.cum_exec_fee,",
+    wrong:
+      "cum_exec_fee: ((fees: Map<string, string>) => { const last = fees.get(from.order_id) ?? from.cum_exec_fee; fees.set(from.order_id, from.cum_exec_fee); return last })(((globalThis as any).fees ??= new Map())),"
+  }
+]
