@@ -315,8 +315,8 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "a credential is good at the millisecond of its end",
     module: "/ws/Session.ts",
-    right: "expires <= now",
-    wrong: "expires < now",
+    right: "expires <= wall_ms",
+    wrong: "expires < wall_ms",
     tests: ["test/ws/Session.test.ts"]
   },
   {
