@@ -17,6 +17,8 @@ export interface CommandStream {
   /** How often each command_id was sent, and got a result. */
   readonly sent: ReadonlyMap<string, number>
   readonly answered: ReadonlyMap<string, number>
+  /** The last reading of the stream's clock, in ms. */
+  readonly clock_ms: () => number | undefined
 }
 
 /** Pending commands, which get results in the order of submission. */
@@ -37,6 +39,7 @@ export const make = Effect.fnUntraced(function* (
   const waiting = new Map<string, Array<Waiter>>()
   let lost: Broken | undefined
   let batch_id = 0
+  let clock_ms: number | undefined
   const call = yield* Effect.acquireRelease(
     Effect.sync(() => link.duplex<SubmitStreamRequest, SubmitStreamResponse>(SequencerService.submitStream)),
     (call) => Effect.sync(() => abandon(call))
@@ -48,7 +51,8 @@ export const make = Effect.fnUntraced(function* (
   }
   call.on("error", ({ code, details }: ServiceError) => end(`SubmitStream ended with ${statusName(code)}: ${details}`))
   call.on("end", () => end("SubmitStream was ended by the backend"))
-  call.on("data", ({ results }: SubmitStreamResponse) => {
+  call.on("data", ({ results, ...response }: SubmitStreamResponse) => {
+    clock_ms = response.clock_ms
     for (const result of results) {
       const id = result.outcome?.value.command_id ?? ""
       count(answered, id)
@@ -84,5 +88,5 @@ export const make = Effect.fnUntraced(function* (
         }
       })
     )
-  return { submitAll, sent, answered }
+  return { submitAll, sent, answered, clock_ms: () => clock_ms }
 })

@@ -4,8 +4,10 @@ import { Effect } from "effect"
 import type { Command } from "../../src/proto/gateway/v1/sequencer.ts"
 import { type Case } from "../Case.ts"
 import { ackOf, expectRefusal, World } from "../World.ts"
-import { expect, expectEqual } from "../Expect.ts"
+import { expect, expectEqual, present } from "../Expect.ts"
 
+/** Time that a command has in the case of the time limit, in ms. */
+const TIME_LIMIT_MS = 60_000
 /** Commands per message in the case that counts results. */
 const MESSAGE_COMMANDS = 64
 
@@ -65,6 +67,27 @@ const otherContent: Case = {
       code: status.ALREADY_EXISTS,
       reason: "DuplicateRequestId"
     })
+  })
+}
+
+const timeLimit: Case = {
+  name: "time-limit",
+  level: "full",
+  clause: "docs/contract/boundary.md#the-clock-of-a-stream",
+  claim: "a command whose turn begins after not_after_ms, on the stream's clock, is refused and not sequenced",
+  run: Effect.gen(function* () {
+    const { command, commands, instrument, submit, trader, uuid } = yield* World
+    const value = { deposit_id: yield* uuid, asset: instrument.settle_asset, amount: "5", source: "rail" }
+    const made = yield* command(yield* trader, { $case: "deposit_funds", value })
+    const clock_ms = yield* present("clock_ms of a response with results", commands.clock_ms())
+    yield* expectRefusal("a late command", yield* submit({ ...made, not_after_ms: 0 }), {
+      code: status.UNAVAILABLE,
+      reason: "Overloaded"
+    })
+    const inTime = yield* submit({ ...made, not_after_ms: clock_ms + TIME_LIMIT_MS })
+    const { duplicate } = yield* ackOf("the command within its time limit", inTime)
+    yield* expectEqual("duplicate of a command that was refused before", duplicate, false)
+    yield* expect(commands.clock_ms()! >= clock_ms, "the stream's clock was set back")
   })
 }
 
@@ -130,4 +153,4 @@ const inFlight: Case = {
   })
 }
 
-export const cases: ReadonlyArray<Case> = [ack, repetition, otherContent, refusals, inFlight]
+export const cases: ReadonlyArray<Case> = [ack, repetition, otherContent, timeLimit, refusals, inFlight]

@@ -28,11 +28,13 @@ export const refusalOf = (why: GrantEnd): GrantRefusal => ({
  */
 export interface Lease {
   readonly isCurrent: () => boolean
+  /** Time in which a command that is submitted now must be sequenced, in ms; Infinity: no limit. */
+  readonly effect_ms: () => number
   /** Calls back at the next renewal, once. The returned function removes the callback. */
   readonly onRenewal: (resume: () => void) => () => void
 }
 /** The lease of a gateway that makes all changes itself. */
-export const unlimited: Lease = { isCurrent: () => true, onRenewal: () => () => {} }
+export const unlimited: Lease = { isCurrent: () => true, effect_ms: () => Infinity, onRenewal: () => () => {} }
 
 /**
  * The state of one credential on this gateway. All its requests and sockets share it, so one call of {@link end}

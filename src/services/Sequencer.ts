@@ -147,8 +147,8 @@ export class SequencerFault extends Schema.TaggedError<SequencerFault>()("Sequen
 }
 
 /**
- * Nothing was sequenced: this gateway has as many commands in flight as it can process in time. Frequent, so it has
- * no stack.
+ * Nothing was sequenced: this gateway has as many commands in flight as it can process in time, or the command reached
+ * the sequencer too late to be sequenced on a check of its credential. Frequent, so it has no stack.
  */
 export class Overloaded {
   readonly _tag = "Overloaded"

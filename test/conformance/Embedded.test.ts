@@ -136,6 +136,11 @@ const lies: Readonly<Record<string, Deviation>> = {
     cases: ["repetition"],
     message: /^the answer to the repetition: expected .*"duplicate":true.*, got .*"duplicate":false/u
   },
+  "has no clock on its command stream": {
+    lie: { answer: ({ results }) => [{ results }] },
+    cases: ["time-limit"],
+    message: /^clock_ms of a response with results is missing/u
+  },
   "takes up any epoch": {
     lie: { subscription: (request) => ({ ...request, epoch: "" }) },
     cases: ["other-epoch"],

@@ -5,7 +5,12 @@ export class ManualLease implements LimitedLease {
   private current = true
   private readonly waiting = new Set<() => void>()
   readonly isCurrent = () => this.current
+  readonly effect_ms: () => number
   readonly overdue_ms = () => 0
+  /** Commands must be sequenced within `effect_ms`. */
+  constructor(effect_ms = 950) {
+    this.effect_ms = () => effect_ms
+  }
   readonly onRenewal = (resume: () => void) => {
     this.waiting.add(resume)
     return () => void this.waiting.delete(resume)

@@ -35,6 +35,8 @@ import type { Caller, Submitter } from "./Writer.ts"
 export const BATCH_COMMANDS_MAX = 20
 /** Source: docs/contract/boundary.md#sequencer. */
 export const STREAM_COMMANDS_MAX = 1024
+/** Interval at which a stream's clock is sent, in ms. Source: docs/contract/boundary.md#the-clock-of-a-stream. */
+export const CLOCK_MS = 1000
 
 /** A command with its wire encoding. */
 interface Received {
@@ -42,9 +44,10 @@ interface Received {
   readonly bytes: Uint8Array
 }
 
-/** Field 2 of SubmitStreamRequest, and field 1 of SubmitStreamResponse. */
+/** Field 2 of SubmitStreamRequest, and fields 1 and 2 of SubmitStreamResponse. */
 const COMMANDS_TAG = 18
 const RESULTS_TAG = 10
+const CLOCK_TAG = 16
 
 const decodeStreamRequest = (message: Buffer): ReadonlyArray<Received> => {
   const reader = new BinaryReader(message)
@@ -74,8 +77,9 @@ export const service = {
 
 const writer = new WireWriter()
 
-const encodeResults = (results: ReadonlyArray<Uint8Array>): Buffer => {
+const encodeResponse = (results: ReadonlyArray<Uint8Array>, clock_ms: number): Buffer => {
   for (const result of results) writer.uint32(RESULTS_TAG).bytes(result)
+  writer.uint32(CLOCK_TAG).int64(clock_ms)
   const bytes = writer.finish()
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
@@ -109,10 +113,12 @@ export interface SequencerOptions {
   readonly log: EventLog
   readonly events: EventStream
   readonly now: () => number
+  /** Monotonic time in ms, that of the writer. */
+  readonly monotonic?: () => number
 }
 
 /** The rpcs for commands and events; reads are separate. */
-export const make = ({ writer, log, events, now }: SequencerOptions) => {
+export const make = ({ writer, log, events, now, monotonic = () => performance.now() }: SequencerOptions) => {
   const streams = new Set<ServerDuplexStream<ReadonlyArray<Received>, Buffer>>()
 
   const submit = (call: ServerUnaryCall<SubmitRequest, SubmitResponse>, callback: sendUnaryData<SubmitResponse>) => {
@@ -140,6 +146,9 @@ export const make = ({ writer, log, events, now }: SequencerOptions) => {
   const submitStream = (call: ServerDuplexStream<ReadonlyArray<Received>, Buffer>) => {
     let unanswered = 0
     let ended = false
+    const opened_ms = monotonic()
+    const send = (results: ReadonlyArray<Uint8Array>): boolean =>
+      !call.writable || call.write(encodeResponse(results, Math.floor(monotonic() - opened_ms)))
     const close = () => {
       if (ended && unanswered === 0) call.end()
     }
@@ -148,7 +157,7 @@ export const make = ({ writer, log, events, now }: SequencerOptions) => {
       flush: () => {
         const results = caller.results.splice(0)
         unanswered -= results.length
-        if (call.writable && !call.write(encodeResults(results))) {
+        if (!send(results)) {
           // The client does not read its results: accept no more commands until it does.
           call.pause()
           call.once("drain", () => call.resume())
@@ -157,15 +166,27 @@ export const make = ({ writer, log, events, now }: SequencerOptions) => {
       }
     }
     streams.add(call)
-    call.on("close", () => streams.delete(call))
-    call.on("cancelled", () => streams.delete(call))
+    const timer = setInterval(() => {
+      // an unread stream needs no clock
+      if (!call.isPaused()) send([])
+    }, CLOCK_MS)
+    const leave = () => {
+      clearInterval(timer)
+      streams.delete(call)
+    }
+    call.on("close", leave)
+    call.on("cancelled", leave)
+    send([])
     call.on("data", (received: ReadonlyArray<Received>) => {
       if (received.length > STREAM_COMMANDS_MAX) {
         const details = `a message holds at most ${STREAM_COMMANDS_MAX} commands`
         return void fail(call, status.INVALID_ARGUMENT, details)
       }
       unanswered += received.length
-      for (const { command, bytes } of received) writer.submit(caller, command, bytes)
+      for (const { command, bytes } of received) {
+        const { not_after_ms } = command
+        writer.submit(caller, command, bytes, not_after_ms === undefined ? undefined : opened_ms + not_after_ms)
+      }
     })
     call.on("end", () => {
       ended = true

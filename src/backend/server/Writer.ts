@@ -68,7 +68,8 @@ export interface Caller {
 
 /** Accepts commands; each gets exactly one result. */
 export interface Submitter {
-  readonly submit: (caller: Caller, command: Command, bytes: Uint8Array) => void
+  /** `not_after_ms`: the monotonic time after which the command is refused instead of sequenced. */
+  readonly submit: (caller: Caller, command: Command, bytes: Uint8Array, not_after_ms?: number) => void
 }
 
 interface Queued {
@@ -76,6 +77,7 @@ interface Queued {
   readonly command: Command
   /** The command in its wire encoding. */
   readonly bytes: Uint8Array
+  readonly not_after_ms: number
 }
 
 export interface WriterOptions<S, C> {
@@ -87,6 +89,8 @@ export interface WriterOptions<S, C> {
   readonly at_ms: number
   /** Unix ms. */
   readonly now: () => number
+  /** Monotonic time in ms. */
+  readonly monotonic?: () => number
   /** Called after each turn that added events to the log. */
   readonly onEvents: () => void
   /** Free bytes on the disk of the journal. */
@@ -123,11 +127,13 @@ const ID_FIELDS: { readonly [K in NonNullable<Command["command"]>["$case"]]?: st
   credit_reward: "reward_id"
 }
 
-/** The content of a command: everything except the time of this attempt. */
-const content = (command: Command): Uint8Array => Command.encode({ ...command, issued_at_ms: 0 }).finish()
+/** The content of a command: everything except the times of this attempt. */
+const content = (command: Command): Uint8Array =>
+  Command.encode({ ...command, issued_at_ms: 0, not_after_ms: undefined }).finish()
 
 export class Writer<S, C> implements Submitter {
   private readonly options: WriterOptions<S, C>
+  private readonly monotonic: () => number
   private readonly timer: NodeJS.Timeout
   private queue: Array<Queued> = []
   private at_ms: number
@@ -147,6 +153,7 @@ export class Writer<S, C> implements Submitter {
 
   constructor(options: WriterOptions<S, C>) {
     this.options = options
+    this.monotonic = options.monotonic ?? (() => performance.now())
     this.at_ms = options.at_ms
     const { journal } = options
     this.snapshotDueAt = journal.position
@@ -186,14 +193,14 @@ export class Writer<S, C> implements Submitter {
   /**
    * Queues a command. Its result follows after the turn that made it durable, or immediately when it is refused here.
    */
-  submit(caller: Caller, command: Command, bytes: Uint8Array): void {
+  submit(caller: Caller, command: Command, bytes: Uint8Array, not_after_ms = Infinity): void {
     const { command_id } = command
     if (this.stopped) {
       this.refuse(caller, refusal(command_id, Code.UNAVAILABLE, "the backend is stopping", "BackendUnavailable"))
     } else if (this.queue.length >= QUEUE_COMMANDS_MAX) {
       this.refuse(caller, refusal(command_id, Code.RESOURCE_EXHAUSTED, "too many commands wait", "BackendUnavailable"))
     } else {
-      this.queue.push({ caller, command, bytes })
+      this.queue.push({ caller, command, bytes, not_after_ms })
       this.schedule()
     }
   }
@@ -248,7 +255,7 @@ export class Writer<S, C> implements Submitter {
     }
 
     this.encoder.renew()
-    const began = performance.now()
+    const began = this.monotonic()
     let applied = began
     const before = journal.position
     const events: Array<Event> = []
@@ -260,9 +267,9 @@ export class Writer<S, C> implements Submitter {
         for (const event of machine.apply(state, { at_ms: this.at_ms, command: undefined }).events) events.push(event)
         journal.append(this.at_ms, null, null, null)
       }
-      for (const queued of turn) results.push(this.run(queued, events))
+      for (const queued of turn) results.push(this.run(queued, began, events))
       committing = true
-      applied = performance.now()
+      applied = this.monotonic()
       journal.commit()
     } catch (cause) {
       this.halt()
@@ -278,7 +285,7 @@ export class Writer<S, C> implements Submitter {
       return
     }
 
-    const ended = performance.now()
+    const ended = this.monotonic()
     this.options.onTurn?.(turn.length, (ended - applied) / 1_000, (ended - began) / 1_000)
     this.entriesSinceCheckpoint += journal.position - before
     // events first: a gateway that reads a result has mostly shown its events, so no read of the caller waits for them
@@ -300,7 +307,7 @@ export class Writer<S, C> implements Submitter {
    * Whether the disk has space for another turn. Uses the machine's clock, because engine time can be fixed in tests.
    */
   private hasSpace(): boolean {
-    const now = performance.now()
+    const now = this.monotonic()
     if (now - this.spaceSeenMs < SPACE_MS) return !this.full
     this.spaceSeenMs = now
     const full = this.options.space() < SPACE_BYTES_MIN
@@ -322,8 +329,8 @@ export class Writer<S, C> implements Submitter {
     return !committing || (cause as { readonly errcode?: number }).errcode === SQLITE_FULL
   }
 
-  /** Applies one command, and journals it if it changed anything. */
-  private run({ command, bytes }: Queued, events: Array<Event>): Uint8Array {
+  /** Applies one command in a turn that began at `began_ms`, and journals it if it changed anything. */
+  private run({ command, bytes, not_after_ms }: Queued, began_ms: number, events: Array<Event>): Uint8Array {
     const { machine, state, journal } = this.options
     const { command_id } = command
     if (command_id === "" || command_id.length > COMMAND_ID_CHARS_MAX) {
@@ -340,6 +347,9 @@ export class Writer<S, C> implements Submitter {
       const original = Command.decode(first.command!)
       // command ids derive from ids that other users may know, so results of other users are never returned
       if (original.user_id === command.user_id) return this.answerDuplicate(command, original, first)
+    }
+    if (began_ms > not_after_ms) {
+      return refusal(command_id, Code.UNAVAILABLE, "the command was too late for its turn", "Overloaded")
     }
 
     const step = machine.apply(state, { at_ms: this.at_ms, command })

@@ -8,7 +8,8 @@
  *
  * A command is not written if its credential ended while the command was queued. Except a cancel, it is not written while
  * the gateway may not know that the credential ended: it is held until the next renewal of the lease
- * (docs/contract/authentication.md#fresh-gateways).
+ * (docs/contract/authentication.md#fresh-gateways). The sequencer refuses it if its turn begins too long after the last read
+ * of changes: `not_after_ms`, on the stream's clock.
  *
  * New commands fail fast in two cases: no stream has been open for {@link ABSENT_MS_MAX}, or the open stream lets a command
  * expire and returns no result meanwhile. Two exceptions are always tried: one probe command at a time, and cancels
@@ -24,6 +25,7 @@ import {
   type SubmitStreamResponse
 } from "../../proto/gateway/v1/sequencer.ts"
 import type { Grant, GrantEnd } from "../../domain/Grant.ts"
+import { StreamClock } from "./StreamClock.ts"
 import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
 
 /** Commands without an outcome, written or not; further commands are refused. */
@@ -43,6 +45,8 @@ export const DEADLINE_STEP_MS = 50
 const STEP_MS_MAX = 500
 /** Time without a stream after which commands fail fast, and for which a stream is open before it counts as accepted, in ms. */
 export const ABSENT_MS_MAX = 1000
+/** Longest wait for the first reading of a stream's clock, in ms; without one the sequencer has no such clock. */
+export const CLOCK_WAIT_MS = 500
 /** Time for which an expired command is evidence that commands cannot be submitted, in ms. Then new ones are needed to find out. */
 export const EVIDENCE_MS_MAX = 30_000
 
@@ -75,7 +79,10 @@ interface Pending {
 type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
 
 const isCancel = ({ command }: Command): boolean => command?.$case === "cancel_order" || command?.$case === "cancel_all"
-/** Whether the lease on the caller's credential keeps a command from being written now. */
+/** Whether a command takes effect only while the lease on its caller's credential lasts. */
+const isLeased = ({ command, grant }: Pending): boolean =>
+  grant !== undefined && grant.lease.effect_ms() !== Infinity && !isCancel(command)
+/** Whether the lease keeps a command from being written now. */
 const isHeldBack = ({ command, grant }: Pending): boolean => grant?.lease.isCurrent() === false && !isCancel(command)
 
 const isWaiting = ({ state }: Pending): boolean => state === "waiting"
@@ -96,6 +103,12 @@ export class CommandStream {
   private held: Array<Pending> = []
   /** Removes the callback of the renewal. */
   private leaveLease: (() => void) | undefined
+  /** The clock of the open stream. */
+  private sequencer = new StreamClock()
+  /** Waits for the first reading of a stream's clock. */
+  private clockWait: NodeJS.Timeout | undefined
+  /** Whether the sequencer has a clock on its streams; undefined: not known yet. */
+  private isClocked: boolean | undefined
   /** Written, without a result. */
   private readonly written = new Map<string, Pending>()
   /** All commands in the order of their deadlines, including finished ones that `expire` has not reached. */
@@ -205,6 +218,7 @@ export class CommandStream {
     clearInterval(this.timer)
     this.unsubscribe()
     clearTimeout(this.retry)
+    clearTimeout(this.clockWait)
     this.call?.cancel()
     this.call = undefined
     this.settle(undefined)
@@ -233,9 +247,15 @@ export class CommandStream {
       this.absentSince = Infinity
       this.opened_ms = performance.now()
       this.blocked = false
+      this.sequencer = new StreamClock()
+      this.clockWait = setTimeout(() => {
+        this.isClocked ??= false
+        this.writeHeld()
+      }, CLOCK_WAIT_MS)
       const lost = (error: ServiceError | undefined) => {
         if (this.call !== call) return
         this.call = undefined
+        clearTimeout(this.clockWait)
         this.absentSince = performance.now()
         this.opened_ms = Infinity
         this.settle(error)
@@ -250,6 +270,8 @@ export class CommandStream {
         this.schedule()
       })
       call.on("data", (response: SubmitStreamResponse) => {
+        if (response.clock_ms !== undefined) this.observe(response.clock_ms)
+        if (response.results.length === 0) return
         this.failures = 0
         this.opened_ms = -Infinity
         this.answered_ms = this.now()
@@ -283,8 +305,13 @@ export class CommandStream {
         const pending = waiting[next++]!
         if (pending.state !== "waiting") continue
         // in the turn of the write: earlier checks may be out of date
+        const leased = isLeased(pending)
         if (isHeldBack(pending)) {
           this.hold(pending)
+          continue
+        }
+        if (leased && this.isClocked !== false && !this.sequencer.isKnown) {
+          this.held.push(pending)
           continue
         }
         if (pending.grant?.hold() === false) {
@@ -293,7 +320,7 @@ export class CommandStream {
         }
         pending.state = "written"
         pending.written_ms = this.now()
-        commands.push(pending.command)
+        commands.push(leased && this.sequencer.isKnown ? this.limited(pending) : pending.command)
         this.remember(pending)
       }
       if (commands.length > 0) this.blocked = !call.write({ batch_id: ++this.batch, commands })
@@ -306,10 +333,33 @@ export class CommandStream {
     this.held.push(pending)
     this.leaveLease ??= pending.grant!.lease.onRenewal(() => {
       this.leaveLease = undefined
-      this.waiting = [...this.held, ...this.waiting]
-      this.held = []
-      this.schedule()
+      this.writeHeld()
     })
+  }
+
+  private writeHeld(): void {
+    if (this.held.length === 0) return
+    this.waiting = [...this.held, ...this.waiting]
+    this.held = []
+    this.schedule()
+  }
+
+  /** A reading of the sequencer's clock on the open stream. */
+  private observe(clock_ms: number): void {
+    const isFirst = !this.sequencer.isKnown
+    this.sequencer.observe(clock_ms, performance.now())
+    if (!isFirst) return
+    this.isClocked = true
+    clearTimeout(this.clockWait)
+    this.writeHeld()
+  }
+
+  /** The command with the time until which it may be sequenced. */
+  private limited({ command, grant }: Pending): Command {
+    return {
+      ...command,
+      not_after_ms: Math.floor(this.sequencer.atLeast(performance.now()) + grant!.lease.effect_ms())
+    }
   }
 
   private remember(pending: Pending): void {

@@ -14,6 +14,7 @@ import {
   CommandRefused,
   CredentialUnchecked,
   OutcomeUnknown,
+  overloaded,
   type ReadError,
   Sequencer,
   SequencerFault,
@@ -69,7 +70,7 @@ export const errorOf = (refusal: CommandStatus): SubmitError => {
       return new SequencerFault({ cause: new Error(`${reason}: ${message}`) })
     case status.RESOURCE_EXHAUSTED:
     case status.UNAVAILABLE:
-      return new SequencerUnavailable({ cause: new Error(message) })
+      return reason === overloaded.reason ? overloaded : new SequencerUnavailable({ cause: new Error(message) })
     case status.DEADLINE_EXCEEDED:
     case status.CANCELLED:
       return new OutcomeUnknown()

@@ -13,6 +13,8 @@ import { AccountsUnavailable } from "./Accounts.ts"
 
 /** Longest age of the last complete read of changes, from its begin, in ms. */
 export const LEASE_MS = 600
+/** Greatest age of that read at which a command is sequenced, in ms: within one second by the sequencer's clock too. */
+export const EFFECT_MS = 950
 /** Longest wait of a request or socket for the next complete read. */
 export const LEASE_WAIT = "1500 millis"
 
@@ -54,6 +56,7 @@ export const layer: Layer.Layer<never> = Layer.effect(
     const overdue_ms = () => Math.max(0, monotonicMillis(clock) - ends_ms)
     return {
       isCurrent: () => monotonicMillis(clock) < ends_ms,
+      effect_ms: () => ends_ms - LEASE_MS + EFFECT_MS - monotonicMillis(clock),
       overdue_ms,
       onRenewal: (resume) => {
         waiting.add(resume)

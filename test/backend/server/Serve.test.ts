@@ -5,6 +5,7 @@ import { FRAME_BYTES } from "../../../src/backend/journal/EventLog.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
 import { journalPath } from "../../../src/backend/server/Serve.ts"
+import { CLOCK_MS } from "../../../src/backend/server/SequencerServer.ts"
 import { SNAPSHOT_ENTRIES } from "../../../src/backend/server/Writer.ts"
 import type { CommandAck, CommandResult, CommandStatus } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { bearer, follow, type Running, start, submitAll, temporary } from "../../doubles/FakeBackend.ts"
@@ -74,6 +75,50 @@ describe("SubmitStream", () => {
     const other = refusal((await submitAll(second.client, [[deposit(2, "a")]])).get("a"))
     assert.strictEqual(other.code, status.ALREADY_EXISTS)
     assert.strictEqual(other.reason, "DuplicateRequestId")
+    assert.strictEqual(stored().state.balance, 1)
+  })
+
+  it("sends the stream's clock at once, with each result, and every second", async () => {
+    const { client } = await boot(still)
+    const call = client.submitStream()
+    const clocks: Array<number | undefined> = []
+    await new Promise<void>((resolve) => {
+      call.on("data", ({ clock_ms, results }) => {
+        clocks.push(clock_ms)
+        if (clocks.length === 1) call.write({ batch_id: 1, commands: [deposit(1, "one")] })
+        if (clocks.length === 2) assert.strictEqual(results.length, 1)
+        if (clocks.length === 3) call.end()
+      })
+      call.on("end", resolve)
+    })
+    assert.deepStrictEqual(
+      clocks,
+      clocks.toSorted((a, b) => a! - b!)
+    )
+    assert.isBelow(clocks[0]!, CLOCK_MS)
+    assert.isAtLeast(clocks[2]!, 0.9 * CLOCK_MS)
+  })
+
+  it("refuses a command whose turn begins after not_after_ms; the limit is not part of its content", async () => {
+    const { client } = await boot(still)
+    const call = client.submitStream()
+    const results: Array<CommandResult> = []
+    await new Promise<void>((resolve) => {
+      call.on("data", (response) => {
+        results.push(...response.results)
+        if (response.results.length === 0 && results.length === 0) {
+          const late = { ...deposit(1, "limited"), not_after_ms: -1 }
+          call.write({
+            batch_id: 1,
+            commands: [late, { ...late, not_after_ms: 60_000 }, { ...late, not_after_ms: 50_000 }]
+          })
+        }
+        if (results.length === 3) call.end()
+      })
+      call.on("end", resolve)
+    })
+    assert.deepInclude(refusal(results[0]), { code: status.UNAVAILABLE, reason: "Overloaded" })
+    assert.deepStrictEqual([ack(results[1]).duplicate, ack(results[2]).duplicate], [false, true])
     assert.strictEqual(stored().state.balance, 1)
   })
 

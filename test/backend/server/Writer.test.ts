@@ -24,6 +24,7 @@ let writer: Writer<FakeState, FakeConfig>
 let state: FakeState
 let log: EventLog
 let now: number
+let monotonic: number
 let commits: number
 let space: number
 let onEvents: () => void = () => {}
@@ -54,6 +55,7 @@ const open = () => {
     log,
     at_ms: replayed.at_ms,
     now: () => now,
+    monotonic: () => monotonic,
     onEvents: () => onEvents(),
     onSnapshotDue: () => {},
     space: () => space,
@@ -65,6 +67,7 @@ const open = () => {
 beforeEach(() => {
   place = temporary()
   now = 1000
+  monotonic = 0
   commits = 0
   space = Number.POSITIVE_INFINITY
   onEvents = () => {}
@@ -78,7 +81,6 @@ afterEach(() => {
   place.remove()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms + 5))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A caller that collects its results. */
@@ -93,8 +95,8 @@ const caller = () => {
   }
   return self
 }
-const submit = (to: ReturnType<typeof caller>, command: Command) =>
-  writer.submit(to, command, Command.encode(command).finish())
+const submit = (to: ReturnType<typeof caller>, command: Command, not_after_ms?: number) =>
+  writer.submit(to, command, Command.encode(command).finish(), not_after_ms)
 const codes = (decoded: ReadonlyArray<CommandResult>) =>
   decoded.map(({ outcome }) => (outcome?.$case === "status" ? outcome.value.code : 0))
 
@@ -168,14 +170,14 @@ describe("Writer", () => {
     submit(one, deposit(1))
     await turn()
     space = SPACE_BYTES_MIN - 1
-    await sleep(SPACE_MS)
+    monotonic += SPACE_MS
     for (let i = 0; i < 10; i++) submit(one, deposit(1, `full-${i}`))
     await turn()
     assert.deepStrictEqual(codes(one.decoded), [0, ...Array.from({ length: 10 }, () => status.UNAVAILABLE)])
     assert.strictEqual(journal.position, 1)
     assert.strictEqual(state.balance, 1)
     space = SPACE_BYTES_MIN
-    await sleep(SPACE_MS)
+    monotonic += SPACE_MS
     submit(one, deposit(1, "full-0"))
     await turn()
     assert.strictEqual(codes(one.decoded).at(-1), 0)
@@ -221,6 +223,27 @@ describe("Writer", () => {
     assert.strictEqual(state.balance, 2)
     const duplicates = first.decoded.map(({ outcome }) => outcome?.$case === "ack" && outcome.value.duplicate)
     assert.deepStrictEqual(duplicates, [false, true, false])
+  })
+
+  it("Amendment 18: refuses a command whose turn begins after its time limit, also while the clock is set back", async () => {
+    const one = caller()
+    submit(one, deposit(1, "known"), 100)
+    await turn()
+    submit(one, deposit(1, "in time"), 100)
+    submit(one, deposit(1, "late"), 99)
+    submit(one, deposit(1, "known"), 99)
+    submit(one, deposit(1, "unlimited"))
+    monotonic = 100
+    now = 0
+    await turn()
+    assert.deepStrictEqual(codes(one.decoded), [0, 0, status.UNAVAILABLE, 0, 0])
+    const { outcome } = one.decoded[2]!
+    assert.deepInclude(outcome!.value, { command_id: "late", reason: "Overloaded" })
+    // the repetition of a sequenced command has no effect, so it gets its acknowledgement
+    const known = one.decoded[3]!.outcome
+    assert.isTrue(known?.$case === "ack" && known.value.duplicate)
+    assert.strictEqual(state.balance, 3)
+    assert.strictEqual(journal.position, 3)
   })
 
   it("reveals nothing of a command to another user who sends its command_id", async () => {

@@ -344,6 +344,29 @@ describe("CommandStream", () => {
     })
   })
 
+  it("Amendment 18: a command that a stalled link delivers too late is refused, and not sequenced", async () => {
+    const outcomes = new Outcomes()
+    const grant = new Grant("key-1", "user", new ManualLease(20))
+    submitAll(outcomes, 1, "warm")
+    await outcomes.reach(1)
+    proxy.stall()
+    stream.submit(deposit(1, "late"), outcomes.take("late"), grant)
+    stream.submit(deposit(1, "own"), outcomes.take("own"))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    assert.isTrue(grant.isHeld)
+    proxy.open()
+    await outcomes.reach(3)
+    assert.deepStrictEqual(outcomes.count(), { ack: 2, status: 1 })
+    const late = outcomes.all.get("late")
+    assert.strictEqual(late?.$case === "status" && late.value.reason, "Overloaded")
+    assert.isFalse(journalled().has("late"))
+    // the refused command may be sent again
+    const again = new Outcomes()
+    stream.submit(deposit(1, "late"), again.take("late"), new Grant("key-1", "user", new ManualLease()))
+    await again.reach(1)
+    assert.deepStrictEqual(again.count(), { ack: 1 })
+  })
+
   it("gives every command an outcome when it is closed", async () => {
     const outcomes = new Outcomes()
     submitAll(outcomes, 100, "closing")

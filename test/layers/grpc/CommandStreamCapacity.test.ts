@@ -4,20 +4,28 @@ import { status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it, vi } from "vitest"
 import type { Channel } from "../../../src/layers/grpc/Channel.ts"
 import {
+  CLOCK_WAIT_MS,
   CommandStream,
   DEADLINE_MS,
   EVIDENCE_MS_MAX,
   type Outcome,
   PENDING_COMMANDS_MAX
 } from "../../../src/layers/grpc/CommandStream.ts"
-import type { SubmitStreamRequest } from "../../../src/proto/gateway/v1/sequencer.ts"
+import { Grant } from "../../../src/domain/Grant.ts"
+import { CancelAll, type SubmitStreamRequest } from "../../../src/proto/gateway/v1/sequencer.ts"
 import { deposit } from "../../doubles/FakeMachine.ts"
+import { ManualLease } from "../../doubles/ManualLease.ts"
 
-/** One call: keeps the command_ids that were written, and answers them on demand. */
+/** One call: keeps the commands that were written, and answers them on demand. */
 class Call extends EventEmitter {
   readonly written: Array<string> = []
+  /** The time limit of each command. */
+  readonly limits = new Map<string, number | undefined>()
   write({ commands }: SubmitStreamRequest): boolean {
-    for (const { command_id } of commands) this.written.push(command_id)
+    for (const { command_id, not_after_ms } of commands) {
+      this.written.push(command_id)
+      this.limits.set(command_id, not_after_ms)
+    }
     return true
   }
   cancel(): void {}
@@ -147,5 +155,68 @@ describe("the capacity of a command stream", () => {
     calls[0]!.answer(7)
     assert.deepStrictEqual(seqs, [7, 8, 9])
     assert.strictEqual(stream.size, 0)
+  })
+})
+
+describe("Amendment 18: the time limit of commands, on the stream's clock", () => {
+  const grant = () => new Grant("key", "user", new ManualLease(700))
+  const ignore = () => {}
+  const clock = (clock_ms: number) => calls.at(-1)!.emit("data", { results: [], clock_ms })
+  const limits = () => [...calls.at(-1)!.limits]
+
+  it("waits for the first reading; cancels and the gateway's own commands have no limit", () => {
+    const cancel = { $case: "cancel_all" as const, value: CancelAll.decode(new Uint8Array()) }
+    stream.submit(deposit(1, "first"), ignore, grant())
+    stream.submit(deposit(1, "second"), ignore, grant())
+    stream.submit({ ...deposit(1, "cancel"), command: cancel }, ignore, grant())
+    stream.submit(deposit(1, "own"), ignore)
+    vi.advanceTimersByTime(100)
+    assert.deepStrictEqual(limits(), [
+      ["cancel", undefined],
+      ["own", undefined]
+    ])
+    clock(3)
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(limits().slice(2), [
+      ["first", 703],
+      ["second", 703]
+    ])
+  })
+
+  it("counts from the least delayed reading", () => {
+    clock(0)
+    vi.advanceTimersByTime(1000)
+    // this reading was on its way for 900 ms
+    clock(100)
+    stream.submit(deposit(1, "one"), ignore, grant())
+    vi.advanceTimersByTime(1)
+    assert.strictEqual(calls[0]!.limits.get("one"), 1699)
+  })
+
+  it("begins anew with each stream", () => {
+    clock(60_000)
+    calls[0]!.emit("end")
+    vi.advanceTimersByTime(3000)
+    assert.strictEqual(calls.length, 2)
+    stream.submit(deposit(1, "one"), ignore, grant())
+    vi.advanceTimersByTime(CLOCK_WAIT_MS + 1)
+    assert.deepStrictEqual(limits(), [])
+    clock(5)
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(limits(), [["one", 705]])
+  })
+
+  it("is absent for a sequencer that sends no clock, after one wait", () => {
+    for (const id of ["one", "two"]) stream.submit(deposit(1, id), ignore, grant())
+    vi.advanceTimersByTime(CLOCK_WAIT_MS - 1)
+    assert.deepStrictEqual(limits(), [])
+    vi.advanceTimersByTime(2)
+    stream.submit(deposit(1, "three"), ignore, grant())
+    vi.advanceTimersByTime(1)
+    assert.deepStrictEqual(limits(), [
+      ["one", undefined],
+      ["two", undefined],
+      ["three", undefined]
+    ])
   })
 })

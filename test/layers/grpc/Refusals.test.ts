@@ -52,7 +52,8 @@ describe("the reasons of the embedded backend", () => {
       if (code === "UNIMPLEMENTED") continue
       const where = `${path}: ${code} ${reason}`
       if (code === "UNAVAILABLE" || code === "RESOURCE_EXHAUSTED") {
-        assert.strictEqual(refusal(status[code], reason)._tag, "SequencerUnavailable", where)
+        const tag = reason === "Overloaded" ? "Overloaded" : "SequencerUnavailable"
+        assert.strictEqual(refusal(status[code], reason)._tag, tag, where)
         continue
       }
       assert.isTrue(isReason(reason), where)

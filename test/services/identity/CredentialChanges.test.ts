@@ -272,6 +272,16 @@ describe("the lease of a gateway of a fleet", () => {
       assert.strictEqual(caller.grant.ended, "revoked")
     }))
 
+  test("leaves a command that is written at its end 350 ms until it is sequenced: within a second of every change", () =>
+    Effect.gen(function* () {
+      const { lease, reads } = yield* gateway()
+      assert.strictEqual(lease.effect_ms(), 950)
+      reads.isLost = true
+      yield* TestClock.adjust("599 millis")
+      assert.isTrue(lease.isCurrent())
+      assert.strictEqual(lease.effect_ms(), 351)
+    }))
+
   test("makes who needs it wait for the next complete read, and for 1.5 s at most", () =>
     Effect.gen(function* () {
       const { current, reads } = yield* gateway()
@@ -317,6 +327,7 @@ describe("a gateway by itself", () => {
       assert.isTrue(lease.isCurrent())
       yield* current
       assert.isFalse(Lease.isLimited(lease))
+      assert.strictEqual(lease.effect_ms(), Infinity)
     }))
 })
 

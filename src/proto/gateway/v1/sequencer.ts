@@ -209,6 +209,11 @@ export interface Command {
   user_id: string;
   sub_account_address: string;
   issued_at_ms: number;
+  /**
+   * On SubmitStream: the time on the stream's clock after which the command is not sequenced. A turn that begins later refuses
+   * it with UNAVAILABLE and the reason Overloaded. Not part of the command's content. Absent: no limit.
+   */
+  not_after_ms?: number | undefined;
   command:
     | { $case: "place_order"; value: PlaceOrder }
     | { $case: "amend_order"; value: AmendOrder }
@@ -298,8 +303,14 @@ export interface SubmitStreamRequest {
   commands: Command[];
 }
 
+/** Results, or only the clock. */
 export interface SubmitStreamResponse {
   results: CommandResult[];
+  /**
+   * The stream's clock when this message was made: monotonic milliseconds since the sequencer accepted the stream. Sent at once,
+   * with all results, and at least every second. Absent: this sequencer does not enforce not_after_ms.
+   */
+  clock_ms?: number | undefined;
 }
 
 export interface OrderChanged {
@@ -1734,7 +1745,14 @@ export const SetIndexPrice: MessageFns<SetIndexPrice> = {
 };
 
 function createBaseCommand(): Command {
-  return { command_id: "", user_id: "", sub_account_address: "", issued_at_ms: 0, command: undefined };
+  return {
+    command_id: "",
+    user_id: "",
+    sub_account_address: "",
+    issued_at_ms: 0,
+    not_after_ms: undefined,
+    command: undefined,
+  };
 }
 
 export const Command: MessageFns<Command> = {
@@ -1750,6 +1768,9 @@ export const Command: MessageFns<Command> = {
     }
     if (message.issued_at_ms !== 0) {
       writer.uint32(32).int64(message.issued_at_ms);
+    }
+    if (message.not_after_ms !== undefined) {
+      writer.uint32(40).int64(message.not_after_ms);
     }
     switch (message.command?.$case) {
       case "place_order":
@@ -1847,6 +1868,14 @@ export const Command: MessageFns<Command> = {
             }
 
             message.issued_at_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.not_after_ms = longToNumber(reader.int64());
             continue;
           }
           case 10: {
@@ -2608,13 +2637,16 @@ export const SubmitStreamRequest: MessageFns<SubmitStreamRequest> = {
 };
 
 function createBaseSubmitStreamResponse(): SubmitStreamResponse {
-  return { results: [] };
+  return { results: [], clock_ms: undefined };
 }
 
 export const SubmitStreamResponse: MessageFns<SubmitStreamResponse> = {
   encode(message: SubmitStreamResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
     for (const v of message.results) {
       CommandResult.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.clock_ms !== undefined) {
+      writer.uint32(16).int64(message.clock_ms);
     }
     return writer;
   },
@@ -2638,6 +2670,14 @@ export const SubmitStreamResponse: MessageFns<SubmitStreamResponse> = {
             }
 
             message.results.push(CommandResult.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.clock_ms = longToNumber(reader.int64());
             continue;
           }
         }
