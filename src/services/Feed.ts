@@ -19,6 +19,8 @@ export type FeedFrame =
       readonly server_ts_ms: number
       /** Why the sequencer refuses every command, or why prices do not update; empty in normal operation. */
       readonly refusing: ReadonlyArray<string>
+      /** Conditions of the sequencer that an operator should end; it works meanwhile. */
+      readonly warnings?: ReadonlyArray<string>
     }
   /** The connection was lost; the feed reconnects by itself. */
   | { readonly type: "interrupted" }

@@ -36,6 +36,8 @@ export class Readiness extends Context.Service<
       readonly ready: boolean
       /** Why the gateway is not ready; empty if `ready`. Includes the reasons of the sequencer's heartbeat. */
       readonly reasons: ReadonlyArray<string>
+      /** Conditions that an operator should end; the gateway serves meanwhile. */
+      readonly warnings: ReadonlyArray<string>
       readonly sequencer: ReturnType<typeof linkOf>
       readonly referee: ReturnType<typeof linkOf>
       readonly database: { readonly connected: boolean }
@@ -62,6 +64,7 @@ export class Readiness extends Context.Service<
           check: Effect.map(database, (connected) => {
             const sequencer = health.sequencer()
             const referee = health.referee()
+            const { refusing, warnings } = health.reported()
             const found = new Set([
               ...(lifecycle.isStopping() ? ["Stopping"] : []),
               // before the first frames there is no data to serve
@@ -71,11 +74,12 @@ export class Readiness extends Context.Service<
               // events arrive, but nobody can trade; without events the sequencer's own state is reported
               ...(sequencer.connected && commands_down_ms() > ILL_MAX_MS ? ["CommandsUnavailable"] : []),
               ...reasonsOf(referee, names.referee),
-              ...health.refusing()
+              ...refusing
             ])
             return {
               ready: found.size === 0,
               reasons: [...found],
+              warnings,
               sequencer: linkOf(sequencer),
               referee: linkOf(referee),
               database: { connected }

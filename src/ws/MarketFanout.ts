@@ -116,7 +116,8 @@ export class MarketFanout {
     const at = this.now()
     for (const topic of this.topics.values()) {
       if (!(topic instanceof PacedTopic) || topic.silence_ms === undefined) continue
-      if (at - topic.lastRun >= topic.silence_ms) this.throttler.request(topic, at)
+      // the clock may have been set back
+      if (Math.abs(at - topic.lastRun) >= topic.silence_ms) this.throttler.request(topic, at)
     }
   }
 

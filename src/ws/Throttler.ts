@@ -20,6 +20,12 @@ export interface Throttler {
   readonly cancel: (job: Job) => void
 }
 
+/** Longest sleep: the clock may be set back. */
+const WAIT_MS_MAX = 1_000
+
+/** Whether a job is due. A time that is more than an interval ahead is from before the clock was set back. */
+const isDue = (job: Job, at: number, now: number): boolean => at <= now || at - now > job.interval_ms
+
 export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.Return<Throttler, never, Scope.Scope> {
   const due = new Map<Job, number>()
   const earlier = Latch.makeUnsafe(false)
@@ -27,7 +33,7 @@ export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.
 
   const runDue = (now: number): void => {
     for (const [job, at] of due) {
-      if (at > now) continue
+      if (!isDue(job, at, now)) continue
       due.delete(job)
       job.lastRun = now
       job.run(now)
@@ -39,7 +45,10 @@ export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.
         wakesAt = Math.min(Infinity, ...due.values())
         earlier.closeUnsafe()
         if (wakesAt === Infinity) yield* earlier.await
-        else yield* Effect.timeoutOption(earlier.await, Math.max(0, wakesAt - clock.currentTimeMillisUnsafe()))
+        else {
+          const wait_ms = Math.max(0, wakesAt - clock.currentTimeMillisUnsafe())
+          yield* Effect.timeoutOption(earlier.await, Math.min(wait_ms, WAIT_MS_MAX))
+        }
         runDue(clock.currentTimeMillisUnsafe())
       }
     })
@@ -48,7 +57,7 @@ export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.
     request: (job, now) => {
       if (due.has(job)) return
       const at = job.lastRun + job.interval_ms
-      if (at <= now) {
+      if (isDue(job, at, now)) {
         job.lastRun = now
         job.run(now)
       } else {

@@ -1,5 +1,5 @@
 /**
- * A backend that refuses every order, or whose prices do not move, as /ready reports it.
+ * A backend that refuses every order, or whose clock is off, as /ready reports it.
  * Source: docs/contract/rest.md#service-endpoints.
  */
 import { Effect, Exit, Logger, Redacted, Scope } from "effect"
@@ -85,12 +85,21 @@ describe("Amendment 25: a gateway whose backend refuses orders", { timeout: 60_0
     assert.strictEqual((await create(exchange, user, "space")).status, 200)
   })
 
-  it("reports prices that stand still because the backend's clock was set back", async () => {
-    clock.skip(-60_000)
-    await becomes(503, ["PricesStopped"])
-    clock.skip(60_000)
-    await becomes(200, [])
-  })
+  for (const by_ms of [-3_600_000, 3_600_000])
+    it(`moves prices and warns while the backend's clock is set by ${by_ms} ms`, async () => {
+      const ready = () => call(exchange, "GET", "/ready")
+      const warns = (warnings: ReadonlyArray<string>) =>
+        eventually(`warnings ${warnings.join()}`, ready, ({ body }) => `${body.warnings}` === `${warnings}`)
+      const price = async () =>
+        (await call(exchange, "GET", "/api/v1/market/tickers?symbol=BTC-USDC")).body.list[0].mark_price as string
+      clock.skip(by_ms)
+      await warns(["ClockOffset"])
+      const before = await price()
+      await eventually("another price", price, (now) => now !== before, 2_000)
+      assert.strictEqual((await ready()).status, 200)
+      clock.skip(-by_ms)
+      await warns([])
+    })
 
   it("reports a journal that stopped", async () => {
     broken = true

@@ -383,7 +383,7 @@ export const ports = (doubles: Doubles) =>
       sequencer: () => well,
       referee: () => well,
       started: () => true,
-      refusing: () => [],
+      reported: () => ({ refusing: [], warnings: [] }),
       ...doubles.health
     }),
     mock(WrittenHistory)({

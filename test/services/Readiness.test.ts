@@ -69,13 +69,13 @@ describe("/ready reports why the gateway should not receive traffic", () => {
     Effect.gen(function* () {
       const health = yield* BackendHealth
       yield* wellNow
-      for (const reason of ["DiskFull", "PricesStopped", "JournalStopped"]) {
-        health.sequencerRefuses([reason])
+      for (const reason of ["DiskFull", "JournalStopped"]) {
+        health.sequencerReports({ refusing: [reason], warnings: [] })
         assert.deepStrictEqual(yield* reasons, [reason])
         health.lostSequencer()
         assert.deepStrictEqual(yield* reasons, [reason])
         yield* wellNow
-        health.sequencerRefuses([])
+        health.sequencerReports({ refusing: [], warnings: [] })
         assert.deepStrictEqual(yield* reasons, [])
       }
     }).pipe(Effect.provide(world()))

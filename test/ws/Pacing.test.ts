@@ -41,6 +41,27 @@ describe("Pacer", () => {
     })
   )
 
+  it.effect("runs at its interval after the clock was set back, and forward again", () =>
+    Effect.gen(function* () {
+      const clock = yield* Clock.Clock
+      let set_ms = 0
+      const now = () => clock.currentTimeMillisUnsafe() + set_ms
+      const pacer = yield* Throttler.make({ ...clock, currentTimeMillisUnsafe: now })
+      const books = job(200)
+      const request = () => pacer.request(books, now())
+      request()
+      request()
+      set_ms = -3_600_000
+      yield* TestClock.adjust(1_000)
+      assert.lengthOf(books.runs, 2)
+      yield* TestClock.adjust(200)
+      request()
+      set_ms = 0
+      request()
+      assert.lengthOf(books.runs, 4)
+    })
+  )
+
   it.effect("is woken by a job that is due before the one it sleeps for", () =>
     Effect.gen(function* () {
       const pacer = yield* Throttler.make(yield* Clock.Clock)

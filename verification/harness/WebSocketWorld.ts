@@ -261,8 +261,8 @@ const servicesOf = (world: World) =>
       sawSequencer: () => {},
       sawReferee: () => {},
       sawHistory: () => {},
-      sequencerRefuses: () => {},
-      refusing: () => [],
+      sequencerReports: () => {},
+      reported: () => ({ refusing: [], warnings: [] }),
       lostSequencer: () => {},
       lostReferee: () => {},
       started: () => true

@@ -16,6 +16,8 @@ export const catalogue = {
   backend_head_seq: "seq of the newest event",
   backend_failed: "1: a turn could not be made durable; the backend accepts no more commands and must be restarted",
   backend_disk_full: "1: less than 32 MiB are free, and commands are refused",
+  backend_clock_offset_seconds: "how far engine time is ahead of the wall clock; it slews toward it",
+  backend_clock_steps_total: "steps of the wall clock, which engine time did not follow",
   backend_fee_account: "balance of the fee account, in quote units",
   backend_heap_used_bytes: "heap in use of the thread",
   backend_eventloop_delay_seconds: "longest delay of the thread's event loop in the last ten seconds"
@@ -34,6 +36,7 @@ export interface BackendMetrics {
   readonly turn: (commands: number, seconds: number) => void
   readonly snapshot: (seconds: number) => void
   readonly snapshotFailed: () => void
+  readonly clockStep: () => void
   /** Registers a gauge that is read on each export. */
   readonly gauge: (name: Name, read: () => number) => void
   readonly text: () => string
@@ -50,11 +53,11 @@ export const make: Effect.Effect<BackendMetrics, never, Scope.Scope> = Effect.ge
     const hooks = { get: () => ({ value: read() }), update: () => {}, modify: () => {} }
     Metric.registerUnsafe(Metric.gauge(name, { description: catalogue[name] }), context, hooks)
   }
-  const failures = Metric.counter("backend_snapshot_failures_total", {
-    description: catalogue.backend_snapshot_failures_total,
-    incremental: true
-  })
-  failures.valueUnsafe(context)
+  const counter = (name: Name) => {
+    const metric = Metric.counter(name, { description: catalogue[name], incremental: true })
+    metric.valueUnsafe(context)
+    return () => metric.updateUnsafe(1, context)
+  }
 
   const monitor = yield* Effect.acquireRelease(
     Effect.sync(() => monitorEventLoopDelay({ resolution: RESOLUTION_MS })),
@@ -83,7 +86,8 @@ export const make: Effect.Effect<BackendMetrics, never, Scope.Scope> = Effect.ge
       turnSeconds(seconds)
     },
     snapshot: histogram("backend_snapshot_seconds", SECONDS),
-    snapshotFailed: () => failures.updateUnsafe(1, context),
+    snapshotFailed: counter("backend_snapshot_failures_total"),
+    clockStep: counter("backend_clock_steps_total"),
     gauge,
     text: () => PrometheusMetrics.formatUnsafe(context)
   }

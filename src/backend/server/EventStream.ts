@@ -15,6 +15,15 @@ export const HEARTBEAT_MS = 1000
 export const SUBSCRIBER_STALL_MS = 10_000
 export const SUBSCRIBERS_MAX = 1000
 
+/** What heartbeats report. Source: docs/contract/rest.md#service-endpoints. */
+export interface BackendStatus {
+  /** Reasons for which the backend refuses every command. */
+  readonly refusing: ReadonlyArray<string>
+  /** Conditions that an operator should end, while the backend works. */
+  readonly warnings: ReadonlyArray<string>
+}
+const WELL: BackendStatus = { refusing: [], warnings: [] }
+
 export type EventCall = ServerWritableStream<StreamEventsRequest, Buffer>
 
 /** Ends a call with a status. */
@@ -38,16 +47,16 @@ class Subscriber {
 export class EventStream {
   private readonly log: EventLog
   private readonly now: () => number
-  private readonly refusing: () => ReadonlyArray<string>
+  private readonly status: () => BackendStatus
   private readonly subscribers = new Set<Subscriber>()
   private readonly timer: NodeJS.Timeout
   private stopped = false
 
-  /** `refusing`: the reasons for which the backend refuses every command; heartbeats report them. */
-  constructor(log: EventLog, now: () => number, refusing: () => ReadonlyArray<string> = () => []) {
+  /** `now`: engine time. */
+  constructor(log: EventLog, now: () => number, status: () => BackendStatus = () => WELL) {
     this.log = log
     this.now = now
-    this.refusing = refusing
+    this.status = status
     this.timer = setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)
   }
 
@@ -116,7 +125,13 @@ export class EventStream {
   }
 
   private heartbeat(): Buffer {
-    const heartbeat = { head_seq: this.log.head, server_ts_ms: this.now(), refusing: [...this.refusing()] }
+    const { refusing, warnings } = this.status()
+    const heartbeat = {
+      head_seq: this.log.head,
+      server_ts_ms: this.now(),
+      refusing: [...refusing],
+      warnings: [...warnings]
+    }
     return Buffer.from(StreamEventsResponse.encode({ epoch: this.log.epoch, events: [], heartbeat }).finish())
   }
 

@@ -18,6 +18,7 @@ import { Follower } from "../journal/Follower.ts"
 import { endOf, recover, snapshot, type SnapshotPoint, type Taken } from "../journal/Recovery.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
+import { EngineClock, OFFSET_MAX_MS } from "./EngineClock.ts"
 import { EventStream } from "./EventStream.ts"
 import * as GrpcServer from "./GrpcServer.ts"
 import { Health } from "./Health.ts"
@@ -153,7 +154,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
 ): Effect.fn.Return<Serving, JournalError | BindError, Scope.Scope> {
   const { machine } = options
   const clock = yield* Clock.Clock
-  const now = () => clock.currentTimeMillisUnsafe()
+  const wall = () => clock.currentTimeMillisUnsafe()
   const path = journalPath(options.directory)
   const config = JSON.stringify(options.config)
 
@@ -166,7 +167,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
           rules: machine.rules,
           config,
           ids_key: (options.idsKey ?? randomIdsKey)(),
-          created_at_ms: now()
+          created_at_ms: wall()
         }))
       },
       catch: (cause) => cause as JournalError
@@ -237,9 +238,29 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     run(logged)
   }
 
+  const engineClock = new EngineClock({
+    wall,
+    monotonic: () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6,
+    at_ms: recovered.at_ms,
+    onStep: (step_ms) => {
+      metrics.clockStep()
+      run(
+        Effect.logWarning(
+          `the clock was set by ${Math.round(step_ms) / 1_000} s: engine time goes on and slews toward it`
+        ).pipe(Effect.annotateLogs({ offset_ms: engineClock.offset_ms }))
+      )
+    }
+  })
+  const now = () => engineClock.now()
+  const warnings = () => (Math.abs(engineClock.offset_ms) > OFFSET_MAX_MS ? ["ClockOffset"] : [])
+  metrics.gauge("backend_clock_offset_seconds", () => engineClock.offset_ms / 1_000)
+
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
-  const events: EventStream = new EventStream(log, now, () => writer.refusing)
+  const events: EventStream = new EventStream(log, now, () => ({
+    refusing: writer.refusing,
+    warnings: warnings()
+  }))
   const health = new Health(SERVICES)
   const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
   const writer: Writer<S, C> = new Writer({

@@ -33,13 +33,8 @@ export const SPACE_BYTES_MIN = 32 * 1024 * 1024
 /** Interval between two checks of the free space, in ms. */
 export const SPACE_MS = 100
 
-/** Consecutive Ticks without progress of the clock after which prices count as stopped. */
-export const STILL_TICKS = 50
-
-/**
- * The reason for which all commands are refused or prices do not move. Source: docs/contract/rest.md#service-endpoints.
- */
-export type Refusing = "DiskFull" | "JournalStopped" | "PricesStopped"
+/** The reason for which all commands are refused. Source: docs/contract/rest.md#service-endpoints. */
+export type Refusing = "DiskFull" | "JournalStopped"
 
 /** Result code of SQLite for a full disk. The pages that failed contain no commit. */
 const SQLITE_FULL = 13
@@ -87,7 +82,7 @@ export interface WriterOptions<S, C> {
   readonly log: EventLog
   /** Time of the journal's last entry. */
   readonly at_ms: number
-  /** Unix ms. */
+  /** Engine time, Unix ms. */
   readonly now: () => number
   /** Monotonic time in ms. */
   readonly monotonic?: () => number
@@ -143,8 +138,6 @@ export class Writer<S, C> implements Submitter {
   private entriesSinceCheckpoint: number
   private snapshotDueAt: number
   private full = false
-  /** Ticks since engine time last advanced. */
-  private stillTicks = 0
   /** Encodes the results of a turn into one buffer. */
   private readonly encoder = new WireWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
@@ -159,7 +152,6 @@ export class Writer<S, C> implements Submitter {
     this.snapshotDueAt = journal.position
     this.entriesSinceCheckpoint = journal.position - (journal.checkpoints().at(-1)?.position ?? 0)
     this.timer = setInterval(() => {
-      this.stillTicks++
       this.tickDue = true
       this.schedule()
     }, TICK_MS)
@@ -175,14 +167,10 @@ export class Writer<S, C> implements Submitter {
     return this.full
   }
 
-  /**
-   * The reason for which all commands are refused or prices do not move. Engine time never decreases: after the clock
-   * was set back, no price, trigger or expiry happens until the clock has passed engine time.
-   */
+  /** The reason for which all commands are refused. */
   get refusing(): ReadonlyArray<Refusing> {
     if (this.failed) return ["JournalStopped"]
-    if (this.full) return ["DiskFull"]
-    return this.stillTicks > STILL_TICKS ? ["PricesStopped"] : []
+    return this.full ? ["DiskFull"] : []
   }
 
   /** Number of queued commands. */
@@ -235,12 +223,7 @@ export class Writer<S, C> implements Submitter {
     const { machine, state, journal, log, now, onEvents, onFailure } = this.options
     const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
     this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
-    const at_ms = now()
-    if (at_ms > this.at_ms) {
-      this.at_ms = at_ms
-      this.stillTicks = 0
-    }
-
+    this.at_ms = Math.max(this.at_ms, now())
     const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
     this.tickDue = false
     if (turn.length === 0 && !ticks) return

@@ -22,7 +22,11 @@ const Link = Schema.Struct({
 const links = {
   reasons: field(
     Schema.Array(Schema.String),
-    "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, CommandsUnavailable, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, PricesStopped, or a word of its own"
+    "Why traffic should go elsewhere; empty when ready. Of the gateway: Starting, Stopping, DatabaseUnavailable, SequencerUnavailable, SequencerLagging, CommandsUnavailable, RefereeUnavailable, RefereeLagging. Of the backend: DiskFull, JournalStopped, or a word of its own"
+  ),
+  warnings: field(
+    Schema.Array(Schema.String),
+    "What an operator should look at while the service works. Of the backend: ClockOffset (its time is more than a minute off the wall clock), or a word of its own"
   ),
   sequencer: field(Link, "The backend that orders and matches"),
   referee: field(Link, "The backend that keeps accounts and risk"),
@@ -37,7 +41,7 @@ export const Ready = Schema.Struct({ status: field(Schema.Literal("ready"), "Sta
 export const NotReady = Schema.Struct({ status: field(Schema.Literal("not_ready"), "State"), ...links }).annotate({
   identifier: "NotReady",
   description:
-    "`reasons` says why: a backend has been down or lagging for more than 10 s, it has accepted no command for as long, it refuses every command, its prices have stopped, the database is lost, or the gateway is stopping"
+    "`reasons` says why: a backend has been down or lagging for more than 10 s, it has accepted no command for as long, it refuses every command, the database is lost, or the gateway is stopping"
 })
 
 export const Jwks = Schema.Struct({
@@ -66,9 +70,16 @@ export class ServiceApi extends HttpApiGroup.make("service")
         id: "getReadiness",
         summary: "Should traffic come here?",
         description:
-          "503 while a backend has been down or lagging for more than 10 s, it refuses every command (a full disk, a stopped journal), its prices have stopped, the database is lost, or the gateway is stopping. `reasons` says which.",
+          "503 while a backend has been down or lagging for more than 10 s, it refuses every command (a full disk, a stopped journal), the database is lost, or the gateway is stopping. `reasons` says which.",
         access: "open",
-        response: { status: "ready", reasons: [], sequencer: link, referee: link, database: { connected: true } }
+        response: {
+          status: "ready",
+          reasons: [],
+          warnings: [],
+          sequencer: link,
+          referee: link,
+          database: { connected: true }
+        }
       })
     ),
     HttpApiEndpoint.get("jwks", "/.well-known/jwks.json", { success: Jwks }).annotateMerge(

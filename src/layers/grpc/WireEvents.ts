@@ -89,13 +89,15 @@ export const toEvent = (event: SequencerProto.Event): Event => ({
   body: toBody(event)
 })
 
-/** Most `refusing` entries that pass from a heartbeat to /ready, and their form. */
+/** Most words of a list that pass from a heartbeat to /ready, and their form. */
 const WORDS_MAX = 8
 const WORD = /^[A-Za-z]{1,40}$/u
+const words = (list: ReadonlyArray<string>) => list.filter((word) => WORD.test(word)).slice(0, WORDS_MAX)
 
-export const toHeartbeat = (epoch: string, { refusing, ...heartbeat }: SequencerProto.Heartbeat) => ({
+export const toHeartbeat = (epoch: string, { refusing, warnings, ...heartbeat }: SequencerProto.Heartbeat) => ({
   type: "heartbeat" as const,
   epoch,
   ...heartbeat,
-  refusing: refusing.filter((word) => WORD.test(word)).slice(0, WORDS_MAX)
+  refusing: words(refusing),
+  warnings: words(warnings)
 })

@@ -9,6 +9,7 @@
 import { Clock, Deferred, Duration, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
 import { Ids } from "../../services/operations/Ids.ts"
+import { monotonicMillis } from "../../services/operations/Monotonic.ts"
 import { Presence, Tally, watchers } from "../../services/operations/Presence.ts"
 import { NOW } from "./Script.ts"
 
@@ -86,7 +87,7 @@ return answer
 interface Copy {
   version: string
   users: ReadonlySet<string>
-  /** When the gateway was last known to be alive, Unix ms. */
+  /** When the gateway was last known to be alive; monotonic, in ms. */
   seen_ms: number
 }
 
@@ -94,6 +95,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
   Layer.effect(
     Presence,
     Effect.gen(function* () {
+      const clock = yield* Clock.Clock
       const redis = yield* Redis.Redis
       const round = redis.eval(roundScript)
       const gateway = yield* (yield* Ids).uuid
@@ -131,7 +133,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
       let version = 0
       let isWritten = false
       let isConnected = true
-      /** When every gateway that is alive has had time to write its set, Unix ms; 0 at start, which needs no wait. */
+      /** When every gateway that is alive has had time to write its set, monotonic, in ms; 0 at start, which needs no wait. */
       let complete_ms = 0
       let after = Deferred.makeUnsafe<void>()
 
@@ -150,7 +152,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         return answer
       })
       const read = Effect.fnUntraced(function* (living: ReadonlyArray<string>) {
-        const now = yield* Clock.currentTimeMillis
+        const now = monotonicMillis(clock)
         // while this gateway could not write, others may not have been able to renew either
         if (!isConnected) for (const copy of others.values()) copy.seen_ms = now
         for (let i = 0; i < living.length; i += 2) {
@@ -178,7 +180,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         let answer = yield* write(changes)
         if (!isWritten) answer = yield* write(changes)
         yield* read(answer.slice(1).map(String))
-        const now = yield* Clock.currentTimeMillis
+        const now = monotonicMillis(clock)
         if (!isConnected) complete_ms = now + lease_ms
         isConnected = true
         const isComplete = now >= complete_ms

@@ -4,10 +4,11 @@
  * A backend is ill if it is disconnected, if it is silent while this gateway waits for it, or if the referee reports
  * a backlog. Events that this gateway has received and not applied are not evidence of illness: overload is not
  * illness (docs/contract/boundary.md#overload). Silence is counted in steps, at most one per turn of the event loop,
- * so a stall of this process does not count as silence. The projector and the price follower report; all other parts
+ * so a stall of this process does not count as silence. All times are monotonic: a step of the wall clock changes none. The projector and the price follower report; all other parts
  * read.
  */
 import { Clock, Context, Effect, Layer } from "effect"
+import { monotonicMillis } from "./Monotonic.ts"
 
 /**
  * Why a link is ill. `lost`: no connection. `silent`: no frame for 5 s. `behind`: after a start or a loss, the events
@@ -30,6 +31,12 @@ export interface LinkState {
   readonly age_ms: number
 }
 
+/** What a heartbeat of the sequencer reports. */
+export interface SequencerStatus {
+  readonly refusing: ReadonlyArray<string>
+  readonly warnings: ReadonlyArray<string>
+}
+
 export class BackendHealth extends Context.Service<
   BackendHealth,
   {
@@ -39,7 +46,7 @@ export class BackendHealth extends Context.Service<
     readonly started: () => boolean
     /**
      * Progress of the event lane, at every frame and after every batch: the head that the stream reported, the seq
-     * applied here, and the time of the oldest received event that is not applied, by the local clock; undefined: the
+     * applied here, and the time of the oldest received event that is not applied, by the monotonic clock; undefined: the
      * lane waits for the stream.
      */
     readonly sawSequencer: (frame: {
@@ -49,10 +56,13 @@ export class BackendHealth extends Context.Service<
     }) => void
     /** Progress of the histories: events that are shown and not written, and the seq up to which they are written. */
     readonly sawHistory: (progress: { readonly unwritten_events: number; readonly written_seq: number }) => void
-    /** Reasons in a heartbeat for which the sequencer refuses every command; empty if it accepts them. */
-    readonly sequencerRefuses: (reasons: ReadonlyArray<string>) => void
-    /** Reasons of the last heartbeat, also after a lost connection. */
-    readonly refusing: () => ReadonlyArray<string>
+    /**
+     * Reasons in a heartbeat for which the sequencer refuses every command, empty if it accepts them; and conditions
+     * that an operator should end.
+     */
+    readonly sequencerReports: (status: SequencerStatus) => void
+    /** The status of the last heartbeat, also after a lost connection. */
+    readonly reported: () => SequencerStatus
     /** A frame of the price stream arrived; undefined: the frame does not report the progress of the referee. */
     readonly sawReferee: (frame: { readonly applied_seq: number | undefined }) => void
     readonly lostSequencer: () => void
@@ -63,10 +73,10 @@ export class BackendHealth extends Context.Service<
     BackendHealth,
     Effect.gen(function* () {
       const clock = yield* Clock.Clock
-      const now = () => clock.currentTimeMillisUnsafe()
+      const now = () => monotonicMillis(clock)
       const sequencer = new Link(now())
       const referee = new Link(now())
-      let refusing: ReadonlyArray<string> = []
+      let reported: SequencerStatus = { refusing: [], warnings: [] }
       // a heartbeat may be queued here while events are read, so it is compared with the head of the previous
       // heartbeat
       let headBefore = 0
@@ -87,10 +97,10 @@ export class BackendHealth extends Context.Service<
           referee.saw(now(), Math.max(applied_seq, headBefore), applied_seq, undefined)
           headBefore = sequencer.head
         },
-        sequencerRefuses: (reasons) => {
-          refusing = reasons
+        sequencerReports: (status) => {
+          reported = status
         },
-        refusing: () => refusing,
+        reported: () => reported,
         lostSequencer: () => sequencer.lost(now()),
         lostReferee: () => {
           headBefore = 0

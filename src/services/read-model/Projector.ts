@@ -13,6 +13,7 @@ import type { Event } from "../../domain/Event.ts"
 import { type ModelPosition, Projecting, type Projection, streamIdOf } from "../../domain/Projection.ts"
 import { BackendHealth } from "../operations/BackendHealth.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+import { monotonicMillis } from "../operations/Monotonic.ts"
 import * as Tracing from "../operations/Tracing.ts"
 import { Feed, type FeedFrame, type FeedGone } from "../Feed.ts"
 import { History } from "../History.ts"
@@ -35,6 +36,8 @@ const REACHED_WAIT = Duration.seconds(1)
 /** Pause before the feed is followed again: the first one, and the longest, in ms. */
 const PAUSE_MS_MIN = 50
 const PAUSE_MS_MAX = 2_000
+/** Heartbeats over which the engine's clock is compared with the local one, so that a step of it is noticed. */
+const HEARTBEATS_COMPARED = 10
 /** After a run of this length, the pause starts over, in ms. */
 const STABLE_MS = 10_000
 
@@ -87,6 +90,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const feed = yield* Feed
   const health = yield* BackendHealth
   const clock = yield* Clock.Clock
+  const now = () => monotonicMillis(clock)
   const writer = yield* HistoryWriter
   const markets = new MarketState(clock)
   const streams = new Streams()
@@ -102,8 +106,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
   let isStale = true
   let isConnected = false
   let headSeq = 0
-  /** How far the local clock is ahead of the engine's, by the fastest heartbeat of this connection, in ms. */
-  let clockAhead: number | undefined
+  /** Monotonic time less the engine's, of the last heartbeats of this connection, in ms. The fastest one is least. */
+  let clockOffsets: ReadonlyArray<number> = []
   /** Open once readers have seen the head. */
   const atHead = Latch.makeUnsafe(false)
 
@@ -134,12 +138,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
     health.sawSequencer({
       head_seq: headSeq,
       applied_seq: position?.seq ?? 0,
-      oldest_unapplied_ms: oldest === undefined ? undefined : oldest + (clockAhead ?? 0)
+      oldest_unapplied_ms:
+        oldest === undefined || clockOffsets.length === 0 ? undefined : oldest + Math.min(...clockOffsets)
     })
 
   const disconnected = () => {
     isConnected = false
-    clockAhead = undefined
+    clockOffsets = []
     markets.interrupted()
     health.lostSequencer()
   }
@@ -221,8 +226,8 @@ const make = Effect.fnUntraced(function* (options: Options) {
         }
         case "heartbeat":
           headSeq = frame.head_seq
-          health.sequencerRefuses(frame.refusing)
-          clockAhead = Math.min(clockAhead ?? Infinity, clock.currentTimeMillisUnsafe() - frame.server_ts_ms)
+          health.sequencerReports({ refusing: frame.refusing, warnings: frame.warnings ?? [] })
+          clockOffsets = [...clockOffsets.slice(1 - HEARTBEATS_COMPARED), now() - frame.server_ts_ms]
           if (batch.length === 0) {
             yield* connected
             report(undefined)
@@ -236,7 +241,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       }
     }
     if (batch.length > 0) yield* apply(epoch!, batch)
-    if (clockAhead !== undefined && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
+    if (clockOffsets.length > 0 && (position?.seq ?? 0) >= headSeq) atHead.openUnsafe()
   })
 
   /** Follows the feed from the position until it breaks. */
@@ -248,7 +253,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
     let pause = 0
     while (true) {
       if (isStale) yield* insist("loading the read model", load)
-      const started = clock.currentTimeMillisUnsafe()
+      const started = now()
       const cause = yield* Effect.raceFirst(follow, writer.superseded).pipe(Effect.sandbox, Effect.flip)
       if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
       disconnected()
@@ -260,7 +265,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
         isStale ||= hasFailed(cause, "Superseded")
         yield* Effect.logWarning("the event stream ended", cause)
       }
-      const isStable = clock.currentTimeMillisUnsafe() - started > STABLE_MS
+      const isStable = now() - started > STABLE_MS
       pause = isStable ? PAUSE_MS_MIN : Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, pause * 2))
       yield* Effect.sleep(pause)
     }

@@ -104,7 +104,7 @@ it("commands are counted and traced by their outcome", { timeout: 60_000 }, () =
 
 it("streams that were lost are counted", { timeout: 60_000 }, () => {
   let connections = 0
-  const heartbeat = { head_seq: 0, server_ts_ms: 0, refusing: [] }
+  const heartbeat = { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [] }
   const streamEvents: Events = (call) => {
     call.on("error", () => {})
     if (++connections <= 2) call.end()

@@ -80,7 +80,8 @@ describe("Progress", () => {
       epoch: "e",
       head_seq,
       server_ts_ms: 0,
-      refusing: []
+      refusing: [],
+      warnings: []
     })
     assert.isUndefined(progress.take(heartbeat(7)))
     assert.deepStrictEqual(progress.take(heartbeat(6)), [heartbeat(6)])

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Duration, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
+import { monotonicMillis } from "../../../src/services/operations/Monotonic.ts"
+import { aheadOf } from "../../../verification/harness/Clocks.ts"
 import * as RecordJson from "../../../src/domain/RecordJson.ts"
 import type { UserStreamEvent } from "../../../src/domain/Projection.ts"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
@@ -432,36 +434,76 @@ describe("Projector", () => {
     }).pipe(Effect.provide(layer))
   })
 
-  it.effect("measures the clock of the engine anew after a loss of the stream", () => {
+  /** A projector whose health notes the ages that it reports, by a clock of which the test sets the wall time. */
+  const aged = () => {
     const feed = new ScriptedFeed()
     const ages: Array<number | undefined> = []
+    const wall = { ahead_ms: 0 }
     const health = Layer.effect(
       BackendHealth,
       Effect.map(BackendHealth, (health) =>
         BackendHealth.of({ ...health, sawSequencer: ({ oldest_unapplied_ms }) => void ages.push(oldest_unapplied_ms) })
       )
     ).pipe(Layer.provide(BackendHealth.layer))
+    const clock = Layer.effect(
+      Clock.Clock,
+      Effect.map(Clock.Clock, (real) => aheadOf(real, () => wall.ahead_ms))
+    )
     const layer = Projector.layer().pipe(
       Layer.provideMerge(HistoryWriter.layer()),
       Layer.provideMerge(Layer.fresh(SqliteStores.history)),
-      Layer.provide([health, feed.layer, new ScriptedBackend().layer, Logger.layer([])])
+      Layer.provide([health, feed.layer, new ScriptedBackend().layer, Logger.layer([])]),
+      Layer.provide(clock)
     )
-    const story = Effect.gen(function* () {
-      yield* eventually("followed", () => feed.isFollowed)
-      feed.heartbeat(0, START)
-      yield* eventually("seen", () => ages.length > 0)
-      feed.interrupt()
-      // the engine that answers now has a clock that is a minute behind ours
-      const now = yield* Clock.currentTimeMillis
-      feed.heartbeat(0, now - 60_000)
-      ages.length = 0
-      feed.tell({ ...event(1, body.order()), ts_ms: now - 60_000 })
-      yield* reached(1)
-      const age = ages.find((age) => age !== undefined)
-      assert.isAtLeast(age!, now)
-      assert.isBelow(age!, now + 5_000)
-    }).pipe(Effect.provide(layer))
+    const age = () => ages.find((age) => age !== undefined)!
     // the clock first: fibers of the layers count from when they are built
-    return Effect.andThen(TestClock.setTime(START), story)
+    const run = (story: Effect.Effect<void, never, Projector>) =>
+      Effect.andThen(TestClock.setTime(START), Effect.provide(story, layer))
+    return { age, ages, feed, run, wall }
+  }
+
+  it.effect("measures the clock of the engine anew after a loss of the stream", () => {
+    const { age, ages, feed, run } = aged()
+    return run(
+      Effect.gen(function* () {
+        yield* eventually("followed", () => feed.isFollowed)
+        feed.heartbeat(0, START)
+        yield* eventually("seen", () => ages.length > 0)
+        feed.interrupt()
+        // the engine that answers now has a clock that is a minute behind ours
+        const now = monotonicMillis(yield* Clock.Clock)
+        feed.heartbeat(0, now - 60_000)
+        ages.length = 0
+        feed.tell({ ...event(1, body.order()), ts_ms: now - 60_000 })
+        yield* reached(1)
+        assert.isAtLeast(age(), now)
+        assert.isBelow(age(), now + 5_000)
+      })
+    )
+  })
+
+  it.effect("reports no lag after a step of its wall clock, or of the engine's", () => {
+    const { age, ages, feed, run, wall } = aged()
+    return run(
+      Effect.gen(function* () {
+        yield* eventually("followed", () => feed.isFollowed)
+        feed.heartbeat(0, START)
+        yield* eventually("seen", () => ages.length > 0)
+        let seq = 0
+        for (const [ahead_ms, engine_ms] of [
+          [3_600_000, 0],
+          [0, 3_600_000],
+          [0, 0]
+        ] as const) {
+          wall.ahead_ms = ahead_ms
+          for (let i = 0; i < 10; i++) feed.heartbeat(seq, START + engine_ms)
+          const now = monotonicMillis(yield* Clock.Clock)
+          ages.length = 0
+          feed.tell({ ...event(++seq, body.balance()), ts_ms: START + engine_ms })
+          yield* reached(seq)
+          assert.approximately(age(), now, 5_000, `${ahead_ms}, ${engine_ms}`)
+        }
+      })
+    )
   })
 })

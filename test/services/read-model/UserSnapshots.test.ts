@@ -46,8 +46,8 @@ const live = (s: State) =>
         sawSequencer: () => {},
         sawReferee: () => {},
         sawHistory: () => {},
-        sequencerRefuses: () => {},
-        refusing: () => [],
+        sequencerReports: () => {},
+        reported: () => ({ refusing: [], warnings: [] }),
         lostSequencer: () => {},
         lostReferee: () => {},
         started: () => true

@@ -428,9 +428,14 @@ export interface Heartbeat {
   server_ts_ms: number;
   /**
    * Reasons for which every command is refused or prices do not change; empty while the backend works. Stable words such as
-   * DiskFull, JournalStopped and PricesStopped. While it is not empty, /ready of a gateway is 503 with these reasons.
+   * DiskFull and JournalStopped. While it is not empty, /ready of a gateway is 503 with these reasons.
    */
   refusing: string[];
+  /**
+   * Conditions that an operator should end while the backend works, such as ClockOffset. /ready of a gateway lists them and
+   * stays 200.
+   */
+  warnings: string[];
 }
 
 export interface StreamEventsRequest {
@@ -3803,7 +3808,7 @@ export const Event: MessageFns<Event> = {
 };
 
 function createBaseHeartbeat(): Heartbeat {
-  return { head_seq: 0, server_ts_ms: 0, refusing: [] };
+  return { head_seq: 0, server_ts_ms: 0, refusing: [], warnings: [] };
 }
 
 export const Heartbeat: MessageFns<Heartbeat> = {
@@ -3816,6 +3821,9 @@ export const Heartbeat: MessageFns<Heartbeat> = {
     }
     for (const v of message.refusing) {
       writer.uint32(26).string(v!);
+    }
+    for (const v of message.warnings) {
+      writer.uint32(34).string(v!);
     }
     return writer;
   },
@@ -3855,6 +3863,14 @@ export const Heartbeat: MessageFns<Heartbeat> = {
             }
 
             message.refusing.push(reader.string());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.warnings.push(reader.string());
             continue;
           }
         }
