@@ -4,7 +4,7 @@
  */
 import { Deferred, Effect, Stream } from "effect"
 import { networkOf } from "../domain/Ip.ts"
-import { monotonicMillis } from "../services/operations/Monotonic.ts"
+import { currentMonotonicMillis } from "../services/operations/Monotonic.ts"
 
 /** Bytes of a part: what a turn costs the others is about the copy of as many. */
 export const PART_BYTES = 64 * 1024
@@ -41,7 +41,7 @@ export const make = (): BulkResponseThrottle => {
   /** Serves the queue until it is empty. */
   const move = Effect.gen(function* () {
     while (waiting.size > 0) {
-      const now = yield* Effect.clockWith((clock) => Effect.succeed(monotonicMillis(clock)))
+      const now = yield* currentMonotonicMillis
       if (freeAt > now) yield* Effect.sleep(freeAt - now)
       freeAt = Math.max(now, freeAt) + PART_MS
       advance()

@@ -18,7 +18,7 @@ export interface QueuedFrame {
   readonly frame: Frame
   /** `undefined`: a reply, which is never dropped. */
   readonly source: Source | undefined
-  /** Creation time, Unix ms. */
+  /** Creation time, monotonic, in ms. */
   readonly at: number
   /** Bytes that count against the limit. */
   readonly weight: number

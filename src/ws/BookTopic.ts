@@ -56,8 +56,8 @@ export class BookTopic extends PacedTopic<BookData> {
   private readonly depth: Depth
   private published: (BookView & { readonly checksum: number; readonly stream_id: string }) | undefined
 
-  constructor(name: string, symbol: string, depth: Depth, view: View) {
-    super(name, symbol, view)
+  constructor(name: string, symbol: string, depth: Depth, view: View, monotonic: () => number) {
+    super(name, symbol, view, monotonic)
     this.depth = depth
     this.interval_ms = BOOK_INTERVAL_MS[depth]
   }

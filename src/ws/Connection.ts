@@ -149,7 +149,7 @@ export abstract class Connection {
     if (now - this.lastHeard > limits.silence_ms) return this.end("Silent")
     const reason = this.overdue(time, lost)
     if (reason !== undefined) return this.end(reason)
-    this.outbox.check(time.wall_ms)
+    this.outbox.check(now)
     if (!this.closing && now - this.lastPing >= limits.ping_interval_ms) {
       this.lastPing = now
       this.transport.ping()
@@ -177,6 +177,6 @@ export abstract class Connection {
   protected abstract limited(verdict: "dropped" | "notice" | "flood", message: string | undefined): void
 
   protected reply(frame: Frame): void {
-    this.outbox.offer(queuedFrame(frame, undefined, this.shared.hub.now()))
+    this.outbox.offer(queuedFrame(frame, undefined, this.shared.hub.monotonic()))
   }
 }

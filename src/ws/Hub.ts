@@ -13,7 +13,7 @@ import { monotonicMillis } from "../services/operations/Monotonic.ts"
 import { CurrentMetricsRegistry } from "../services/operations/MetricsRegistry.ts"
 import { UserStreams } from "../services/read-model/UserStreams.ts"
 import { MarketFanout, type MarketTopic, TOPIC_ORDER } from "./MarketFanout.ts"
-import { Flusher, type Outbox } from "./Outbox.ts"
+import { type Clocks, Flusher, type Outbox } from "./Outbox.ts"
 import type { PrivateFeed } from "./PrivateFeed.ts"
 import * as Throttler from "./Throttler.ts"
 import { UserFanout } from "./UserFanout.ts"
@@ -23,14 +23,10 @@ const SILENCE_CHECK_MS = 1_000
 
 export class Hub extends Context.Service<
   Hub,
-  {
+  Clocks & {
     readonly flusher: Flusher
     /** Logs an unexpected error. */
     readonly report: (fault: unknown) => void
-    /** The wall clock, for times in messages and the age of queued data, in ms. */
-    readonly now: () => number
-    /** Monotonic time, for rates and deadlines of connections, in ms. */
-    readonly monotonic: () => number
     /** Sends the topic's snapshot to an outbox and adds it to the members; a repeated call sends a new snapshot. The market must exist. */
     readonly join: (name: string, topic: MarketTopic, outbox: Outbox) => void
     readonly leave: (name: string, outbox: Outbox) => void
@@ -46,13 +42,16 @@ export class Hub extends Context.Service<
       const health = yield* BackendHealth
       const metrics = yield* CurrentMetricsRegistry
       const clock = yield* Clock.Clock
-      const now = () => clock.currentTimeMillisUnsafe()
+      const clocks: Clocks = {
+        now: () => clock.currentTimeMillisUnsafe(),
+        monotonic: () => monotonicMillis(clock)
+      }
       const fork = yield* FiberSet.makeRuntime<never>()
       /** A callback of another service must not throw: an unexpected error is logged, and the service continues. */
       const report = (fault: unknown): void => void fork(Effect.logError("a feed failed", fault))
-      const flusher = new Flusher(now, report)
-      const markets = new MarketFanout(view, yield* Throttler.make(clock), now, report)
-      const users = new UserFanout(streams, yield* CredentialLease, now)
+      const flusher = new Flusher(clocks, report)
+      const markets = new MarketFanout(view, yield* Throttler.make(clock), clocks, report)
+      const users = new UserFanout(streams, yield* CredentialLease, clocks)
 
       metrics.gauge("gateway_ws_conflations_total", {}, () => flusher.conflations)
       for (const kind of TOPIC_ORDER) {
@@ -78,8 +77,7 @@ export class Hub extends Context.Service<
       return Hub.of({
         flusher,
         report,
-        now,
-        monotonic: () => monotonicMillis(clock),
+        ...clocks,
         join: (name, topic, outbox) => markets.join(name, topic, outbox),
         leave: (name, outbox) => markets.leave(name, outbox),
         attach: (feed, onRestart) => users.attach(feed, onRestart)

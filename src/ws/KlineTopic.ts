@@ -29,8 +29,8 @@ export class KlineTopic extends PacedTopic<KlineData> {
   /** Start of the newest candle. */
   private begun = -1
 
-  constructor(name: string, symbol: string, interval: Interval, view: View) {
-    super(name, symbol, view)
+  constructor(name: string, symbol: string, interval: Interval, view: View, monotonic: () => number) {
+    super(name, symbol, view, monotonic)
     this.interval = interval
   }
   private data(type: "snapshot" | "update", list: ReadonlyArray<Candle>, now: number): KlineData {

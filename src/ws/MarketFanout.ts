@@ -7,7 +7,7 @@ import type { Topic } from "../domain/Topic.ts"
 import type { MarketChange } from "../services/markets/MarketView.ts"
 import { BookTopic } from "./BookTopic.ts"
 import { KlineTopic } from "./KlineTopic.ts"
-import type { Outbox } from "./Outbox.ts"
+import type { Clocks, Outbox } from "./Outbox.ts"
 import { PacedTopic, type PublicTopic, type View } from "./PublicTopic.ts"
 import { AlertTopic, PoolTopic, TickerTopic } from "./StateTopics.ts"
 import type { Throttler } from "./Throttler.ts"
@@ -21,24 +21,24 @@ export const marketOf = (view: View, topic: MarketTopic): Instrument | undefined
     ? view.instruments().find(({ market_addr }) => market_addr === topic.market_addr)
     : view.instrument(topic.symbol)
 
-const open = (name: string, topic: MarketTopic, symbol: string, view: View): PublicTopic => {
+const open = (name: string, topic: MarketTopic, symbol: string, view: View, monotonic: () => number): PublicTopic => {
   switch (topic.kind) {
     case "trade":
-      return new TradeTopic(name, symbol, view)
+      return new TradeTopic(name, symbol, view, monotonic)
     case "trade/":
-      return new AggregatedTradeTopic(name, symbol, topic.market_addr, view)
+      return new AggregatedTradeTopic(name, symbol, topic.market_addr, view, monotonic)
     case "all_liquidations":
-      return new LiquidationTopic(name, symbol, view)
+      return new LiquidationTopic(name, symbol, view, monotonic)
     case "orderbook":
-      return new BookTopic(name, symbol, topic.depth, view)
+      return new BookTopic(name, symbol, topic.depth, view, monotonic)
     case "kline":
-      return new KlineTopic(name, symbol, topic.interval, view)
+      return new KlineTopic(name, symbol, topic.interval, view, monotonic)
     case "ticker":
-      return new TickerTopic(name, symbol, view)
+      return new TickerTopic(name, symbol, view, monotonic)
     case "insurance_pool":
-      return new PoolTopic(name, symbol, view)
+      return new PoolTopic(name, symbol, view, monotonic)
     case "adl_alert":
-      return new AlertTopic(name, symbol, view)
+      return new AlertTopic(name, symbol, view, monotonic)
   }
 }
 
@@ -78,7 +78,7 @@ class Market {
   publish(change: MarketChange, now: number, throttler: Throttler): void {
     for (const { topic } of this.ordered) {
       const job = topic.take(change, now)
-      if (job !== undefined) throttler.request(job, now)
+      if (job !== undefined) throttler.request(job)
     }
   }
 }
@@ -89,12 +89,14 @@ export class MarketFanout {
   private readonly view: View
   private readonly throttler: Throttler
   private readonly now: () => number
+  private readonly monotonic: () => number
   private readonly report: (fault: unknown) => void
 
-  constructor(view: View, throttler: Throttler, now: () => number, report: (fault: unknown) => void) {
+  constructor(view: View, throttler: Throttler, { monotonic, now }: Clocks, report: (fault: unknown) => void) {
     this.view = view
     this.throttler = throttler
     this.now = now
+    this.monotonic = monotonic
     this.report = report
   }
 
@@ -113,11 +115,10 @@ export class MarketFanout {
 
   /** Sends topics again that were silent for their longest interval. */
   refresh(): void {
-    const at = this.now()
+    const at = this.monotonic()
     for (const topic of this.topics.values()) {
       if (!(topic instanceof PacedTopic) || topic.silence_ms === undefined) continue
-      // the clock may have been set back
-      if (Math.abs(at - topic.lastRun) >= topic.silence_ms) this.throttler.request(topic, at)
+      if (at - topic.lastRun >= topic.silence_ms) this.throttler.request(topic)
     }
   }
 
@@ -130,8 +131,7 @@ export class MarketFanout {
   join(name: string, topic: MarketTopic, outbox: Outbox): void {
     const joined = this.topics.get(name) ?? this.add(name, topic)
     joined.members.add(outbox)
-    const at = this.now()
-    outbox.begin(joined.snapshot(at), joined, at)
+    outbox.begin(joined.snapshot(this.now()), joined, this.monotonic())
   }
 
   leave(name: string, outbox: Outbox): void {
@@ -143,7 +143,7 @@ export class MarketFanout {
 
   private add(name: string, marketTopic: MarketTopic): PublicTopic {
     const { symbol } = marketOf(this.view, marketTopic)!
-    const topic = open(name, marketTopic, symbol, this.view)
+    const topic = open(name, marketTopic, symbol, this.view, this.monotonic)
     let market = this.markets.get(symbol)
     if (market === undefined) this.markets.set(symbol, (market = new Market()))
     market.add(topic, marketTopic.kind)

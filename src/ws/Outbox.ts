@@ -30,6 +30,13 @@ export interface OutboxLimits {
   readonly outbound_age_ms: number
 }
 
+export interface Clocks {
+  /** The wall clock, for times in messages, Unix ms. */
+  readonly now: () => number
+  /** Monotonic time, for intervals and ages, in ms. */
+  readonly monotonic: () => number
+}
+
 /** Largest write of several concatenated frames, in bytes. */
 const WRITE_BYTES = 256 * 1024
 
@@ -40,12 +47,12 @@ export class Flusher {
   conflations = 0
   /** The batch of an empty outbox. */
   readonly nothing = new Batch()
-  readonly now: () => number
+  readonly clocks: Clocks
   private readonly onFault: (fault: unknown) => void
 
   /** An unexpected exception ends only the outbox that threw it, and is reported to `onFault`. */
-  constructor(now: () => number, onFault: (fault: unknown) => void) {
-    this.now = now
+  constructor(clocks: Clocks, onFault: (fault: unknown) => void) {
+    this.clocks = clocks
     this.onFault = onFault
   }
 
@@ -111,10 +118,10 @@ export class Outbox {
    * Queues a requested snapshot. It does not count against the limit, and replaces queued frames of its topic, so that
    * repeated requests do not add up.
    */
-  begin(frame: Frame | undefined, source: Source, now: number): void {
+  begin(frame: Frame | undefined, source: Source, at: number): void {
     if (this.closed) return
     this.forget(source)
-    if (frame !== undefined) this.push({ frame, source, at: now, weight: 0 })
+    if (frame !== undefined) this.push({ frame, source, at, weight: 0 })
   }
 
   /** Drops the queued frames and the pending snapshot of a topic that the client left or starts again. */
@@ -183,7 +190,7 @@ export class Outbox {
     this.owner.end("Internal")
   }
 
-  /** Applies the age limit. Called periodically, because a stuck socket emits no event. */
+  /** Applies the age limit at a monotonic time. Called periodically, because a stuck socket emits no event. */
   check(now: number): void {
     const oldest = now - this.limits.outbound_age_ms
     if (this.closed || this.blockedSince === undefined || this.blockedSince >= oldest) return
@@ -241,10 +248,10 @@ export class Outbox {
   private refill(): boolean {
     for (const source of this.conflated ?? []) {
       this.conflated!.delete(source)
-      const now = this.flusher.now()
-      const frame = source.snapshot(now)
+      const { monotonic, now } = this.flusher.clocks
+      const frame = source.snapshot(now())
       if (frame === undefined) continue
-      this.retain([queuedFrame(frame, source, now)])
+      this.retain([queuedFrame(frame, source, monotonic())])
       return true
     }
     return false

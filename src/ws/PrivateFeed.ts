@@ -85,18 +85,18 @@ export class PrivateFeed {
     return source
   }
 
-  private send(message: UserMessage, now: number, counts = true): void {
+  private send(message: UserMessage, at: number, counts = true): void {
     const { seq, topic } = message.event
     const last = this.live.get(topic)
     if (last === undefined || seq <= last) return
     this.live.set(topic, seq)
     const frame = message.frame(this.bound_to)
-    this.outbox.offer({ frame, source: this.source(topic), at: now, weight: counts ? frame.length : 0 })
+    this.outbox.offer({ frame, source: this.source(topic), at, weight: counts ? frame.length : 0 })
   }
 
   /** A replay does not count against the queue limit, so that long resumes are possible. */
-  private replay(replay: ReadonlyArray<UserMessage>, now: number): void {
-    for (const message of replay) this.send(message, now, false)
+  private replay(replay: ReadonlyArray<UserMessage>, at: number): void {
+    for (const message of replay) this.send(message, at, false)
   }
 
   private advance(stream_id: string, seq: number): void {
@@ -104,14 +104,14 @@ export class PrivateFeed {
     this.position = { stream_id, seq: Math.max(known, seq) }
   }
 
-  /** Receives the next events of the user, in order. */
-  take(messages: ReadonlyArray<UserMessage>, now: number): void {
+  /** Receives the next events of the user, in order, at a monotonic time. */
+  take(messages: ReadonlyArray<UserMessage>, at: number): void {
     if (this.buffered !== undefined) {
       if (this.buffered.length + messages.length > BUFFERED_MAX) return this.onOverflow()
       this.buffered.push(...messages)
     }
     if (this.holds > 0) return
-    for (const message of messages) this.send(message, now)
+    for (const message of messages) this.send(message, at)
     const last = messages.at(-1)
     if (last !== undefined && this.position?.stream_id === last.stream_id) this.advance(last.stream_id, last.event.seq)
   }
@@ -127,24 +127,19 @@ export class PrivateFeed {
   }
 
   /** Starts topics: snapshots, then the replay, then buffered events, then live events. */
-  begin(
-    stream_id: string,
-    beginnings: ReadonlyArray<FeedStart>,
-    replay: ReadonlyArray<UserMessage>,
-    now: number
-  ): void {
+  begin(stream_id: string, beginnings: ReadonlyArray<FeedStart>, replay: ReadonlyArray<UserMessage>, at: number): void {
     for (const { seq, snapshot, topic } of beginnings) {
       this.live.set(topic, seq)
-      this.outbox.begin(snapshot, this.source(topic), now)
+      this.outbox.begin(snapshot, this.source(topic), at)
     }
     const begun = new Set(beginnings.map(({ topic }) => topic))
     this.replay(
       replay.filter(({ event }) => begun.has(event.topic)),
-      now
+      at
     )
     const seqs = beginnings.map(({ seq }) => seq)
     if (this.holds === 0) {
-      this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), now)
+      this.catchUp(stream_id, Math.max(0, replay.at(-1)?.event.seq ?? 0, ...seqs), at)
     } else {
       // during an interruption the missed events come first, from the earliest position of a topic
       const known = this.position?.stream_id === stream_id ? [this.position.seq] : []
@@ -152,10 +147,10 @@ export class PrivateFeed {
     }
   }
 
-  private catchUp(stream_id: string, seq: number, now: number): void {
+  private catchUp(stream_id: string, seq: number, at: number): void {
     const buffered = this.buffered ?? []
     this.buffered = undefined
-    for (const message of buffered) if (message.stream_id === stream_id) this.send(message, now)
+    for (const message of buffered) if (message.stream_id === stream_id) this.send(message, at)
     this.advance(stream_id, Math.max(seq, buffered.at(-1)?.event.seq ?? 0))
   }
 
@@ -171,10 +166,10 @@ export class PrivateFeed {
   }
 
   /** Continues after an interruption with the missed events, then the buffered ones. */
-  resume(replay: ReadonlyArray<UserMessage>, now: number): void {
-    this.replay(replay, now)
+  resume(replay: ReadonlyArray<UserMessage>, at: number): void {
+    this.replay(replay, at)
     const { seq, stream_id } = this.position!
-    if (this.holds === 0) this.catchUp(stream_id, Math.max(seq, replay.at(-1)?.event.seq ?? 0), now)
+    if (this.holds === 0) this.catchUp(stream_id, Math.max(seq, replay.at(-1)?.event.seq ?? 0), at)
   }
 
   leave(topic: PrivateTopic): boolean {

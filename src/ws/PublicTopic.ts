@@ -14,11 +14,14 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   abstract readonly conflatable: boolean
   readonly members = new Set<Outbox>()
   protected readonly view: View
+  /** Monotonic time in ms, for intervals and the age of queued frames. */
+  protected readonly monotonic: () => number
 
-  constructor(name: string, symbol: string, view: View) {
+  constructor(name: string, symbol: string, view: View, monotonic: () => number) {
     this.name = name
     this.symbol = symbol
     this.view = view
+    this.monotonic = monotonic
   }
   abstract snapshot(now: number): Frame | undefined
 
@@ -35,7 +38,8 @@ export abstract class PublicTopic<Data = unknown> implements Source {
   /** Offers events to all members. Each event is encoded once. */
   protected sendAll(events: ReadonlyArray<Data>, now: number): void {
     if (this.members.size === 0) return
-    const frames = events.map((data) => queuedFrame(this.frame(data, now), this, now))
+    const at = this.monotonic()
+    const frames = events.map((data) => queuedFrame(this.frame(data, now), this, at))
     for (const member of this.members) for (const sent of frames) member.offer(sent)
   }
 }
@@ -57,7 +61,7 @@ export abstract class StateTopic<Data> extends PacedTopic<Data> {
 
   override snapshot(now: number): Frame | undefined {
     // the snapshot of the first member is the topic's first message and starts the interval
-    if (this.members.size <= 1) this.lastRun = now
+    if (this.members.size <= 1) this.lastRun = this.monotonic()
     const data = this.data(now)
     return data && this.frame(data, now)
   }

@@ -383,7 +383,7 @@ export class Session extends Connection {
           stream_id,
           names.map((topic) => ({ topic, snapshot: undefined, seq: from.seq })),
           replay.success.map((event) => new UserMessage(event, stream_id, now)),
-          now
+          hub.monotonic()
         )
       } else {
         const beginnings = yield* this.snapshotsOf(feed, names, (topic, error) =>
@@ -394,7 +394,7 @@ export class Session extends Connection {
           req_id,
           resume(false)
         )
-        feed.begin(streams.streamId(), beginnings, [], hub.now())
+        feed.begin(streams.streamId(), beginnings, [], hub.monotonic())
       }
       for (const error of errors) this.reply(error)
     })
@@ -455,12 +455,12 @@ export class Session extends Connection {
         feed.release()
         return feed.resume(
           replay.success.map((event) => new UserMessage(event, position.stream_id, now)),
-          now
+          hub.monotonic()
         )
       }
       const beginnings = yield* this.snapshotsOf(feed, feed.topics(), () => this.end("BackendLost"))
       feed.release()
-      feed.begin(streams.streamId(), beginnings, [], hub.now())
+      feed.begin(streams.streamId(), beginnings, [], hub.monotonic())
     })
   }
 }

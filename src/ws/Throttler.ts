@@ -4,39 +4,38 @@
  * One fiber serves all jobs and sleeps while none is due, so an idle gateway does no work and a quiet market has no delay.
  */
 import { type Clock, Effect, Latch, type Scope } from "effect"
+import { monotonicMillis } from "../services/operations/Monotonic.ts"
 
 export interface Job {
   /** Shortest time between two runs, in ms. */
   readonly interval_ms: number
-  /** Time of the last run, Unix ms; set by the throttler. */
+  /** Monotonic time of the last run, in ms. */
   lastRun: number
+  /** `now`: the wall clock, Unix ms. */
   readonly run: (now: number) => void
 }
 
 export interface Throttler {
   /** Requests one run of the job. */
-  readonly request: (job: Job, now: number) => void
+  readonly request: (job: Job) => void
   /** Cancels a request. */
   readonly cancel: (job: Job) => void
 }
-
-/** Longest sleep: the clock may be set back. */
-const WAIT_MS_MAX = 1_000
-
-/** Whether a job is due. A time that is more than an interval ahead is from before the clock was set back. */
-const isDue = (job: Job, at: number, now: number): boolean => at <= now || at - now > job.interval_ms
 
 export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.Return<Throttler, never, Scope.Scope> {
   const due = new Map<Job, number>()
   const earlier = Latch.makeUnsafe(false)
   let wakesAt = Infinity
 
+  const runNow = (job: Job, at: number): void => {
+    job.lastRun = at
+    job.run(clock.currentTimeMillisUnsafe())
+  }
   const runDue = (now: number): void => {
     for (const [job, at] of due) {
-      if (!isDue(job, at, now)) continue
+      if (at > now) continue
       due.delete(job)
-      job.lastRun = now
-      job.run(now)
+      runNow(job, now)
     }
   }
   yield* Effect.forkScoped(
@@ -45,22 +44,18 @@ export const make = Effect.fnUntraced(function* (clock: Clock.Clock): Effect.fn.
         wakesAt = Math.min(Infinity, ...due.values())
         earlier.closeUnsafe()
         if (wakesAt === Infinity) yield* earlier.await
-        else {
-          const wait_ms = Math.max(0, wakesAt - clock.currentTimeMillisUnsafe())
-          yield* Effect.timeoutOption(earlier.await, Math.min(wait_ms, WAIT_MS_MAX))
-        }
-        runDue(clock.currentTimeMillisUnsafe())
+        else yield* Effect.timeoutOption(earlier.await, Math.max(0, wakesAt - monotonicMillis(clock)))
+        runDue(monotonicMillis(clock))
       }
     })
   )
   return {
-    request: (job, now) => {
+    request: (job) => {
       if (due.has(job)) return
+      const now = monotonicMillis(clock)
       const at = job.lastRun + job.interval_ms
-      if (isDue(job, at, now)) {
-        job.lastRun = now
-        job.run(now)
-      } else {
+      if (at <= now) runNow(job, now)
+      else {
         due.set(job, at)
         if (at < wakesAt) earlier.openUnsafe()
       }

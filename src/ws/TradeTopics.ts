@@ -79,8 +79,8 @@ export class AggregatedTradeTopic extends PublicTopic<AggregatedTradeData> {
   override readonly conflatable = false
   private readonly market_addr: string
 
-  constructor(name: string, symbol: string, market_addr: string, view: View) {
-    super(name, symbol, view)
+  constructor(name: string, symbol: string, market_addr: string, view: View, monotonic: () => number) {
+    super(name, symbol, view, monotonic)
     this.market_addr = market_addr
   }
   override snapshot(): undefined {}

@@ -5,6 +5,7 @@
  */
 import type { Lease } from "../domain/Grant.ts"
 import type { UserStreams } from "../services/read-model/UserStreams.ts"
+import type { Clocks } from "./Outbox.ts"
 import { type PrivateFeed, UserMessage } from "./PrivateFeed.ts"
 
 /** Most deliveries that are held; beyond it the connections continue from their positions. */
@@ -20,16 +21,16 @@ export class UserFanout {
   private readonly channels = new Map<string, Channel>()
   private readonly streams: typeof UserStreams.Service
   private readonly lease: Lease
-  private readonly now: () => number
+  private readonly clocks: Clocks
   /** Deliveries until the renewal of the lease, in order; `undefined`: none is held. */
   private held: Array<() => void> | undefined
   private isTruncated = false
   private leaveLease: () => void = () => {}
 
-  constructor(streams: typeof UserStreams.Service, lease: Lease, now: () => number) {
+  constructor(streams: typeof UserStreams.Service, lease: Lease, clocks: Clocks) {
     this.streams = streams
     this.lease = lease
-    this.now = now
+    this.clocks = clocks
   }
 
   /** Authenticated connections. */
@@ -68,9 +69,10 @@ export class UserFanout {
     const channel: Channel = {
       feeds,
       unfollow: streams.follow(user_id, (events) => {
-        const at = this.now()
+        const now = this.clocks.now()
+        const at = this.clocks.monotonic()
         const stream_id = streams.streamId()
-        const messages = events.map((event) => new UserMessage(event, stream_id, at))
+        const messages = events.map((event) => new UserMessage(event, stream_id, now))
         this.deliver(() => {
           for (const feed of feeds.keys()) feed.take(messages, at)
         })

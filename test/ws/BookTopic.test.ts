@@ -4,9 +4,11 @@ import { assert, describe, it } from "vitest"
 import { Book, checksum } from "../../src/domain/Book.ts"
 import type { Depth } from "../../src/domain/Enumerations.ts"
 import { LocalBook } from "../../src/client/LocalBook.ts"
-import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
+import { type Clocks, Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
 import { BookTopic, changedLevels } from "../../src/ws/BookTopic.ts"
 import { FakeMarket, SYMBOL } from "../../verification/harness/WebSocketWorld.ts"
+
+const stillClocks: Clocks = { now: () => 0, monotonic: () => 0 }
 
 const level = (low: number, high: number) =>
   fc.tuple(
@@ -48,12 +50,9 @@ class Follower {
         this.resume = callback
       }
     }
-    const flusher = new Flusher(
-      () => 0,
-      (fault) => {
-        throw fault
-      }
-    )
+    const flusher = new Flusher(stillClocks, (fault) => {
+      throw fault
+    })
     this.outbox = new Outbox(sink, flusher, { outbound_bytes: 300, outbound_age_ms: 1_000 }, { end: assert.fail })
   }
   drain(): void {
@@ -80,7 +79,7 @@ const textsOf = (bytes: Buffer): Array<string> => {
 
 const play = (steps: ReadonlyArray<Step>, depth: Depth): void => {
   const market = new FakeMarket()
-  const topic = new BookTopic(`orderbook.${depth}.${SYMBOL}`, SYMBOL, depth, market.service)
+  const topic = new BookTopic(`orderbook.${depth}.${SYMBOL}`, SYMBOL, depth, market.service, () => 0)
   const followers: Array<Follower> = []
   const join = () => {
     const follower = new Follower()
@@ -134,7 +133,7 @@ describe("BookTopic", () => {
 describe("BookTopic, of a book that is read", () => {
   const started = () => {
     const market = new FakeMarket()
-    const topic = new BookTopic(`orderbook.50.${SYMBOL}`, SYMBOL, 50, market.service)
+    const topic = new BookTopic(`orderbook.50.${SYMBOL}`, SYMBOL, 50, market.service, () => 0)
     const sent: Array<{ readonly type: string; readonly stream_id?: string }> = []
     const sink: Sink = {
       deflated: false,
@@ -143,7 +142,7 @@ describe("BookTopic, of a book that is read", () => {
       whenTaken: () => {}
     }
     const limits = { outbound_bytes: 1e6, outbound_age_ms: 1e6 }
-    const outbox = new Outbox(sink, new Flusher(() => 0, assert.isUndefined), limits, { end: assert.fail })
+    const outbox = new Outbox(sink, new Flusher(stillClocks, assert.isUndefined), limits, { end: assert.fail })
     topic.members.add(outbox)
     const run = () => {
       topic.run(0)

@@ -3,7 +3,9 @@ import { Effect } from "effect"
 import { constants, inflateRawSync } from "node:zlib"
 import { Frame } from "../../src/ws/Frame.ts"
 import { queuedFrame, type Source } from "../../src/ws/Batch.ts"
-import { Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
+import { type Clocks, Flusher, Outbox, type Sink } from "../../src/ws/Outbox.ts"
+
+const stillClocks: Clocks = { now: () => 0, monotonic: () => 0 }
 
 /** A socket that accepts everything until `full` is set. */
 class FakeSink implements Sink {
@@ -76,7 +78,7 @@ const rethrow = (fault: unknown): never => {
 const LIMITS = { outbound_bytes: 100, outbound_age_ms: 1_000 }
 const turn = Effect.callback<void>((resume) => void setImmediate(() => setImmediate(() => resume(Effect.void))))
 
-const make = (sink: Sink, flusher = new Flusher(() => 0, rethrow)) => {
+const make = (sink: Sink, flusher = new Flusher(stillClocks, rethrow)) => {
   const ended = { SlowConsumer: 0, Internal: 0 }
   const outbox = new Outbox(sink, flusher, LIMITS, { end: (reason) => void ended[reason]++ })
   const offer = (text: string, source?: Source, at = 0) => outbox.offer(queuedFrame(new Frame(text), source, at))
@@ -106,7 +108,7 @@ describe("Frame", () => {
 describe("Outbox", () => {
   it.live("writes once per turn, and neighbours share the bytes", () =>
     Effect.gen(function* () {
-      const flusher = new Flusher(() => 0, rethrow)
+      const flusher = new Flusher(stillClocks, rethrow)
       const sinks = [new FakeSink(), new FakeSink(), new FakeSink(true)]
       const boxes = sinks.map((sink) => make(sink, flusher))
       for (const text of ["a", "b", "c"]) {
@@ -136,7 +138,7 @@ describe("Outbox", () => {
   it.live("drops a feed of a slow socket, and sends its state when the socket drains", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
-      const flusher = new Flusher(() => 0, rethrow)
+      const flusher = new Flusher(stillClocks, rethrow)
       const { ended, offer, outbox } = make(sink, flusher)
       const [books, trades] = [feed("book"), feed("trade", false)]
       sink.full = true
@@ -236,10 +238,7 @@ describe("Outbox", () => {
   it.live("ends what throws, and nobody else", () =>
     Effect.gen(function* () {
       const faults: Array<unknown> = []
-      const flusher = new Flusher(
-        () => 0,
-        (fault) => faults.push(fault)
-      )
+      const flusher = new Flusher(stillClocks, (fault) => faults.push(fault))
       const broken: Sink = {
         ...new FakeSink(),
         write: () => {
@@ -266,7 +265,7 @@ describe("Outbox", () => {
   it.live("writes a long queue piece by piece, as the socket takes it", () =>
     Effect.gen(function* () {
       const sink = new FakeSink()
-      const flusher = new Flusher(() => 0, rethrow)
+      const flusher = new Flusher(stillClocks, rethrow)
       const outbox = new Outbox(
         sink,
         flusher,

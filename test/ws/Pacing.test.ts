@@ -5,6 +5,7 @@ import type { LinkState } from "../../src/services/operations/BackendHealth.ts"
 import * as Keepalive from "../../src/ws/Keepalive.ts"
 import { defaults } from "../../src/ws/Limits.ts"
 import * as Throttler from "../../src/ws/Throttler.ts"
+import { aheadOf } from "../../verification/harness/Clocks.ts"
 
 const job = (interval_ms: number) => {
   const runs: Array<number> = []
@@ -18,10 +19,10 @@ describe("Pacer", () => {
       const pacer = yield* Throttler.make(clock)
       const [slow, fast] = [job(200), job(20)]
       yield* TestClock.adjust(1) // the fiber sleeps
-      pacer.request(slow, 1)
-      pacer.request(fast, 1)
-      for (let i = 0; i < 5; i++) pacer.request(slow, 1)
-      pacer.request(fast, 1)
+      pacer.request(slow)
+      pacer.request(fast)
+      for (let i = 0; i < 5; i++) pacer.request(slow)
+      pacer.request(fast)
       assert.deepStrictEqual([slow.runs, fast.runs], [[1], [1]])
       yield* TestClock.adjust(20)
       assert.deepStrictEqual([slow.runs, fast.runs], [[1], [1, 21]])
@@ -33,8 +34,8 @@ describe("Pacer", () => {
           [1, 21]
         ]
       )
-      pacer.request(slow, 1_021)
-      pacer.request(slow, 1_021)
+      pacer.request(slow)
+      pacer.request(slow)
       pacer.cancel(slow)
       yield* TestClock.adjust(1_000)
       assert.deepStrictEqual(slow.runs, [1, 201, 1_021])
@@ -66,15 +67,34 @@ describe("Pacer", () => {
     Effect.gen(function* () {
       const pacer = yield* Throttler.make(yield* Clock.Clock)
       const [slow, fast] = [job(200), job(20)]
-      pacer.request(slow, 0)
-      pacer.request(slow, 0)
+      pacer.request(slow)
+      pacer.request(slow)
       yield* TestClock.adjust(100)
-      pacer.request(fast, 100)
-      pacer.request(fast, 100)
+      pacer.request(fast)
+      pacer.request(fast)
       yield* TestClock.adjust(20)
       assert.deepStrictEqual([slow.runs, fast.runs], [[0], [100, 120]])
     })
   )
+})
+
+describe("the pace of messages", () => {
+  for (const step of [-3_600_000, 3_600_000])
+    it.effect(`is kept while the wall clock is set by ${step} ms`, () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const pacer = yield* Throttler.make(aheadOf(yield* Clock.Clock, () => ahead_ms))
+        const slow = job(200)
+        pacer.request(slow)
+        pacer.request(slow)
+        ahead_ms = step
+        yield* TestClock.adjust(199)
+        assert.deepStrictEqual(slow.runs, [0])
+        yield* TestClock.adjust(1)
+        // messages have the wall time
+        assert.deepStrictEqual(slow.runs, [0, step + 200])
+      })
+    )
 })
 
 const link = (ill_for_ms: number): LinkState => ({

@@ -5,8 +5,10 @@ import type { PrivateTopic } from "../../src/domain/Topic.ts"
 import type { UserEvent } from "../../src/services/History.ts"
 import { frameOf } from "../../src/ws/Frame.ts"
 import type { QueuedFrame } from "../../src/ws/Batch.ts"
-import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
+import { type Clocks, Flusher, Outbox } from "../../src/ws/Outbox.ts"
 import { BUFFERED_MAX, PrivateFeed, UserMessage } from "../../src/ws/PrivateFeed.ts"
+
+const stillClocks: Clocks = { now: () => 0, monotonic: () => 0 }
 
 const topics = ["order", "execution", "position"] as const satisfies ReadonlyArray<PrivateTopic>
 const topic = fc.constantFrom(...topics)
@@ -32,7 +34,7 @@ class RecordingOutbox extends Outbox {
     const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
     super(
       sink,
-      new Flusher(() => 0, assert.isUndefined),
+      new Flusher(stillClocks, assert.isUndefined),
       { outbound_bytes: 1e9, outbound_age_ms: 1e9 },
       { end: () => {} }
     )

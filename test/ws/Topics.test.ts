@@ -150,7 +150,7 @@ describe("kline", () => {
         for (const { close, confirm, start_time } of list) shown.push([start_time / 60_000, close, confirm])
       }
     }
-    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service)
+    const topic = new Shown(`kline.1.${SYMBOL}`, SYMBOL, "1", world.market.service, () => 0)
     const quiet = { symbol: SYMBOL, candles: [] } as unknown as MarketChange
     const take = (change: MarketChange = quiet) => topic.take(change, 0)?.run(0)
     const traded = (...candles: ReadonlyArray<Candle>) =>
@@ -247,7 +247,7 @@ describe("insurance_pool", () => {
     Effect.gen(function* () {
       const world = new World()
       let ahead = 0
-      const clock = aheadOf(yield* Clock.Clock, () => ahead)
+      const clock = aheadOf(yield* Clock.Clock, () => ahead, true)
       yield* start(world, { silence_ms: 1e9 }, clock)
       const { peer } = yield* following(world, [pools], 0)
       yield* isQuiet(peer)
@@ -369,9 +369,9 @@ describe("the order of topics", () => {
 describe("slow readers", () => {
   it("get pools and alerts as they stand then; aggregated trades and liquidations must not be lost", () => {
     const { service } = new World().market
-    assert.isTrue(new PoolTopic(pools, SYMBOL, service).conflatable)
-    assert.isTrue(new AlertTopic(alerts, SYMBOL, service).conflatable)
-    assert.isFalse(new AggregatedTradeTopic(aggregated, SYMBOL, MARKET, service).conflatable)
-    assert.isFalse(new LiquidationTopic(liquidations, SYMBOL, service).conflatable)
+    assert.isTrue(new PoolTopic(pools, SYMBOL, service, () => 0).conflatable)
+    assert.isTrue(new AlertTopic(alerts, SYMBOL, service, () => 0).conflatable)
+    assert.isFalse(new AggregatedTradeTopic(aggregated, SYMBOL, MARKET, service, () => 0).conflatable)
+    assert.isFalse(new LiquidationTopic(liquidations, SYMBOL, service, () => 0).conflatable)
   })
 })

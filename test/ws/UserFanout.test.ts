@@ -1,10 +1,12 @@
 import { assert, describe, it } from "vitest"
 import type { UserStreamEvent } from "../../src/domain/Projection.ts"
 import { Streams } from "../../src/services/read-model/UserStreams.ts"
-import { Flusher, Outbox } from "../../src/ws/Outbox.ts"
+import { type Clocks, Flusher, Outbox } from "../../src/ws/Outbox.ts"
 import { PrivateFeed, type UserMessage } from "../../src/ws/PrivateFeed.ts"
 import { UserFanout } from "../../src/ws/UserFanout.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
+
+const stillClocks: Clocks = { now: () => 1_767_225_600_250, monotonic: () => 5 }
 
 const event = (user_id: string, seq: number): UserStreamEvent => ({
   user_id,
@@ -20,17 +22,20 @@ const event = (user_id: string, seq: number): UserStreamEvent => ({
 /** A feed that notes the positions of the events it receives. */
 class Feed extends PrivateFeed {
   readonly seqs: Array<number> = []
+  /** The times at which its events are queued. */
+  readonly at: Array<number> = []
   constructor(user_id: string) {
     const sink = { deflated: false, pending: () => 0, write: () => {}, whenTaken: () => {} }
     const outbox = new Outbox(
       sink,
-      new Flusher(() => 0, assert.isUndefined),
+      new Flusher(stillClocks, assert.isUndefined),
       { outbound_bytes: 1e9, outbound_age_ms: 1e9 },
       { end: () => {} }
     )
     super(user_id, outbox, assert.fail)
   }
-  override take(messages: ReadonlyArray<UserMessage>): void {
+  override take(messages: ReadonlyArray<UserMessage>, at: number): void {
+    this.at.push(at)
     this.seqs.push(...messages.map(({ event }) => event.seq))
   }
 }
@@ -38,7 +43,7 @@ class Feed extends PrivateFeed {
 const world = () => {
   const lease = new ManualLease()
   const streams = new Streams()
-  const fanout = new UserFanout(streams.view, lease, () => 0)
+  const fanout = new UserFanout(streams.view, lease, stillClocks)
   let seq = 0
   return {
     lease,
@@ -61,6 +66,8 @@ describe("Amendment 18: private events while changes of credentials cannot be re
     assert.deepStrictEqual([alice.seqs, bob.seqs], [[1], []])
     lease.renew()
     assert.deepStrictEqual([alice.seqs, bob.seqs], [[1, 2, 4], [3]])
+    // the age of a queued event does not follow the wall clock
+    assert.deepStrictEqual(alice.at, [5, 5, 5])
     publish("bob")
     assert.deepStrictEqual(bob.seqs, [3, 5])
   })

@@ -190,11 +190,12 @@ export const make = Effect.fnUntraced(function* (
     })
   const readWithRetry = <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) =>
     Effect.suspend(() => {
-      // grpc-js compares deadlines with the system clock, which a test clock does not shift
-      const deadline = Date.now() + deadline_ms
-      const attempt = once(rpc, request, deadline)
+      const ends_ms = performance.now() + deadline_ms
+      const left_ms = () => ends_ms - performance.now()
+      // grpc-js turns a time of the system clock into a duration at once, so a later step of that clock has no effect
+      const attempt = Effect.suspend(() => once(rpc, request, Date.now() + left_ms()))
       return Effect.catch(attempt, (error) =>
-        error.code === status.UNAVAILABLE && Date.now() + RECONNECT_MS_MIN < deadline
+        error.code === status.UNAVAILABLE && left_ms() > RECONNECT_MS_MIN
           ? Effect.andThen(pause(0), attempt)
           : Effect.fail(error)
       )

@@ -6,10 +6,10 @@
  * only changed sets are read again. Decisions from the copies are made after a successful round. After an outage of Redis,
  * or a loss of its data, every gateway writes its whole set within one lease; until then no user is reported as gone.
  */
-import { Clock, Deferred, Duration, Effect, Layer } from "effect"
+import { Deferred, Duration, Effect, Layer } from "effect"
 import { Redis } from "effect/persistence"
 import { Ids } from "../../services/operations/Ids.ts"
-import { monotonicMillis } from "../../services/operations/Monotonic.ts"
+import { currentMonotonicMillis } from "../../services/operations/Monotonic.ts"
 import { Presence, Tally, watchers } from "../../services/operations/Presence.ts"
 import { NOW } from "./Script.ts"
 
@@ -87,7 +87,7 @@ return answer
 interface Copy {
   version: string
   users: ReadonlySet<string>
-  /** When the gateway was last known to be alive; monotonic, in ms. */
+  /** When the gateway was last known to be alive, monotonic, in ms. */
   seen_ms: number
 }
 
@@ -95,7 +95,6 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
   Layer.effect(
     Presence,
     Effect.gen(function* () {
-      const clock = yield* Clock.Clock
       const redis = yield* Redis.Redis
       const round = redis.eval(roundScript)
       const gateway = yield* (yield* Ids).uuid
@@ -152,7 +151,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         return answer
       })
       const read = Effect.fnUntraced(function* (living: ReadonlyArray<string>) {
-        const now = monotonicMillis(clock)
+        const now = yield* currentMonotonicMillis
         // while this gateway could not write, others may not have been able to renew either
         if (!isConnected) for (const copy of others.values()) copy.seen_ms = now
         for (let i = 0; i < living.length; i += 2) {
@@ -180,7 +179,7 @@ export const layer = (options: Options = {}): Layer.Layer<Presence, never, Ids |
         let answer = yield* write(changes)
         if (!isWritten) answer = yield* write(changes)
         yield* read(answer.slice(1).map(String))
-        const now = monotonicMillis(clock)
+        const now = yield* currentMonotonicMillis
         if (!isConnected) complete_ms = now + lease_ms
         isConnected = true
         const isComplete = now >= complete_ms

@@ -31,6 +31,7 @@ import { History, type HistoryUnavailable } from "../History.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lru } from "../operations/Lru.ts"
 import { CurrentMetricsRegistry } from "../operations/MetricsRegistry.ts"
+import { currentMonotonicMillis, monotonicMillis } from "../operations/Monotonic.ts"
 import { InvalidationBus } from "../operations/InvalidationBus.ts"
 
 export type ApiKeysError<R extends Reason> = ApiKeyRefused<R> | AccountsUnavailable | HistoryUnavailable
@@ -234,7 +235,7 @@ export class ApiKeys extends Context.Service<
               Effect.gen(function* () {
                 for (;;) {
                   reading.isStale = false
-                  const now = yield* Clock.currentTimeMillis
+                  const now = yield* currentMonotonicMillis
                   const record = yield* accounts.apiKeyOf(public_key)
                   const user = record === undefined || record.revoked ? undefined : yield* accounts.user(record.user_id)
                   if (reading.isStale) continue
@@ -298,7 +299,7 @@ export class ApiKeys extends Context.Service<
           }),
           find: (public_key) =>
             Effect.clockWith((clock) => {
-              const now = clock.currentTimeMillisUnsafe()
+              const now = monotonicMillis(clock)
               const known = cache.get(public_key)
               if (known !== undefined && now < known.until && known.key.caller.grant.ended === undefined) {
                 lookups.hit.add()

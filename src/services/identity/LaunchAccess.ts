@@ -4,8 +4,9 @@
  * A whitelisted wallet is cached for a while, because every order checks it. A wallet that is not whitelisted is
  * looked up each time, so an activation is effective at once.
  */
-import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer } from "effect"
 import { Accounts, type AccountsUnavailable } from "./Accounts.ts"
+import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Lru } from "../operations/Lru.ts"
 import { DomainError } from "../DomainError.ts"
 
@@ -39,11 +40,12 @@ export class LaunchAccess extends Context.Service<
       Effect.gen(function* () {
         const accounts = yield* Accounts
         const cached_ms = Duration.toMillis(REMEMBERED)
-        /** Time at which each wallet was last found on the whitelist. */
+        /** Monotonic time at which each wallet was last found on the whitelist. */
         const found = new Lru<string, number>(WALLETS_MAX)
 
         const gate = (root_address: string) =>
-          Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          Effect.clockWith((clock) => {
+            const now = monotonicMillis(clock)
             const at = found.get(root_address)
             if (at !== undefined && now - at < cached_ms) return Effect.void
             return Effect.flatMap(accounts.isWhitelisted(root_address), (whitelisted) => {

@@ -46,8 +46,8 @@ export class BackendHealth extends Context.Service<
     readonly started: () => boolean
     /**
      * Progress of the event lane, at every frame and after every batch: the head that the stream reported, the seq
-     * applied here, and the time of the oldest received event that is not applied, by the monotonic clock; undefined: the
-     * lane waits for the stream.
+     * applied here, and the monotonic time of the oldest received event that is not applied; undefined: the lane waits
+     * for the stream.
      */
     readonly sawSequencer: (frame: {
       readonly head_seq: number

@@ -14,6 +14,7 @@ import type { Caller } from "../../domain/User.ts"
 import type { AccountsUnavailable } from "../identity/Accounts.ts"
 import { Ids } from "../operations/Ids.ts"
 import { Lifecycle } from "../operations/Lifecycle.ts"
+import { monotonicMillis } from "../operations/Monotonic.ts"
 import { Presence } from "../operations/Presence.ts"
 import { Sequencer, type SubmitError } from "../Sequencer.ts"
 import { type ResolveFailure, SubAccounts } from "../identity/SubAccounts.ts"
@@ -22,7 +23,7 @@ import { DeadMansSwitchStore } from "./DeadMansSwitchStore.ts"
 /** Back-off: 100 ms, doubled, up to 2 s. */
 const backOff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("2 seconds")])
 
-/** A period without a private connection of a user. */
+/** A period without a private connection of a user. Times are monotonic, so that no step of the wall clock cancels orders. */
 interface Absence {
   readonly began_ms: number
   /** Later starts of windows, by sub-account: their settings changed during the absence. */
@@ -107,7 +108,7 @@ export class DeadMansSwitch extends Context.Service<
           }))
           .sort((a, b) => a.at_ms - b.at_ms)
         for (const { address, at_ms } of due) {
-          yield* Effect.sleep(Math.max(0, at_ms - clock.currentTimeMillisUnsafe()))
+          yield* Effect.sleep(Math.max(0, at_ms - monotonicMillis(clock)))
           // a connection to another gateway makes the user present, which ends this countdown
           yield* presence.settled
           // a gateway that is shutting down closes all connections, which is no evidence of absence
@@ -120,7 +121,7 @@ export class DeadMansSwitch extends Context.Service<
       const begin = (user_id: string): Absence => {
         const known = absences.get(user_id)
         if (known !== undefined) return known
-        const absence = { began_ms: clock.currentTimeMillisUnsafe(), later: new Map(), done: new Set<string>() }
+        const absence = { began_ms: monotonicMillis(clock), later: new Map(), done: new Set<string>() }
         absences.set(user_id, absence)
         return absence
       }
@@ -155,7 +156,7 @@ export class DeadMansSwitch extends Context.Service<
           if (!presence.isHere(caller.user_id)) {
             const absence = begin(caller.user_id)
             absence.done.delete(sub_account_address)
-            absence.later.set(sub_account_address, clock.currentTimeMillisUnsafe())
+            absence.later.set(sub_account_address, monotonicMillis(clock))
             start(caller.user_id)
           }
           return setting

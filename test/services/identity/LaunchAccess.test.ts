@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Accounts } from "../../../src/services/identity/Accounts.ts"
 import { LaunchAccess, type AccessMode } from "../../../src/services/identity/LaunchAccess.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { aheadOf } from "../../../verification/harness/Clocks.ts"
 
 const layer = (mode: AccessMode) => LaunchAccess.layer({ mode }).pipe(Layer.provideMerge(SqliteStores.accounts))
 const passes = (root: string) =>
@@ -45,6 +46,20 @@ describe("Admission", () => {
       assert.isTrue(yield* passes("0x1"))
       yield* TestClock.adjust(1)
       assert.isFalse(yield* passes("0x1"))
+    }).pipe(Effect.provide(layer("closed")))
+  )
+
+  it.effect("applies a removal in time though the wall clock is set back by an hour", () =>
+    Effect.gen(function* () {
+      let ahead_ms = 0
+      const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+      const accounts = yield* Accounts
+      yield* accounts.setWhitelisted("0x1", true)
+      assert.isTrue(yield* Effect.provideService(passes("0x1"), Clock.Clock, clock))
+      yield* accounts.setWhitelisted("0x1", false)
+      ahead_ms = -3_600_000
+      yield* TestClock.adjust(5000)
+      assert.isFalse(yield* Effect.provideService(passes("0x1"), Clock.Clock, clock))
     }).pipe(Effect.provide(layer("closed")))
   )
 })

@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Queue, Stream } from "effect"
+import { Clock, Effect, Layer, Queue, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { BackendHealth } from "../../../src/services/operations/BackendHealth.ts"
 import { PriceFeed, type PriceFrame } from "../../../src/services/PriceFeed.ts"
 import * as PriceFollower from "../../../src/services/markets/PriceFollower.ts"
+import { aheadOf } from "../../../verification/harness/Clocks.ts"
 
 const level = { head_seq: 10, applied_seq: 10, oldest_unapplied_ms: undefined }
 
@@ -33,6 +34,25 @@ describe("BackendHealth", () => {
       assert.isTrue(health.started())
     })
   )
+
+  for (const ms of [-3_600_000, 3_600_000])
+    it.effect(`counts an illness by monotonic time while the wall clock is set by ${ms} ms`, () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        yield* Effect.gen(function* () {
+          const health = yield* BackendHealth
+          health.sawSequencer(level)
+          yield* TestClock.adjust("1 second")
+          ahead_ms += ms
+          assert.deepInclude(health.sequencer(), { ill_for_ms: 0, age_ms: 1_000 })
+          health.lostSequencer()
+          yield* TestClock.adjust("1 second")
+          ahead_ms += ms
+          assert.deepInclude(health.sequencer(), { ill_for_ms: 1_000, age_ms: 2_000 })
+        }).pipe(Effect.provide(BackendHealth.layer.pipe(Layer.provide(Layer.succeed(Clock.Clock, clock)))))
+      })
+    )
 
   test(
     "is ill before the first frame and well with it",

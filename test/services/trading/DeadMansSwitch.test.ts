@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Clock, Deferred, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { AccountsUnavailable } from "../../../src/services/identity/Accounts.ts"
 import { DeadMansSwitch } from "../../../src/services/trading/DeadMansSwitch.ts"
@@ -9,6 +9,7 @@ import { type Command, CommandRefused, OutcomeUnknown, SequencerUnavailable } fr
 import { DeadMansSwitchStore } from "../../../src/services/trading/DeadMansSwitchStore.ts"
 import { type Doubles, foreign, policies, tokenCaller, userId, v0, v1 } from "../../http/Fixture.ts"
 import * as SqliteStores from "../../doubles/SqliteStores.ts"
+import { aheadOf } from "../../../verification/harness/Clocks.ts"
 
 type Submit = NonNullable<NonNullable<Doubles["sequencer"]>["submit"]>
 const ack = Effect.succeed({
@@ -103,6 +104,32 @@ describe("the dead-man's switch", () => {
       assert.deepStrictEqual(canceled(), [v1, v0, v1])
     }).pipe(Effect.provide(layer))
   })
+
+  for (const ms of [-3_600_000, 3_600_000])
+    it.effect(`cancels at the end of the window though the wall clock is set by ${ms} ms`, () =>
+      Effect.gen(function* () {
+        let ahead_ms = 0
+        const clock = aheadOf(yield* Clock.Clock, () => ahead_ms)
+        const { canceled, layer } = world()
+        yield* Effect.gen(function* () {
+          const presence = yield* Presence
+          presence.came(userId)
+          yield* enable(v0, 10)
+          yield* enable(v1, 3)
+          presence.went(userId)
+          ahead_ms += ms
+          yield* TestClock.adjust("2999 millis")
+          assert.deepStrictEqual(canceled(), [])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+          ahead_ms -= ms
+          yield* TestClock.adjust("6999 millis")
+          assert.deepStrictEqual(canceled(), [v1])
+          yield* TestClock.adjust("1 millis")
+          assert.deepStrictEqual(canceled(), [v1, v0])
+        }).pipe(Effect.provide(layer.pipe(Layer.provide(Layer.succeed(Clock.Clock, clock)))))
+      })
+    )
 
   it.effect("is stopped by a reconnection within the window, and waits for the last connection", () => {
     const { commands, layer } = world()
