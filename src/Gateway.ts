@@ -7,7 +7,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Duration, Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { SIM_MAKER_ROOT, userIdOf } from "./domain/Address.ts"
+import { SIM_MAKER_ROOT, SIM_TAKERS_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
 import { FastRoutes } from "./http/fast/FastRoutes.ts"
 import * as Http from "./http/Http.ts"
@@ -85,8 +85,8 @@ const REQUESTS_DRAIN = Duration.seconds(10)
 const ASYNCAPI_PATH = "/api-docs/asyncapi.json"
 const asyncApi = () => AsyncApi.asyncApi(VERSION)
 
-/** The market maker of the embedded backend: books and trades show its orders; no private history is kept for it. */
-const HOUSE_USERS = new Set([userIdOf(SIM_MAKER_ROOT)])
+/** The simulated users of the embedded backend: books and trades show their orders; no private history is kept for them. */
+const HOUSE_USERS = new Set([SIM_MAKER_ROOT, SIM_TAKERS_ROOT].map(userIdOf))
 
 /** The gateway's policies over its ports. Each group is built on the groups below it. */
 const policies = (settings: Settings) => {

@@ -100,12 +100,12 @@ export const hostOf = ({ host, secret }: Settings): string => (secret === undefi
 export const serve = Effect.fnUntraced(function* (
   settings: Settings
 ): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
-  const { simMaker, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity, secret } = settings
+  const { simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity, secret } = settings
   const markets = yield* marketsOf(settings.marketsFile)
   return yield* Serve.serve({
     machine,
     reads,
-    config: { markets, simMaker, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity },
+    config: { markets, simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity },
     directory: settings.dataDir,
     host: hostOf(settings),
     port: settings.port,

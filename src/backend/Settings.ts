@@ -57,6 +57,12 @@ export const table = {
     true,
     "simulated maker that quotes around the index, so that a new exchange has a book"
   ),
+  simTakers: withDefault(
+    "SIM_TAKERS",
+    onOff,
+    true,
+    "simulated takers that trade with the simulated maker, so that prices, volume and funding move; without SIM_MAKER no effect"
+  ),
   eventsKept: withDefault(
     "EVENTS_KEPT",
     integer(EVENTS_KEPT_MIN),

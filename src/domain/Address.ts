@@ -92,6 +92,8 @@ export const rootOfService = (name: string): Address => address(utf8ToBytes(name
  * Source: docs/contract/exchange.md#simulated-maker.
  */
 export const SIM_MAKER_ROOT = rootOfService("service-sim-maker")
+/** Root address of the simulated takers, likewise. Source: docs/contract/exchange.md#simulated-takers. */
+export const SIM_TAKERS_ROOT = rootOfService("service-sim-takers")
 
 const uuidText = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`

@@ -54,7 +54,7 @@ describe("the snippets of the pages", () => {
   beforeAll(async () => {
     here = clone()
     mkdirSync(join(here.path, "snippets"))
-    exchange = await startExchange({ dataDir: join(here.path, "data"), env: { SIM_MAKER: "on", INDEX_SOURCE: "simulated" } })
+    exchange = await startExchange({ dataDir: join(here.path, "data"), env: { SIM_MAKER: "on", SIM_TAKERS: "off", INDEX_SOURCE: "simulated" } })
     await eventually(
       "a book with two sides",
       () => call(exchange, "GET", "/api/v1/market/orderbook?symbol=BTC-USDC&depth=1"),

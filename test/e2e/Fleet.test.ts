@@ -170,6 +170,7 @@ describe.skipIf(!Postgres.isThere)("a fleet", { timeout: 4 * PATIENCE_MS }, () =
         faucetDailyLimit: "100000",
         indexSource: "manual",
         simMaker: false,
+        simTakers: false,
         eventsKept: 500_000,
         openOrdersMax: 1_000_000,
         poolBaseEquity: "1000000",

@@ -38,6 +38,7 @@ const backend = (dataDir: string) =>
     faucetDailyLimit: "100000",
     indexSource: "simulated",
     simMaker: true,
+    simTakers: false,
     eventsKept: 500_000,
     openOrdersMax: 1_000_000,
     poolBaseEquity: "1000000",

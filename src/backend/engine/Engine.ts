@@ -26,6 +26,7 @@ import * as Pools from "./referee/Pools.ts"
 import * as Positions from "./referee/Positions.ts"
 import * as Prices from "./referee/Prices.ts"
 import * as SubAccounts from "./referee/SubAccounts.ts"
+import * as Takers from "./referee/Takers.ts"
 import * as Amend from "./sequencer/Amend.ts"
 import * as Cancel from "./sequencer/Cancel.ts"
 import * as OrderEvents from "./sequencer/OrderEvents.ts"
@@ -95,6 +96,7 @@ const alignOrdersWithPositions = (ctx: StepContext): void => {
 const endOfSecond = (ctx: StepContext): void => {
   Pools.unwind(ctx)
   Maker.run(ctx)
+  Takers.run(ctx)
   settle(ctx)
   for (const market of ctx.state.markets) Adl.rankAll(ctx.state, market)
 }

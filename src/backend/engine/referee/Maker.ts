@@ -5,20 +5,18 @@
  * It requotes with amends, starting with the side that moves away from the other, so that its own orders never cross
  * and the client id index does not grow with every index change.
  */
-import { NAMESPACE, SIM_MAKER_ROOT, subAccountAddress, userIdOf, uuidV5 } from "../../../domain/Address.ts"
+import { SIM_MAKER_ROOT, userIdOf } from "../../../domain/Address.ts"
 import * as Decimal from "../../../domain/Decimal.ts"
 import * as Grid from "../../../domain/Grid.ts"
 import { CancelType, OrderType, Side, TimeInForce } from "../../../proto/gateway/v1/types.ts"
-import * as Accounts from "../accounts/Accounts.ts"
 import type { StepContext } from "../events/StepContext.ts"
 import * as Amend from "../sequencer/Amend.ts"
 import * as Cancel from "../sequencer/Cancel.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
 import * as OrderLifecycle from "../sequencer/OrderLifecycle.ts"
 import { positionOf, valueOf } from "../state/MarketPosition.ts"
-import type { Account, MarketState, Order } from "../state/State.ts"
-import * as Funds from "./Funds.ts"
-import * as SubAccounts from "./SubAccounts.ts"
+import type { MarketPosition, MarketState, Order, State } from "../state/State.ts"
+import { type SimulatedUser, simulatedAccount } from "./SimulatedUser.ts"
 
 const LEVELS = 10
 const BPS = 10_000n
@@ -26,25 +24,40 @@ const BPS = 10_000n
 const distance = (k: number): bigint => 2n + 3n * BigInt(k)
 const notional = (k: number): Decimal.Scaled => Decimal.parse("5000") * BigInt(k + 1)
 const POSITION_VALUE_MAX = Decimal.parse("2000000")
-const DEPOSIT = Decimal.parse("10000000")
-const DEPOSIT_BELOW = Decimal.parse("1000000")
+/** Position value per basis point by which the quotes move against the position, and the most basis points. */
+const SKEW_VALUE = Decimal.parse("15000")
+const SKEW_BPS_MAX = 20n
 
-/** Root address and user of the maker. */
-export const MAKER_ROOT = SIM_MAKER_ROOT
-export const MAKER_USER = userIdOf(MAKER_ROOT)
-const MAKER_ADDRESS = subAccountAddress(MAKER_ROOT, 0)
+export const MAKER_USER = userIdOf(SIM_MAKER_ROOT)
+const maker: SimulatedUser = {
+  name: "maker",
+  root: SIM_MAKER_ROOT,
+  userId: MAKER_USER,
+  deposit: Decimal.parse("10000000"),
+  depositBelow: Decimal.parse("1000000")
+}
 
 interface Quote {
   readonly ticks: number
   readonly lots: number
 }
 
-const quotesOf = (market: MarketState, side: Side): Array<Quote> => {
-  const { rules, indexPrice } = market
+/**
+ * The price that the quotes surround: the index, with simulated takers moved against the maker's position, so that their
+ * trades move the price.
+ */
+const centreOf = (state: State, { lots, market }: MarketPosition): Decimal.Scaled => {
+  const { indexPrice, markTicks } = market
+  if (state.config.simTakers !== true) return indexPrice
+  const bps = Decimal.min(SKEW_BPS_MAX, valueOf(market, markTicks, Math.abs(lots)) / SKEW_VALUE)
+  return Decimal.divide(indexPrice * (lots > 0 ? BPS - bps : BPS + bps), BPS, "down")
+}
+
+const quotesOf = ({ rules }: MarketState, centre: Decimal.Scaled, side: Side): Array<Quote> => {
   const buy = side === Side.SIDE_BUY
   const quotes: Array<Quote> = []
   for (let k = 0; k < LEVELS; k++) {
-    const dividend = indexPrice * (buy ? BPS - distance(k) : BPS + distance(k))
+    const dividend = centre * (buy ? BPS - distance(k) : BPS + distance(k))
     const ticks = Number(Decimal.divide(dividend, BPS * rules.price.step, buy ? "down" : "up"))
     if (ticks < rules.minTicks || ticks > rules.maxTicks) continue
     const lots = Math.min(
@@ -64,22 +77,21 @@ const fits = (market: MarketState, position: number, side: Side, quotes: Readonl
   return valueOf(market, market.markTicks, Math.abs(after)) <= POSITION_VALUE_MAX
 }
 
-const isStale = (market: MarketState): boolean => {
-  const { quoted, indexPrice } = market
+const isStale = ({ quoted }: MarketState, centre: Decimal.Scaled): boolean => {
   if (quoted === undefined) return true
-  if (Decimal.abs(indexPrice - quoted.index) * BPS >= quoted.index) return true
+  if (Decimal.abs(centre - quoted.index) * BPS >= quoted.index) return true
   return quoted.orders.some(({ order, leaves }) => order.leaves !== leaves)
 }
 
 const quoteSide = (
   ctx: StepContext,
-  account: Account,
-  market: MarketState,
+  holding: MarketPosition,
+  centre: Decimal.Scaled,
   side: Side,
   resting: Array<Order>
 ): void => {
-  const holding = positionOf(account, market)
-  const quotes = quotesOf(market, side)
+  const { market } = holding
+  const quotes = quotesOf(market, centre, side)
   const wanted = fits(market, holding.lots, side, quotes) ? quotes : []
   const count = Math.max(wanted.length, resting.length)
   for (let k = 0; k < count; k++) {
@@ -103,20 +115,19 @@ const quoteSide = (
 }
 
 /** Resting orders of a side, best price first. */
-const restingOf = (account: Account, market: MarketState, side: Side): Array<Order> => {
+const restingOf = (holding: MarketPosition, side: Side): Array<Order> => {
   const sign = side === Side.SIDE_BUY ? -1 : 1
-  return [...positionOf(account, market).orders.values()]
-    .filter((order) => order.side === side)
-    .sort((a, b) => sign * (a.ticks - b.ticks))
+  return [...holding.orders.values()].filter((order) => order.side === side).sort((a, b) => sign * (a.ticks - b.ticks))
 }
 
-const requote = (ctx: StepContext, account: Account, market: MarketState): void => {
-  const rising = market.quoted === undefined || market.indexPrice >= market.quoted.index
+const requote = (ctx: StepContext, holding: MarketPosition, centre: Decimal.Scaled): void => {
+  const { market } = holding
+  const rising = market.quoted === undefined || centre >= market.quoted.index
   const sides = rising ? ([Side.SIDE_SELL, Side.SIDE_BUY] as const) : ([Side.SIDE_BUY, Side.SIDE_SELL] as const)
-  for (const side of sides) quoteSide(ctx, account, market, side, restingOf(account, market, side))
+  for (const side of sides) quoteSide(ctx, holding, centre, side, restingOf(holding, side))
   market.quoted = {
-    index: market.indexPrice,
-    orders: [...positionOf(account, market).orders.values()].map((order) => ({ order, leaves: order.leaves }))
+    index: centre,
+    orders: [...holding.orders.values()].map((order) => ({ order, leaves: order.leaves }))
   }
 }
 
@@ -124,10 +135,12 @@ const requote = (ctx: StepContext, account: Account, market: MarketState): void 
 export const run = (ctx: StepContext): void => {
   const { state } = ctx
   if (!state.config.simMaker) return
-  const account = state.accountOf.get(MAKER_ADDRESS) ?? SubAccounts.openAccount(ctx, MAKER_USER, MAKER_ROOT, 0)
+  const account = simulatedAccount(ctx, maker, 0)
   if (account.frozen) return
-  if (Accounts.totalsOf(account).free < DEPOSIT_BELOW)
-    Funds.deposit(ctx, account, uuidV5(NAMESPACE, `sim-maker-deposit:${++state.depositNumber}`), DEPOSIT, "maker")
-  for (const market of state.markets)
-    if (market.market.status === "Trading" && isStale(market)) requote(ctx, account, market)
+  for (const market of state.markets) {
+    if (market.market.status !== "Trading") continue
+    const holding = positionOf(account, market)
+    const centre = centreOf(state, holding)
+    if (isStale(market, centre)) requote(ctx, holding, centre)
+  }
 }

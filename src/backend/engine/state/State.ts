@@ -39,6 +39,8 @@ export interface EngineConfig {
   readonly markets: ReadonlyArray<Market>
   /** whether the simulated maker quotes (docs/contract/exchange.md#simulated-maker) */
   readonly simMaker: boolean
+  /** whether the simulated takers trade with it (docs/contract/exchange.md#simulated-takers); absent in older journals */
+  readonly simTakers?: boolean
   /** "manual": the index stays at its base until SetIndexPrice sets it */
   readonly indexSource: "simulated" | "manual"
   /** USDC per user and UTC day */
@@ -113,7 +115,7 @@ export interface MarketState {
   longHolders: number
   /** conditional orders by reference price and direction; derived from the orders */
   readonly triggers: ReadonlyArray<Heap<Order>>
-  /** current quotes of the simulated maker */
+  /** current quotes of the simulated maker, and the price that they surround */
   quoted:
     | {
         readonly index: Decimal.Scaled
