@@ -1,8 +1,12 @@
 /** The reads of both services, answered from the engine's state. */
+import { Schema } from "effect"
 import * as Decimal from "../domain/Decimal.ts"
+import { Interval } from "../domain/Enumerations.ts"
+import type { ListIndexCandlesRequest } from "../proto/gateway/v1/referee.ts"
 import type { GetOpenOrdersRequest, GetOpenOrdersResponse } from "../proto/gateway/v1/sequencer.ts"
 import type * as Engine from "./engine/Engine.ts"
 import * as Reads from "./engine/Reads.ts"
+import { indexCandles } from "./engine/referee/IndexCandles.ts"
 import * as Positions from "./engine/referee/Positions.ts"
 import * as Ids from "./engine/state/Ids.ts"
 import type * as Serve from "./server/Serve.ts"
@@ -24,6 +28,7 @@ const openOrders = (state: Engine.State, request: GetOpenOrdersRequest): GetOpen
   return { orders, as_of_seq: Reads.headSeq(state), next_page_token }
 }
 
+const isInterval = Schema.is(Interval)
 const orNotFound = <A>(value: A | undefined, what: string) => value ?? { notFound: `no such ${what}` }
 
 /** Creates the reads of both services over the engine's state. */
@@ -57,6 +62,14 @@ export const reads = (state: Engine.State): Serve.Reads => {
         return parsed === undefined
           ? { invalid: "leverage is a decimal from 1 with at most two places" }
           : orNotFound(Reads.previewMargin(state, sub_account_address, symbol, parsed), "sub-account or market")
+      },
+      listIndexCandles: (request: ListIndexCandlesRequest) => {
+        const { interval } = request
+        const market = state.marketOf.get(request.symbol)
+        if (market === undefined) return { notFound: "no such market" }
+        return isInterval(interval)
+          ? { candles: indexCandles(state, market, { ...request, interval }) }
+          : { invalid: `interval is one of ${Interval.literals.join(", ")}` }
       }
     },
     prices: () => Reads.prices(state),

@@ -4,8 +4,9 @@
  */
 import { Context, type Effect, Schema } from "effect"
 import type { BalanceState } from "../domain/Account.ts"
+import type { Interval } from "../domain/Enumerations.ts"
 import type { AdlAlert, InsurancePool } from "../domain/InsurancePool.ts"
-import type { FeeRate, Prices, RiskTier } from "../domain/Market.ts"
+import type { Candle, FeeRate, Prices, RiskTier } from "../domain/Market.ts"
 import type { Portfolio } from "../domain/Portfolio.ts"
 import type { PositionState } from "../domain/Position.ts"
 
@@ -61,6 +62,14 @@ export class Referee extends Context.Service<
     /** The current insurance pool of a market. */
     readonly pool: (symbol: string) => Effect.Effect<InsurancePool, RefereeUnavailable>
     readonly adlAlert: (symbol: string) => Effect.Effect<AdlAlert, RefereeUnavailable>
+    /** Closed candles of the index price before the event stream began, newest first, starting in [start, end). */
+    readonly indexCandles: (query: {
+      readonly symbol: string
+      readonly interval: Interval
+      readonly start: number
+      readonly end: number
+      readonly limit: number
+    }) => Effect.Effect<ReadonlyArray<Candle>, RefereeUnavailable>
     readonly feeRates: (user_id: string) => Effect.Effect<ReadonlyArray<FeeRate>, RefereeUnavailable>
   }
 >()("gateway/services/Referee") {}

@@ -465,6 +465,7 @@ export const ports = (doubles: Doubles) =>
       feeRates: () => Effect.succeed([]),
       pool: () => Effect.succeed(pool),
       adlAlert: () => Effect.succeed(alert),
+      indexCandles: () => Effect.succeed([]),
       ...doubles.referee
     }),
     mock(Sequencer)({

@@ -21,7 +21,8 @@ export const startGateway = async (
   const { dataDir, host = "127.0.0.1" } = options
   const port = options.port ?? (await freePort(host))
   const url = `http://${host}:${port}`
-  const env = { PORT: String(port), HOST: host, DATA_DIR: dataDir, ...options.env }
+  // without simulated trades, unless a test asks for them
+  const env = { PORT: String(port), HOST: host, DATA_DIR: dataDir, SIM_TAKERS: "off", ...options.env }
   const isReady = async () => (await fetch(`${url}/ready`).catch(() => undefined))?.status === 200
   const started = await startProcess("gateway", "src/cli/main.ts", { ...options, env }, isReady)
   return { ...started, url, port, dataDir }

@@ -9,6 +9,7 @@ import {
   toAdlAlert,
   toBalance,
   toFeeRate,
+  toIndexCandle,
   toInsurancePool,
   toPortfolio,
   toPosition,
@@ -69,6 +70,13 @@ export const make = (channel: Channel) => {
       read(RefereeService.getInsurancePool, { symbol }, READ_MS, ({ pool }) => toInsurancePool(present("pool", pool))),
     adlAlert: (symbol) =>
       read(RefereeService.getAdlAlert, { symbol }, READ_MS, ({ alert }) => toAdlAlert(present("alert", alert))),
+    indexCandles: ({ end, interval, start, symbol, limit }) =>
+      read(
+        RefereeService.listIndexCandles,
+        { symbol, interval, start_ms: start, end_ms: end, limit },
+        READ_MS,
+        ({ candles }) => candles.map((candle) => toIndexCandle(interval, candle))
+      ),
     feeRates: (user_id) =>
       read(RefereeService.getFeeRates, { user_id, symbol: undefined }, READ_MS, (response) =>
         response.rates.map(toFeeRate)

@@ -1,10 +1,12 @@
 /** Converts records of the gRPC boundary. Missing fields and unknown values throw a `WireError`. */
 import type { BalanceState, Movement } from "../../domain/Account.ts"
 import { type Address, aggregatedTradeId, assetAddress, marketAddress } from "../../domain/Address.ts"
+import { bucketEnd } from "../../domain/Candles.ts"
+import type { Interval } from "../../domain/Enumerations.ts"
 import type { Closing, Execution } from "../../domain/Execution.ts"
 import type { FundingRate } from "../../domain/Funding.ts"
 import type { AdlAlert, InsurancePool } from "../../domain/InsurancePool.ts"
-import type { FeeRate, Instrument, Level, Prices, PublicTrade, RiskTier } from "../../domain/Market.ts"
+import type { Candle, FeeRate, Instrument, Level, Prices, PublicTrade, RiskTier } from "../../domain/Market.ts"
 import type { Order, OrderRef } from "../../domain/Order.ts"
 import type { Portfolio } from "../../domain/Portfolio.ts"
 import type { PositionState } from "../../domain/Position.ts"
@@ -329,6 +331,20 @@ export const toInstrument = (from: Types.Instrument): Instrument => ({
 
 export const toRiskTier = (from: Types.RiskTier): RiskTier => ({ ...from })
 export const toFeeRate = (from: Types.FeeRate): FeeRate => ({ ...from })
+
+/** A candle without trades; it is closed. */
+export const toIndexCandle = (interval: Interval, from: RefereeProto.IndexCandle): Candle => ({
+  start_time: from.start_ms,
+  end_time: bucketEnd(interval, from.start_ms),
+  open: from.open,
+  high: from.high,
+  low: from.low,
+  close: from.close,
+  volume: "0",
+  turnover: "0",
+  trade_count: 0,
+  confirm: true
+})
 
 export const toFundingRate = (from: Types.FundingRate): FundingRate => ({
   symbol: from.symbol,

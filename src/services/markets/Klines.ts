@@ -2,7 +2,8 @@
  * Policy: candles as the API lists them: newest first, without gaps, including the open one.
  * Source: docs/contract/rest-market.md.
  *
- * Time is that of the engine, so a candle is reported as closed only when it can no longer change.
+ * Time is that of the engine, so a candle is reported as closed only when it can no longer change. Candles of mark and
+ * index from before the recorded ones come from the referee; while it is unavailable, the list ends with the recorded ones.
  */
 import { Context, Effect, Layer } from "effect"
 import { fill } from "../../domain/Candles.ts"
@@ -10,6 +11,7 @@ import type { Interval } from "../../domain/Enumerations.ts"
 import type { Candle } from "../../domain/Market.ts"
 import type { CandleKind } from "../../domain/Projection.ts"
 import { History, type HistoryUnavailable } from "../History.ts"
+import { Referee } from "../Referee.ts"
 import { MarketView } from "./MarketView.ts"
 
 export interface KlineQuery {
@@ -27,21 +29,35 @@ export class Klines extends Context.Service<
   Klines,
   { readonly list: (query: KlineQuery) => Effect.Effect<ReadonlyArray<Candle>, HistoryUnavailable> }
 >()("gateway/services/Klines") {
-  static readonly layer: Layer.Layer<Klines, never, History | MarketView> = Layer.effect(
+  static readonly layer: Layer.Layer<Klines, never, History | MarketView | Referee> = Layer.effect(
     Klines,
     Effect.gen(function* () {
       const history = yield* History
       const view = yield* MarketView
+      const referee = yield* Referee
+      /** Candles of the index before the recorded ones: without trades, mark and index are equal. */
+      const before = (recorded: ReadonlyArray<Candle>, query: Parameters<Referee["Service"]["indexCandles"]>[0]) => {
+        const oldest = recorded.at(-1)?.start_time ?? query.end
+        const missing = query.limit - recorded.length
+        return missing <= 0 || oldest <= query.start
+          ? Effect.succeed([])
+          : Effect.orElseSucceed(
+              referee.indexCandles({ ...query, end: oldest, limit: missing }),
+              (): ReadonlyArray<Candle> => []
+            )
+      }
       return Klines.of({
         list: ({ kind, symbol, interval, start_time, end_time, limit }) => {
           const now = view.now()
           const start = start_time ?? 0
           const end = end_time ?? now + 1
           if (start >= end) return Effect.succeed([])
-          // one more than the limit: the oldest gap repeats the close before it
-          return Effect.map(history.candles({ kind, symbol, interval, start: 0, end, limit: limit + 1 }), (candles) =>
-            fill(candles, { interval, start, end, now, limit })
-          )
+          return Effect.gen(function* () {
+            // one more than the limit: the oldest gap repeats the close before it
+            const recorded = yield* history.candles({ kind, symbol, interval, start: 0, end, limit: limit + 1 })
+            const earlier = kind === "trade" ? [] : yield* before(recorded, { symbol, interval, start, end, limit })
+            return fill([...recorded, ...earlier], { interval, start, end, now, limit })
+          })
         }
       })
     })

@@ -4,6 +4,8 @@ import { Clock, Effect, Layer } from "effect"
 import { Projecting } from "../../../src/domain/Projection.ts"
 import { DAY_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
 import { History } from "../../../src/services/History.ts"
+import { Referee, RefereeUnavailable } from "../../../src/services/Referee.ts"
+import { flat } from "../../../src/domain/Candles.ts"
 import { type KlineQuery, Klines } from "../../../src/services/markets/Klines.ts"
 import { MarketState } from "../../../src/services/markets/MarketState.ts"
 import { MarketView } from "../../../src/services/markets/MarketView.ts"
@@ -27,7 +29,19 @@ const stage = Klines.layer.pipe(
       Effect.map(Clock.Clock, (clock) => ({ ...new MarketState(clock).view, now: () => at(8) + 1_000 }))
     )
   ),
-  Layer.provideMerge(Layer.fresh(SqliteStores.history))
+  Layer.provideMerge(Layer.fresh(SqliteStores.history)),
+  Layer.provideMerge(
+    Layer.mock(Referee)({
+      indexCandles: ({ end, interval, limit, symbol: of }) =>
+        of === symbol
+          ? Effect.succeed(
+              Array.from({ length: Math.min(limit, 5) }, (_, i) =>
+                flat(interval, end - (i + 1) * MINUTE_MS, "77", true)
+              )
+            )
+          : Effect.fail(new RefereeUnavailable())
+    })
+  )
 )
 const seeded = <A, E>(run: (list: Klines["Service"]["list"]) => Effect.Effect<A, E>) =>
   Effect.gen(function* () {
@@ -85,12 +99,32 @@ describe("Klines", () => {
     )
   )
 
-  it.effect("lists marks as well", () =>
+  it.effect("continues marks with the candles of the index before the first recorded one", () =>
     seeded((list) =>
       Effect.gen(function* () {
-        const [mark] = yield* list({ ...query, kind: "mark", interval: "D" })
-        assert.strictEqual(mark!.close, "99")
-        assert.strictEqual(mark!.end_time, START + DAY_MS)
+        const marks = { ...query, kind: "mark" } as const
+        const closes = (part: Partial<KlineQuery>) =>
+          Effect.map(list({ ...marks, ...part }), (all) =>
+            all.map((c) => [(c.start_time - START) / MINUTE_MS, c.close])
+          )
+        assert.deepStrictEqual(yield* closes({ limit: 3 }), [
+          [8, "99"],
+          [7, "77"],
+          [6, "77"]
+        ])
+        assert.deepStrictEqual(yield* closes({ start_time: at(7) }), [
+          [8, "99"],
+          [7, "77"]
+        ])
+        assert.deepStrictEqual(yield* closes({ end_time: at(5), limit: 2 }), [
+          [4, "77"],
+          [3, "77"]
+        ])
+        // without the referee, the recorded ones
+        assert.deepStrictEqual(yield* closes({ symbol: "ETH-USDC" }), [])
+        const [day] = yield* list({ ...marks, interval: "D" })
+        assert.strictEqual(day!.close, "99")
+        assert.strictEqual(day!.end_time, START + DAY_MS)
       })
     )
   )

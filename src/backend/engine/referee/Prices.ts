@@ -14,7 +14,7 @@ const { ONE } = Decimal
 const BPS = 10_000n
 
 /** Triangle waves of the simulated index: period in seconds, amplitude in bps. */
-const WAVES: ReadonlyArray<readonly [period: bigint, amplitude: bigint]> = [
+export const WAVES: ReadonlyArray<readonly [period: bigint, amplitude: bigint]> = [
   [61n, 5n],
   [601n, 20n],
   [3607n, 60n],

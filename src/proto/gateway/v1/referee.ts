@@ -198,6 +198,29 @@ export interface PreviewMarginResponse {
   ok: boolean;
 }
 
+export interface ListIndexCandlesRequest {
+  symbol: string;
+  /** as in the API: "1", "3" … "720" minutes, "D", "W", "M" */
+  interval: string;
+  /** candles start in [start_ms, end_ms) */
+  start_ms: number;
+  end_ms: number;
+  limit: number;
+}
+
+export interface IndexCandle {
+  start_ms: number;
+  open: string;
+  high: string;
+  low: string;
+  close: string;
+}
+
+export interface ListIndexCandlesResponse {
+  /** closed ones, newest first, without gaps */
+  candles: IndexCandle[];
+}
+
 function createBaseGetAccountRequest(): GetAccountRequest {
   return { sub_account_address: "" };
 }
@@ -2093,6 +2116,232 @@ export const PreviewMarginResponse: MessageFns<PreviewMarginResponse> = {
   },
 };
 
+function createBaseListIndexCandlesRequest(): ListIndexCandlesRequest {
+  return { symbol: "", interval: "", start_ms: 0, end_ms: 0, limit: 0 };
+}
+
+export const ListIndexCandlesRequest: MessageFns<ListIndexCandlesRequest> = {
+  encode(message: ListIndexCandlesRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.symbol !== "") {
+      writer.uint32(10).string(message.symbol);
+    }
+    if (message.interval !== "") {
+      writer.uint32(18).string(message.interval);
+    }
+    if (message.start_ms !== 0) {
+      writer.uint32(24).int64(message.start_ms);
+    }
+    if (message.end_ms !== 0) {
+      writer.uint32(32).int64(message.end_ms);
+    }
+    if (message.limit !== 0) {
+      writer.uint32(40).int32(message.limit);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListIndexCandlesRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListIndexCandlesRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.symbol = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.interval = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.start_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.end_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseIndexCandle(): IndexCandle {
+  return { start_ms: 0, open: "", high: "", low: "", close: "" };
+}
+
+export const IndexCandle: MessageFns<IndexCandle> = {
+  encode(message: IndexCandle, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.start_ms !== 0) {
+      writer.uint32(8).int64(message.start_ms);
+    }
+    if (message.open !== "") {
+      writer.uint32(18).string(message.open);
+    }
+    if (message.high !== "") {
+      writer.uint32(26).string(message.high);
+    }
+    if (message.low !== "") {
+      writer.uint32(34).string(message.low);
+    }
+    if (message.close !== "") {
+      writer.uint32(42).string(message.close);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): IndexCandle {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseIndexCandle();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.start_ms = longToNumber(reader.int64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.open = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.high = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.low = reader.string();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.close = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListIndexCandlesResponse(): ListIndexCandlesResponse {
+  return { candles: [] };
+}
+
+export const ListIndexCandlesResponse: MessageFns<ListIndexCandlesResponse> = {
+  encode(message: ListIndexCandlesResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.candles) {
+      IndexCandle.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListIndexCandlesResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListIndexCandlesResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.candles.push(IndexCandle.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 /**
  * Keeps accounts and evaluates risk. It accepts reads only: every change of state is a command to the Sequencer, and decisions
  * of the Referee are events of the Sequencer's stream. All calls can be repeated.
@@ -2232,6 +2481,18 @@ export const RefereeService = {
       Buffer.from(PreviewMarginResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): PreviewMarginResponse => PreviewMarginResponse.decode(value),
   },
+  /** Candles of the index price before the event stream began. Optional: UNIMPLEMENTED means that there are none. */
+  listIndexCandles: {
+    path: "/gateway.v1.Referee/ListIndexCandles" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListIndexCandlesRequest): Buffer =>
+      Buffer.from(ListIndexCandlesRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListIndexCandlesRequest => ListIndexCandlesRequest.decode(value),
+    responseSerialize: (value: ListIndexCandlesResponse): Buffer =>
+      Buffer.from(ListIndexCandlesResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListIndexCandlesResponse => ListIndexCandlesResponse.decode(value),
+  },
 } as const;
 
 export interface RefereeServer extends UntypedServiceImplementation {
@@ -2249,6 +2510,8 @@ export interface RefereeServer extends UntypedServiceImplementation {
   getAdlAlert: handleUnaryCall<GetAdlAlertRequest, GetAdlAlertResponse>;
   listAdlAlertHistory: handleUnaryCall<ListAdlAlertHistoryRequest, ListAdlAlertHistoryResponse>;
   previewMargin: handleUnaryCall<PreviewMarginRequest, PreviewMarginResponse>;
+  /** Candles of the index price before the event stream began. Optional: UNIMPLEMENTED means that there are none. */
+  listIndexCandles: handleUnaryCall<ListIndexCandlesRequest, ListIndexCandlesResponse>;
 }
 
 export interface RefereeClient extends Client {
@@ -2441,6 +2704,22 @@ export interface RefereeClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: PreviewMarginResponse) => void,
+  ): ClientUnaryCall;
+  /** Candles of the index price before the event stream began. Optional: UNIMPLEMENTED means that there are none. */
+  listIndexCandles(
+    request: ListIndexCandlesRequest,
+    callback: (error: ServiceError | null, response: ListIndexCandlesResponse) => void,
+  ): ClientUnaryCall;
+  listIndexCandles(
+    request: ListIndexCandlesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListIndexCandlesResponse) => void,
+  ): ClientUnaryCall;
+  listIndexCandles(
+    request: ListIndexCandlesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListIndexCandlesResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,72 @@
+import { assert, describe, it } from "@effect/vitest"
+import { indexCandle, indexCandles } from "../../../src/backend/engine/referee/IndexCandles.ts"
+import { simulatedIndex } from "../../../src/backend/engine/referee/Prices.ts"
+import { bucketEnd, bucketStart } from "../../../src/domain/Candles.ts"
+import * as Decimal from "../../../src/domain/Decimal.ts"
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../../src/domain/Time.ts"
+import { Bench, BTC } from "../Bench.ts"
+
+const ETH = "ETH-USDC"
+
+const stage = (indexSource: "simulated" | "manual" = "simulated") => {
+  const bench = new Bench({ indexSource })
+  bench.tick()
+  const market = (symbol: string) => bench.state.marketOf.get(symbol)!
+  return { bench, market, range: { start_ms: 0, end_ms: bench.now + 1, limit: 0 } as const }
+}
+
+describe("candles of the index before the start", () => {
+  it("have the prices of every second", () => {
+    const { bench, market } = stage()
+    for (const [symbol, interval, back] of [
+      [BTC, "1", 0],
+      [BTC, "1", 7],
+      [ETH, "3", 1],
+      [BTC, "60", 2],
+      [ETH, "240", 1]
+    ] as const) {
+      const { indexBase, rules } = market(symbol)
+      let start = bucketStart(interval, bench.now)
+      for (let i = 0; i < back; i++) start = bucketStart(interval, start - 1)
+      const prices: Array<bigint> = []
+      for (let at = start; at < bucketEnd(interval, start); at += 1000)
+        prices.push(simulatedIndex(indexBase, rules.price.step, at / 1000))
+      const text = (price: bigint) => Decimal.format(price)
+      assert.deepStrictEqual(indexCandle(market(symbol), interval, start), {
+        start_ms: start,
+        open: text(prices[0]!),
+        high: text(prices.reduce(Decimal.max)),
+        low: text(prices.reduce(Decimal.min)),
+        close: text(prices.at(-1)!)
+      })
+    }
+  })
+
+  it("are closed, contiguous and at most 30 days old", () => {
+    const { bench, market, range } = stage()
+    const hours = indexCandles(bench.state, market(BTC), { ...range, interval: "60" })
+    assert.strictEqual(hours.length, 30 * 24 - (bench.now % HOUR_MS === 0 ? 0 : 1))
+    hours.forEach(({ start_ms }, i) => assert.strictEqual(start_ms, hours[0]!.start_ms - i * HOUR_MS))
+    assert.isAtMost(bucketEnd("60", hours[0]!.start_ms), bench.now)
+    assert.isAtLeast(hours.at(-1)!.start_ms, bench.now - 30 * DAY_MS - 1000)
+  })
+
+  it("keep to the range and the limit", () => {
+    const { bench, market, range } = stage()
+    const end_ms = bucketStart("1", bench.now) - 10 * MINUTE_MS
+    const starts = indexCandles(bench.state, market(BTC), {
+      ...range,
+      interval: "1",
+      start_ms: end_ms - 5 * MINUTE_MS,
+      end_ms
+    }).map(({ start_ms }) => (end_ms - start_ms) / MINUTE_MS)
+    assert.deepStrictEqual(starts, [1, 2, 3, 4, 5])
+    assert.strictEqual(indexCandles(bench.state, market(BTC), { ...range, interval: "1", limit: 3 }).length, 3)
+    assert.strictEqual(indexCandles(bench.state, market(BTC), { ...range, interval: "1" }).length, 1001)
+  })
+
+  it("do not exist where the index is set by hand", () => {
+    const { bench, market, range } = stage("manual")
+    assert.isEmpty(indexCandles(bench.state, market(BTC), { ...range, interval: "60" }))
+  })
+})
