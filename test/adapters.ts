@@ -20,5 +20,5 @@ export default async function setup(): Promise<void> {
   console.log(`Adapters: memory, SQLite ${process.versions.sqlite}, gRPC, ${here.join(", ")}`)
   if (missing.length > 0) console.log(`Skipped, because it is not installed: ${missing.join(", ")}`)
   // a planted fault is in the sources alone
-  if (process.env["MUTANT"] === undefined) process.env["PROGRAMS"] = await bundled()
+  if (process.env["PLANTED"] === undefined) process.env["PROGRAMS"] = await bundled()
 }

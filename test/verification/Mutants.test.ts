@@ -2,7 +2,7 @@
 import { existsSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { candidatesOf, unique } from "../../verification/mutation/Candidates.ts"
+import { candidatesOf, marked, planted } from "../../verification/mutation/Candidates.ts"
 import { relatedTests } from "../../verification/mutation/Related.ts"
 import { SURVIVORS } from "../../verification/mutation/Survivors.ts"
 
@@ -29,11 +29,7 @@ export const g = async (a: bigint, b: boolean) => {
   return b ? a : 0n
 }
 `
-  const wrongs = candidatesOf(source).map((candidate) => {
-    const { right, wrong } = unique(source, candidate)
-    assert.lengthOf(source.split(right), 2)
-    return [candidate.operator, source.replace(right, () => wrong)] as const
-  })
+  const wrongs = candidatesOf(source).map((candidate) => [candidate.operator, planted(source, candidate)] as const)
   const expected: ReadonlyArray<readonly [operator: string, part: string]> = [
     ["comparison", "if (a < 1n && !b)"],
     ["boolean", "if ((a <= 1n) || (!b))"],
@@ -49,6 +45,48 @@ export const g = async (a: bigint, b: boolean) => {
   ]
   it.each(expected)("%s: %s", (operator, part) => {
     assert.isTrue(wrongs.some(([by, text]) => by === operator && text.includes(part)))
+  })
+})
+
+describe("places of faults", () => {
+  /** Runs the body of a function with each place marked, and returns what it did with the places that it executed. */
+  const run = (source: string, a: number) => {
+    const candidates = candidatesOf(source)
+    const calls: Array<string> = []
+    const places: Array<string> = []
+    Object.assign(globalThis, {
+      reached: (i: number) => void places.push(source.slice(candidates[i]!.start, candidates[i]!.end))
+    })
+    try {
+      // marked code is not typed
+      new Function("a", "f", marked(source, [...candidates.entries()]))(a, (x: unknown) => calls.push(String(x)))
+    } finally {
+      Object.assign(globalThis, { reached: undefined })
+    }
+    return { calls, places }
+  }
+
+  it("are recorded where they are executed, also without semicolons and within one another", () => {
+    const source = `const b = a
+a === 1 && f(b + 2)
+if (a === 2) f(3)
+else f(4)
+f(a > 5 ? { 6: 7 }[6] : 8)`
+    const { calls, places } = run(source, 1)
+    assert.deepStrictEqual(calls, ["3", "4", "8"])
+    assert.includeMembers(places, ["a === 1 && f(b + 2)", "a === 1", "b + 2", "2", "a === 2", "f(4)", "4", "8"])
+    for (const other of ["f(3)", "3", "7"]) assert.notInclude(places, other)
+    assert.notInclude(places, "6", "a name of a property is no expression")
+    assert.deepStrictEqual(run(source, 2).calls, ["3", "8"])
+  })
+
+  it("keep the statement before them apart", () => {
+    const source = "f(1)\na && f(2)"
+    for (const candidate of candidatesOf(source)) assert.doesNotThrow(() => new Function(planted(source, candidate)))
+    const [other] = candidatesOf(source).filter(({ operator }) => operator === "boolean")
+    const calls: Array<number> = []
+    new Function("a", "f", planted(source, other!))(false, (x: number) => void calls.push(x))
+    assert.deepStrictEqual(calls, [1, 2])
   })
 })
 

@@ -1,11 +1,18 @@
 /** Small faults that a source could have: each is a change of one expression or statement. */
 import { parseAst } from "vitest/node"
 
-export interface Candidate {
-  readonly operator: string
+interface Range {
   readonly start: number
   readonly end: number
+}
+
+export interface Candidate extends Range {
+  readonly operator: string
   readonly wrong: string
+  /** The expression that is evaluated where the fault would be. */
+  readonly evaluated: Range
+  /** It begins a statement. */
+  readonly isFirst: boolean
 }
 
 /** A node of the syntax tree, of any kind. */
@@ -43,7 +50,9 @@ const ofNode = (node: Node, text: (of: Node) => string): ReadonlyArray<readonly 
     }
     case "LogicalExpression": {
       const { left, operator, right } = node as unknown as { left: Node; operator: string; right: Node }
-      return [["boolean", `(${text(left)}) ${LOGIC[operator]!} (${text(right)})`]]
+      const wrong = `(${text(left)}) ${LOGIC[operator]!} (${text(right)})`
+      // a chain of ?? takes no other operator without parentheses
+      return [["boolean", operator === "??" ? `(${wrong})` : wrong]]
     }
     case "UnaryExpression":
       return node["operator"] === "!" ? [["boolean", text(node["argument"] as Node)]] : []
@@ -83,18 +92,29 @@ const ofNode = (node: Node, text: (of: Node) => string): ReadonlyArray<readonly 
   }
 }
 
+/** The expression of a node that marks where it is executed. */
+const evaluatedIn = (node: Node): Range => {
+  const part = node.type === "IfStatement" ? node["test"] : node.type === "ExpressionStatement" && node["expression"]
+  return isNode(part) ? part : node
+}
+
 /** Every fault that a TypeScript source could have by the operators here, in the order of the source. */
 export const candidatesOf = (source: string): ReadonlyArray<Candidate> => {
   const found: Array<Candidate> = []
   const text = ({ end, start }: Node) => source.slice(start, end)
+  const starts = new Set<number>()
   const visit = (node: Node): void => {
     if (node.type.startsWith("TS") && node["expression"] === undefined) return
     if (node.type === "ImportDeclaration") return
+    if (node.type === "ExpressionStatement") starts.add(node.start)
     for (const [operator, wrong] of ofNode(node, text)) {
-      found.push({ operator, start: node.start, end: node.end, wrong })
+      const { end, start } = node
+      found.push({ operator, start, end, wrong, evaluated: evaluatedIn(node), isFirst: starts.has(start) })
     }
     for (const [name, value] of Object.entries(node)) {
       if (name === "typeAnnotation" || name === "typeArguments" || name === "typeParameters") continue
+      // the name of a property is no expression
+      if (name === "key" && node["computed"] !== true) continue
       for (const child of Array.isArray(value) ? value : [value]) if (isNode(child)) visit(child)
     }
   }
@@ -102,16 +122,28 @@ export const candidatesOf = (source: string): ReadonlyArray<Candidate> => {
   return found
 }
 
-/** A change of the source as text that occurs in it once. */
-export const unique = (
-  source: string,
-  { end, start, wrong }: Candidate
-): { readonly right: string; readonly wrong: string } => {
-  for (let around = 0; ; around += 20) {
-    const [from, to] = [Math.max(0, start - around), Math.min(source.length, end + around)]
-    const right = source.slice(from, to)
-    if (source.indexOf(right) === source.lastIndexOf(right)) {
-      return { right, wrong: source.slice(from, start) + wrong + source.slice(end, to) }
-    }
+/** Without semicolons a line that begins with a parenthesis continues the line before it. */
+const BEGIN = "void 0, "
+
+/** The source with a fault. */
+export const planted = (source: string, { end, isFirst, start, wrong }: Candidate): string =>
+  source.slice(0, start) + (isFirst && wrong.startsWith("(") ? BEGIN : "") + wrong + source.slice(end)
+
+/** The source with a call of `reached` at each candidate, with the number beside it. */
+export const marked = (source: string, candidates: ReadonlyArray<readonly [number: number, Candidate]>): string => {
+  const before = new Map<number, string>()
+  const after = new Map<number, string>()
+  // the outer one first, which opens first and closes last
+  const outer = candidates.toSorted(
+    ([, a], [, b]) => b.evaluated.end - b.evaluated.start - (a.evaluated.end - a.evaluated.start)
+  )
+  for (const [number, { evaluated, isFirst }] of outer) {
+    const { end, start } = evaluated
+    const begun = before.get(start) ?? (isFirst ? BEGIN : "")
+    before.set(start, `${begun}(globalThis.reached?.(${number}), `)
+    after.set(end, `)${after.get(end) ?? ""}`)
   }
+  let text = ""
+  for (let i = 0; i <= source.length; i++) text += (after.get(i) ?? "") + (before.get(i) ?? "") + (source[i] ?? "")
+  return text
 }

@@ -4,8 +4,8 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 const IMPORTS = /\bfrom\s*"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"\s*\)|\bimport\s+"(\.[^"]+)"/gu
-/** Whole exchanges, browsers and documents: too slow to run for each fault. */
-const SLOW = /^test\/(?:bench|cli|deploy|docs|e2e|examples|package|page|scripts|simulation)\//u
+/** Whole exchanges in processes, browsers, documents and suites: too slow to run for each fault. */
+const SLOW = /^test\/(?:bench|deploy|docs|e2e|examples|package|page|scripts|verification\/(?!Oracle|Simulation\.))/u
 
 const importsOf = (path: string): ReadonlyArray<string> =>
   [...readFileSync(path, "utf8").matchAll(IMPORTS)].map((match) =>

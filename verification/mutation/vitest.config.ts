@@ -1,22 +1,25 @@
 /**
- * The tests with one fault planted in a module: the JSON of a {@link Mutant} in MUTANT. Processes that the tests start load it
- * through NODE_OPTIONS. The cache of modules is off, because its key does not hold the fault.
+ * The tests with changed texts of sources, which {@link Sources} holds: Vitest loads them in this process, and {@link Planted}
+ * in processes that tests start. With REACHED each test file has its own process and records the marked places that it executes.
  */
+import { join } from "node:path"
 import { defineConfig, mergeConfig, type Plugin } from "vitest/config"
-import type { Mutant } from "../simulation/Mutant.ts"
 import base from "../../vitest.config.ts"
+import { read } from "./Sources.ts"
 
-const { module, right, wrong } = JSON.parse(process.env["MUTANT"]!) as Mutant
+const plant: Plugin = { name: "plant", enforce: "pre", load: (id) => read()[id] ?? null }
+const isRecorded = process.env["REACHED"] !== undefined
 
-const plant: Plugin = {
-  name: "plant",
-  enforce: "pre",
-  transform(code, id) {
-    if (!id.endsWith(module)) return null
-    const parts = code.split(right)
-    if (parts.length !== 2) throw new Error(`${id} has "${right}" ${parts.length - 1} times`)
-    return parts.join(wrong)
-  }
-}
-
-export default mergeConfig(base, defineConfig({ plugins: [plant], test: { fsModuleCache: false, maxWorkers: 1 } }))
+export default mergeConfig(
+  base,
+  defineConfig({
+    plugins: [plant],
+    test: {
+      // the key of a cached module does not hold a changed text
+      fsModuleCache: false,
+      fileParallelism: false,
+      retry: 0,
+      ...(isRecorded ? { setupFiles: [join(import.meta.dirname, "ReachedBy.ts")] } : {})
+    }
+  })
+)
