@@ -105,6 +105,8 @@ export class Exchange {
   concerned: Array<Account | Market> = []
   /** whether the command has moved a price, or a pool */
   moved = false
+  /** whether the command has changed a sub-account, a leverage or a margin mode */
+  private changed = false
   private queued = 0
   /** holdings and orders in the order in which this step filled them */
   private touched: Array<Holding> = []
@@ -159,6 +161,7 @@ export class Exchange {
     this.lines = []
     this.concerned = []
     this.moved = false
+    this.changed = request.body.kind === "tick" || request.body.kind === "index"
     let outcome: Outcome
     let first = false
     try {
@@ -170,7 +173,8 @@ export class Exchange {
       if (!(error instanceof Refused)) throw error
       return { refused: error.reason }
     }
-    this.settle()
+    // a command without an effect is no step
+    if (this.changed || this.moved || this.lines.length > 0) this.settle()
     if (first) {
       Pools.unwind(this)
       this.settle()
@@ -213,9 +217,12 @@ export class Exchange {
         return this.addMargin(request, body.symbol, body.margin)
       case "createSubAccount":
         return this.createSubAccount(request.user, body)
-      case "freeze":
-        this.ownAccount(request).frozen = body.frozen
+      case "freeze": {
+        const account = this.ownAccount(request)
+        this.changed = account.frozen !== body.frozen
+        account.frozen = body.frozen
         return {}
+      }
       case "deleteSubAccount":
         return this.deleteSubAccount(request)
       default:
@@ -266,6 +273,7 @@ export class Exchange {
     }
     for (const market of this.markets) account.holdings.push(Pools.emptyHolding(account, market))
     this.accounts.push(account)
+    this.changed = true
     return {}
   }
 
@@ -276,6 +284,7 @@ export class Exchange {
     if (this.orders.some((order) => order.holding.account === account)) refuse("OpenOrdersExist")
     if (!account.wallet.isZero) refuse("NotEmpty")
     account.deleted = true
+    this.changed = true
     return {}
   }
 
@@ -406,6 +415,7 @@ export class Exchange {
       h.leverage = before
       refuse("InsufficientBalance")
     }
+    this.changed = true
     return {}
   }
 
@@ -418,6 +428,7 @@ export class Exchange {
     if (this.orders.some((order) => order.holding === h)) refuse("OpenOrdersExist")
     h.isolated = isolated
     h.leverage = leverage
+    this.changed = true
     return {}
   }
 
