@@ -102,40 +102,51 @@ const dismiss = async (child: ChildProcess): Promise<void> => {
   await exited
 }
 
-/** Pairs of one attack. The quiet half is first and last by turns. */
-export const run = async (kind: Kind, options: Partial<Options> = {}): Promise<ReadonlyArray<Pair>> => {
-  const { count = attacks[kind].count, pairs = 5, requests = 400 } = options
+/** Runs the gateway that is attacked. Attackers of many addresses stay below the limits of each; those of one address have no limit. */
+export const serve = async <A>(kind: Kind, use: (gateway: GatewayProcess) => Promise<A>): Promise<A> => {
   const folder = temporaryFolder("attacks")
   const env = {
     ...QUIET_MARKET,
     RATE_LIMIT_MODE: "off",
-    // attackers of many addresses stay below the limits of each; those of one address have no limit
     ...("perAddress" in attacks[kind] ? {} : { CONNECTIONS_PER_IP: "0", WS_CONNECTIONS_PER_IP: "0" }),
     NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`
   }
   const gateway = await startGateway({ dataDir: folder.path, env, preload: PROBE })
   try {
-    await measure(gateway, requests)
-    const found: Array<Pair> = []
-    for (let i = 0; i < pairs; i++) {
-      const attacked = async () => {
-        const child = await gather(kind, count, gateway.url)
-        try {
-          return await measure(gateway, requests)
-        } finally {
-          await dismiss(child)
-        }
-      }
-      const first = i % 2 === 0 ? await measure(gateway, requests) : undefined
-      const under = await attacked()
-      found.push({ quiet: first ?? (await measure(gateway, requests)), attacked: under })
-    }
-    return found
+    return await use(gateway)
   } finally {
     await gateway.kill()
     folder.remove()
   }
 }
+
+/** Pairs of one attack on a gateway. The quiet half is first and last by turns. */
+export const attack = async (
+  gateway: GatewayProcess,
+  kind: Kind,
+  { count, pairs, requests }: Options
+): Promise<ReadonlyArray<Pair>> => {
+  await measure(gateway, requests)
+  const found: Array<Pair> = []
+  for (let i = 0; i < pairs; i++) {
+    const attacked = async () => {
+      const child = await gather(kind, count, gateway.url)
+      try {
+        return await measure(gateway, requests)
+      } finally {
+        await dismiss(child)
+      }
+    }
+    const first = i % 2 === 0 ? await measure(gateway, requests) : undefined
+    const under = await attacked()
+    found.push({ quiet: first ?? (await measure(gateway, requests)), attacked: under })
+  }
+  return found
+}
+
+/** Pairs of one attack on a gateway of its own. */
+export const run = (kind: Kind, options: Partial<Options> = {}): Promise<ReadonlyArray<Pair>> =>
+  serve(kind, (gateway) => attack(gateway, kind, { count: attacks[kind].count, pairs: 5, requests: 400, ...options }))
 
 /** Two guesses of a secret: one differs in its first character, one only in its last. */
 const guessesOf = (secret: string): readonly [string, string] => {
