@@ -2,6 +2,7 @@
 import { Deferred, Effect } from "effect"
 import { assert, describe, it } from "vitest"
 import { Grant } from "../../src/domain/Grant.ts"
+import { until } from "../../verification/harness/Wait.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { type Doubles, gateway, tokenCaller } from "./Fixture.ts"
 
@@ -92,15 +93,15 @@ describe("Amendment 18: a request of a gateway that cannot read changes of crede
     }))
     lease.end()
     const ask = () => fetch("POST", "/api/v1/user/sub-accounts", { body: { label: "desk" } })
-    const [answer, waits] = [ask(), new Promise<void>((resolve) => void setTimeout(resolve, 50))]
-    await waits
+    const answer = ask()
+    await until("the request is held", () => lease.waiters === 1)
     assert.strictEqual(writes, 0)
     lease.renew()
     assert.strictEqual((await answer).status, 201)
     assert.strictEqual(writes, 1)
     lease.end()
     const revoked = ask()
-    await new Promise((resolve) => void setTimeout(resolve, 50))
+    await until("the request is held", () => lease.waiters === 1)
     grant.end("revoked")
     lease.renew()
     assert.strictEqual((await revoked).status, 401)

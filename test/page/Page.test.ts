@@ -13,6 +13,7 @@ import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
 import { assertAccessible } from "./Accessibility.ts"
 import { takePictures } from "./Pictures.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
+import { eventually } from "../../verification/harness/Wait.ts"
 
 /** Maximum transfer size of the page, in bytes. */
 const BYTES_MAX = 300_000
@@ -23,6 +24,17 @@ const SLOW = { timeout: 60_000 }
 const READY_MS = 120_000
 
 const administrator = { ADMIN_USERNAME: "admin", ADMIN_PASSWORD: "a password of tests" }
+
+/** Response of a gateway that is behind its backend. */
+const LAGGING = {
+  status: 503,
+  contentType: "application/json",
+  body: JSON.stringify({
+    code: "SERVICE_UNAVAILABLE",
+    message: "the trading backend is lagging",
+    details: { reason: "BackendLagging" }
+  })
+}
 
 /** Console messages of the browser about a request that fails on purpose, or while the gateway is down or not ready. */
 const isOutage = (text: string): boolean => /WebSocket connection to|net::ERR_|status of (?:400|503)/u.test(text)
@@ -164,7 +176,25 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await shows(page, "#panel-Orders .empty", /No open orders/u)
     await page.locator("#tab-Positions").click(SLOW)
     await page.getByRole("button", { name: "Close the position in BTC-USDC" }).click(SLOW)
+    // a gateway that is behind after a restart refuses orders for a moment: the dialog stays open with the reason
+    watching.outage = true
+    await page.route("**/api/v1/order/create", (route) => route.fulfill(LAGGING), { times: 1 })
     await page.locator("#close .primary").click(SLOW)
+    await shows(page, "#close-error", /the trading backend is lagging/u)
+    await eventually(
+      "the dialog closes",
+      async () => {
+        // a click while the dialog is busy has no effect
+        await page
+          .locator("#close .primary")
+          .click({ timeout: 500 })
+          .catch(() => {})
+        return page.locator("#close").isHidden()
+      },
+      Boolean,
+      SLOW.timeout
+    )
+    watching.outage = false
     await shows(page, "#panel-Positions .empty", /No open positions/u)
     await shows(page, count("Fills"), /^2$/u)
 

@@ -9,6 +9,7 @@ import { dueOf } from "../../src/ws/Drain.ts"
 import { ManualLease } from "../doubles/ManualLease.ts"
 import { aheadOf } from "../../verification/harness/Clocks.ts"
 import { balance, order, position, uuid } from "../../verification/harness/Records.ts"
+import { until } from "../../verification/harness/Wait.ts"
 import {
   connect,
   type Message,
@@ -440,8 +441,7 @@ describe("public topics", () => {
       assert.strictEqual(world.users.followers, 1)
       peer.socket.close()
       yield* peer.ended
-      yield* Effect.sleep(20)
-      assert.strictEqual(world.users.followers, 0)
+      yield* Effect.promise(() => until("nobody follows", () => world.users.followers === 0))
     })
   )
 })
@@ -483,7 +483,7 @@ describe("authentication", () => {
       assert.deepStrictEqual(world.comings, [`+${USER}`])
       yield* connect(world, "/ws/private")
       peer.socket.close()
-      yield* Effect.sleep("10 millis").pipe(Effect.repeat({ until: () => world.comings.length > 1, times: 200 }))
+      yield* Effect.promise(() => until("the user is gone", () => world.comings.length > 1))
       assert.deepStrictEqual(world.comings, [`+${USER}`, `-${USER}`])
     })
   )
@@ -642,8 +642,8 @@ describe("authentication", () => {
       )
       first.socket.close()
       yield* first.ended
-      yield* Effect.sleep(20)
-      yield* authenticated(world, "TK2") // the place is free again
+      yield* Effect.promise(() => until("the place is free", () => world.users.followers === 0))
+      yield* authenticated(world, "TK2")
       const headers = { "x-forwarded-for": "9.9.9.9, 203.0.113.7" }
       for (let i = 0; i < 3; i++) yield* connect(world, "/ws", { headers })
       const refused = yield* Effect.flip(connect(world, "/ws", { headers }))
@@ -904,7 +904,8 @@ describe("the end", () => {
   it.live("pings, and closes 4000 who is silent", () =>
     Effect.gen(function* () {
       const world = new World()
-      yield* start(world, { ping_interval_ms: 20, silence_ms: 100 })
+      // ten pings: a machine that is busy for some of them makes nobody silent
+      yield* start(world, { ping_interval_ms: 100, silence_ms: 1_000 })
       const alive = yield* connect(world, "/ws")
       const silent = yield* connect(world, "/ws", { autoPong: false })
       assert.strictEqual((yield* silent.ended).code, 4000)

@@ -46,8 +46,20 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "the fee of an order is that of its last change but one",
     module: "/layers/grpc/WireRecords.ts",
-    right: "cum_exec_fee: from.cum_exec_fee,",
-    wrong:
-      "cum_exec_fee: ((fees: Map<string, string>) => { const last = fees.get(from.order_id) ?? from.cum_exec_fee; fees.set(from.order_id, from.cum_exec_fee); return last })(((globalThis as any).fees ??= new Map())),"
+    right: `export const toOrder = (from: Types.Order): Order => {
+  const order: Mutable<Order> = {
+    avg_price: from.avg_price,
+    close_on_trigger: from.close_on_trigger,
+    created_time: String(from.created_time_ms),
+    cum_exec_fee: from.cum_exec_fee,`,
+    wrong: `const lastFees = new Map<string, string>()
+export const toOrder = (from: Types.Order): Order => {
+  const lastFee = lastFees.get(from.order_id) ?? from.cum_exec_fee
+  lastFees.set(from.order_id, from.cum_exec_fee)
+  const order: Mutable<Order> = {
+    avg_price: from.avg_price,
+    close_on_trigger: from.close_on_trigger,
+    created_time: String(from.created_time_ms),
+    cum_exec_fee: lastFee,`
   }
 ]

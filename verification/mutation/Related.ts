@@ -1,6 +1,6 @@
-/** Which tests reach a module by imports, the nearest first. */
+/** Which tests reach a module by imports: those of its name, of its folder, and then the nearest. */
 import { globSync, readFileSync } from "node:fs"
-import { dirname, join, relative, resolve } from "node:path"
+import { basename, dirname, join, relative, resolve } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 const IMPORTS = /\bfrom\s*"(\.[^"]+)"|\bimport\(\s*"(\.[^"]+)"\s*\)|\bimport\s+"(\.[^"]+)"/gu
@@ -12,7 +12,13 @@ const importsOf = (path: string): ReadonlyArray<string> =>
     resolve(dirname(path), match[1] ?? match[2] ?? match[3]!)
   )
 
-/** Answers the test files that reach a module of src, by how many imports lie between. */
+/** 0: the test of the module by name; 1: a test of its folder; 2: another one. */
+const rankOf = (module: string, test: string): number => {
+  if (basename(test, ".test.ts") === basename(module, ".ts")) return 0
+  return dirname(test).replace(/^test/u, "src") === dirname(module) ? 1 : 2
+}
+
+/** Returns the test files that reach a module of src: by name and folder first, then by the number of imports between. */
 export const relatedTests = (): ((module: string) => ReadonlyArray<string>) => {
   const importers = new Map<string, Set<string>>()
   for (const path of globSync(join(root, "{src,test,verification}/**/*.ts"))) {
@@ -30,6 +36,6 @@ export const relatedTests = (): ((module: string) => ReadonlyArray<string>) => {
       const name = relative(root, path)
       if (name.endsWith(".test.ts") && !SLOW.test(name)) tests.push(name)
     }
-    return tests
+    return tests.toSorted((a, b) => rankOf(module, a) - rankOf(module, b))
   }
 }

@@ -37,6 +37,8 @@ const run = async ({ bail, sources, tests }: Request): Promise<Response> => {
   return { files: testModules.map(resultOf), errors: unhandledErrors.map(String) }
 }
 
+// it leads a group of processes, which end with the runner
+process.once("disconnect", () => process.kill(-process.pid, "SIGKILL"))
 process.on("message", (request: Request) => {
   void run(request).then(
     (response) => process.send!(response),

@@ -1,11 +1,12 @@
 /**
  * Plants a seeded sample of faults in folders of src and prints how many of them the tests find:
- * `node verification/mutation/sample.ts COUNT SEED FOLDER… [--keep DIRECTORY]`. First it runs each related test file once, to
- * record which of the places it executes. Then it runs for each fault the test files that execute its place: the nearest by
- * imports first, then the fastest. With `--keep` a later run of the same sample continues where this one ended.
+ * `node verification/mutation/sample.ts COUNT SEED FOLDER… [--keep DIRECTORY]`. For each fault it runs the test files that are
+ * nearest by imports. For the faults that live it runs each other related test file once, to record which of their places it
+ * executes, and then for each fault those that do, the fastest first. With `--keep` a later run of the same sample continues
+ * where this one ended.
  * The faults that live are to be read: each is a missing test, or changes nothing.
  */
-import { appendFileSync, existsSync, globSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import { appendFileSync, existsSync, globSync, mkdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { parseArgs } from "node:util"
 import { temporaryFolder } from "../harness/Programs.ts"
@@ -36,7 +37,7 @@ interface Verdict {
   /** `slow`: the tests did not end. */
   readonly verdict: "killed" | "survived" | "slow"
   /** Test files that ran. */
-  readonly tests: number
+  readonly tests: ReadonlyArray<string>
   readonly failed: TestFile["failed"]
 }
 
@@ -80,25 +81,49 @@ const folder = values.keep === undefined ? temporaryFolder("mutation") : { path:
 const marks = join(folder.path, "reached")
 mkdirSync(marks, { recursive: true })
 
-const places = (named.length > 0 ? named : ["src/domain"]).flatMap(placesOf)
+const chosen = (named.length > 0 ? named : ["src/domain"]).map(placesOf)
+/** One of each folder by turns, so that a part of a run has some of each. */
+const places = Array.from({ length: Number(count) }, (_, i) => chosen.flatMap((of) => of[i] ?? [])).flat()
 const testsOf = relatedTests()
 
-/** Runs each related test file once with all places marked. */
-const record = async (): Promise<ReadonlyArray<TestFile>> => {
+const near = records<Verdict>(join(folder.path, "near.jsonl"))
+const wide = records<Verdict>(join(folder.path, "wide.jsonl"))
+
+/** Runs test files with a fault planted, to the first failure. */
+const judge = async (runner: Runner, place: number, tests: ReadonlyArray<string>): Promise<Verdict> => {
+  const { candidate, folder, path, source } = places[place]!
+  const line = source.slice(0, candidate.start).split("\n").length
+  const right = source.slice(candidate.start, candidate.end)
+  const fault = `${path}:${line} ${candidate.operator}: ${right} → ${candidate.wrong}`
+  const common = { place, fault, folder, tests }
+  const sources = { [join(root, path)]: planted(source, candidate) }
+  // one by one: Vitest would run the slowest first
+  for (const test of tests) {
+    const response = await runner.run({ sources, tests: [test], bail: 1 }, LIMIT_MS)
+    if (response === undefined) return { ...common, verdict: "slow", failed: [] }
+    const failed: TestFile["failed"] = [
+      ...response.files.flatMap((file) => file.failed),
+      ...response.errors.map((error) => ["", error] as const)
+    ]
+    if (failed.length > 0) return { ...common, verdict: "killed", failed: failed.slice(0, 3) }
+  }
+  return { ...common, verdict: "survived", failed: [] }
+}
+
+/** Runs each test file once with the places marked, and returns those that pass, with the places that they execute. */
+const record = async (marking: ReadonlyArray<number>, tests: ReadonlySet<string>) => {
   const known = records<TestFile>(join(folder.path, "files.jsonl"))
   const markers = new Map<string, Array<readonly [number, Candidate]>>()
-  for (const [number, { candidate, path }] of places.entries()) {
+  for (const number of marking) {
+    const { candidate, path } = places[number]!
     markers.set(path, [...(markers.get(path) ?? []), [number, candidate]])
   }
   const sources = Object.fromEntries(
-    [...markers].map(([path, found]) => {
-      const text = readFileSync(join(root, path), "utf8")
-      return [join(root, path), marked(text, found)]
-    })
+    [...markers].map(([path, found]) => [join(root, path), marked(readFileSync(join(root, path), "utf8"), found)])
   )
   const runner = new Runner(marks)
   try {
-    for (const path of new Set(places.flatMap((place) => testsOf(place.path)))) {
+    for (const path of tests) {
       if (known.all.some((file) => file.path === path)) continue
       const response = await runner.run({ sources, tests: [path], bail: 0 }, LIMIT_MS)
       const [file] = response?.files ?? []
@@ -107,60 +132,46 @@ const record = async (): Promise<ReadonlyArray<TestFile>> => {
   } finally {
     await runner.close()
   }
-  return known.all
-}
-
-const files = await record()
-for (const { failed, path } of files) {
-  for (const [name, message] of failed) process.stderr.write(`fails without a fault: ${path} ${name}: ${message}\n`)
-}
-const sound = new Map(files.filter(({ failed }) => failed.length === 0).map((file) => [file.path, file]))
-const reachedBy = new Map<number, Array<TestFile>>()
-for (const name of readdirSync(marks)) {
-  const file = sound.get(relative(root, decodeURIComponent(name)))
-  if (file === undefined) continue
-  for (const line of readFileSync(join(marks, name), "utf8").split("\n")) {
-    if (line === "") continue
-    const known = reachedBy.get(Number(line)) ?? []
-    if (!known.includes(file)) reachedBy.set(Number(line), [...known, file])
+  for (const { failed, path } of known.all) {
+    for (const [name, message] of failed) process.stderr.write(`fails without a fault: ${path} ${name}: ${message}\n`)
   }
+  return known.all
+    .filter(({ failed }) => failed.length === 0)
+    .map(({ ms, path }) => {
+      const file = join(marks, encodeURIComponent(join(root, path)))
+      return { path, ms, reached: new Set(existsSync(file) ? readFileSync(file, "utf8").split("\n").map(Number) : []) }
+    })
 }
 
-/** The test files for a place, in the order in which they run. */
-const chosen = (number: number): ReadonlyArray<string> => {
-  const near = testsOf(places[number]!.path)
-  const able = (reachedBy.get(number) ?? []).toSorted((a, b) => near.indexOf(a.path) - near.indexOf(b.path))
-  const others = able.slice(NEAR).toSorted((a, b) => a.ms - b.ms)
-  let spent_ms = 0
-  return [...able.slice(0, NEAR), ...others]
-    .filter(({ ms }, i) => i < NEAR || (spent_ms += ms) < BUDGET_MS)
-    .map(({ path }) => path)
-}
-
-const verdicts = records<Verdict>(join(folder.path, "verdicts.jsonl"))
 const runner = new Runner()
 try {
-  for (const [place, { candidate, folder, path, source }] of places.entries()) {
-    if (verdicts.all.some((verdict) => verdict.place === place)) continue
-    const line = source.slice(0, candidate.start).split("\n").length
-    const right = source.slice(candidate.start, candidate.end)
-    const fault = `${path}:${line} ${candidate.operator}: ${right} → ${candidate.wrong}`
-    const sources = { [join(root, path)]: planted(source, candidate) }
-    const tests = chosen(place)
-    let verdict: Pick<Verdict, "verdict" | "failed"> = { verdict: "survived", failed: [] }
-    for (const part of [tests.slice(0, NEAR), tests.slice(NEAR)]) {
-      if (part.length === 0 || verdict.verdict !== "survived") continue
-      const response = await runner.run({ sources, tests: part, bail: 1 }, LIMIT_MS)
-      if (response === undefined) verdict = { verdict: "slow", failed: [] }
-      else {
-        const failed: TestFile["failed"] = [
-          ...response.files.flatMap((file) => file.failed),
-          ...response.errors.map((error) => ["", error] as const)
-        ]
-        if (failed.length > 0) verdict = { verdict: "killed", failed: failed.slice(0, 3) }
-      }
-    }
-    verdicts.add({ place, fault, folder, tests: tests.length, ...verdict })
+  for (const [number, { path }] of places.entries()) {
+    if (near.all.some(({ place }) => place === number)) continue
+    near.add(await judge(runner, number, testsOf(path).slice(0, NEAR)))
+  }
+  const open = near.all.filter(({ verdict }) => verdict === "survived")
+  const others = new Set(open.flatMap(({ place }) => testsOf(places[place]!.path)))
+  const files =
+    open.length === 0
+      ? []
+      : await record(
+          open.map(({ place }) => place),
+          others
+        )
+  for (const { place, tests } of open) {
+    if (wide.all.some((verdict) => verdict.place === place)) continue
+    let left_ms = BUDGET_MS
+    const able = files
+      .filter(({ path, reached }) => reached.has(place) && !tests.includes(path))
+      .toSorted((a, b) => a.ms - b.ms)
+      .filter(({ ms }) => (left_ms -= ms) > 0)
+    wide.add(
+      await judge(
+        runner,
+        place,
+        able.map(({ path }) => path)
+      )
+    )
   }
 } finally {
   await runner.close()
@@ -168,9 +179,9 @@ try {
 }
 
 for (const name of new Set(places.map((place) => place.folder))) {
-  const all = verdicts.all.filter((verdict) => verdict.folder === name)
-  const alive = all.filter(({ verdict }) => verdict === "survived")
+  const all = near.all.filter((verdict) => verdict.folder === name)
+  const alive = wide.all.filter(({ folder, verdict }) => folder === name && verdict === "survived")
   const share = all.length === 0 ? 0 : Math.floor((100 * (all.length - alive.length)) / all.length)
   process.stdout.write(`${name}: ${share} % of ${all.length}\n`)
-  for (const { fault, tests } of alive) process.stdout.write(`  ${tests} test files: ${fault}\n`)
+  for (const { fault, tests } of alive) process.stdout.write(`  ${tests.length} more test files: ${fault}\n`)
 }

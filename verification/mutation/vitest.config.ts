@@ -18,7 +18,6 @@ export default mergeConfig(
       // the key of a cached module does not hold a changed text
       fsModuleCache: false,
       fileParallelism: false,
-      retry: 0,
       ...(isRecorded ? { setupFiles: [join(import.meta.dirname, "ReachedBy.ts")] } : {})
     }
   })
