@@ -14,8 +14,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     pool: "forks",
-    // many tests wait for processes of their own: one at a time would leave a core of two idle
-    maxWorkers: 2,
+    // a file waits for processes, sockets and clocks for more than half of its time: two would leave a core of two idle
+    maxWorkers: 4,
     reporters: ["default"],
     projects: [
       { extends: true, test: { name: "shared", include: shared, isolate: false } },

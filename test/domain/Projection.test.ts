@@ -115,6 +115,14 @@ describe("Projecting", () => {
     )
   })
 
+  it("begins a history without a position at 0, and keeps where a later one began", () => {
+    const events = [event(1, body.prices({}), { ts_ms: START })]
+    const next = (position: ModelState["position"]) =>
+      new Projecting({ position, heads: [], candles: [] }).next("e", events).position
+    assert.deepStrictEqual(next(undefined), { epoch: "e", seq: 1, began: 0, ts_ms: START })
+    assert.strictEqual(next({ epoch: "e", seq: 0, began: 7, ts_ms: 0 }).began, 7)
+  })
+
   it("numbers each user's events without a gap over all topics, and links those of a topic", () => {
     FastCheck.assert(
       FastCheck.property(stream, (events) => {

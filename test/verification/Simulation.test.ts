@@ -5,7 +5,7 @@ const SEEDS = 200
 const COMMANDS = 150
 
 describe("a simulated exchange on a machine that dies", () => {
-  it(`loses, invents and repeats nothing (${SEEDS} seeds of ${COMMANDS} commands)`, { timeout: 120_000 }, async () => {
+  it(`loses, invents and repeats nothing (${SEEDS} seeds of ${COMMANDS} commands)`, { timeout: 600_000 }, async () => {
     let [crashes, fills, deleveraged, marked, fired, late, entries] = [0, 0, 0, 0, 0, 0, 0]
     for (let seed = 1; seed <= SEEDS; seed++) {
       const outcome = await simulate({ seed, commands: COMMANDS })

@@ -65,6 +65,16 @@ describe("the boundary of messages", () => {
     )
   })
 
+  it("is not at the end of a fragment, nor of a control frame between two", () => {
+    const boundary = new FrameScanner()
+    const part = { length: 3, masked: true }
+    assert.isFalse(boundary.take(frame({ ...part, opcode: 1, fin: false })))
+    assert.isFalse(boundary.take(frame({ ...part, opcode: 9, fin: true })))
+    assert.isFalse(boundary.take(frame({ ...part, opcode: 0, fin: false })))
+    assert.isTrue(boundary.take(frame({ ...part, opcode: 0, fin: true })))
+    assert.isTrue(boundary.take(frame({ ...part, opcode: 9, fin: true })))
+  })
+
   it("is where nothing came yet", () => {
     const boundary = new FrameScanner()
     assert.isTrue(boundary.take(Buffer.alloc(0)))

@@ -402,5 +402,26 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     right: "  Directory.sync(directory)\n",
     wrong: "",
     tests: ["test/backend/journal/Snapshots.test.ts"]
+  },
+  {
+    name: "the first position of a history begins at 1",
+    module: "/domain/Projection.ts",
+    right: "began: after?.began ?? 0, ts_ms: last.ts_ms",
+    wrong: "began: after?.began ?? 1, ts_ms: last.ts_ms",
+    tests: ["test/domain/Projection.test.ts"]
+  },
+  {
+    name: "the portfolio sums no payments of funding",
+    module: "/engine/Reads.ts",
+    right: "      funding -= Funding.paymentOf(holding, market.predictedRate)\n",
+    wrong: "",
+    tests: ["test/backend/engine/Funding.test.ts"]
+  },
+  {
+    name: "a message ends with its first fragment",
+    module: "/ws/FrameScanner.ts",
+    right: "this.fragmented = (first & FIN) === 0",
+    wrong: "this.fragmented = (first & FIN) === 1",
+    tests: ["test/ws/FrameScanner.test.ts"]
   }
 ]

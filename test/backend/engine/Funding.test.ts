@@ -5,7 +5,7 @@ import * as Funding from "../../../src/backend/engine/referee/Funding.ts"
 import * as Decimal from "../../../src/domain/Decimal.ts"
 import { ExecType, Side } from "../../../src/proto/gateway/v1/types.ts"
 import { vectors } from "../../vectors.ts"
-import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, START, trader } from "../Bench.ts"
+import { balances, Bench, BTC, BUY, executions, kinds, positions, SELL, START, type Trader, trader } from "../Bench.ts"
 
 type Levels = ReadonlyArray<readonly [price: string, qty: string]>
 interface MathVectors {
@@ -110,6 +110,8 @@ describe("funding in the engine", () => {
     bench.tick(0)
     assert.strictEqual(Reads.fundingRates(bench.state, { symbol: BTC, start_ms: 0, end_ms: 0 })!.rates.length, 0)
     const predicted = rateOf()
+    const unrealised = (who: Trader) => Reads.portfolio(bench.state, who.user_id).summary.unrealized_funding_total
+    assert.deepStrictEqual([unrealised(alice), unrealised(bob)], ["-31.5", "31.5"], "30000 × 0.00105")
     const epoch = () => Reads.portfolio(bench.state, alice.user_id).positions[0]!.epoch
     const hour = (START + 8 * HOURS) / (8 * HOURS)
     assert.strictEqual(epoch(), hour - 1)
