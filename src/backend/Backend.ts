@@ -4,6 +4,7 @@
  * It is a program behind the gRPC boundary and has no dependency on the gateway. Source: docs/contract/exchange.md.
  */
 import { readFile } from "node:fs/promises"
+import { hostname } from "node:os"
 import { Worker } from "node:worker_threads"
 import { Effect, Logger, Redacted, References, Result, Schema, type Scope } from "effect"
 import { machine } from "./engine/EngineMachine.ts"
@@ -15,7 +16,7 @@ import * as MarketsFile from "./markets/File.ts"
 import { shippedMarkets } from "./markets/ShippedMarkets.ts"
 import type { ServerTls } from "./server/GrpcServer.ts"
 import * as Serve from "./server/Serve.ts"
-import type { Settings } from "./Settings.ts"
+import type { Settings, SharedSettings } from "./Settings.ts"
 import type { SnapshotAnswer, SnapshotRequest } from "./SnapshotThread.ts"
 
 /** A setting refers to an unusable file or value. */
@@ -96,9 +97,17 @@ export const check = (settings: Settings): Effect.Effect<void, SettingError> =>
 /** The address to listen on: without a secret, the loopback address only. */
 export const hostOf = ({ host, secret }: Settings): string => (secret === undefined ? "127.0.0.1" : host)
 
+/** The shared journal of the settings, if there is one. The driver is loaded only then. */
+const sharedOf = Effect.fnUntraced(function* ({ standbyReads, url }: SharedSettings) {
+  if (url === undefined) return undefined
+  const { make } = yield* Effect.promise(() => import("./journal/shared/PostgresJournal.ts"))
+  return { database: make(url), holder: `${hostname()}:${process.pid}`, standbyReads }
+})
+
 /** Serves the exchange of these settings until the scope closes. */
 export const serve = Effect.fnUntraced(function* (
-  settings: Settings
+  settings: Settings,
+  shared: SharedSettings = { url: undefined, standbyReads: false }
 ): Effect.fn.Return<Serve.Serving, SettingError | JournalError | Serve.BindError, Scope.Scope> {
   const { simMaker, simTakers, indexSource, faucetDailyLimit, openOrdersMax, poolBaseEquity, secret } = settings
   const markets = yield* marketsOf(settings.marketsFile)
@@ -112,7 +121,8 @@ export const serve = Effect.fnUntraced(function* (
     secret: secret === undefined ? undefined : Redacted.value(secret),
     tls: yield* tlsOf(settings),
     limits: { ...defaultLimits, events_kept_max: settings.eventsKept },
-    snapshots: snapshotsOf
+    snapshots: snapshotsOf,
+    shared: yield* sharedOf(shared)
   })
 })
 

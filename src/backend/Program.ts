@@ -4,7 +4,7 @@ import * as Backend from "./Backend.ts"
 import * as Backup from "./journal/Backup.ts"
 import * as JournalCheck from "./JournalCheck.ts"
 import * as MetricsServer from "./server/MetricsServer.ts"
-import { metricsPort, type Settings } from "./Settings.ts"
+import { metricsPort, sharedSettings, type Settings } from "./Settings.ts"
 
 export type Progress = JournalCheck.Progress
 export type Verified = JournalCheck.Verified
@@ -12,7 +12,7 @@ export type Verified = JournalCheck.Verified
 /** Serves until it is interrupted or fails; also serves metrics where they have a port. */
 export const serve = Effect.fnUntraced(function* (values: Settings) {
   const metricsPortSetting = yield* metricsPort.config
-  const { port, epoch, failed, metrics } = yield* Backend.serve(values)
+  const { port, epoch, failed, metrics } = yield* Backend.serve(values, yield* sharedSettings)
   const metrics_port =
     metricsPortSetting === undefined
       ? undefined

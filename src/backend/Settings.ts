@@ -94,8 +94,31 @@ export const metricsPort = optional(
   "port of the metrics of a backend that runs alone; 0 selects a free one"
 )
 
+/** A journal that several backends share, each a process that runs alone. */
+const sharedTable = {
+  url: optional(
+    "JOURNAL_URL",
+    redacted,
+    "`postgres://` address of a database with the journal, which several backends share: one leads, the others stand by. It may name several hosts, `a:5432,b:5432`; the one that accepts writes is used. Default: the journal is a file in DATA_DIR. For a backend that runs alone"
+  ),
+  standbyReads: withDefault(
+    "STANDBY_READS",
+    onOff,
+    false,
+    "on: a standby answers the reads of the referee, with its position"
+  )
+} as const
+
 /** All settings as a list. */
-export const rows: ReadonlyArray<Setting<unknown>> = [...Object.values(table), metricsPort]
+export const rows: ReadonlyArray<Setting<unknown>> = [
+  ...Object.values(table),
+  metricsPort,
+  ...Object.values(sharedTable)
+]
+
+export type SharedSettings = Values<typeof sharedTable>
+
+export const sharedSettings: Config.Config<SharedSettings> = all(sharedTable)
 
 export type Settings = Values<typeof table>
 

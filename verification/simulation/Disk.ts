@@ -100,7 +100,9 @@ export class Disk {
         if (!dies || options.torn()) save(transaction!)
         transaction = undefined
         if (dies) throw new Crash()
+        return undefined
       },
+      settle: () => {},
       rollback: () => {
         if (dead) throw new Crash()
         transaction = undefined

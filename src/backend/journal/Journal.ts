@@ -56,6 +56,26 @@ export interface Era {
   readonly rules: string
 }
 
+/** The entries of a turn, as every store of a journal has them. */
+export interface Turn {
+  /** Position of its first entry. */
+  readonly first: number
+  /** Position of its last entry. */
+  readonly position: number
+  /** The entries in the format of a {@link Block}. */
+  readonly entries: Uint8Array
+  /** Checksum over all entries up to the last one. */
+  readonly checksum: number
+}
+
+/** Makes a turn durable in the database that a copy belongs to. */
+export type AppendTurn = (turn: Turn) => Promise<void>
+
+export interface OpenOptions {
+  /** The file is the local copy of a journal in a database. The database makes turns durable, so commits are not synced. */
+  readonly copy?: boolean
+}
+
 /** An entry without its checksum. */
 export interface FoundEntry {
   readonly position: number
@@ -123,7 +143,10 @@ const lock = (path: string): (() => void) => {
 }
 
 /** The part of the journal that the writer and a replay use. */
-export type JournalPort = Pick<Journal, Exclude<keyof Journal, "close" | "readIds" | "refresh" | "pause">>
+export type JournalPort = Pick<
+  Journal,
+  Exclude<keyof Journal, "close" | "readIds" | "refresh" | "pause" | "seal" | "share">
+>
 
 export class Journal {
   readonly path: string
@@ -154,8 +177,16 @@ export class Journal {
   private chain: number
   private committed: number
   private committedChain: number
+  /** Position of the last sealed turn of a copy. */
+  private sealed: number
+  /** Whether the transaction of a copy is open. */
+  private isBegun = false
+  /** The blocks of the open turn of a copy; undefined where the file itself is the journal. */
+  private turn: Array<Uint8Array> | undefined
+  private appendTurn: AppendTurn | undefined
 
-  private constructor(path: string, db: DatabaseSync, origin: Origin, release: () => void) {
+  private constructor(path: string, db: DatabaseSync, origin: Origin, release: () => void, options: OpenOptions = {}) {
+    if (options.copy === true) this.turn = []
     this.path = path
     this.origin = origin
     this.db = db
@@ -178,7 +209,7 @@ export class Journal {
       "INSERT OR REPLACE INTO command_ids (portion, until_ms, ids, checksum) VALUES (?, ?, ?, ?)"
     )
     const { chain, position } = this.end()
-    this.last = this.committed = position
+    this.last = this.committed = this.sealed = position
     this.chain = this.committedChain = chain
   }
 
@@ -192,7 +223,7 @@ export class Journal {
   }
 
   /** Opens the journal for writing; creates it from `made` where it does not exist. Throws {@link JournalError}. */
-  static open(path: string, made: () => Origin): Journal {
+  static open(path: string, made: () => Origin, options: OpenOptions = {}): Journal {
     let release = () => {}
     let db: DatabaseSync | undefined
     try {
@@ -202,7 +233,8 @@ export class Journal {
       release = lock(`${path}.lock`)
       PrivateFiles.database(path)
       db = new DatabaseSync(path)
-      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA busy_timeout = 2000")
+      const synchronous = options.copy === true ? "NORMAL" : "FULL"
+      db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; PRAGMA busy_timeout = 2000`)
       db.exec(`PRAGMA wal_autocheckpoint = ${WAL_PAGES}; PRAGMA cache_size = -${CACHE_KIB}`)
       const isNew = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined
       let origin = isNew ? undefined : readOrigin(db, path)
@@ -216,7 +248,7 @@ export class Journal {
         db.prepare("INSERT INTO eras (position, rules) VALUES (0, ?)").run(origin.rules)
         db.exec("COMMIT")
       }
-      return new Journal(path, db, origin, release)
+      return new Journal(path, db, origin, release, options)
     } catch (cause) {
       db?.close()
       release()
@@ -446,8 +478,11 @@ export class Journal {
     this.insertPortionStatement.run(number, until_ms, ids, portionChecksum(number, until_ms, ids))
   }
 
+  /** Begins a turn. A copy keeps its transaction open over several turns, until {@link settle}. */
   begin(): void {
+    if (this.isBegun) return
     this.beginStatement.run()
+    this.isBegun = this.turn !== undefined
   }
 
   append(at_ms: number, command_id: string | null, command: Uint8Array | null, result: Uint8Array | null): void {
@@ -465,20 +500,58 @@ export class Journal {
     if (block.count === 0) return
     this.chain = crc32(block.bytes, this.chain)
     this.insertStatement.run(last, last - block.count + 1, block.bytes, this.chain)
+    this.turn?.push(new Uint8Array(block.bytes))
     block.clear()
   }
 
-  /** Makes the open transaction durable. When it throws, no command of the transaction may be acknowledged. */
-  commit(): void {
+  /**
+   * Makes the turn durable: at once, or, in a copy, when the promise resolves. When it throws or rejects, no command of
+   * the turn may be acknowledged.
+   */
+  commit(): Promise<void> | undefined {
+    if (this.appendTurn === undefined) {
+      this.commitFile()
+      return undefined
+    }
+    const turn = this.seal()
+    return turn === undefined ? undefined : this.appendTurn(turn)
+  }
+
+  /** Ends the turn of a copy and returns it; undefined where it has no entries. */
+  seal(): Turn | undefined {
+    this.flush()
+    if (this.turn === undefined || this.turn.length === 0) return undefined
+    const [only, ...more] = this.turn
+    const entries = more.length === 0 ? only! : new Uint8Array(Buffer.concat(this.turn))
+    this.turn = []
+    const first = this.sealed + 1
+    this.sealed = this.last
+    return { first, position: this.last, entries, checksum: this.chain }
+  }
+
+  /** Commits the file of a copy. All its turns must be durable in the database. */
+  settle(): void {
+    if (this.isBegun) this.commitFile()
+  }
+
+  private commitFile(): void {
     this.flush()
     this.commitStatement.run()
+    this.isBegun = false
     this.committed = this.last
     this.committedChain = this.chain
   }
 
+  /** From now on, a commit of this copy appends to the database. */
+  share(append: AppendTurn): void {
+    this.appendTurn = append
+  }
+
   rollback(): void {
-    this.last = this.committed
+    this.last = this.sealed = this.committed
     this.chain = this.committedChain
+    if (this.turn !== undefined) this.turn = []
+    this.isBegun = false
     this.block.clear()
     this.commandIds = undefined
     this.recentLinks.clear()

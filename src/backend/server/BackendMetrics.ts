@@ -18,6 +18,9 @@ export const catalogue = {
   backend_disk_full: "1: less than 32 MiB are free, and commands are refused",
   backend_clock_offset_seconds: "how far engine time is ahead of the wall clock; it slews toward it",
   backend_clock_steps_total: "steps of the wall clock, which engine time did not follow",
+  backend_leads: "1: this backend serves; 0: it is a standby of a shared journal, or has lost the lead",
+  backend_term: "term in which this backend leads a shared journal; 0 for a standby and for a journal in a file",
+  backend_journal_position: "position of the last entry that this backend has applied",
   backend_fee_account: "balance of the fee account, in quote units",
   backend_heap_used_bytes: "heap in use of the thread",
   backend_eventloop_delay_seconds: "longest delay of the thread's event loop in the last ten seconds"

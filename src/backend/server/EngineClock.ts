@@ -60,6 +60,11 @@ export class EngineClock {
     return Math.floor(this.time)
   }
 
+  /** Engine time is at least this from now on: the last entry of the leader that this backend replaces. */
+  advance(at_ms: number): void {
+    this.time = Math.max(this.time, at_ms)
+  }
+
   /** How far engine time is ahead of the wall clock, in ms, at the last call of {@link now}. */
   get offset_ms(): number {
     return Math.round(this.time - this.wall)

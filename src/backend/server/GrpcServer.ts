@@ -55,6 +55,21 @@ export const guard = (
   return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, guarded(handler)]))
 }
 
+/** Rejects calls with UNAVAILABLE while a condition does not hold. */
+export const onlyWhile = (
+  isServing: () => boolean,
+  details: string,
+  handlers: UntypedServiceImplementation
+): UntypedServiceImplementation => {
+  const refused = { code: status.UNAVAILABLE, details }
+  const gated = (handler: UntypedHandleCall): UntypedHandleCall =>
+    ((call: ServerUnaryCall<unknown, unknown>, callback?: sendUnaryData<unknown>) => {
+      if (isServing()) return (handler as (...args: ReadonlyArray<unknown>) => unknown)(call, callback)
+      return callback === undefined ? call.emit("error", refused) : callback(refused)
+    }) as UntypedHandleCall
+  return Object.fromEntries(Object.entries(handlers).map(([name, handler]) => [name, gated(handler)]))
+}
+
 /** The result of a read whose subject does not exist. */
 export interface NotFound {
   readonly notFound: string
@@ -68,6 +83,8 @@ export interface Invalid {
 export interface ReadOptions {
   /** Whether the state matches the journal; otherwise reads are refused. */
   readonly isConsistent: () => boolean
+  /** Calls back once what the read has seen is durable. */
+  readonly whenDurable: (answer: () => void) => void
   /** `request_id`: id of the gateway request that caused the read. */
   readonly onDefect: (cause: unknown, request_id: string) => void
 }
@@ -83,7 +100,7 @@ const requestIdOf = (metadata: Metadata): string => {
 export const read =
   <Req, Res extends object>(
     answer: (request: Req) => Res | NotFound | Invalid,
-    { isConsistent, onDefect }: ReadOptions
+    { isConsistent, onDefect, whenDurable }: ReadOptions
   ) =>
   (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void => {
     if (!isConsistent()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
@@ -91,7 +108,7 @@ export const read =
       const value = answer(call.request)
       if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })
       else if ("invalid" in value) callback({ code: status.INVALID_ARGUMENT, details: value.invalid })
-      else callback(null, value)
+      else whenDurable(() => callback(null, value))
     } catch (cause) {
       onDefect(cause, requestIdOf(call.metadata))
       callback({ code: status.INTERNAL, details: "internal error" })

@@ -17,13 +17,22 @@ export const WATCHES_MAX = 256
 type Watch = ServerWritableStream<HealthCheckRequest, HealthCheckResponse>
 
 export class Health {
-  private serving = true
+  private failed = false
+  private readonly isLeading: () => boolean
   private readonly services: ReadonlySet<string>
   private readonly watches = new Set<Watch>()
 
-  /** `services`: full names of the services; "" is the whole server. */
-  constructor(services: ReadonlyArray<string>) {
+  /**
+   * `services`: full names of the services; "" is the whole server. `isLeading`: whether this backend leads; a standby is
+   * NOT_SERVING.
+   */
+  constructor(services: ReadonlyArray<string>, isLeading: () => boolean = () => true) {
     this.services = new Set(["", ...services])
+    this.isLeading = isLeading
+  }
+
+  private get serving(): boolean {
+    return !this.failed && this.isLeading()
   }
 
   private statusOf(service: string): HealthCheckResponse {
@@ -33,8 +42,13 @@ export class Health {
 
   /** Sets the status to NOT_SERVING, permanently: only a restart resets it. */
   fail(): void {
-    if (!this.serving) return
-    this.serving = false
+    if (this.failed) return
+    this.failed = true
+    this.report()
+  }
+
+  /** Sends the status to the watches, after it changed. */
+  report(): void {
     for (const watch of this.watches) watch.write(this.statusOf(watch.request.service))
   }
 
@@ -62,7 +76,7 @@ export class Health {
       call.on("cancelled", () => this.watches.delete(call))
       call.on("close", () => this.watches.delete(call))
       call.write(this.statusOf(call.request.service))
-      if (!this.serving) call.end()
+      if (this.failed) call.end()
     }
   }
 }

@@ -24,6 +24,8 @@ export interface PriceSource {
   readonly prices: () => ReadonlyArray<Prices>
   readonly appliedSeq: () => number
   readonly now: () => number
+  /** Calls back once what the prices follow from is durable; by default at once. */
+  readonly whenDurable?: (send: () => void) => void
 }
 
 const same = (a: Prices, b: Prices | undefined): boolean =>
@@ -57,12 +59,21 @@ export class PriceStream {
     const leave = () => this.subscribers.delete(subscriber)
     call.on("cancelled", leave)
     call.on("close", leave)
+    const sendAll = () => {
+      const prices = this.source.prices()
+      this.whenDurable(() => this.send(subscriber, prices))
+    }
     call.on("drain", () => {
       subscriber.stalledSince = undefined
-      this.send(subscriber, this.source.prices())
+      sendAll()
     })
     this.write(subscriber, { prices: [], heartbeat: this.heartbeat() })
-    this.send(subscriber, this.source.prices())
+    sendAll()
+  }
+
+  private whenDurable(send: () => void): void {
+    if (this.source.whenDurable === undefined) send()
+    else this.source.whenDurable(send)
   }
 
   stop(): void {
@@ -78,7 +89,9 @@ export class PriceStream {
     const changed = prices.filter((price) => !same(price, this.published.get(price.symbol)))
     if (changed.length === 0) return
     this.published = new Map(prices.map((price) => [price.symbol, price]))
-    for (const subscriber of this.subscribers) this.send(subscriber, changed)
+    this.whenDurable(() => {
+      for (const subscriber of this.subscribers) this.send(subscriber, changed)
+    })
   }
 
   private sendHeartbeats(): void {

@@ -2,7 +2,7 @@
 import { statfsSync } from "node:fs"
 import { dirname, join } from "node:path"
 import type { UntypedServiceImplementation } from "@grpc/grpc-js"
-import { Clock, Deferred, Effect, Schema, type Scope } from "effect"
+import { Clock, Deferred, Effect, Fiber, Schema, type Scope } from "effect"
 import * as PrivateFiles from "../../node/PrivateFiles.ts"
 import { RefereeService, type RefereeServer } from "../../proto/gateway/v1/referee.ts"
 import type { SequencerServer } from "../../proto/gateway/v1/sequencer.ts"
@@ -15,7 +15,12 @@ import { defaultLimits, type EventLogLimits } from "../journal/EventLog.ts"
 import { Journal } from "../journal/Journal.ts"
 import { JournalError } from "../journal/JournalError.ts"
 import { Follower } from "../journal/Follower.ts"
+import * as Copy from "../journal/shared/Copy.ts"
+import type { JournalDatabase } from "../journal/shared/JournalDatabase.ts"
+import * as Lease from "../journal/shared/Lease.ts"
+import { Replica } from "../journal/shared/Replica.ts"
 import { endOf, recover, snapshot, type SnapshotPoint, type Taken } from "../journal/Recovery.ts"
+import type { Origin } from "../journal/JournalSchema.ts"
 import * as Snapshots from "../journal/Snapshots.ts"
 import * as BackendMetrics from "./BackendMetrics.ts"
 import { EngineClock, OFFSET_MAX_MS } from "./EngineClock.ts"
@@ -25,7 +30,7 @@ import { Health } from "./Health.ts"
 import { type PriceCall, PriceStream } from "./PriceStream.ts"
 import * as Reflection from "./Reflection.ts"
 import * as Sequencer from "./SequencerServer.ts"
-import { SNAPSHOT_ENTRIES, Writer } from "./Writer.ts"
+import { SNAPSHOT_ENTRIES, type Submitter, Writer } from "./Writer.ts"
 
 /** The address cannot be bound. */
 export class BindError extends Schema.TaggedError<BindError>()("BindError", {
@@ -81,6 +86,16 @@ export interface ServeOptions<S, C> {
   readonly snapshots?: (journal: string) => Snapshotter
   /** Free bytes on the disk of the directory; by default from the operating system. */
   readonly space?: () => number
+  /** The journal is in a database that several backends share; the one in `directory` is a copy. */
+  readonly shared?: SharedOptions | undefined
+}
+
+export interface SharedOptions {
+  readonly database: JournalDatabase
+  /** Name of this backend, for the operator. */
+  readonly holder: string
+  /** Whether a standby serves the reads of the Referee. */
+  readonly standbyReads: boolean
 }
 
 const randomIdsKey = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString("hex")
@@ -158,22 +173,23 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const path = journalPath(options.directory)
   const config = JSON.stringify(options.config)
 
-  const journal = yield* Effect.acquireRelease(
-    Effect.try({
-      try: () => {
-        PrivateFiles.directory(options.directory)
-        return Journal.open(path, () => ({
-          epoch: crypto.randomUUID(),
-          rules: machine.rules,
-          config,
-          ids_key: (options.idsKey ?? randomIdsKey)(),
-          created_at_ms: wall()
-        }))
-      },
-      catch: (cause) => cause as JournalError
-    }),
+  const { shared } = options
+  const made = (): Origin => ({
+    epoch: crypto.randomUUID(),
+    rules: machine.rules,
+    config,
+    ids_key: (options.idsKey ?? randomIdsKey)(),
+    created_at_ms: wall()
+  })
+  const file = Effect.acquireRelease(
+    Effect.try({ try: () => Journal.open(path, made), catch: (cause) => cause as JournalError }),
     (journal) => Effect.sync(() => journal.close())
   )
+  yield* Effect.try({
+    try: () => PrivateFiles.directory(options.directory),
+    catch: (cause) => cause as JournalError
+  })
+  const journal = yield* shared === undefined ? file : Copy.open(shared.database, path, made)
   const different = differences(config, journal.origin.config)
   if (different.length > 0) {
     yield* Effect.logWarning(
@@ -192,7 +208,8 @@ export const serve = Effect.fnUntraced(function* <S, C>(
       const recovered = recover(machine, journal, {
         limits,
         warn: (message) => void run(Effect.logWarning(message)),
-        upgrade: true
+        // all backends of a shared journal have the same rules
+        upgrade: shared === undefined
       })
       journal.readIds()
       return recovered
@@ -255,76 +272,121 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   const warnings = () => (Math.abs(engineClock.offset_ms) > OFFSET_MAX_MS ? ["ClockOffset"] : [])
   metrics.gauge("backend_clock_offset_seconds", () => engineClock.offset_ms / 1_000)
 
+  /** Takes a snapshot where enough entries followed the last one. */
+  let snapshotAt = journal.position
+  const snapshotIfDue = (): void => {
+    if (journal.position - snapshotAt < SNAPSHOT_ENTRIES) return
+    snapshotAt = journal.position
+    snapshotDue()
+  }
+
   const reads = options.reads(state)
   const failure = yield* Deferred.make<never, JournalError>()
+  /** The writer, and the lead of a shared journal, once this backend leads. */
+  let writer: Writer<S, C> | undefined
+  let leadership: Lease.Leadership | undefined
+  /** Commands and events need no lease: a turn of a replaced leader is never durable. */
+  const isWriting = () => writer !== undefined && !writer.failed
+  const isLeading = () => isWriting() && leadership?.isCurrent() !== false
+  const whenDurable = (answer: () => void): void => {
+    if (writer === undefined) answer()
+    else writer.whenDurable(answer)
+  }
   const events: EventStream = new EventStream(log, now, () => ({
-    refusing: writer.refusing,
+    refusing: writer?.refusing ?? [],
     warnings: warnings()
   }))
-  const health = new Health(SERVICES)
-  const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now })
-  const writer: Writer<S, C> = new Writer({
-    machine,
-    state,
-    journal,
-    log,
-    at_ms: recovered.at_ms,
-    now,
-    onEvents: events.publish,
-    onSnapshotDue: snapshotDue,
-    onTurn: (commands, commit_s, turn_s) => {
-      metrics.commit(commit_s)
-      metrics.turn(commands, turn_s)
-    },
-    space: options.space ?? (() => freeSpace(dirname(path))),
-    onSpace: (full) =>
-      void run(
-        full
-          ? Effect.logError(`the disk of ${path} is full: commands are refused until space is free`)
-          : Effect.logInfo(`the disk of ${path} has free space again: commands are accepted`)
-      ),
-    onFailure: (cause) => {
-      // The state is ahead of the journal now, so clients must not read it.
-      health.fail()
-      events.stop()
-      prices.stop()
-      const message = `a turn failed and was rolled back, none of its commands were acknowledged: ${(cause as Error).message} (${path})`
-      Deferred.doneUnsafe(failure, Effect.fail(new JournalError({ message, cause })))
-    }
-  })
-  const sequencer = Sequencer.make({ writer, log, events, now })
-  metrics.gauge("backend_queue_commands", () => writer.queued)
+  const health = new Health(SERVICES, isLeading)
+  const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now, whenDurable })
+  const fail = (message: string, cause: unknown) => {
+    // The state is ahead of the journal now, so clients must not read it.
+    health.fail()
+    events.stop()
+    prices.stop()
+    Deferred.doneUnsafe(failure, Effect.fail(new JournalError({ message, cause })))
+  }
+  const lead = (at_ms: number) => {
+    engineClock.advance(at_ms)
+    const began = new Writer({
+      machine,
+      state,
+      journal,
+      log,
+      at_ms,
+      now,
+      onEvents: events.publish,
+      onSnapshotDue: snapshotDue,
+      onTurn: (commands, commit_s, turn_s) => {
+        metrics.commit(commit_s)
+        metrics.turn(commands, turn_s)
+      },
+      space: options.space ?? (() => freeSpace(dirname(path))),
+      onSpace: (full) =>
+        void run(
+          full
+            ? Effect.logError(`the disk of ${path} is full: commands are refused until space is free`)
+            : Effect.logInfo(`the disk of ${path} has free space again: commands are accepted`)
+        ),
+      onFailure: (cause) =>
+        fail(
+          `a turn failed and was rolled back, none of its commands were acknowledged: ${(cause as Error).message} (${path})`,
+          cause
+        )
+    })
+    writer = began
+    health.report()
+    return began
+  }
+  const submitter: Submitter = {
+    submit: (caller, command, bytes, not_after_ms) => writer!.submit(caller, command, bytes, not_after_ms)
+  }
+  const sequencer = Sequencer.make({ writer: submitter, log, events, now })
+  metrics.gauge("backend_queue_commands", () => writer?.queued ?? 0)
   metrics.gauge("backend_head_seq", () => log.head)
-  metrics.gauge("backend_failed", () => Number(writer.failed))
-  metrics.gauge("backend_disk_full", () => Number(writer.isFull))
+  metrics.gauge("backend_failed", () => Number(writer?.failed ?? false))
+  metrics.gauge("backend_disk_full", () => Number(writer?.isFull ?? false))
+  metrics.gauge("backend_leads", () => Number(isLeading()))
+  metrics.gauge("backend_term", () => leadership?.term ?? 0)
+  metrics.gauge("backend_journal_position", () => journal.position)
   const { feeAccount } = reads
   if (feeAccount !== undefined) metrics.gauge("backend_fee_account", feeAccount)
 
   const readOptions: GrpcServer.ReadOptions = {
-    isConsistent: () => !writer.failed,
+    isConsistent: isLeading,
+    whenDurable,
     onDefect: (cause, request_id) =>
       run(Effect.logError("a read failed", cause).pipe(Effect.annotateLogs({ request_id })))
   }
-  const readHandlers = (unary: Unary<unknown>): UntypedServiceImplementation =>
+  const readHandlers = (unary: Unary<unknown>, readOptions: GrpcServer.ReadOptions): UntypedServiceImplementation =>
     Object.fromEntries(
       Object.entries(unary).map(([name, answer]) => [
         name,
         GrpcServer.read(answer as (request: unknown) => object, readOptions)
       ])
     )
+  const ofLeader = (handlers: UntypedServiceImplementation): UntypedServiceImplementation =>
+    shared === undefined ? handlers : GrpcServer.onlyWhile(isWriting, "this backend does not lead", handlers)
+  /** A standby's state is that of the journal, some milliseconds ago. */
+  const standbyReads: GrpcServer.ReadOptions =
+    shared?.standbyReads === true
+      ? { ...readOptions, isConsistent: () => isLeading() || (writer === undefined && !isReplicaFailed) }
+      : readOptions
 
   const server = GrpcServer.makeServer()
   const { secret } = options
   GrpcServer.addService(
     server,
     Sequencer.service,
-    GrpcServer.guard({ ...readHandlers(reads.sequencer), ...sequencer.handlers }, secret)
+    GrpcServer.guard(ofLeader({ ...readHandlers(reads.sequencer, readOptions), ...sequencer.handlers }), secret)
   )
   GrpcServer.addService(
     server,
     RefereeService,
     GrpcServer.guard(
-      { ...readHandlers(reads.referee), streamPrices: (call: PriceCall) => prices.subscribe(call) },
+      {
+        ...readHandlers(reads.referee, standbyReads),
+        ...ofLeader({ streamPrices: (call: PriceCall) => prices.subscribe(call) })
+      },
       secret
     )
   )
@@ -335,18 +397,48 @@ export const serve = Effect.fnUntraced(function* <S, C>(
   GrpcServer.addService(server, ServerReflectionService, reflection)
   GrpcServer.addService(server, Reflection.alpha, reflection)
 
+  const replica = new Replica({ machine, state, at_ms: recovered.at_ms, journal, log, onApplied: snapshotIfDue })
+  let isReplicaFailed = false
+  let leading: Fiber.Fiber<unknown, unknown> | undefined
+  if (shared === undefined) lead(recovered.at_ms)
+  else {
+    const { database, holder } = shared
+    const onLead = (won: Lease.Leadership) =>
+      Effect.suspend(() => {
+        journal.share(won.append)
+        leadership = won
+        lead(replica.at_ms)
+        return Effect.logInfo("this backend leads").pipe(
+          Effect.annotateLogs({ term: won.term, position: journal.position, head_seq: log.head })
+        )
+      })
+    leading = yield* Lease.run({ database, holder, replica, onLead }).pipe(
+      Effect.catch((error) =>
+        Effect.sync(() => {
+          isReplicaFailed = true
+          if (writer === undefined || writer.failed) fail(error.message, error)
+          else writer.abandon(error)
+        })
+      ),
+      Effect.forkScoped
+    )
+  }
+
   yield* Effect.addFinalizer(() =>
-    Effect.sync(() => {
-      writer.stop()
+    Effect.promise(async () => {
+      await writer?.stop()
       health.stop()
       events.stop()
       prices.stop()
+      // the next leader can take over while this one ends
+      if (leading !== undefined) await Effect.runPromise(Fiber.interrupt(leading))
       sequencer.stop()
       snapshots.stop()
     }).pipe(
       Effect.andThen(
         Effect.try(() => {
-          if (!writer.failed) snapshot(machine, journal, endOf(journal, log), { state, at_ms: writer.time })
+          if (isReplicaFailed || writer?.failed === true) return
+          snapshot(machine, journal, endOf(journal, log), { state, at_ms: writer?.time ?? replica.at_ms })
         })
       ),
       Effect.catch((error) => Effect.logWarning("the snapshot at shutdown failed", error.cause)),

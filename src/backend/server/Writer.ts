@@ -3,10 +3,13 @@
  * one transaction and only then responds.
  *
  * Commands execute in order of arrival over all streams. No acknowledgement, refusal or event of a turn is sent before
- * its commit, and no read can run in between, because a turn does not yield. When the journal cannot store a turn, or
- * the engine fails an assertion, the turn is rolled back, its commands are refused as not sequenced, and the writer
- * stops permanently: the state in memory is then ahead of the journal and must be rebuilt from it. A full disk is
- * detected earlier: commands are then refused, and engine time stops, until space is free again.
+ * its commit. A journal in a file commits at once, within the turn. A journal in a database takes its time: one turn is
+ * then in flight, the next one is prepared meanwhile, and reads are answered through {@link Writer.whenDurable}.
+ *
+ * When the journal cannot store a turn, or the engine fails an assertion, the turn is rolled back, its commands are
+ * refused as not sequenced, and the writer stops permanently: the state in memory is then ahead of the journal and must
+ * be rebuilt from it. Where a commit may have happened, its commands stay unanswered. A full disk is detected earlier:
+ * commands are then refused, and engine time stops, until space is free again.
  */
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { Machine } from "../engine/Machine.ts"
@@ -32,6 +35,12 @@ export const COMMAND_ID_CHARS_MAX = 64
 export const SPACE_BYTES_MIN = 32 * 1024 * 1024
 /** Interval between two checks of the free space, in ms. */
 export const SPACE_MS = 100
+
+/**
+ * Interval at which the copy of a journal in a database commits, in ms. The standby that starts from the copy reads what
+ * it lacks from the database.
+ */
+export const SETTLE_MS = 100
 
 /** The reason for which all commands are refused. Source: docs/contract/rest.md#service-endpoints. */
 export type Refusing = "DiskFull" | "JournalStopped"
@@ -73,6 +82,20 @@ interface Queued {
   /** The command in its wire encoding. */
   readonly bytes: Uint8Array
   readonly not_after_ms: number
+}
+
+/** A turn that is applied, and may not be durable yet. */
+interface AppliedTurn {
+  readonly commands: ReadonlyArray<Queued>
+  /** One encoded CommandResult per command. */
+  readonly results: ReadonlyArray<Uint8Array>
+  readonly events: ReadonlyArray<Event>
+  /** Journal entries of the turn. */
+  readonly entries: number
+  readonly began_ms: number
+  readonly applied_ms: number
+  /** Reads that have seen its changes. */
+  readonly reads: Array<() => void>
 }
 
 export interface WriterOptions<S, C> {
@@ -134,6 +157,7 @@ export class Writer<S, C> implements Submitter {
   private at_ms: number
   private scheduled = false
   private tickDue = false
+  private stopping = false
   private stopped = false
   private entriesSinceCheckpoint: number
   private snapshotDueAt: number
@@ -141,6 +165,12 @@ export class Writer<S, C> implements Submitter {
   /** Encodes the results of a turn into one buffer. */
   private readonly encoder = new WireWriter()
   private spaceSeenMs = Number.NEGATIVE_INFINITY
+  /** The turn that the journal is making durable. */
+  private inFlight: AppliedTurn | undefined
+  /** The turn after it, which is applied and not yet given to the journal. */
+  private prepared: AppliedTurn | undefined
+  private settled_ms = Number.NEGATIVE_INFINITY
+  private onDrained: (() => void) | undefined
   /** Whether a failed turn has stopped the writer: the state is then ahead of the journal. */
   failed = false
 
@@ -183,7 +213,7 @@ export class Writer<S, C> implements Submitter {
    */
   submit(caller: Caller, command: Command, bytes: Uint8Array, not_after_ms = Infinity): void {
     const { command_id } = command
-    if (this.stopped) {
+    if (this.stopping || this.stopped) {
       this.refuse(caller, refusal(command_id, Code.UNAVAILABLE, "the backend is stopping", "BackendUnavailable"))
     } else if (this.queue.length >= QUEUE_COMMANDS_MAX) {
       this.refuse(caller, refusal(command_id, Code.RESOURCE_EXHAUSTED, "too many commands wait", "BackendUnavailable"))
@@ -193,12 +223,35 @@ export class Writer<S, C> implements Submitter {
     }
   }
 
-  /** Executes the queued commands, writes a checkpoint, and accepts no more commands. */
-  stop(): void {
-    if (this.stopped) return
-    while (this.queue.length > 0) this.turn()
+  /** Calls back once everything that the state contains now is durable: at once, unless a turn is in flight. */
+  whenDurable(answer: () => void): void {
+    const last = this.prepared ?? this.inFlight
+    if (last === undefined) answer()
+    else last.reads.push(answer)
+  }
+
+  /**
+   * Executes the queued commands, writes a checkpoint, and accepts no more commands. Returns a promise while a turn is in
+   * flight.
+   */
+  stop(): Promise<void> | undefined {
+    if (this.stopped) return undefined
+    this.stopping = true
+    while (this.queue.length > 0 && this.inFlight === undefined && !this.stopped) this.turn()
+    if (this.inFlight !== undefined)
+      return new Promise<void>((resolve) => {
+        this.onDrained = resolve
+      }).then(() => this.stop())
+    if (this.stopped) return undefined
     this.halt()
     this.checkpoint()
+    this.options.journal.settle()
+    return undefined
+  }
+
+  /** Stops permanently, because another backend may append to the journal. What is in flight stays unanswered. */
+  abandon(cause: unknown): void {
+    this.fail(this.prepared?.commands ?? [], cause, false)
   }
 
   private refuse(caller: Caller, result: Uint8Array): void {
@@ -219,8 +272,8 @@ export class Writer<S, C> implements Submitter {
 
   private readonly turn = (): void => {
     this.scheduled = false
-    if (this.stopped) return
-    const { machine, state, journal, log, now, onEvents, onFailure } = this.options
+    if (this.stopped || this.prepared !== undefined || this.mustSettle()) return
+    const { machine, state, journal, now } = this.options
     const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
     this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
     this.at_ms = Math.max(this.at_ms, now())
@@ -238,52 +291,120 @@ export class Writer<S, C> implements Submitter {
     }
 
     this.encoder.renew()
-    const began = this.monotonic()
-    let applied = began
+    const began_ms = this.monotonic()
     const before = journal.position
     const events: Array<Event> = []
     const results: Array<Uint8Array> = []
-    let committing = false
     try {
       journal.begin()
       if (ticks) {
         for (const event of machine.apply(state, { at_ms: this.at_ms, command: undefined }).events) events.push(event)
         journal.append(this.at_ms, null, null, null)
       }
-      for (const queued of turn) results.push(this.run(queued, began, events))
-      committing = true
-      applied = this.monotonic()
-      journal.commit()
+      for (const queued of turn) results.push(this.run(queued, began_ms, events))
     } catch (cause) {
-      this.halt()
-      this.failed = true
-      const refused = this.rollBack(committing, cause) ? turn.concat(this.queue) : this.queue
-      this.queue = []
-      for (const { caller, command } of refused) {
-        const message = "the backend could not write its journal"
-        caller.results.push(refusal(command.command_id, Code.UNAVAILABLE, message, "BackendUnavailable"))
-      }
-      for (const caller of new Set(refused.map((queued) => queued.caller))) caller.flush()
-      onFailure(cause)
-      return
+      return this.fail(turn, cause, false)
     }
+    const applied: AppliedTurn = {
+      commands: turn,
+      results,
+      events,
+      entries: journal.position - before,
+      began_ms,
+      applied_ms: this.monotonic(),
+      reads: []
+    }
+    if (this.inFlight === undefined) this.commit(applied)
+    else this.prepared = applied
+  }
 
+  private commit(turn: AppliedTurn): void {
+    if (this.send(turn)) this.finish(turn)
+  }
+
+  /** Gives a turn to the journal while no other is in flight. Returns true if the turn is durable already. */
+  private send(turn: AppliedTurn): boolean {
+    let durable: Promise<void> | undefined
+    try {
+      durable = this.options.journal.commit()
+    } catch (cause) {
+      this.fail(turn.commands, cause, true)
+      return false
+    }
+    if (durable === undefined) return true
+    this.inFlight = turn
+    durable.then(
+      () => {
+        if (this.stopped) return
+        const { prepared } = this
+        this.inFlight = this.prepared = undefined
+        // before the results of this turn: the database works while they are written
+        const isDurable = prepared !== undefined && this.send(prepared)
+        this.finish(turn)
+        if (isDurable) this.finish(prepared)
+      },
+      // it may be durable: its commands stay unanswered
+      (cause: unknown) => this.fail(this.prepared?.commands ?? [], cause, false)
+    )
+    return false
+  }
+
+  /** Publishes a durable turn. */
+  private finish({ applied_ms, began_ms, commands, entries, events, reads, results }: AppliedTurn): void {
+    const { log, onEvents } = this.options
     const ended = this.monotonic()
-    this.options.onTurn?.(turn.length, (ended - applied) / 1_000, (ended - began) / 1_000)
-    this.entriesSinceCheckpoint += journal.position - before
+    this.options.onTurn?.(commands.length, (ended - applied_ms) / 1_000, (ended - began_ms) / 1_000)
+    this.entriesSinceCheckpoint += entries
     // events first: a gateway that reads a result has mostly shown its events, so no read of the caller waits for them
     if (events.length > 0) {
       log.append(events)
       onEvents()
     }
-    for (let i = 0; i < turn.length; i++) turn[i]!.caller.results.push(results[i]!)
-    for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
+    for (let i = 0; i < commands.length; i++) commands[i]!.caller.results.push(results[i]!)
+    for (const { caller } of commands) if (caller.results.length > 0) caller.flush()
+    for (const answer of reads) answer()
+    if (this.inFlight === undefined && !this.stopped) this.settle()
+    if (this.queue.length > 0) this.schedule()
+  }
+
+  /** Every applied turn is durable: commits the copy of the journal, and does what needs a position without later entries. */
+  private settle(): void {
+    const { journal } = this.options
     if (this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES) this.checkpoint()
+    try {
+      journal.settle()
+    } catch (cause) {
+      return this.fail([], cause, false)
+    }
+    this.settled_ms = this.monotonic()
     if (journal.position - this.snapshotDueAt >= SNAPSHOT_ENTRIES) {
       this.snapshotDueAt = journal.position
       this.options.onSnapshotDue()
     }
-    if (this.queue.length > 0) this.schedule()
+    this.onDrained?.()
+  }
+
+  /** Whether the next turn waits for the one in flight, so that the copy of the journal is committed now and then. */
+  private mustSettle(): boolean {
+    return this.inFlight !== undefined && (this.stopping || this.monotonic() - this.settled_ms > SETTLE_MS)
+  }
+
+  /**
+   * Stops permanently. `commands` of the failed turn are refused with the queue, if they certainly are not in the journal.
+   */
+  private fail(commands: ReadonlyArray<Queued>, cause: unknown, committing: boolean): void {
+    if (this.stopped) return
+    this.halt()
+    this.failed = true
+    const refused = this.rollBack(committing, cause) ? commands.concat(this.queue) : this.queue
+    this.queue = []
+    for (const { caller, command } of refused) {
+      const message = "the backend could not write its journal"
+      caller.results.push(refusal(command.command_id, Code.UNAVAILABLE, message, "BackendUnavailable"))
+    }
+    for (const caller of new Set(refused.map((queued) => queued.caller))) caller.flush()
+    this.onDrained?.()
+    this.options.onFailure(cause)
   }
 
   /**

@@ -1,0 +1,66 @@
+/**
+ * Opens the local copy of a shared journal. The copy has the index of ids and the snapshots, so that a start reads only
+ * what followed them from the database.
+ */
+import { existsSync, renameSync } from "node:fs"
+import { dirname } from "node:path"
+import { Effect, Schedule, type Scope } from "effect"
+import { Journal } from "../Journal.ts"
+import { JournalError } from "../JournalError.ts"
+import type { Origin } from "../JournalSchema.ts"
+import type { JournalDatabase } from "./JournalDatabase.ts"
+
+/** Pause between two attempts to reach the database at the start, in ms. */
+const RETRY_MS = 1000
+
+/**
+ * Opens the copy at a path until the scope closes. Waits for the database. Where the database has no journal yet, `made`
+ * begins one. A copy with entries that the database does not have is moved aside.
+ */
+export const open = Effect.fnUntraced(function* (
+  database: JournalDatabase,
+  path: string,
+  made: () => Origin
+): Effect.fn.Return<Journal, JournalError, Scope.Scope> {
+  let copy: Journal | undefined
+  yield* Effect.addFinalizer(() => Effect.sync(() => copy?.close()))
+  const openFile = (origin: () => Origin) =>
+    Effect.try({
+      try: () => (copy = Journal.open(path, origin, { copy: true })),
+      catch: (cause) => cause as JournalError
+    })
+  if (existsSync(path)) yield* openFile(made)
+
+  const matched = Effect.scoped(
+    Effect.gen(function* () {
+      const session = yield* database.open
+      const origin = yield* session.origin(copy?.origin ?? made())
+      if (copy === undefined) return yield* openFile(() => origin)
+      if (copy.origin.epoch !== origin.epoch)
+        return yield* new JournalError({
+          message: `${path} is a copy of another journal than that of JOURNAL_URL; use another DATA_DIR`
+        })
+      const { position } = copy
+      if ((yield* session.checksumAt(position)) === copy.chainAt(position)) return copy
+      const folder = dirname(path)
+      const aside = `${folder}.${position}.aside`
+      yield* Effect.logWarning(
+        `${path} has entries that the database of JOURNAL_URL does not have: it is moved to ${aside} and built anew`
+      )
+      copy.close()
+      copy = undefined
+      yield* Effect.try({
+        try: () => renameSync(folder, aside),
+        catch: (cause) => new JournalError({ message: `cannot move ${folder} to ${aside}`, cause })
+      })
+      return yield* openFile(() => origin)
+    })
+  )
+  return yield* matched.pipe(
+    Effect.tapErrorTag("SessionLost", (error) =>
+      Effect.logWarning("the database of JOURNAL_URL cannot be reached", error)
+    ),
+    Effect.retry({ while: ({ _tag }) => _tag === "SessionLost", schedule: Schedule.spaced(RETRY_MS) }),
+    Effect.catchTag("SessionLost", (error) => Effect.die(error))
+  )
+})

@@ -1,0 +1,141 @@
+/**
+ * The journal in PostgreSQL.
+ *
+ * A commit is durable when PostgreSQL says so: with `synchronous_commit = on` and a quorum of synchronous standbys, when
+ * one of them has it. No statement has a time limit at the server, because a commit that is cancelled may still happen.
+ *
+ * Tables:
+ * - `journal_origin`: the origin, as JSON.
+ * - `journal_lease`: one row with the term, its holder and the end of the journal. Its lock orders appends and terms.
+ * - `journal`: one row per turn, the entries in the format of a block of the file.
+ *
+ * The session's lock is an advisory one. The server ends a session that is idle for {@link IDLE_MS}: the lock of a
+ * suspended or disconnected leader is free then.
+ */
+import * as PgConnection from "@effect/sql-pg/PgConnection"
+import * as PgTypes from "@effect/sql-pg/PgTypes"
+import { Effect, Fiber, Redacted, Result, type Scope } from "effect"
+import type { SqlError } from "effect/sql"
+import type { Turn } from "../Journal.ts"
+import type { Origin } from "../JournalSchema.ts"
+import { type JournalDatabase, type JournalSession, SessionLost } from "./JournalDatabase.ts"
+
+/** Time without a statement after which the server ends a session, in ms. */
+export const IDLE_MS = 2000
+/** Longest wait for a connection, in ms. */
+const CONNECT_MS = 1000
+/** Turns of one read. */
+const TURNS_MAX = 64
+/** Largest row that is read: a turn of the largest commands is far smaller. */
+const ROW_BYTES_MAX = 256 * 1024 * 1024
+
+const TABLES = `
+  CREATE TABLE IF NOT EXISTS journal_origin (one INT PRIMARY KEY CHECK (one = 1), origin TEXT NOT NULL);
+  CREATE TABLE IF NOT EXISTS journal_lease (
+    one INT PRIMARY KEY CHECK (one = 1), term BIGINT NOT NULL, holder TEXT NOT NULL, position BIGINT NOT NULL
+  ) WITH (fillfactor = 50);
+  CREATE TABLE IF NOT EXISTS journal (
+    position BIGINT PRIMARY KEY, first BIGINT NOT NULL, term BIGINT NOT NULL, entries BYTEA NOT NULL, checksum BIGINT NOT NULL
+  );
+  ALTER TABLE journal ALTER COLUMN entries SET STORAGE EXTERNAL;
+  INSERT INTO journal_lease (one, term, holder, position) VALUES (1, 0, '', 0) ON CONFLICT DO NOTHING`
+
+const ORIGIN = "SELECT origin FROM journal_origin WHERE one = 1"
+const INSERT_ORIGIN = "INSERT INTO journal_origin (one, origin) VALUES (1, $1) ON CONFLICT DO NOTHING"
+const LOCK = "SELECT pg_try_advisory_lock(hashtextextended(current_schema() || ' journal', 0)) AS mine"
+const RAISE = "UPDATE journal_lease SET term = term + 1, holder = $1 WHERE one = 1 RETURNING term, position"
+/** Fences and appends: where term or position differ, nothing is updated, so nothing is inserted. */
+const APPEND = `
+  WITH fence AS (
+    UPDATE journal_lease SET position = $3 WHERE one = 1 AND term = $1 AND position = $2 RETURNING term
+  )
+  INSERT INTO journal (position, first, term, entries, checksum) SELECT $3, $2 + 1, term, $4, $5 FROM fence`
+/** A write, so that its commit waits until everything before it is durable. */
+const CONFIRM = "UPDATE journal_lease SET holder = holder WHERE one = 1 AND term = $1 RETURNING position"
+const TURNS = `SELECT position, first, entries, checksum FROM journal WHERE position > $1 ORDER BY position LIMIT ${TURNS_MAX}`
+const CHECKSUM = "SELECT checksum FROM journal WHERE position = $1"
+
+/** BIGINT is a number here; a value beyond the safe integers is an error, never a rounded number. */
+const types = PgTypes.makeRegistry()
+types.register<number | bigint>(PgTypes.OID.int8, {
+  encode: (value) => PgTypes.encode(BigInt(value), PgTypes.OID.int8),
+  decode: (bytes) => {
+    const value = Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigInt64(0))
+    return Number.isSafeInteger(value)
+      ? Result.succeed(value)
+      : Result.fail(new PgTypes.CodecError({ message: "the integer exceeds 2^53" }))
+  }
+})
+
+const lost = (cause: SqlError.SqlError): SessionLost => new SessionLost({ message: cause.message, cause })
+
+/**
+ * The single addresses of a URL with several hosts, as libpq has them: `postgres://user@a:5432,b:5432/journal`. The first
+ * that accepts writes is used.
+ */
+export const addressesOf = (url: Redacted.Redacted<string>): ReadonlyArray<Redacted.Redacted<string>> => {
+  const text = Redacted.value(url)
+  const [, before, hosts, after] = /^([a-z]+:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/u.exec(text) ?? []
+  if (hosts === undefined) return [url]
+  return hosts.split(",").map((host) => Redacted.make(`${before}${host}${after}`))
+}
+
+const sessionOf = (connection: PgConnection.PgConnection): JournalSession => {
+  // in a fiber of its own: the driver cancels the statement of an interrupted call, and a cancelled commit may happen
+  const query = (sql: string, params: ReadonlyArray<unknown> = []) =>
+    Effect.flatMap(Effect.forkDetach(Effect.mapError(connection.query(sql, params), lost)), Fiber.join)
+  return {
+    origin: Effect.fnUntraced(function* (made) {
+      const [found] = (yield* query(ORIGIN)).rows
+      if (found !== undefined) return JSON.parse(found["origin"] as string) as Origin
+      yield* query(INSERT_ORIGIN, [JSON.stringify(made)])
+      return JSON.parse((yield* query(ORIGIN)).rows[0]!["origin"] as string) as Origin
+    }),
+    lock: Effect.map(query(LOCK), ({ rows }) => rows[0]!["mine"] === true),
+    raise: (holder) =>
+      Effect.map(query(RAISE, [holder]), ({ rows }) => ({
+        term: rows[0]!["term"] as number,
+        position: rows[0]!["position"] as number
+      })),
+    append: (term, { checksum, entries, first, position }) =>
+      Effect.map(
+        query(APPEND, [BigInt(term), BigInt(first - 1), BigInt(position), entries, BigInt(checksum)]),
+        ({ rowCount }) => rowCount === 1
+      ),
+    confirm: (term) =>
+      Effect.map(query(CONFIRM, [BigInt(term)]), ({ rows }) => rows[0]?.["position"] as number | undefined),
+    turns: (after) => Effect.map(query(TURNS, [BigInt(after)]), ({ rows }) => rows as unknown as ReadonlyArray<Turn>),
+    checksumAt: (position) =>
+      position === 0
+        ? Effect.succeed(0)
+        : Effect.map(query(CHECKSUM, [BigInt(position)]), ({ rows }) => rows[0]?.["checksum"] as number | undefined)
+  }
+}
+
+/** Opens a session with a server that accepts writes, and creates the tables where they are missing. */
+const connect = Effect.fnUntraced(function* (
+  url: Redacted.Redacted<string>
+): Effect.fn.Return<JournalSession, SessionLost, Scope.Scope> {
+  const connection = yield* PgConnection.make({
+    url,
+    types,
+    connectTimeout: CONNECT_MS,
+    maxMessageSize: ROW_BYTES_MAX,
+    applicationName: "trading-backend journal",
+    startupParameters: { idle_session_timeout: String(IDLE_MS), statement_timeout: "0", lock_timeout: "0" }
+  }).pipe(Effect.mapError(lost))
+  const [server] = (yield* Effect.mapError(
+    connection.query("SELECT pg_is_in_recovery() AS standby, to_regclass('journal') IS NOT NULL AS made"),
+    lost
+  )).rows
+  if (server!["standby"] === true) return yield* new SessionLost({ message: "the server is a standby of PostgreSQL" })
+  if (server!["made"] !== true)
+    for (const statement of TABLES.split(";")) yield* Effect.mapError(connection.query(statement, [], false), lost)
+  return sessionOf(connection)
+})
+
+/** The journal of a database and schema. */
+export const make = (url: Redacted.Redacted<string>): JournalDatabase => {
+  const [first, ...others] = addressesOf(url).map(connect)
+  return { open: others.reduce((tried, next) => Effect.catch(tried, () => next), first!) }
+}

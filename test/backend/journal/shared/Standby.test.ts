@@ -1,0 +1,191 @@
+/** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
+import { existsSync } from "node:fs"
+import { dirname } from "node:path"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { Journal } from "../../../../src/backend/journal/Journal.ts"
+import * as PostgresJournal from "../../../../src/backend/journal/shared/PostgresJournal.ts"
+import { journalPath } from "../../../../src/backend/server/Serve.ts"
+import type { CommandResult } from "../../../../src/proto/gateway/v1/sequencer.ts"
+import { FaultProxy } from "../../../../verification/harness/FaultProxy.ts"
+import { until } from "../../../../verification/harness/Wait.ts"
+import { type Running, start, submitAll, temporary } from "../../../doubles/FakeBackend.ts"
+import { deposit, fakeMachine } from "../../../doubles/FakeMachine.ts"
+import * as Postgres from "../../../doubles/Postgres.ts"
+
+const server = Postgres.throwaway()
+const machine = { ...fakeMachine, tickMatters: () => false }
+
+let schema = ""
+let schemas = 0
+const places: Array<ReturnType<typeof temporary>> = []
+const running = new Set<Running>()
+const proxies: Array<FaultProxy> = []
+
+const place = (): string => {
+  const made = temporary()
+  places.push(made)
+  return made.directory
+}
+const backend = async (holder: string, directory = place(), port = server.port()): Promise<Running> => {
+  const database = PostgresJournal.make(Redacted.make(server.url(schema, port)))
+  const reads = (state: { readonly balance: number; readonly seq: number }) => ({
+    sequencer: {
+      getOrderBook: () => ({ bids: [], asks: [], book_seq: 0, mts: state.balance, as_of_seq: state.seq })
+    },
+    referee: {},
+    prices: () => []
+  })
+  const started = await start(directory, { machine, reads, shared: { database, holder, standbyReads: false } })
+  running.add(started)
+  return started
+}
+const stop = async (one: Running) => {
+  running.delete(one)
+  await one.stop()
+}
+const proxy = async () => {
+  const made = await FaultProxy.start(server.port())
+  proxies.push(made)
+  return made
+}
+const head = ({ client }: Running) =>
+  new Promise<number | undefined>((resolve) =>
+    client.getHead({}, (error, response) => resolve(error === null ? response.head_seq : undefined))
+  )
+const balance = ({ client }: Running) =>
+  new Promise<number | undefined>((resolve) =>
+    client.getOrderBook({ symbol: "", depth: 0 }, (error, response) =>
+      resolve(error === null ? response.mts : undefined)
+    )
+  )
+const leads = (one: Running) => until("the lead", async () => (await head(one)) !== undefined)
+const ended = (one: Running) => Effect.runPromise(Effect.flip(one.failed))
+const commands = (name: string, count: number) => Array.from({ length: count }, (_, i) => deposit(1, `${name}-${i}`))
+const seqsOf = (results: ReadonlyMap<string, CommandResult>) =>
+  [...results.values()].map(({ outcome }) => (outcome?.$case === "ack" ? outcome.value.seq : undefined))
+
+describe.skipIf(!Postgres.isThere)("a shared journal", () => {
+  beforeEach(async () => {
+    schema = `journal_${++schemas}`
+    await Effect.runPromise(
+      Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT 1`).pipe(Effect.provide(server.client(schema)))
+    )
+  })
+  afterEach(async () => {
+    for (const one of running) await stop(one)
+    for (const one of proxies.splice(0)) await one.close()
+    for (const one of places.splice(0)) one.remove()
+  })
+
+  it("has one leader; a standby takes over with the same state and the same answers", async () => {
+    const first = await backend("first")
+    await leads(first)
+    const answers = await submitAll(first.client, [commands("a", 50)])
+    // this one has read nothing yet
+    const second = await backend("second")
+    const more = await submitAll(first.client, [commands("b", 50)])
+    assert.isUndefined(await head(second), "a standby does not serve")
+
+    await stop(first)
+    await leads(second)
+    assert.deepStrictEqual([await head(second), await balance(second)], [200, 100])
+    const again = await submitAll(second.client, [commands("a", 50), commands("b", 50)])
+    assert.deepStrictEqual(seqsOf(again), [...seqsOf(answers), ...seqsOf(more)])
+    assert.strictEqual(await head(second), 200, "nothing was applied twice")
+  })
+
+  it("answers commands and reads only when the database has committed them", async () => {
+    const way = await proxy()
+    const first = await backend("first", place(), way.port)
+    await leads(first)
+    await submitAll(first.client, [commands("a", 1)])
+    way.stall()
+    const answered: Array<string> = []
+    const sent = submitAll(first.client, [commands("b", 1)]).then(() => answered.push("command"))
+    // the read is sent until it has seen the command, which is applied and not committed
+    const read = (async () => {
+      while ((await balance(first)) !== 2);
+      answered.push("read")
+    })()
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    assert.deepStrictEqual(answered, [])
+    assert.strictEqual(await head(first), 2, "nor are its events published")
+    way.open()
+    await Promise.all([sent, read])
+    assert.deepStrictEqual(answered.toSorted(), ["command", "read"])
+    assert.strictEqual(await head(first), 4)
+  })
+
+  it("decides a commit whose connection was lost: the command is in the journal once", async () => {
+    const way = await proxy()
+    const first = await backend("first", place(), way.port)
+    await leads(first)
+    for (let i = 0; i < 20; i++) {
+      const sent = submitAll(first.client, [commands(`cut-${i}`, 1)])
+      setImmediate(() => way.cut())
+      assert.strictEqual((await sent).size, 1)
+    }
+    // without its lock, a leader serves no reads
+    await until("the lock", async () => (await balance(first)) !== undefined)
+    assert.strictEqual(await balance(first), 20)
+  })
+
+  it("ends a leader that is cut off, serves no reads meanwhile, and refuses what it still sends", async () => {
+    const way = await proxy()
+    const first = await backend("first", place(), way.port)
+    await leads(first)
+    const second = await backend("second")
+    await submitAll(first.client, [commands("a", 10)])
+    way.swallow()
+    const left = ended(first)
+    await leads(second)
+    assert.isUndefined(await balance(first), "a leader that may be replaced serves no reads")
+    await submitAll(second.client, [commands("b", 10)])
+    assert.strictEqual(await balance(second), 20)
+    const { message } = await left
+    assert.match(message, /nothing could be committed for 3000 ms|another backend leads now/u)
+  })
+
+  it("builds a copy anew that has entries which the database does not have", async () => {
+    const directory = place()
+    const first = await backend("first", directory)
+    await leads(first)
+    await submitAll(first.client, [commands("a", 3)])
+    await stop(first)
+    const copy = Journal.open(journalPath(directory), () => assert.fail(), { copy: true })
+    copy.begin()
+    copy.append(5000, null, null, null)
+    copy.seal()
+    copy.settle()
+    const { position } = copy
+    copy.close()
+
+    const again = await backend("first", directory)
+    await leads(again)
+    assert.strictEqual(await balance(again), 3)
+    assert.isTrue(existsSync(`${dirname(journalPath(directory))}.${position}.aside`))
+  })
+
+  it("refuses a copy of another journal", async () => {
+    const directory = place()
+    const own = await start(directory, { machine })
+    await own.stop()
+    const first = await backend("first")
+    await leads(first)
+    const refused = await backend("second", directory).catch((error: unknown) => error)
+    assert.match(String(refused), /is a copy of another journal than that of JOURNAL_URL/u)
+  })
+})
+
+describe("the addresses of a journal", () => {
+  const of = (url: string) => PostgresJournal.addressesOf(Redacted.make(url)).map(Redacted.value)
+  it("are those of each host", () => {
+    assert.deepStrictEqual(of("postgres://user:p%40ss@a:5432,b:5433/journal?sslmode=require"), [
+      "postgres://user:p%40ss@a:5432/journal?sslmode=require",
+      "postgres://user:p%40ss@b:5433/journal?sslmode=require"
+    ])
+    assert.deepStrictEqual(of("postgres://a/journal"), ["postgres://a/journal"])
+  })
+})
