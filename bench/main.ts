@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os"
 const benches: Record<string, () => Promise<{ readonly main: () => Promise<void> }>> = {
   backend: () => import("./Backend.bench.ts"),
   journal: () => import("./Journal.bench.ts"),
+  event: () => import("./Event.bench.ts"),
   "event-latency": () => import("./EventLatency.bench.ts"),
   fanout: () => import("./FanOut.bench.ts"),
   list: () => import("./List.bench.ts"),

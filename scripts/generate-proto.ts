@@ -31,8 +31,19 @@ const descriptors = (bytes: Buffer): string => {
   ].join("\n")
 }
 
+/** Lets the decoders take integers of 64 bits as numbers, which {@link WireReader} reads without a bigint. */
+const acceptNumbers = (path: string) =>
+  writeFileSync(
+    path,
+    readFileSync(path, "utf8").replace(
+      "const num = globalThis.Number(int64.toString())",
+      'const num = typeof int64 === "number" ? int64 : globalThis.Number(int64.toString())'
+    )
+  )
+
 const generate = (output: string) => {
   buf("generate", "--output", output)
+  for (const name of filesOf(output).filter((name) => name.endsWith(".ts"))) acceptNumbers(join(output, name))
   const image = join(output, "descriptors.binpb")
   buf("build", "--as-file-descriptor-set", "--exclude-source-info", "--output", image)
   writeFileSync(join(output, "src/proto/descriptors.ts"), descriptors(readFileSync(image)))

@@ -6,7 +6,7 @@
  * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
  */
 import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import { WireWriter } from "../WireWriter.ts"
+import { WireWriter } from "../../node/WireWriter.ts"
 
 /** How many past events subscribers can request. */
 export interface EventLogLimits {

@@ -4,7 +4,6 @@
  * Stream commands are journaled in their wire encoding, and a result is encoded once: the journal and the response
  * contain the same bytes.
  */
-import { BinaryReader } from "@bufbuild/protobuf/wire"
 import {
   type handleUnaryCall,
   Metadata,
@@ -27,7 +26,8 @@ import {
   type SubmitResponse
 } from "../../proto/gateway/v1/sequencer.ts"
 import type { EventLog } from "../journal/EventLog.ts"
-import { WireWriter } from "../WireWriter.ts"
+import { WireReader } from "../../node/WireReader.ts"
+import { WireWriter } from "../../node/WireWriter.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
 import type { Caller, Submitter } from "./Writer.ts"
 
@@ -50,13 +50,13 @@ const RESULTS_TAG = 10
 const CLOCK_TAG = 16
 
 const decodeStreamRequest = (message: Buffer): ReadonlyArray<Received> => {
-  const reader = new BinaryReader(message)
+  const reader = new WireReader(message)
   const received: Array<Received> = []
   while (reader.pos < reader.len) {
     const tag = reader.uint32()
     if (tag === COMMANDS_TAG) {
       const bytes = reader.bytes()
-      received.push({ command: Command.decode(bytes), bytes })
+      received.push({ command: Command.decode(new WireReader(bytes)), bytes })
     } else reader.skip(tag & 7)
   }
   return received

@@ -15,7 +15,7 @@ import { Command, CommandResult, type CommandStatus, type Event } from "../../pr
 import type { Machine } from "../engine/Machine.ts"
 import type { EventLog } from "../journal/EventLog.ts"
 import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
-import { WireWriter } from "../WireWriter.ts"
+import { WireWriter } from "../../node/WireWriter.ts"
 
 /** Maximum number of queued commands over all callers; further ones are refused with RESOURCE_EXHAUSTED. */
 export const QUEUE_COMMANDS_MAX = 65_536

@@ -21,9 +21,11 @@ import {
   type Command,
   type CommandResult,
   SequencerService,
-  type SubmitStreamRequest,
-  type SubmitStreamResponse
+  SubmitStreamRequest,
+  SubmitStreamResponse
 } from "../../proto/gateway/v1/sequencer.ts"
+import { WireReader } from "../../node/WireReader.ts"
+import { WireWriter } from "../../node/WireWriter.ts"
 import type { Grant, GrantEnd } from "../../domain/Grant.ts"
 import { StreamClock } from "./StreamClock.ts"
 import { type Channel, RECONNECT_MS_MAX, RECONNECT_MS_MIN, SILENCE_MS_MAX } from "./Channel.ts"
@@ -77,6 +79,13 @@ interface Pending {
 }
 
 type Call = ClientDuplexStream<SubmitStreamRequest, SubmitStreamResponse>
+
+const writer = new WireWriter()
+const encodeCommands = (request: SubmitStreamRequest): Buffer => {
+  const bytes = SubmitStreamRequest.encode(request, writer).finish()
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+const decodeResults = (bytes: Buffer): SubmitStreamResponse => SubmitStreamResponse.decode(new WireReader(bytes))
 
 const isCancel = ({ command }: Command): boolean => command?.$case === "cancel_order" || command?.$case === "cancel_all"
 /** Whether a command takes effect only while the lease on its caller's credential lasts. */
@@ -237,12 +246,7 @@ export class CommandStream {
       if (this.closed) return
       if (error !== undefined) return this.reconnect()
       const rpc = SequencerService.submitStream
-      const call: Call = client.makeBidiStreamRequest(
-        rpc.path,
-        rpc.requestSerialize,
-        rpc.responseDeserialize,
-        metadata()
-      )
+      const call: Call = client.makeBidiStreamRequest(rpc.path, encodeCommands, decodeResults, metadata())
       this.call = call
       this.absentSince = Infinity
       this.opened_ms = performance.now()

@@ -67,7 +67,7 @@ export const follow = (
 
 /** Decodes a frame. Throws where the bytes are not a frame. */
 export const read = (bytes: Uint8Array): ReadonlyArray<FeedFrame> => {
-  const { epoch, events, heartbeat } = StreamEventsResponse.decode(bytes)
+  const { epoch, events, heartbeat } = GrpcFeed.decodeFrame(bytes)
   const frames: Array<FeedFrame> = []
   if (events.length > 0) frames.push({ type: "events", epoch, events: events.map(toEvent) })
   if (heartbeat !== undefined) frames.push(toHeartbeat(epoch, heartbeat))

@@ -5,13 +5,17 @@
 import { status } from "@grpc/grpc-js"
 import { Effect, Layer, Stream } from "effect"
 import type { Event, StreamPosition } from "../../domain/Event.ts"
-import { SequencerService, type StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+import { WireReader } from "../../node/WireReader.ts"
+import { SequencerService, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
 import { Feed, FeedGone, type FeedFrame } from "../../services/Feed.ts"
 import { type Channel, type Endpoint, follow, make as makeChannel } from "./Channel.ts"
 import { WireError } from "./Enums.ts"
 import { toEvent, toHeartbeat } from "./WireEvents.ts"
 
 const rpc = SequencerService.streamEvents
+
+export const decodeFrame = (bytes: Uint8Array): StreamEventsResponse =>
+  StreamEventsResponse.decode(new WireReader(bytes))
 
 /** Reads the frames over all connections of one subscription, and tracks where the next connection begins. */
 export class Reader {
@@ -68,7 +72,7 @@ export const frames = <A>(
         channel.client.makeServerStreamRequest(
           rpc.path,
           rpc.requestSerialize,
-          rpc.responseDeserialize,
+          decodeFrame,
           reader.request,
           channel.metadata()
         ),

@@ -2730,7 +2730,7 @@ export const RefereeClient = makeGenericClientConstructor(RefereeService, "gatew
 };
 
 function longToNumber(int64: { toString(): string }): number {
-  const num = globalThis.Number(int64.toString());
+  const num = typeof int64 === "number" ? int64 : globalThis.Number(int64.toString());
   if (num > globalThis.Number.MAX_SAFE_INTEGER) {
     throw new globalThis.Error("Value is larger than Number.MAX_SAFE_INTEGER");
   }

@@ -2,11 +2,11 @@ import { BinaryWriter } from "@bufbuild/protobuf/wire"
 import * as fc from "fast-check"
 import { assert, describe, it } from "vitest"
 import * as Engine from "../../src/backend/engine/Engine.ts"
-import { WireWriter } from "../../src/backend/WireWriter.ts"
+import { WireWriter } from "../../src/node/WireWriter.ts"
 import { Command, CommandResult, Event } from "../../src/proto/gateway/v1/sequencer.ts"
 import { START, Users } from "../../verification/harness/SimulatedUsers.ts"
 import { random } from "../../verification/harness/Random.ts"
-import { config } from "./Bench.ts"
+import { config } from "../backend/Bench.ts"
 
 const { bigInt, boolean, constant, integer, maxSafeInteger, oneof, string, tuple, uint8Array } = fc
 
