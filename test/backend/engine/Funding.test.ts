@@ -110,7 +110,7 @@ describe("funding in the engine", () => {
     bench.tick(0)
     assert.strictEqual(Reads.fundingRates(bench.state, { symbol: BTC, start_ms: 0, end_ms: 0 })!.rates.length, 0)
     const predicted = rateOf()
-    const unrealised = (who: Trader) => Reads.portfolio(bench.state, who.user_id).summary.unrealized_funding_total
+    const unrealised = (who: Trader) => Reads.portfolio(bench.state, who.user_id).summary!.unrealized_funding_total
     assert.deepStrictEqual([unrealised(alice), unrealised(bob)], ["-31.5", "31.5"], "30000 × 0.00105")
     const epoch = () => Reads.portfolio(bench.state, alice.user_id).positions[0]!.epoch
     const hour = (START + 8 * HOURS) / (8 * HOURS)
