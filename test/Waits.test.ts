@@ -14,8 +14,8 @@ const VIRTUAL = "pauses on a virtual clock"
 
 /** Files that pause, each with the reason. Remove a file as soon as it does not. */
 const PAUSES: Readonly<Record<string, string>> = {
+  "test/backend/journal/shared/Standby.test.ts": NOTHING,
   "test/backend/server/Serve.test.ts": RATE,
-  "test/backend/server/Writer.test.ts": RATE,
   "test/client/Feed.test.ts": LOAD,
   "test/contracts/NoticesContract.ts": POLL,
   "test/doubles/FrontProxies.ts": POLL,
