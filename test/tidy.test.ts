@@ -7,6 +7,7 @@ import { assert, describe, it } from "vitest"
 import * as asyncapi from "../scripts/generate-asyncapi.ts"
 import * as openapi from "../scripts/generate-openapi.ts"
 import { stale } from "../scripts/generate-proto.ts"
+import * as python from "../scripts/generate-python.ts"
 import { isCurrent as isPictureCurrent } from "../scripts/generate-statuses.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -339,6 +340,10 @@ describe("the source tree", () => {
 
   it("commits generated code that is current", () => {
     assert.deepStrictEqual(stale(), [])
+  })
+
+  it("commits modules of the Python client that are current", () => {
+    assert.deepStrictEqual(python.stale(), [], "run npm run generate")
   })
 
   it("commits a state diagram of orders that is current", () => {

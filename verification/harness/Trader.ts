@@ -18,8 +18,9 @@ export interface Trader {
   readonly client: Client.Client
   readonly token: string
   readonly vault: string
-  /** An API key of the user. */
+  /** An API key of the user, and its seed. */
   readonly key: Wallet.Wallet
+  readonly seed: string
 }
 
 /** Creates a user with money and an API key, repeating what a busy gateway fails. */
@@ -33,9 +34,9 @@ export const enlist = (baseUrl: string, scopes: ReadonlyArray<Scope> = ["read"])
       if (account === undefined) return yield* Effect.fail(new Error("the sub-account is not listed yet"))
       const vault = account.sub_account_address
       yield* client.account.faucet({ payload: { sub_account_address: vault, asset: "USDC", amount: FUNDS } })
-      const key = Wallet.generate().wallet
+      const { seed, wallet: key } = Wallet.generate()
       yield* client.user.createApiKey({ payload: { public_key: key.public_key, label: "trader", scopes } })
-      return { client, token, vault, key } satisfies Trader
+      return { client, token, vault, key, seed } satisfies Trader
     }),
     RETRY
   )

@@ -103,22 +103,32 @@ export class SdkTrader {
   }
 
   /** Compares the caller's beliefs with the whole history, read over `direct`. */
-  async audit(direct: Exchange, findings: Findings): Promise<void> {
-    const found = new Map<string, Array<string>>()
-    for (let cursor = ""; ;) {
-      const page = await direct.order.history({ limit: 200, ...(cursor === "" ? {} : { cursor }) })
-      for (const { order_id, order_link_id = "" } of page.list)
-        found.set(order_link_id, [...(found.get(order_link_id) ?? []), order_id])
-      cursor = page.next_page_cursor
-      if (cursor === "") break
-    }
-    for (const [link, ids] of found) {
-      if (!this.orders.has(link)) findings.wrong(`${this.name}: order ${ids.join()} by ${link}, which it never sent`)
-      if (ids.length > 1) findings.wrong(`${this.name}: ${link} was placed ${ids.length} times`)
-    }
-    for (const [link, belief] of this.orders) {
-      if (belief !== null && found.get(link)?.[0] !== belief)
-        findings.wrong(`${this.name}: ${link} is ${found.get(link)?.[0]}, and the answer was ${belief}`)
-    }
+  audit(direct: Exchange, findings: Findings): Promise<void> {
+    return auditOrders(this.name, this.orders, direct, findings)
+  }
+}
+
+/** Compares what a trader believes of its orders, by `order_link_id`, with its whole history, read over `direct`. */
+export const auditOrders = async (
+  name: string,
+  orders: ReadonlyMap<string, Belief>,
+  direct: Exchange,
+  findings: Findings
+): Promise<void> => {
+  const found = new Map<string, Array<string>>()
+  for (let cursor = ""; ;) {
+    const page = await direct.order.history({ limit: 200, ...(cursor === "" ? {} : { cursor }) })
+    for (const { order_id, order_link_id = "" } of page.list)
+      found.set(order_link_id, [...(found.get(order_link_id) ?? []), order_id])
+    cursor = page.next_page_cursor
+    if (cursor === "") break
+  }
+  for (const [link, ids] of found) {
+    if (!orders.has(link)) findings.wrong(`${name}: order ${ids.join()} by ${link}, which it never sent`)
+    if (ids.length > 1) findings.wrong(`${name}: ${link} was placed ${ids.length} times`)
+  }
+  for (const [link, belief] of orders) {
+    if (belief !== null && found.get(link)?.[0] !== belief)
+      findings.wrong(`${name}: ${link} is ${found.get(link)?.[0]}, and the answer was ${belief}`)
   }
 }

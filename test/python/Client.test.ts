@@ -1,0 +1,146 @@
+/** The Python client: its own tests, its wheel, and a complete exchange with the README's programs and the example bots. */
+import { execFile, spawn } from "node:child_process"
+import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { promisify } from "node:util"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { connect, type Exchange as Client, newSeed } from "../../src/sdk/index.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+import { ended, temporaryFolder } from "../../verification/harness/Programs.ts"
+import { hasPython, PYTHON, pythonClient, pythonEnv } from "../../verification/harness/Python.ts"
+
+const run = promisify(execFile)
+const SLOW = { timeout: 60_000 }
+const SYMBOL = "BTC-USDC"
+
+const python = (args: ReadonlyArray<string>, env: Readonly<Record<string, string>> = {}, cwd = pythonClient) =>
+  run(PYTHON, [...args], { cwd, env: { ...pythonEnv, ...env } })
+
+/** Programs of the README, in order. */
+const programs = [...readFileSync(join(pythonClient, "README.md"), "utf8").matchAll(/```python\n(.*?)```/gsu)].map(
+  ([, text]) => text!
+)
+
+describe.skipIf(!hasPython)("the Python client", () => {
+  const folder = temporaryFolder("python")
+  let exchange: Exchange
+  let other: Client
+  let vault: string
+  beforeAll(async () => {
+    exchange = await startExchange({ env: { SIM_MAKER: "on" } })
+    other = await connect({ url: exchange.url, wallet: newSeed() })
+    vault = (await other.user.subAccounts()).list[0]!.sub_account_address
+    await other.account.faucet({ sub_account_address: vault, asset: "USDC", amount: "100000" })
+  }, 60_000)
+  afterAll(async () => {
+    other?.close()
+    await exchange?.close()
+    folder.remove()
+  })
+
+  /** Runs an example; `onLine` receives each line that it prints. Resolves to its lines when it has ended. */
+  const runExample = async (
+    name: string,
+    args: ReadonlyArray<string>,
+    onLine: (line: string) => unknown = () => {}
+  ): Promise<ReadonlyArray<string>> => {
+    const env = { ...pythonEnv, GATEWAY_URL: exchange.url, GRID_STATE: join(folder.path, "grid.json") }
+    const child = spawn(PYTHON, [join(pythonClient, "examples", name), ...args], {
+      env,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    const lines: Array<string> = []
+    let errors = ""
+    child.stderr.on("data", (data) => (errors += String(data)))
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line)
+      onLine(line)
+    })
+    try {
+      const code = await new Promise((resolve) => child.once("close", resolve))
+      assert.strictEqual(code, 0, errors)
+      return lines
+    } finally {
+      await ended(child)
+    }
+  }
+
+  it("passes its own tests", SLOW, async () => {
+    const { stderr } = await python(["-m", "unittest", "discover", "-s", "tests"])
+    const [, count] = /Ran (\d+) tests/u.exec(stderr)!
+    assert.isAbove(Number(count), 50, stderr)
+    assert.match(stderr, /\nOK\n$/u)
+  })
+
+  it("decodes every response and every event of a whole exchange", SLOW, async () => {
+    const { stdout } = await python(["tests/every_record.py", exchange.url])
+    const seen = JSON.parse(stdout) as Record<string, number>
+    const kinds = Object.keys(seen)
+    assert.lengthOf(
+      kinds.filter((kind) => kind.endsWith("Event")),
+      11,
+      stdout
+    )
+    assert.isAtLeast(kinds.length, 40)
+  })
+
+  it("builds a wheel without a network, which runs the five lines to a fill", SLOW, async () => {
+    const source = join(folder.path, "source")
+    cpSync(pythonClient, source, { recursive: true })
+    await python(["-c", `import setuptools.build_meta as b; b.build_wheel(${JSON.stringify(folder.path)})`], {}, source)
+    const wheel = readdirSync(folder.path).find((name) => name.endsWith(".whl"))!
+    const lines = programs[0]!.trimEnd().split("\n")
+    assert.lengthOf(lines, 5)
+    const program = lines.join("\n").replace("http://127.0.0.1:3010", exchange.url)
+    const env = { PYTHONPATH: join(folder.path, wheel), PYTHONWARNINGS: "" }
+    const { stdout } = await python(["-c", program], env, folder.path)
+    assert.match(stdout, /^\[Execution\(.*exec_qty=Decimal\('0.001'\)/u)
+  })
+
+  it("runs the other programs of its README", SLOW, async () => {
+    const text = [...programs, "exchange.close()"].join("\n").replaceAll("http://127.0.0.1:3010", exchange.url)
+    const path = join(folder.path, "readme.py")
+    writeFileSync(path, text)
+    const { stdout } = await python([path])
+    assert.match(stdout, /True \{'reason': 'OrderNotFound'/u)
+    assert.match(stdout, /\[\('New', Decimal\('30000'\)\)\]/u)
+    assert.match(stdout, /Connecting\n$/u)
+  })
+
+  it("makes a market", SLOW, async () => {
+    const lines = await runExample("maker.py", ["1"])
+    assert.match(lines[0]!, /^bid \d+\.\d, ask \d+\.\d, position 0$/u)
+  })
+
+  it("takes and closes a position", SLOW, async () => {
+    // the bids outweigh the asks
+    const book = await other.market.orderbook({ symbol: SYMBOL, depth: 1 })
+    const market = { sub_account_address: vault, symbol: SYMBOL } as const
+    const bid = { ...market, side: "Buy", order_type: "Limit", qty: "5", price: book.bids[0]![0] } as const
+    await other.order.create(bid)
+    const lines = await runExample("taker.py", ["1"])
+    assert.deepStrictEqual([lines[0]!.split(" ")[0], lines.at(-1)], ["bought", "closed"])
+    await other.order.cancelAll(market)
+  })
+
+  it("keeps a grid, and continues it after a restart", SLOW, async () => {
+    const market = { sub_account_address: vault, symbol: SYMBOL } as const
+    const sell = { ...market, side: "Sell", order_type: "Market", qty: "0.3" } as const
+    const first = runExample("grid.py", ["1"])
+    // sells into the grid until one of its bids is filled
+    const bot = { isDone: false }
+    void first.finally(() => (bot.isDone = true))
+    while (!bot.isDone) await other.order.create(sell).catch(() => undefined)
+    assert.match((await first)[0]!, /^Buy at \d/u)
+    const state = JSON.parse(readFileSync(join(folder.path, "grid.json"), "utf8")) as { since: { seq: number } }
+    assert.isAbove(state.since.seq, 0)
+  })
+
+  it("has bots of fewer than 150 lines", () => {
+    for (const name of ["maker", "taker", "grid"]) {
+      const lines = readFileSync(join(pythonClient, `examples/${name}.py`), "utf8").split("\n")
+      assert.isBelow(lines.length, 150, name)
+    }
+  })
+})
