@@ -1,7 +1,7 @@
 /**
  * A bot without Effect: keeps one bid a tick below the best and prints the events of its orders, also after a disconnect.
  *
- * `node examples/bot-plain.ts`, against a gateway on port 3010. It stops after ten orders.
+ * `npx node examples/bot-plain.ts [orders = 10]`, against the gateway of GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { fileURLToPath } from "node:url"
 import { connect, keyOf, newSeed } from "../src/sdk/index.ts"
@@ -60,4 +60,6 @@ const below = (price: string, tick: string): string => {
   return places === 0 ? digits : `${digits.slice(0, -places)}.${digits.slice(-places)}`
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bot("http://127.0.0.1:3010", 10)
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await bot(process.env["GATEWAY_URL"] ?? "http://127.0.0.1:3010", Number(process.argv[2] ?? 10))
+}

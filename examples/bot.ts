@@ -1,7 +1,7 @@
 /**
  * A short bot: logs in, takes test money from the faucet, follows its account and the book, and keeps one bid a tick below the best.
  *
- * The client keeps account and book current, also after a disconnect. `node examples/bot.ts [seconds = 10]`, against the gateway of
+ * The client keeps account and book current, also after a disconnect. `npx node examples/bot.ts [seconds = 10]`, against the gateway of
  * GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { Effect, HashMap } from "effect"

@@ -2,7 +2,7 @@
  * A short market maker: a bid and an ask around the mid price, shifted against its position.
  *
  * It trades with its own API key, amends its quotes, and leaves no order open when it ends or crashes.
- * `node examples/maker.ts [seconds = 30]`, against the gateway of GATEWAY_URL (http://127.0.0.1:3010).
+ * `npx node examples/maker.ts [seconds = 30]`, against the gateway of GATEWAY_URL (http://127.0.0.1:3010).
  */
 import { Console, Effect, HashMap, Option } from "effect"
 import { fileURLToPath } from "node:url"

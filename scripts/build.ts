@@ -1,12 +1,13 @@
 /**
- * `npm run build`: what the package ships, in dist/. The library is a file a module, so that an app takes only what it
- * uses; the programs are bundled, because they start several times faster so.
+ * `npm run build`: the packages, in dist/packages. The library is a file a module, so that an app takes only what it uses; the
+ * programs are bundled, because they start several times faster so.
  */
 import { execFileSync } from "node:child_process"
 import { rmSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, type Plugin } from "esbuild"
+import { assemble } from "./packages/Assemble.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const out = join(root, "dist")
@@ -68,10 +69,16 @@ export const bundle = async (outdir: string): Promise<void> => {
   for (const path of Object.keys(outputs)) if (!reached.has(path)) rmSync(join(root, path))
 }
 
-/** Writes the library, a file a module; without types in a fraction of the time. */
-export const library = (outdir: string, types: "with types" | "without types"): void => {
-  const more = types === "with types" ? [] : ["--noCheck", "--declaration", "false"]
-  execFileSync(join(root, "node_modules/.bin/tsc"), ["-p", "tsconfig.build.json", "--outDir", outdir, ...more], {
+/** Arguments of the compiler by what is wanted; all but the first skip the type check and take a fraction of the time. */
+const wanted = {
+  "with types": ["-p", "tsconfig.build.json"],
+  "without types": ["-p", "tsconfig.build.json", "--noCheck", "--declaration", "false"],
+  "declarations of the SDK": ["-p", "tsconfig.sdk.json", "--noCheck"]
+}
+
+/** Writes the library, a file a module. */
+export const library = (outdir: string, what: keyof typeof wanted): void => {
+  execFileSync(join(root, "node_modules/.bin/tsc"), [...wanted[what], "--outDir", outdir], {
     cwd: root,
     stdio: "inherit"
   })
@@ -79,6 +86,7 @@ export const library = (outdir: string, types: "with types" | "without types"): 
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   rmSync(out, { recursive: true, force: true })
-  library(out, "with types")
-  await bundle(join(out, "bin"))
+  library(join(out, "build"), "with types")
+  await bundle(join(out, "build/bin"))
+  await assemble(join(out, "build"), join(out, "packages"))
 }

@@ -1,43 +1,18 @@
 /**
- * `npm run packed`: the package as a stranger gets it. Packs it, installs the tarball into an empty folder from the registry,
- * and lets `npx trading-gateway` start the whole exchange there, by the bare command and without anything of this folder.
- * `npm run packed -- TARBALL` takes one that is packed already.
+ * `npm run packed`: the packages as a stranger gets them, from tarballs in empty folders. Prints what each takes on the disk and how
+ * long its import takes, checks the types of the SDK, and lets `npx trading-gateway` start the whole exchange. `npm run build` first.
  */
 import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { delimiter, dirname, join, resolve } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { freePort } from "../verification/harness/Programs.ts"
+import { env, pack } from "./packages/Pack.ts"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 /** Time that the exchange may take to be ready, in ms. */
 const READY_MS = 60_000
-/** The Node of this script first: it is what `npx` shall find. */
-const env = { ...process.env, PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter) }
-
-/** Packs the package that is built in `home`, or builds it first, into a folder; answers the tarball. */
-export const pack = (
-  folder: string,
-  scripts: "run" | "ignore",
-  home = root
-): { readonly tarball: string; readonly files: ReadonlyArray<string>; readonly bytes: number } => {
-  const ignore = scripts === "ignore" ? ["--ignore-scripts"] : []
-  const output = execFileSync("npm", ["pack", "--json", "--silent", ...ignore, "--pack-destination", folder], {
-    cwd: home,
-    env,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-    stdio: ["ignore", "pipe", "inherit"]
-  })
-  const parsed = JSON.parse(output.slice(output.search(/^[[{]/mu))) as unknown
-  const [packed] = (Array.isArray(parsed) ? parsed : Object.values(parsed as object)) as ReadonlyArray<{
-    readonly filename: string
-    readonly size: number
-    readonly files: ReadonlyArray<{ readonly path: string }>
-  }>
-  return { tarball: join(folder, packed!.filename), files: packed!.files.map(({ path }) => path), bytes: packed!.size }
-}
 
 /** Waits until an address answers 200. */
 export const ready = async (url: string, isOver: () => boolean): Promise<void> => {
@@ -74,15 +49,90 @@ const start = async (folder: string): Promise<void> => {
   }
 }
 
+/** A program for the SDK, as a strict compiler reads it. */
+const PROGRAM = `import { connect, type ExchangeError, type Input } from "@trading-gateway/sdk"
+
+const order: Input<"order", "create"> = {
+  sub_account_address: "0x00", symbol: "BTC-USDC", side: "Buy", order_type: "Limit", qty: "0.001", price: "60000"
+}
+const exchange = await connect({ url: "http://127.0.0.1:3010" })
+try {
+  const { order_id } = await exchange.order.create(order)
+  console.log(order_id.length)
+  for await (const event of exchange.orderEvents()) if (event.kind === "order") console.log(event.data.list[0]?.order_status)
+} catch (error) {
+  console.log((error as ExchangeError).reason === "NotMultipleOfTick")
+}
+`
+
+/** Size of a folder, in kB. */
+const sizeOf = (folder: string): number =>
+  Number(execFileSync("du", ["-sk", folder], { encoding: "utf8" }).split("\t")[0])
+
+/** Imports a module in a new process; the fastest of some attempts, in ms. */
+const importTime = (folder: string, name: string): number => {
+  const code = `const began = performance.now(); await import(${JSON.stringify(name)}); console.log(performance.now() - began)`
+  const times = Array.from({ length: 7 }, () =>
+    Number(execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, encoding: "utf8" }))
+  )
+  return Math.round(Math.min(...times))
+}
+
+const install = (folder: string, ...what: ReadonlyArray<string>): void => {
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
+  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--silent", ...what], {
+    cwd: folder,
+    env,
+    stdio: "inherit"
+  })
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = mkdtempSync(join(tmpdir(), "gateway-packed-"))
+  const home = mkdtempSync(join(tmpdir(), "gateway-packed-"))
   try {
-    const [given] = process.argv.slice(2)
-    const tarball = given === undefined ? pack(folder, "run").tarball : resolve(given)
-    writeFileSync(join(folder, "package.json"), "{}")
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", tarball], { cwd: folder, env, stdio: "inherit" })
-    await start(folder)
+    const tarballs = Object.fromEntries(
+      ["sdk", "contract", "client", "gateway"].map((name) => [
+        name,
+        pack(home, join(root, "dist/packages", name)).tarball
+      ])
+    )
+    const folderOf = (name: string, ...what: ReadonlyArray<string>): string => {
+      const folder = join(home, name)
+      mkdirSync(folder)
+      install(folder, ...what)
+      return folder
+    }
+    const sdk = folderOf("sdk", tarballs["sdk"]!)
+    console.log(
+      `@trading-gateway/sdk: ${sizeOf(join(sdk, "node_modules"))} kB, import ${importTime(sdk, "@trading-gateway/sdk")} ms`
+    )
+    writeFileSync(join(sdk, "program.ts"), PROGRAM)
+    const began = performance.now()
+    const options = [
+      "--noEmit",
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2024",
+      "--lib",
+      "es2024,dom",
+      "--types",
+      ""
+    ]
+    execFileSync(join(root, "node_modules/.bin/tsc"), [...options, "program.ts"], { cwd: sdk, stdio: "inherit" })
+    console.log(`its types, with --strict: ${Math.round(performance.now() - began)} ms`)
+    const client = folderOf("client", tarballs["contract"]!, tarballs["client"]!)
+    for (const name of ["contract", "client"]) {
+      const kB = sizeOf(join(client, "node_modules/@trading-gateway", name))
+      console.log(`@trading-gateway/${name}: ${kB} kB, import ${importTime(client, `@trading-gateway/${name}`)} ms`)
+    }
+    const gateway = folderOf("gateway", tarballs["gateway"]!)
+    console.log(
+      `trading-gateway: ${sizeOf(join(gateway, "node_modules"))} kB, import ${importTime(gateway, "trading-gateway")} ms`
+    )
+    await start(gateway)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(home, { recursive: true, force: true })
   }
 }

@@ -1,11 +1,11 @@
 /** One connection of a feed, from its opening to its end: it authenticates where the endpoint needs that, then subscribes. */
-import type { WebSocketLike } from "effect/socket/Socket"
 import { closeCodes } from "../ws/api/CloseCodes.ts"
 import type { Resume } from "../ws/api/Frames.ts"
 import { CODE_LOST, type Ended, isPassing } from "./Backoff.ts"
 import { Connection } from "./Connection.ts"
 import type { FeedEvent } from "./FeedEvent.ts"
 import type { Topics } from "./Topics.ts"
+import type { WebSocketLike } from "./WebSocketLike.ts"
 
 export type AuthFrame =
   | { readonly bearer: string }

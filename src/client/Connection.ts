@@ -2,8 +2,8 @@
  * One WebSocket: it matches replies to requests and measures silence. After a loss all pending requests fail, and a new
  * connection is a new object.
  */
-import type { WebSocketLike } from "effect/socket/Socket"
 import type { ErrorFrame, EventFrame, ServerFrame } from "../ws/api/Frames.ts"
+import type { WebSocketLike } from "./WebSocketLike.ts"
 
 /** Silence after which the client sends a ping, and silence after which it disconnects, in ms. */
 export const PING_AFTER_MS = 15_000

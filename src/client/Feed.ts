@@ -10,14 +10,16 @@ import type { Depth } from "../domain/Enumerations.ts"
 import { printTopic } from "../domain/Topic.ts"
 import { isPrivate } from "../domain/TopicNames.ts"
 import type { AuthFrame } from "./Connect.ts"
-import { FeedEnded, type FeedEvent, type FeedState } from "./FeedEvent.ts"
+import { FeedEnded } from "./FeedEnded.ts"
+import type { FeedEvent, FeedState } from "./FeedEvent.ts"
 import { FeedLoop, type Renewal } from "./FeedLoop.ts"
 import type { LocalBook } from "./LocalBook.ts"
 import type { Counts } from "./Topics.ts"
 import * as Watched from "./Watched.ts"
 
 export type { AuthFrame } from "./Connect.ts"
-export * from "./FeedEvent.ts"
+export { FeedEnded } from "./FeedEnded.ts"
+export type * from "./FeedEvent.ts"
 export type { Counts } from "./Topics.ts"
 
 export interface Options {

@@ -4,7 +4,6 @@
  * `kind` distinguishes them; for a message it is the name of the topic.
  * Source: docs/contract/websocket.md#public-topics, #order-book, #private-topics.
  */
-import { Schema } from "effect"
 import type { PrivateTopic } from "../domain/Topic.ts"
 import type { ErrorFrame, Resume, Since } from "../ws/api/Frames.ts"
 import type {
@@ -82,10 +81,3 @@ export type FeedNotice =
   | { readonly kind: "refused"; readonly error: ErrorFrame }
 
 export type FeedEvent = TopicMessage | FeedNotice
-
-/** A feed could not start or cannot reconnect: the credential is invalid, or the gateway refuses the feed. */
-export class FeedEnded extends Schema.TaggedError<FeedEnded>()("FeedEnded", {
-  /** Close code; docs/contract/websocket.md#close-codes. */
-  code: Schema.Int,
-  message: Schema.String
-}) {}

@@ -7,7 +7,6 @@
  * reports that. Data is not validated against its schema, so new enumeration values pass through.
  * Source: docs/contract/websocket.md.
  */
-import type { WebSocketLike } from "effect/socket/Socket"
 import { isPrivate } from "../domain/TopicNames.ts"
 import { closeCodes } from "../ws/api/CloseCodes.ts"
 import type { Since } from "../ws/api/Frames.ts"
@@ -16,6 +15,7 @@ import { type AuthFrame, connect, type Disconnect } from "./Connect.ts"
 import { WATCH_MS } from "./Connection.ts"
 import type { FeedEvent, FeedState } from "./FeedEvent.ts"
 import { Topics } from "./Topics.ts"
+import type { WebSocketLike } from "./WebSocketLike.ts"
 
 /** Events that may wait for a reader; above it the feed disconnects until the reader has caught up. */
 export const EVENTS_MAX = 10_000

@@ -1,5 +1,5 @@
 /** The runtime of the SDK: network, time and randomness of a page, of Node, or of a test. */
-import type { WebSocketLike } from "effect/socket/Socket"
+import type { WebSocketLike } from "../client/WebSocketLike.ts"
 
 export interface Environment {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
@@ -28,10 +28,19 @@ const sleep = (ms: number, signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", stop, { once: true })
   })
 
+/** Stands in for the WebSocket that Node 20 lacks: only feeds need one. */
+class MissingWebSocket {
+  constructor() {
+    throw new Error(
+      "this runtime has no WebSocket: use Node 22 or newer, or set environment.WebSocket, such as that of the package ws"
+    )
+  }
+}
+
 /** The environment of the current runtime. */
 export const here = (): Environment => ({
   fetch: (url, init) => globalThis.fetch(url, init),
-  WebSocket: globalThis.WebSocket,
+  WebSocket: globalThis.WebSocket ?? MissingWebSocket,
   now: () => performance.now(),
   wall: () => Date.now(),
   chance: () => Math.random(),

@@ -5,9 +5,10 @@ import type { LocalBook } from "../client/LocalBook.ts"
 import type { Depth } from "../domain/Enumerations.ts"
 import type { Level } from "../domain/Market.ts"
 import type { Since } from "../ws/api/Frames.ts"
+import type { CallOptions } from "./CallOptions.ts"
+import { deferred } from "./Deferred.ts"
 import { ExchangeError } from "./ExchangeError.ts"
 import { type Connection, type Feed, follow } from "./Feed.ts"
-import type { CallOptions } from "./Operations.ts"
 
 export interface EventOptions extends CallOptions {
   /**
@@ -24,13 +25,13 @@ export type OrderEvent =
 
 /** A condition variable: `notifyAll` resolves all current waits. */
 class Condition {
-  private next = Promise.withResolvers<void>()
+  private next = deferred<void>()
   wait(): Promise<void> {
     return this.next.promise
   }
   notifyAll(): void {
     this.next.resolve()
-    this.next = Promise.withResolvers<void>()
+    this.next = deferred<void>()
   }
 }
 
@@ -43,6 +44,7 @@ const endOf = (event: FeedEvent): ExchangeError | undefined => {
 /**
  * All events of topics, in order, from the start of the iteration. Leaving the loop closes the connection. The signal ends the loop
  * without an error. A feed that cannot reconnect (invalid credential) rejects with `FEED_ENDED`.
+ * @internal
  */
 export async function* events(
   connection: Connection,
@@ -95,7 +97,10 @@ export async function* events(
   }
 }
 
-/** Events of the `order` topic, and notices about the feed. */
+/**
+ * Events of the `order` topic, and notices about the feed.
+ * @internal
+ */
 export async function* orderEvents(
   connection: Connection,
   options?: EventOptions
@@ -120,9 +125,12 @@ export class LiveBook {
     this.moved = moved
   }
 
-  /** Opens a book; resolves after the first snapshot. */
+  /**
+   * Opens a book; resolves after the first snapshot.
+   * @internal
+   */
   static open(connection: Connection, symbol: string, depth: Depth, options?: CallOptions): Promise<LiveBook> {
-    const { promise, reject, resolve } = Promise.withResolvers<LiveBook>()
+    const { promise, reject, resolve } = deferred<LiveBook>()
     const moved = new Condition()
     let book: LiveBook | undefined
     const fail = (error: ExchangeError | undefined): void => {

@@ -1,16 +1,10 @@
-/**
- * The operations of the SDK, one line each. Inputs and responses have the types of the gateway's schemas, so the compiler keeps
- * them equal. Only types are imported; no schema runs here.
- *
- * An input is one flat object: path parameters go into the path, the rest into the query or the body. Decimals are text, times
- * Unix ms. Source: docs/contract/rest.md.
- */
-import type { HttpApi, HttpApiClient } from "effect/http-api"
+/** The operations of the SDK, one line each. The compiler compares them with the gateway's endpoints. Source: docs/contract/rest.md. */
+import type { HttpApi } from "effect/http-api"
 import type { Api } from "../http/api/Api.ts"
 
 type Groups = typeof Api extends HttpApi.HttpApi<infer _Id, infer G> ? G : never
 type GroupName = Groups["identifier"]
-type Endpoints<G extends GroupName> = Extract<Groups, { readonly identifier: G }>["endpoints"]
+export type Endpoints<G extends GroupName> = Extract<Groups, { readonly identifier: G }>["endpoints"]
 
 type WithoutSlash<P extends string> = P extends `${infer Head}/` ? Head : P
 /** Method and path of an endpoint, the path below the base path. */
@@ -114,38 +108,3 @@ export type Operations = typeof operations
 /** Groups and single operations that need no credential and send none. */
 const OPEN: ReadonlySet<string> = new Set(["market", "market_history", "access", "authorize.login"])
 export const isOpen = (group: string, name: string): boolean => OPEN.has(group) || OPEN.has(`${group}.${name}`)
-
-type TypeOf<S> = [S] extends [never] ? unknown : S extends { readonly Type: infer T } ? T : unknown
-type Flat<T> = { readonly [K in keyof T]: T[K] }
-type Endpoint<G extends keyof Operations, N extends keyof Operations[G]> = N extends keyof Endpoints<G>
-  ? Endpoints<G>[N]
-  : never
-
-/** Input of an operation. */
-export type Input<G extends keyof Operations, N extends keyof Operations[G]> =
-  Endpoint<G, N> extends {
-    readonly "~Params": infer P
-    readonly "~Query": infer Q
-    readonly "~Payload": infer B
-  }
-    ? Flat<TypeOf<P> & TypeOf<Q> & TypeOf<B>>
-    : never
-/** Response of an operation. */
-export type Response<G extends keyof Operations, N extends keyof Operations[G]> =
-  Endpoint<G, N> extends { readonly "~Success": infer S } ? HttpApiClient.SuccessType<S> : never
-
-export interface CallOptions {
-  /** Ends the call: it rejects with the signal's reason. A request that was sent may still have its effect. */
-  readonly signal?: AbortSignal
-}
-
-type Method<I, A> = object extends I
-  ? (input?: I, options?: CallOptions) => Promise<A>
-  : (input: I, options?: CallOptions) => Promise<A>
-
-/** Every operation as a function; it rejects with an `ExchangeError`. */
-export type Methods = {
-  readonly [G in keyof Operations]: {
-    readonly [N in keyof Operations[G]]: Method<Input<G, N>, Response<G, N>>
-  }
-}

@@ -4,8 +4,9 @@
  */
 import { nonce } from "../client/Signed.ts"
 import type { Reason } from "../domain/Reason.ts"
+import type { CallOptions } from "./CallOptions.ts"
 import { ExchangeError } from "./ExchangeError.ts"
-import type { Response, CallOptions, Input } from "./Operations.ts"
+import type { Input, Response } from "./Methods.ts"
 import type { Rest } from "./Rest.ts"
 
 const OVERLOADED: Reason = "Overloaded"

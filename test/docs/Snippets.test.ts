@@ -31,6 +31,13 @@ const ofKind = <K extends Snippet["fate"]["kind"]>(kind: K) =>
 const toRun = ofKind("run")
 const inLanguage = (language: string) => toRun.filter(({ block }) => block.language === language)
 
+/** Entries of the other packages, as `scripts/packages/Manifests.ts` has them. */
+const packages: Readonly<Record<string, string>> = {
+  "@trading-gateway/sdk": "../src/sdk/index.ts",
+  "@trading-gateway/client": "../src/client/index.ts",
+  "@trading-gateway/contract": "../src/Contract.ts",
+  "@trading-gateway/contract/domain/Decimal": "../src/domain/Decimal.ts"
+}
 /** Packages as the pages name them, and what they are in a clone. */
 const entries: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries<{ readonly default?: string }>(JSON.parse(textOf("package.json")).exports).flatMap(([name, to]) =>
@@ -41,7 +48,7 @@ const entries: Readonly<Record<string, string>> = Object.fromEntries(
 )
 /** A program of a page, as it runs in a clone. */
 const program = (text: string): string =>
-  Object.entries(entries).reduce((code, [name, path]) => code.replaceAll(`"${name}"`, `"${path}"`), text)
+  Object.entries({ ...entries, ...packages }).reduce((code, [name, path]) => code.replaceAll(`"${name}"`, `"${path}"`), text)
 
 const asExpected = (at: string, { ended, stderr, stdout }: Ran) =>
   assert.strictEqual(ended, 0, `${at} ended with ${ended}:\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)

@@ -1,17 +1,20 @@
-/** The published package: the contents of the tarball, its programs, and the size of an app that uses a part of it. */
+/** The published packages: the contents of the tarball, its programs, and the size of an app that uses a part of it. */
 import { build } from "esbuild"
-import { execFileSync, spawn } from "node:child_process"
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
 import { bundle, library } from "../../scripts/build.ts"
 import { freePort } from "../../verification/harness/Programs.ts"
-import { pack, ready } from "../../scripts/packed.ts"
+import { assembleClient, assembleContract, assembleGateway } from "../../scripts/packages/Assemble.ts"
+import * as Manifests from "../../scripts/packages/Manifests.ts"
+import { pack } from "../../scripts/packages/Pack.ts"
+import { ready } from "../../scripts/packed.ts"
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+const manifest = Manifests.gateway as unknown as {
   readonly bin: Readonly<Record<string, string>>
   readonly dependencies: Readonly<Record<string, string>>
   readonly exports: Readonly<Record<string, unknown>>
@@ -28,19 +31,24 @@ describe("the package", { timeout: 120_000 }, () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "gateway-package-"))
     // built in a separate folder; npm run package:check checks types with publint and are-the-types-wrong
-    const stage = join(folder, "stage")
-    mkdirSync(stage)
-    for (const name of ["package.json", "LICENSE", "README.md", "docs", "proto", "src"])
-      cpSync(join(root, name), join(stage, name), { recursive: true })
-    library(join(stage, "dist"), "without types")
-    await bundle(join(stage, "dist/bin"))
-    packed = pack(folder, "ignore", stage)
+    const [built, packages] = [join(folder, "built"), join(folder, "packages")]
+    library(built, "without types")
+    await bundle(join(built, "bin"))
+    assembleGateway(built, packages)
+    assembleContract(built, packages)
+    assembleClient(built, packages)
+    packed = pack(folder, join(packages, "gateway"))
     // an installation without a registry: the tarball with its own dependencies and nothing else
     mkdirSync(installed(), { recursive: true })
     execFileSync("tar", ["xzf", packed.tarball, "-C", installed(), "--strip-components=1"])
     for (const name of Object.keys(manifest.dependencies)) {
       mkdirSync(dirname(join(folder, "node_modules", name)), { recursive: true })
       symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name))
+    }
+    for (const name of ["contract", "client"]) {
+      const to = join(folder, "node_modules/@trading-gateway", name)
+      mkdirSync(dirname(to), { recursive: true })
+      execFileSync("cp", ["-r", join(packages, name), to])
     }
     writeFileSync(join(folder, "package.json"), '{ "type": "module" }')
   }, 180_000)
@@ -105,6 +113,37 @@ describe("the package", { timeout: 120_000 }, () => {
       const code = `if (Object.keys(await import("trading-gateway${entry.slice(1)}")).length === 0) process.exit(1)`
       execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, stdio: "inherit" })
     }
+  })
+
+  it("brings no Node binary and nothing for development", () => {
+    for (const key of ["optionalDependencies", "devDependencies", "scripts", "private"])
+      assert.notProperty(manifest, key)
+    for (const one of [Manifests.gateway, Manifests.sdk, Manifests.client, Manifests.contract])
+      for (const key of ["repository", "homepage", "bugs", "keywords", "license", "version"]) assert.property(one, key)
+  })
+
+  it("has a client and a contract that share their modules, and load no index of Effect", () => {
+    const code = `import { registerHooks } from "node:module"
+      const loaded = []
+      registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+      const { Client, Wallet } = await import("@trading-gateway/client")
+      const { Api } = await import("@trading-gateway/contract/http/Api")
+      console.log(typeof Client.make, Wallet.generate().seed.length, Object.keys(Api.groups).length > 10)
+      console.log(loaded.filter((url) => url.endsWith("effect/dist/index.js") || url.includes("client/dist/domain")).length)`
+    assert.strictEqual(
+      execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: folder, encoding: "utf8" }),
+      "function 64 true\n0\n"
+    )
+  })
+
+  it("names the Node that its program needs, in one line", () => {
+    const older = `for (const [name, value] of [["version", "v20.20.2"], ["versions", { ...process.versions, node: "20.20.2" }]])
+      Object.defineProperty(process, name, { value })`
+    const program = join(installed(), manifest.bin["gateway"]!)
+    const args = ["--import", `data:text/javascript,${encodeURIComponent(older)}`, program, "--version"]
+    const { status, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" })
+    assert.strictEqual(status, 1)
+    assert.match(stderr, /^trading-gateway needs Node 22\.19 or newer, and this is v20\.20\.2: install .*\n$/u)
   })
 
   /** The modules of the package in a bundle of this code. */
