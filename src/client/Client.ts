@@ -77,6 +77,7 @@ const makeEndpoints = (baseUrl: string, sign: Sign, admin: Options["admin"]) => 
     )
   )
 }
+type CreateBatch = Parameters<Endpoints["order"]["createBatch"]>[0]["payload"]
 type WithRetry = <E, R>(
   next: (request: HttpClientRequest.HttpClientRequest) => Effect.Effect<HttpClientResponse.HttpClientResponse, E, R>,
   request: HttpClientRequest.HttpClientRequest
@@ -187,7 +188,24 @@ export const makeWith = Effect.fnUntraced(function* (options: Options) {
   /** The order book of a market, live until the scope closes. */
   const book = (symbol: string, depth: Depth) => Follow.book(feed, symbol, depth)
 
-  return { ...endpoints, login, use, syncTime, feed, events, ownAccount, book }
+  /** Orders of a batch that an overloaded gateway refused are repeated, and only those. */
+  const createBatch = ({ payload }: { readonly payload: CreateBatch }) =>
+    OverloadRetry.batchUntilAdmitted(
+      (orders) => endpoints.order.createBatch({ payload: { ...payload, orders } }),
+      payload.orders
+    )
+
+  return {
+    ...endpoints,
+    order: { ...endpoints.order, createBatch },
+    login,
+    use,
+    syncTime,
+    feed,
+    events,
+    ownAccount,
+    book
+  }
 })
 
 /** The endpoints by group, and the functions of {@link makeWith}. */

@@ -1,0 +1,90 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+import { batchUntilAdmitted, TRIES_MAX } from "../../src/client/OverloadRetry.ts"
+import type { BatchResult } from "../../src/http/api/OrderBodies.ts"
+
+interface Order {
+  readonly order_link_id?: string
+  readonly qty: string
+}
+const placed = ({ order_link_id = "" }: Order): BatchResult => ({ code: "OK", message: "", order_link_id })
+const refused = (reason: string) => (): BatchResult => ({
+  code: "SERVICE_UNAVAILABLE",
+  message: "busy",
+  order_link_id: "",
+  details: { reason }
+})
+const orders: ReadonlyArray<Order> = ["a", "b", "c"].map((order_link_id) => ({ order_link_id, qty: "1" }))
+
+/** A gateway that answers each call with the next row of results; the last row is repeated. */
+const gateway = (...rows: ReadonlyArray<ReadonlyArray<(order: Order) => BatchResult>>) => {
+  const calls: Array<ReadonlyArray<Order>> = []
+  const send = (sent: ReadonlyArray<Order>) =>
+    Effect.suspend(() => {
+      const row = rows[Math.min(calls.length, rows.length - 1)]!
+      calls.push(sent)
+      return row.length === 0
+        ? Effect.fail("connection lost")
+        : Effect.succeed({ list: sent.map((order, i) => row[i]!(order)) })
+    })
+  const links = () => calls.map((sent) => sent.map(({ order_link_id }) => order_link_id).join(""))
+  return { links, send }
+}
+
+describe("a batch at an overloaded gateway", () => {
+  it.effect("repeats the refused orders alone, after a second, and keeps the places of all results", () =>
+    Effect.gen(function* () {
+      const busy = refused("Overloaded")
+      const { links, send } = gateway([busy, refused("InsufficientBalance"), busy], [placed, busy], [placed])
+      const running = yield* Effect.forkChild(batchUntilAdmitted(send, orders))
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual(links(), ["abc"])
+      yield* TestClock.adjust("10 seconds")
+      const { list } = yield* Fiber.join(running)
+      assert.deepStrictEqual(links(), ["abc", "ac", "c"])
+      assert.deepStrictEqual(
+        list.map(({ code, order_link_id }) => [code, order_link_id]),
+        [
+          ["OK", "a"],
+          ["SERVICE_UNAVAILABLE", ""],
+          ["OK", "c"]
+        ]
+      )
+    })
+  )
+
+  it.effect("ends with the refusals after the last try", () =>
+    Effect.gen(function* () {
+      const { links, send } = gateway([refused("Overloaded"), placed, placed])
+      const running = yield* Effect.forkChild(batchUntilAdmitted(send, orders))
+      yield* TestClock.adjust("5 minutes")
+      const { list } = yield* Fiber.join(running)
+      assert.lengthOf(links(), TRIES_MAX)
+      assert.deepStrictEqual(list[0]!.details, { reason: "Overloaded" })
+    })
+  )
+
+  it.effect("reports a repetition without an answer as unknown, and keeps the other results", () =>
+    Effect.gen(function* () {
+      const { send } = gateway([placed, refused("Overloaded"), placed], [])
+      const running = yield* Effect.forkChild(batchUntilAdmitted(send, orders))
+      yield* TestClock.adjust("5 minutes")
+      const { list } = yield* Fiber.join(running)
+      assert.deepStrictEqual(
+        list.map(({ code }) => code),
+        ["OK", "SERVICE_UNAVAILABLE", "OK"]
+      )
+      assert.deepStrictEqual(list[1]!.details, { reason: "DeadlineExceeded", outcome: "unknown" })
+      assert.strictEqual(list[1]!.order_link_id, "b")
+    })
+  )
+
+  it.effect("fails as the first call does", () =>
+    Effect.gen(function* () {
+      const { links, send } = gateway([])
+      assert.strictEqual(yield* Effect.flip(batchUntilAdmitted(send, orders)), "connection lost")
+      assert.lengthOf(links(), 1)
+    })
+  )
+})
