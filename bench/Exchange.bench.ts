@@ -116,7 +116,7 @@ export const run = async ({ callers, kind, rounds, seconds }: Options): Promise<
     } satisfies Record<string, Subject>
     const measure = async ({ pid, port, users }: Subject): Promise<Window> => {
       const before = cpuOf(pid)
-      const report = await load.call("run", { port, users, callers, seconds, kind })
+      const report = await load.call("run", { pid, port, users, callers, seconds, kind })
       if (report.deaf > 0) throw new Error(`${report.deaf} private sockets received nothing`)
       return windowOf(report.seconds, cpuOf(pid) - before)
     }

@@ -69,7 +69,7 @@ const snapshotsOf = (journal: string): Serve.Snapshotter => {
   return {
     take: (point) =>
       new Promise<Taken>((resolve, reject) => {
-        const current = (worker ??= new Worker(snapshotThread, { workerData: journal }))
+        const current = (worker ??= new Worker(snapshotThread, { workerData: journal, name: "snapshots" }))
         current.removeAllListeners()
         current.once("message", (answer: SnapshotAnswer) => {
           if ("error" in answer) reject(new Error(answer.error))

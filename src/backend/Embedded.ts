@@ -50,7 +50,7 @@ const entry = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worke
 
 const send = (worker: Worker, request: WorkerRequest): void => worker.postMessage(request)
 
-const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data })
+const start = (data: WorkerData): Worker => new Worker(entry, { workerData: data, name: "backend" })
 
 /** Starts the backend; succeeds once it serves. Closing the scope stops it gracefully. */
 export const make: Effect.Effect<Embedded, BackendNotStarted | Config.ConfigError, Scope.Scope> = Effect.gen(

@@ -147,8 +147,8 @@ const recover = async (port: number, user: User, follower: Follower): Promise<Re
 /** Pause between two measurements of the machine, in ms. */
 const PACE_MS = 50
 
-const run = async ({ callers, kind = "mix", port, seconds, users }: Plan): Promise<Report> => {
-  const seen = new Seconds()
+const run = async ({ callers, kind = "mix", pid, port, seconds, users }: Plan): Promise<Report> => {
+  const seen = new Seconds([pid, process.pid])
   const followers = users.map((user) => new Follower(port, user, () => seen.frame()))
   await until("every private socket follows its topics", () => followers.every(({ isFollowing }) => isFollowing))
   const counts = users.map(() => 0)

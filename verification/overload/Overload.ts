@@ -12,6 +12,7 @@ import { temporaryFolder } from "../harness/Programs.ts"
 import { ADMIN, ADMIN_ENV, QUIET_MARKET, UNLIMITED } from "../harness/Settings.ts"
 import { enlistAll } from "../harness/Trader.ts"
 import { type Calls, PRICE, type Report, type User } from "./Plan.ts"
+import { recording, recordOf, type ThreadSecond } from "./Record.ts"
 import type { Second } from "./Seconds.ts"
 
 export interface Options {
@@ -22,10 +23,14 @@ export interface Options {
   readonly env?: Readonly<Record<string, string>>
   /** The folder that holds the program; default: this project. */
   readonly gateway?: string
+  /** Records each thread of the gateway, second by second. */
+  readonly record?: boolean
 }
 export interface Outcome extends Report {
   /** Processor time of the gateway and its backend, all threads, in µs for each executed command. */
   readonly cpu_us: number
+  /** Seconds of the gateway's threads, if recorded. */
+  readonly threads: ReadonlyArray<ThreadSecond>
 }
 
 /** Seconds at the beginning that do not count: connections open and code is compiled. */
@@ -52,7 +57,8 @@ export const fundedUsers = (baseUrl: string, count: number): Promise<ReadonlyArr
 /** Starts an exchange, loads it, and reports. */
 export const run = async (options: Options): Promise<Outcome> => {
   const folder = temporaryFolder("overload")
-  const env = { ...LOAD_ENV, ...options.env }
+  const recorded = join(folder.path, "threads")
+  const env = { ...LOAD_ENV, ...(options.record === true ? recording(recorded) : {}), ...options.env }
   const home = options.gateway === undefined ? {} : { home: options.gateway }
   const gateway = await startGateway({ dataDir: folder.path, env, ...home })
   const load = startLoad<Calls>(join(import.meta.dirname, "Load.ts"))
@@ -60,9 +66,10 @@ export const run = async (options: Options): Promise<Outcome> => {
     const users = await fundedUsers(gateway.url, options.users)
     const before = cpuOf(gateway.pid)
     const { callers, seconds } = options
-    const report = await load.call("run", { port: gateway.port, users, callers, seconds })
+    const report = await load.call("run", { pid: gateway.pid, port: gateway.port, users, callers, seconds })
     const commands = report.seconds.reduce((sum, { accepted, canceled }) => sum + accepted + canceled, 0)
-    return { ...report, cpu_us: (cpuOf(gateway.pid) - before) / Math.max(1, commands) }
+    const threads = options.record === true ? recordOf(recorded) : []
+    return { ...report, threads, cpu_us: (cpuOf(gateway.pid) - before) / Math.max(1, commands) }
   } finally {
     await load.stop()
     await gateway.kill()
@@ -77,11 +84,12 @@ const shareOf = ({ seconds }: Outcome, of: (second: Second) => number): number =
 }
 /** The rate of accepted orders. */
 export const worstShare = (outcome: Outcome): number => shareOf(outcome, ({ accepted, ms }) => (accepted / ms) * 1_000)
-/** The speed of the machine itself, which no service can even out. */
-export const paceShare = (outcome: Outcome): number => shareOf(outcome, ({ pace }) => pace)
-/** The rate of accepted orders relative to the speed of the machine. */
+/** What the machine offered: its speed, times the share of its processors that others left. No service can even it out. */
+const offered = ({ others, pace, steal }: Second): number => pace * Math.max(0.01, 1 - others - steal)
+export const machineShare = (outcome: Outcome): number => shareOf(outcome, offered)
+/** The rate of accepted orders relative to what the machine offered. */
 export const pacedShare = (outcome: Outcome): number =>
-  shareOf(outcome, ({ accepted, ms, pace }) => (accepted / ms / pace) * 1_000_000)
+  shareOf(outcome, (second) => (second.accepted / second.ms / offered(second)) * 1_000_000)
 
 /** Every violation, as text. */
 export const violations = (outcome: Outcome): ReadonlyArray<string> => {

@@ -10,6 +10,8 @@ export interface User {
 }
 export interface Plan {
   readonly port: number
+  /** The process of the gateway. */
+  readonly pid: number
   readonly users: ReadonlyArray<User>
   readonly callers: number
   readonly seconds: number

@@ -2,8 +2,11 @@
 import { readFileSync } from "node:fs"
 import { loadavg } from "node:os"
 import { percentile } from "../harness/Statistics.ts"
+import { ticksOf } from "../harness/Cpu.ts"
 
 export interface Second {
+  /** Its end, Unix ms. */
+  readonly at: number
   /** Its duration, in ms: timers of a busy process are late. */
   readonly ms: number
   /** Accepted orders, and executed cancels. */
@@ -22,27 +25,41 @@ export interface Second {
   readonly frames: number
   /** Share of the processor time that the hypervisor gave to others. */
   readonly steal: number
+  /** Share of the processor time that other programs of this machine used. */
+  readonly others: number
   readonly load: number
-  /** Speed of the machine: rounds of a fixed computation in a millisecond of processor time. */
+  /** Speed of a processor: rounds of a fixed computation in a millisecond, without interruption. */
   readonly pace: number
 }
 
-/** Ticks of all processors: stolen ones, and the total. */
-const ticks = (): readonly [number, number] => {
+/** Ticks of all processors since the start of the machine. */
+interface Ticks {
+  readonly stolen: number
+  readonly idle: number
+  readonly all: number
+  /** Of the exchange and of its load. */
+  readonly own: number
+}
+const ticks = (pids: ReadonlyArray<number>): Ticks => {
   const all = readFileSync("/proc/stat", "utf8").split("\n", 1)[0]!.split(/\s+/u).slice(1, 9).map(Number)
-  return [all[7] ?? 0, all.reduce((sum, each) => sum + each, 0)]
+  const [, , , idle = 0, waiting = 0, , , stolen = 0] = all
+  return {
+    stolen,
+    idle: idle + waiting,
+    all: all.reduce((sum, each) => sum + each, 0),
+    own: pids.reduce((sum, pid) => sum + ticksOf(pid), 0)
+  }
 }
 
-/** Rounds of the computation that measures the machine, about a millisecond. */
-const PACE_ROUNDS = 20_000
+/** Rounds of the computation that measures the processor: short enough to run without an interruption now and then. */
+const PACE_ROUNDS = 4_000
 
 /** The fixed computation: property writes and small objects, as a server creates them. */
 const spin = (): number => {
-  const { system, user } = process.threadCpuUsage()
+  const began = performance.now()
   const kept: Record<string, { readonly i: number }> = {}
   for (let i = 0; i < PACE_ROUNDS; i++) kept[`k${i & 255}`] = { i }
-  const after = process.threadCpuUsage()
-  return (PACE_ROUNDS * 1_000) / Math.max(1, after.user + after.system - user - system)
+  return PACE_ROUNDS / (performance.now() - began)
 }
 
 export class Seconds {
@@ -53,13 +70,20 @@ export class Seconds {
   private refused: Record<string, number> = {}
   private uncanceled: Record<string, number> = {}
   private frames = 0
-  private ticks = ticks()
+  private readonly pids: ReadonlyArray<number>
+  private ticks: Ticks
   private began = performance.now()
-  private paces: Array<number> = []
+  private pace = 0
 
-  /** Measures the machine; called several times a second. */
+  /** `pids`: the processes of the exchange and of its load. */
+  constructor(pids: ReadonlyArray<number>) {
+    this.pids = pids
+    this.ticks = ticks(pids)
+  }
+
+  /** Measures the processor; called several times a second, of which the fastest counts: the others were interrupted. */
   measure(): void {
-    this.paces.push(spin())
+    this.pace = Math.max(this.pace, spin())
   }
   order(ms: number): void {
     this.accepted.push(ms)
@@ -77,9 +101,13 @@ export class Seconds {
   }
   /** Ends a second. */
   close(): Second {
-    const [stolen, all] = ticks()
+    const after = ticks(this.pids)
+    const [stolen, idle, own, all] = (["stolen", "idle", "own", "all"] as const).map(
+      (kind) => after[kind] - this.ticks[kind]
+    ) as [number, number, number, number]
     const now = performance.now()
     const second: Second = {
+      at: Date.now(),
       ms: now - this.began,
       accepted: this.accepted.length,
       canceled: this.canceled.length,
@@ -90,19 +118,20 @@ export class Seconds {
       cancel_p99_ms: percentile(this.canceled, 0.99),
       refusal_p99_ms: percentile(this.refusals, 0.99),
       frames: this.frames,
-      steal: (stolen - this.ticks[0]) / Math.max(1, all - this.ticks[1]),
+      steal: stolen / Math.max(1, all),
+      others: Math.max(0, all - idle - stolen - own) / Math.max(1, all),
       load: loadavg()[0]!,
-      pace: percentile(this.paces, 0.5)
+      pace: this.pace
     }
     this.seconds.push(second)
-    this.ticks = [stolen, all]
+    this.ticks = after
     this.accepted = []
     this.canceled = []
     this.refusals = []
     this.refused = {}
     this.uncanceled = {}
     this.frames = 0
-    this.paces = []
+    this.pace = 0
     this.began = now
     return second
   }

@@ -43,7 +43,7 @@ class CommitThread {
   private ids = 0
 
   constructor(data: CommitThreadData) {
-    this.worker = new Worker(entry, { workerData: data })
+    this.worker = new Worker(entry, { workerData: data, name: "commits" })
     this.worker.on("message", (reply: CommitReply) => {
       const resume = this.waiting.get(reply.id)
       this.waiting.delete(reply.id)
