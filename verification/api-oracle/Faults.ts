@@ -15,9 +15,9 @@ export const FAULTS: ReadonlyArray<Fault> = [
   {
     name: "a resume shows each missed event twice",
     module: "/ws/PrivateFeed.ts",
-    right: "for (const message of replay) this.send(message, now, false)",
+    right: "for (const message of replay) this.send(message, at, false)",
     wrong:
-      "for (const message of replay) { this.send(message, now, false); this.live.set(message.event.topic, 0); this.send(message, now, false) }"
+      "for (const message of replay) { this.send(message, at, false); this.live.set(message.event.topic, 0); this.send(message, at, false) }"
   },
   {
     name: "a list of orders has those of all sub-accounts",
