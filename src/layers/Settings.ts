@@ -82,8 +82,12 @@ export const table = {
     "embedded",
     "embedded: run a backend in this process; grpc: connect to external backends"
   ),
-  sequencerUrl: optional("SEQUENCER_URL", Config.String, "host:port of the sequencer, with BACKEND=grpc"),
-  refereeUrl: optional("REFEREE_URL", Config.String, "host:port of the referee; default: SEQUENCER_URL"),
+  sequencerUrl: optional(
+    "SEQUENCER_URL",
+    Config.String,
+    "host:port of the sequencer, with BACKEND=grpc; several, separated by commas, for backends that share a journal (`JOURNAL_URL`)"
+  ),
+  refereeUrl: optional("REFEREE_URL", Config.String, "the same of the referee; default: SEQUENCER_URL"),
   backendSecret: optional("BACKEND_SECRET", redacted, "bearer secret shared with the backends"),
   backendTlsCa: optional(
     "BACKEND_TLS_CA",

@@ -29,6 +29,7 @@ import type { EventLog } from "../journal/EventLog.ts"
 import { WireReader } from "../../node/WireReader.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 import { type EventCall, type EventStream, fail } from "./EventStream.ts"
+import { DRAIN_MS } from "./GrpcServer.ts"
 import type { Caller, Submitter } from "./Writer.ts"
 
 /** Source: docs/contract/boundary.md#sequencer. */
@@ -37,6 +38,9 @@ export const BATCH_COMMANDS_MAX = 20
 export const STREAM_COMMANDS_MAX = 1024
 /** Interval at which a stream's clock is sent, in ms. Source: docs/contract/boundary.md#the-clock-of-a-stream. */
 export const CLOCK_MS = 1000
+
+/** Interval at which a stop checks whether the streams have ended, in ms. */
+const DRAIN_STEP_MS = 20
 
 /** A command with its wire encoding. */
 interface Received {
@@ -205,6 +209,12 @@ export const make = ({ writer, log, events, now, monotonic = () => performance.n
       streamEvents: (call: EventCall) => events.subscribe(call),
       getHead
     } satisfies UntypedServiceImplementation,
+    /** Waits until the clients have ended their command streams, at most {@link DRAIN_MS}. Further commands are returned. */
+    drained: async () => {
+      const until_ms = monotonic() + DRAIN_MS
+      while (streams.size > 0 && monotonic() < until_ms)
+        await new Promise((resolve) => setTimeout(resolve, DRAIN_STEP_MS))
+    },
     /** Ends the command streams; unanswered commands get no result. */
     stop: () => {
       for (const call of streams) fail(call, status.UNAVAILABLE, "the backend is stopping")

@@ -428,10 +428,13 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     Effect.promise(async () => {
       await writer?.stop()
       health.stop()
+      if (leading !== undefined) {
+        // the next leader takes over, and the gateways move to it
+        await Effect.runPromise(Fiber.interrupt(leading))
+        if (writer?.failed === false) await sequencer.drained()
+      }
       events.stop()
       prices.stop()
-      // the next leader can take over while this one ends
-      if (leading !== undefined) await Effect.runPromise(Fiber.interrupt(leading))
       sequencer.stop()
       snapshots.stop()
     }).pipe(

@@ -214,7 +214,7 @@ export class Writer<S, C> implements Submitter {
   submit(caller: Caller, command: Command, bytes: Uint8Array, not_after_ms = Infinity): void {
     const { command_id } = command
     if (this.stopping || this.stopped) {
-      this.refuse(caller, refusal(command_id, Code.UNAVAILABLE, "the backend is stopping", "BackendUnavailable"))
+      this.refuse(caller, refusal(command_id, Code.UNAVAILABLE, "the backend is stopping", "BackendStopping"))
     } else if (this.queue.length >= QUEUE_COMMANDS_MAX) {
       this.refuse(caller, refusal(command_id, Code.RESOURCE_EXHAUSTED, "too many commands wait", "BackendUnavailable"))
     } else {

@@ -36,6 +36,7 @@ import { RequestContext } from "../../services/operations/RequestContext.ts"
 import * as Tracing from "../../services/operations/Tracing.ts"
 import type { SilenceSignal } from "../../services/operations/Timeout.ts"
 import * as LivenessProbe from "../../services/operations/LivenessProbe.ts"
+import * as Leader from "./Leader.ts"
 
 /** PEM texts. With `cert` and `key` the gateway presents a client certificate. */
 export interface ClientTls {
@@ -45,7 +46,7 @@ export interface ClientTls {
 }
 
 export interface Endpoint {
-  /** `host:port`. */
+  /** `host:port`, or several of them separated by commas: backends that share a journal, of which one leads. */
   readonly address: string
   readonly secret: Redacted.Redacted<string> | undefined
   readonly tls: ClientTls | undefined
@@ -88,11 +89,15 @@ export interface Rpc<Req, Res> {
 }
 
 export interface Channel {
+  /** The client of the backend that leads now. */
   readonly client: Client
+  /** Calls back when another backend leads; returns a function that removes the callback. */
+  readonly onMove: Leader.Leader["onMove"]
   /** Metadata of a call: the secret, and an id that correlates the logs of both sides. Default: a new id. */
   readonly metadata: (request_id?: string) => Metadata
   /**
-   * A read. One retry within the same deadline when the backend is UNAVAILABLE. Fails at once with UNAVAILABLE while the
+   * A read. One retry within the same deadline when the backend is UNAVAILABLE; of several backends, one may take over, so
+   * reads are repeated until the deadline. Fails at once with UNAVAILABLE while the
    * circuit of this kind of read is open, and with DEADLINE_EXCEEDED when the liveness probe finds the backend unresponsive.
    */
   readonly read: <Req, Res>(rpc: Rpc<Req, Res>, request: Req, deadline_ms: number) => Effect.Effect<Res, ServiceError>
@@ -131,9 +136,11 @@ export const make = Effect.fnUntraced(function* (
   endpoint: Endpoint,
   server?: string
 ): Effect.fn.Return<Channel, never, Scope.Scope> {
-  const client = yield* Effect.acquireRelease(
-    Effect.sync(() => new Client(endpoint.address, credentialsOf(endpoint.tls), options)),
-    (client) => Effect.sync(() => client.close())
+  const clients = yield* Effect.forEach(endpoint.address.split(","), (address) =>
+    Effect.acquireRelease(
+      Effect.sync(() => new Client(address.trim(), credentialsOf(endpoint.tls), options)),
+      (client) => Effect.sync(() => client.close())
+    )
   )
   const authorization = endpoint.secret === undefined ? undefined : `Bearer ${Redacted.value(endpoint.secret)}`
   const metadata = (request_id: string = randomUUID()): Metadata => {
@@ -142,7 +149,8 @@ export const make = Effect.fnUntraced(function* (
     if (authorization !== undefined) metadata.set("authorization", authorization)
     return metadata
   }
-  client.getChannel().getConnectivityState(true)
+  for (const client of clients) client.getChannel().getConnectivityState(true)
+  const leader = yield* Leader.make(clients, metadata)
   const breaker = yield* Breaker.make({
     tripPolicy: CircuitBreaker.consecutive(READS_LOST_MAX),
     openDuration: READS_REST
@@ -154,7 +162,7 @@ export const make = Effect.fnUntraced(function* (
       ? LivenessProbe.neverSilent
       : yield* LivenessProbe.make({
           server,
-          begin: Effect.succeed(healthOf(client, metadata)),
+          begin: Effect.succeed(Effect.suspend(() => healthOf(leader.client(), metadata))),
           late: () => unresponsive
         })
 
@@ -166,21 +174,23 @@ export const make = Effect.fnUntraced(function* (
         const sent = metadata(caller?.id)
         const span = tracer && Tracing.beginIn(fiber, tracer, rpc.path, "client", clock.currentTimeNanosUnsafe())
         if (span !== undefined) sent.set("traceparent", Tracing.traceparentOf(span))
-        const call = client.makeUnaryRequest(
-          rpc.path,
-          rpc.requestSerialize,
-          rpc.responseDeserialize,
-          request,
-          sent,
-          { deadline },
-          (error, value) => {
-            unsubscribe()
-            if (span !== undefined) {
-              Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
+        const call = leader
+          .client()
+          .makeUnaryRequest(
+            rpc.path,
+            rpc.requestSerialize,
+            rpc.responseDeserialize,
+            request,
+            sent,
+            { deadline },
+            (error, value) => {
+              unsubscribe()
+              if (span !== undefined) {
+                Tracing.end(span, clock.currentTimeNanosUnsafe(), error === null ? undefined : status[error.code])
+              }
+              resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
             }
-            resume(error === null ? Effect.succeed(value as Res) : Effect.fail(error))
-          }
-        )
+          )
         const unsubscribe = silence.await(() => {
           resume(Effect.fail(unresponsive))
           call.cancel()
@@ -194,11 +204,13 @@ export const make = Effect.fnUntraced(function* (
       const left_ms = () => ends_ms - performance.now()
       // grpc-js turns a time of the system clock into a duration at once, so a later step of that clock has no effect
       const attempt = Effect.suspend(() => once(rpc, request, Date.now() + left_ms()))
-      return Effect.catch(attempt, (error) =>
-        error.code === status.UNAVAILABLE && left_ms() > RECONNECT_MS_MIN
-          ? Effect.andThen(pause(0), attempt)
-          : Effect.fail(error)
-      )
+      const repeated = (times: number): Effect.Effect<Res, ServiceError> =>
+        Effect.catch(attempt, (error) =>
+          times > 0 && error.code === status.UNAVAILABLE && left_ms() > RECONNECT_MS_MIN
+            ? Effect.andThen(pause(0), repeated(times - 1))
+            : Effect.fail(error)
+        )
+      return repeated(clients.length > 1 ? Infinity : 1)
     })
   const read: Channel["read"] = (rpc, request, deadline_ms) => {
     breaker.watch(rpc.path)
@@ -206,7 +218,15 @@ export const make = Effect.fnUntraced(function* (
       .execute(readWithRetry(rpc, request, deadline_ms), { key: rpc.path, classify: outcomeOf })
       .pipe(Effect.catchTag("CircuitBreakerError", () => Effect.fail(circuitOpen)))
   }
-  return { client, metadata, read, silence }
+  return {
+    get client() {
+      return leader.client()
+    },
+    onMove: leader.onMove,
+    metadata,
+    read,
+    silence
+  }
 })
 
 /** Only a missing response counts as a failure of the circuit: an error status is a response. */
@@ -219,6 +239,7 @@ const outcomeOf = (exit: Exit.Exit<unknown, ServiceError>): CircuitBreaker.Outco
 export interface Subscription<Frame, A, E> {
   /** For the log. */
   readonly name: string
+  readonly channel: Pick<Channel, "onMove">
   /** Opens the stream again, from the position that the reader has reached. */
   readonly open: () => ClientReadableStream<Frame>
   /** Values of a frame. An exception ends the connection. */
@@ -265,7 +286,7 @@ export const follow = <Frame, A, E>(subscription: Subscription<Frame, A, E>): St
  * fiber runs only while the queue is full.
  */
 const connection = <Frame, A, E>(
-  { open, read }: Subscription<Frame, A, E>,
+  { channel, open, read }: Subscription<Frame, A, E>,
   queue: Queue.Queue<A, E | Cause.Done>,
   onFrame: () => void
 ): Effect.Effect<ServiceError> =>
@@ -279,8 +300,10 @@ const connection = <Frame, A, E>(
       if (!isHeldBack && ++silentSteps > SILENCE_STEPS) call.cancel()
     }, SILENCE_MS_MAX / SILENCE_STEPS)
     let isOpen = true
+    const leave = channel.onMove(() => call.cancel())
     const close = (): void => {
       isOpen = false
+      leave()
       clearInterval(timer)
       call.cancel()
     }

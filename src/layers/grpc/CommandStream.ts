@@ -49,6 +49,8 @@ const STEP_MS_MAX = 500
 export const ABSENT_MS_MAX = 1000
 /** Longest wait for the first reading of a stream's clock, in ms; without one the sequencer has no such clock. */
 export const CLOCK_WAIT_MS = 500
+/** Time in which a backend ends a stream that is left for another backend's, in ms. */
+export const LEAVE_MS = 1000
 /** Time for which an expired command is evidence that commands cannot be submitted, in ms. Then new ones are needed to find out. */
 export const EVIDENCE_MS_MAX = 30_000
 
@@ -94,6 +96,10 @@ const isLeased = ({ command, grant }: Pending): boolean =>
 /** Whether the lease keeps a command from being written now. */
 const isHeldBack = ({ command, grant }: Pending): boolean => grant?.lease.isCurrent() === false && !isCancel(command)
 
+/** Whether a backend that is stopping has returned a command: it is not sequenced, and the next stream may be another backend's. */
+const isReturned = (outcome: NonNullable<CommandResult["outcome"]>): boolean =>
+  outcome.$case === "status" && outcome.value.reason === "BackendStopping"
+
 const isWaiting = ({ state }: Pending): boolean => state === "waiting"
 
 /** Status codes with which the sequencer refuses a whole stream before it reads a command. */
@@ -130,6 +136,9 @@ export class CommandStream {
   /** Written commands that expired and whose result is outstanding; they count against the limit. */
   private overdue = 0
   private blocked = false
+  /** Whether the open stream is left for another one, and the time until which the backend may end it. */
+  private isLeaving = false
+  private leaving: NodeJS.Timeout | undefined
   private scheduled = false
   private closed = false
   private failures = 0
@@ -154,7 +163,11 @@ export class CommandStream {
     this.channel = channel
     this.onLost = onLost
     this.timer = setInterval(() => this.expire(), DEADLINE_STEP_MS)
-    this.unsubscribe = channel.silence.await(() => this.expireAll())
+    const leave = [
+      channel.silence.await(() => this.expireAll()),
+      channel.onMove((isAlive) => (isAlive ? this.leave() : this.call?.cancel()))
+    ]
+    this.unsubscribe = () => leave.forEach((one) => one())
     this.connect()
   }
 
@@ -228,6 +241,7 @@ export class CommandStream {
     this.unsubscribe()
     clearTimeout(this.retry)
     clearTimeout(this.clockWait)
+    clearTimeout(this.leaving)
     this.call?.cancel()
     this.call = undefined
     this.settle(undefined)
@@ -260,6 +274,8 @@ export class CommandStream {
         if (this.call !== call) return
         this.call = undefined
         clearTimeout(this.clockWait)
+        clearTimeout(this.leaving)
+        this.isLeaving = false
         this.absentSince = performance.now()
         this.opened_ms = Infinity
         this.settle(error)
@@ -292,7 +308,7 @@ export class CommandStream {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.call === undefined || this.blocked || this.waiting.length === 0) return
+    if (this.scheduled || this.call === undefined || this.isLeaving || this.blocked || this.waiting.length === 0) return
     this.scheduled = true
     setImmediate(this.flush)
   }
@@ -300,7 +316,7 @@ export class CommandStream {
   private readonly flush = (): void => {
     this.scheduled = false
     const { call } = this
-    if (call === undefined) return
+    if (call === undefined || this.isLeaving) return
     const waiting = this.waiting
     let next = 0
     while (next < waiting.length && !this.blocked) {
@@ -385,7 +401,20 @@ export class CommandStream {
     else this.written.set(command_id, pending.next)
     pending.grant?.release()
     if (pending.state === "done") this.overdue--
-    else this.finish(pending, outcome)
+    else if (isReturned(outcome)) {
+      pending.state = "waiting"
+      this.waiting.push(pending)
+      this.leave()
+    } else this.finish(pending, outcome)
+  }
+
+  /** Writes nothing more to the open stream. It ends when the backend has answered what was written, or is cancelled. */
+  private leave(): void {
+    const { call } = this
+    if (call === undefined || this.isLeaving) return
+    this.isLeaving = true
+    call.end()
+    this.leaving = setTimeout(() => call.cancel(), LEAVE_MS)
   }
 
   /** The stream is lost: every written command gets its outcome. */

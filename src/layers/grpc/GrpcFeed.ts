@@ -68,6 +68,7 @@ export const frames = <A>(
     const reader = new Reader(position)
     return follow<StreamEventsResponse, A, FeedGone>({
       name: "events",
+      channel,
       open: () =>
         channel.client.makeServerStreamRequest(
           rpc.path,

@@ -19,6 +19,7 @@ export const make = (channel: Channel) =>
   PriceFeed.of({
     frames: follow<StreamPricesResponse, PriceFrame, never>({
       name: "prices",
+      channel,
       open: () =>
         channel.client.makeServerStreamRequest(
           rpc.path,

@@ -54,7 +54,7 @@ beforeEach(() => {
     }
   }
   const silence = { await: () => () => {}, isSilent: () => false }
-  stream = new CommandStream({ client, silence, metadata: () => undefined } as unknown as Channel)
+  stream = new CommandStream({ client, silence, onMove: () => () => {}, metadata: () => undefined } as unknown as Channel)
 })
 afterEach(() => {
   stream.close()

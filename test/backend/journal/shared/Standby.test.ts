@@ -1,12 +1,15 @@
 /** Backends that share a journal in PostgreSQL: one leads, the others follow and take over. */
 import { existsSync } from "node:fs"
 import { dirname } from "node:path"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { Journal } from "../../../../src/backend/journal/Journal.ts"
 import * as PostgresJournal from "../../../../src/backend/journal/shared/PostgresJournal.ts"
 import { journalPath } from "../../../../src/backend/server/Serve.ts"
+import * as Channel from "../../../../src/layers/grpc/Channel.ts"
+import * as GrpcFeed from "../../../../src/layers/grpc/GrpcFeed.ts"
+import * as GrpcSequencer from "../../../../src/layers/grpc/GrpcSequencer.ts"
 import type { CommandResult } from "../../../../src/proto/gateway/v1/sequencer.ts"
 import { FaultProxy } from "../../../../verification/harness/FaultProxy.ts"
 import { until } from "../../../../verification/harness/Wait.ts"
@@ -146,6 +149,63 @@ describe.skipIf(!Postgres.isThere)("a shared journal", () => {
     assert.strictEqual(await balance(second), 20)
     const { message } = await left
     assert.match(message, /nothing could be committed for 3000 ms|another backend leads now/u)
+  })
+
+  it("hands over when its leader stops: a gateway that has both addresses loses no command and no event", async () => {
+    const first = await backend("first")
+    await leads(first)
+    const second = await backend("second")
+    const address = `127.0.0.1:${first.port},127.0.0.1:${second.port}`
+    const endpoint = { address, secret: undefined, tls: undefined }
+    const total = 400
+    const { failed, seqs } = await Effect.runPromise(
+      Effect.gen(function* () {
+        const channel = yield* Channel.make(endpoint, "sequencer")
+        const sequencer = yield* GrpcSequencer.make(channel)
+        const seqs: Array<number> = []
+        yield* GrpcFeed.make(channel)
+          .follow(undefined)
+          .pipe(
+            Stream.runForEach((frame) =>
+              Effect.sync(() => {
+                if (frame.type === "events") for (const { seq } of frame.events) seqs.push(seq)
+              })
+            ),
+            Effect.forkScoped
+          )
+        const failed: Array<unknown> = []
+        const one = (i: number) =>
+          sequencer
+            .submit({
+              command_id: `c-${i}`,
+              user_id: "",
+              sub_account_address: "",
+              body: { type: "deposit", deposit_id: "", asset: "USDC", amount: "1", source: "rail" }
+            })
+            .pipe(Effect.catch((error) => Effect.sync(() => void failed.push(error))))
+        let i = 0
+        const worker = Effect.suspend(() => one(++i)).pipe(
+          Effect.andThen(Effect.sleep(5)),
+          Effect.repeat({ while: () => i < total })
+        )
+        const workers = yield* Effect.forkScoped(
+          Effect.all(
+            Array.from({ length: 8 }, () => worker),
+            { concurrency: 8 }
+          )
+        )
+        yield* Effect.sleep(100)
+        yield* Effect.promise(() => stop(first))
+        yield* Fiber.join(workers)
+        if (failed.length === 0) yield* Effect.promise(() => until("the last event", () => seqs.at(-1) === 2 * i))
+        return { failed, seqs }
+      }).pipe(Effect.scoped)
+    )
+    assert.deepStrictEqual(failed, [])
+    assert.deepStrictEqual(
+      seqs,
+      Array.from({ length: seqs.length }, (_, i) => i + 1)
+    )
   })
 
   it("builds a copy anew that has entries which the database does not have", async () => {

@@ -1,0 +1,83 @@
+/**
+ * Which of several backends leads. They share a journal, and only the leader is SERVING: the health of each is checked ten
+ * times a second. While none serves, calls go to the last one that did.
+ * Source: docs/contract/boundary.md#several-backends.
+ */
+import type { Client, Metadata } from "@grpc/grpc-js"
+import { Effect, type Scope } from "effect"
+import {
+  HealthCheckResponse_ServingStatus as Serving,
+  type HealthCheckResponse,
+  HealthService
+} from "../../proto/grpc/health/v1/health.ts"
+
+/** Pause between two checks, in ms. */
+const EVERY_MS = 100
+/** Longest wait for a response, in ms: with the pause less than a second. */
+const RESPONSE_MS = 750
+/** The service whose status is that of the backend. */
+const SERVICE = "gateway.v1.Sequencer"
+
+export interface Leader {
+  readonly client: () => Client
+  /**
+   * Calls back when another backend leads; returns a function that removes the callback. `isAlive`: the previous one still
+   * responds, so it answers what was sent to it.
+   */
+  readonly onMove: (moved: (isAlive: boolean) => void) => () => void
+}
+
+type Health = "serving" | "standing by" | "silent"
+
+const healthOf = (client: Client, metadata: () => Metadata): Effect.Effect<Health> =>
+  Effect.callback((resume) => {
+    const { path, requestSerialize, responseDeserialize } = HealthService.check
+    const call = client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      { service: SERVICE },
+      metadata(),
+      { deadline: Date.now() + RESPONSE_MS },
+      (error, response?: HealthCheckResponse) =>
+        resume(
+          Effect.succeed(error !== null ? "silent" : response?.status === Serving.SERVING ? "serving" : "standing by")
+        )
+    )
+    return Effect.sync(() => call.cancel())
+  })
+
+/** Checks until the scope closes. A single backend is not checked. */
+export const make = Effect.fnUntraced(function* (
+  clients: ReadonlyArray<Client>,
+  metadata: () => Metadata
+): Effect.fn.Return<Leader, never, Scope.Scope> {
+  let current = 0
+  const callbacks = new Set<(isAlive: boolean) => void>()
+  const health = clients.map((): Health => "silent")
+  const choose = () => {
+    const previous = health[current]
+    const next = previous === "serving" ? current : health.indexOf("serving")
+    if (next === -1 || next === current) return
+    current = next
+    for (const moved of callbacks) moved(previous !== "silent")
+  }
+  if (clients.length > 1)
+    for (const [i, client] of clients.entries())
+      yield* healthOf(client, metadata).pipe(
+        Effect.map((now) => {
+          health[i] = now
+          choose()
+        }),
+        Effect.andThen(Effect.sleep(EVERY_MS)),
+        Effect.forever,
+        Effect.forkScoped
+      )
+  return {
+    client: () => clients[current]!,
+    onMove: (moved) => {
+      callbacks.add(moved)
+      return () => callbacks.delete(moved)
+    }
+  }
+})
