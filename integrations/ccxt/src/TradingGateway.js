@@ -1,0 +1,283 @@
+/**
+ * The gateway's feeds as CCXT's `watch` methods. Books are verified by sequence and checksum, and reloaded after a fault. After a
+ * reconnect the private topics resume at their last event; what cannot be resumed begins with a snapshot.
+ */
+import { Rest } from "./Rest.js"
+import { Updates } from "./Updates.js"
+
+const DEPTHS = [1, 50, 200, 1000]
+/** Levels per side that a checksum covers. */
+const CHECKSUM_LEVELS = 25
+/** Records that are kept of each kind, or candles of each market. */
+const KEPT_MAX = 1000
+
+/** Levels of one side with the gateway's texts, which the checksum needs. */
+class Ladder {
+  #sign
+  levels = []
+  constructor(isBids) {
+    this.#sign = isBids ? -1 : 1
+  }
+  set([price, qty]) {
+    const key = Number(price) * this.#sign
+    let [low, high] = [0, this.levels.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.levels[middle].key < key) low = middle + 1
+      else high = middle
+    }
+    const isKnown = this.levels[low]?.key === key
+    this.levels.splice(low, isKnown ? 1 : 0, ...(qty === "0" ? [] : [{ key, price, qty }]))
+  }
+}
+
+export class TradingGateway extends Rest {
+  /** Books by symbol, records by topic, and candles by topic. */
+  #books = new Map()
+  #updates = new Map()
+  #candles = new Map()
+  /** Position in the stream of each private topic. */
+  #since = new Map()
+  #balance = { list: [] }
+
+  // ---- connections
+
+  urlOf(isPrivate) {
+    const base = this.urls.api.ws ?? this.urls.api.rest.replace(/^http/u, "ws")
+    return `${base.replace(/\/$/u, "")}/ws/${isPrivate ? "private" : "public"}`
+  }
+  ping() {
+    return { op: "ping", req_id: "ping" }
+  }
+  /** Follows a topic and resolves with its next message. */
+  async follow(topic, hash = topic, isPrivate = false) {
+    const url = this.urlOf(isPrivate)
+    // CCXT needs it for ws:// without TLS
+    await this.loadHttpProxyAgent()
+    if (isPrivate) await this.authenticate(url)
+    const since = this.#since.get(topic)
+    const message = this.omitUndefined({ op: "subscribe", args: [topic], req_id: topic, since })
+    return this.watch(url, hash, message, topic, topic)
+  }
+  async authenticate(url) {
+    const client = this.client(url)
+    const future = client.reusableFuture("authenticated")
+    if (client.subscriptions.authenticated === undefined) {
+      const { nonce, signature, timestamp } = this.signed((time, fresh) => `SERVICE_WS|AUTH|${time}|${fresh}`)
+      const frame = { op: "auth", req_id: "auth", api_key: this.apiKey, signature, timestamp_ms: timestamp, nonce }
+      this.watch(url, "authenticated", frame, "authenticated")
+    }
+    return future
+  }
+  handleMessage(client, message) {
+    switch (message.op) {
+      case "pong":
+        client.lastPong = this.milliseconds()
+        break
+      case "auth":
+        this.handleAuth(client, message)
+        break
+      case "error":
+        this.handleError(client, message)
+        break
+      case "subscribed":
+        // a position that cannot be resumed is followed by snapshots
+        if (message.resume?.recovered === false) for (const topic of message.args) this.#since.delete(topic)
+        break
+      case "event":
+        this.handleEvent(client, message)
+    }
+  }
+  handleAuth(client, message) {
+    // the future stays, for topics that are followed later
+    if (message.success) return client.futures.authenticated?.resolve(true)
+    delete client.subscriptions.authenticated
+    client.reject(this.errorOf(401, message), "authenticated")
+  }
+  /** An error of a topic ends its watchers; another one ends all. */
+  handleError(client, message) {
+    const { code, topic } = message
+    const status = { NOT_FOUND: 404, SERVICE_UNAVAILABLE: 503, UNAUTHORIZED: 401, RateLimitExceeded: 429 }[code] ?? 400
+    const error = this.errorOf(status, message)
+    if (topic === undefined) return client.reject(error)
+    delete client.subscriptions[topic]
+    for (const hash of Object.keys(client.futures)) if (hash.split("::")[0] === topic) client.reject(error, hash)
+  }
+  onClose(client, error) {
+    for (const book of this.#books.values()) if (book.url === client.url) book.isSound = false
+    super.onClose(client, error)
+  }
+  handleEvent(client, { data, topic }) {
+    const [kind] = topic.split(".")
+    if (kind === "orderbook") this.handleOrderBook(client, topic, data)
+    else if (kind === "ticker") this.handleTicker(client, topic, data)
+    else if (kind === "trade")
+      this.handleRecords(client, topic, data, (trade) => this.parseTrade({ ...trade, symbol: data.symbol }))
+    else if (kind === "kline") this.handleCandles(client, topic, data)
+    else if (data.stream_id !== undefined) {
+      this.#since.set(topic, { stream_id: data.stream_id, seq: data.seq })
+      if (kind === "account_balance") this.handleBalance(client, topic, data)
+      else this.handleRecords(client, topic, data, PARSERS[kind].bind(this))
+    }
+  }
+
+  // ---- market data
+
+  async watchTicker(symbol, params = {}) {
+    this.paramsOf(params)
+    const market = await this.marketOf(symbol)
+    return this.follow(`ticker.${market.id}`)
+  }
+  handleTicker(client, topic, data) {
+    const ticker = this.parseTicker(data)
+    this.tickers[ticker.symbol] = ticker
+    client.resolve(ticker, topic)
+  }
+  async watchTickers(symbols = undefined, params = {}) {
+    await this.loadMarkets()
+    this.paramsOf(params)
+    const wanted = this.symbolsOf(symbols) ?? this.symbols
+    const ticker = await Promise.race(wanted.map((symbol) => this.watchTicker(symbol)))
+    return this.newUpdates ? { [ticker.symbol]: ticker } : this.filterByArray(this.tickers, "symbol", wanted)
+  }
+
+  async watchOrderBook(symbol, limit = undefined, params = {}) {
+    this.paramsOf(params)
+    const market = await this.marketOf(symbol)
+    const rows = this.whole(limit, "limit") ?? 50
+    const depth = DEPTHS.find((known) => known >= rows) ?? DEPTHS.at(-1)
+    const book = await this.follow(`orderbook.${depth}.${market.id}`)
+    return { ...book, bids: book.bids.slice(0, rows), asks: book.asks.slice(0, rows) }
+  }
+  handleOrderBook(client, topic, data) {
+    let book = this.#books.get(topic)
+    if (data.type === "snapshot") {
+      book = { url: client.url, bids: new Ladder(true), asks: new Ladder(false), isSound: true }
+      this.#books.set(topic, book)
+    } else if (book?.isSound !== true) return undefined
+    else if (data.prev_seq !== book.seq) return this.reload(client, topic, book)
+    for (const level of data.bids) book.bids.set(level)
+    for (const level of data.asks) book.asks.set(level)
+    book.seq = data.seq
+    if (this.checksumOf(book) !== data.checksum) return this.reload(client, topic, book)
+    const side = (ladder) => ladder.levels.map(({ price, qty }) => [Number(price), Number(qty)])
+    const symbol = this.symbolOf(data.symbol)
+    const times = this.timesOf(data, "ts")
+    const unified = { symbol, bids: side(book.bids), asks: side(book.asks), ...times, nonce: data.seq }
+    this.orderbooks[symbol] = unified
+    return client.resolve(unified, topic)
+  }
+  checksumOf({ asks, bids }) {
+    const parts = []
+    for (let i = 0; i < CHECKSUM_LEVELS; i++) {
+      for (const level of [bids.levels[i], asks.levels[i]]) if (level !== undefined) parts.push(level.price, level.qty)
+    }
+    return parts.length === 0 ? 0 : this.crc32(parts.join(":"), false)
+  }
+  /** Subscribes again after a fault; the next snapshot repairs the book. */
+  reload(client, topic, book) {
+    book.isSound = false
+    client.send({ op: "subscribe", args: [topic], req_id: topic }).catch((error) => client.onError(error))
+  }
+
+  async watchTrades(symbol, since = undefined, limit = undefined, params = {}) {
+    this.paramsOf(params)
+    const market = await this.marketOf(symbol)
+    return this.records(`trade.${market.id}`, undefined, since, limit)
+  }
+  async watchOHLCV(symbol, timeframe = "1m", since = undefined, limit = undefined, params = {}) {
+    this.paramsOf(params)
+    const market = await this.marketOf(symbol)
+    const start = this.whole(since, "since")
+    const rows = this.whole(limit, "limit")
+    const candles = await this.follow(`kline.${this.intervalOf(timeframe)}.${market.id}`)
+    return this.filterBySinceLimit(candles, start, rows, 0, true)
+  }
+  handleCandles(client, topic, data) {
+    const known = this.#candles.get(topic) ?? new Map()
+    this.#candles.set(topic, known)
+    for (const candle of data.list) {
+      const row = this.parseOHLCV(candle)
+      known.set(row[0], row)
+      if (known.size > KEPT_MAX) known.delete(known.keys().next().value)
+    }
+    client.resolve([...known.values()], topic)
+  }
+
+  // ---- the caller's own records
+
+  /** Records of a topic: those since the last call, or all with `newUpdates` false. */
+  async records(topic, symbol, since, limit, isPrivate = false) {
+    const start = this.whole(since, "since")
+    const rows = this.whole(limit, "limit")
+    const updates = this.updatesOf(topic)
+    const hash = symbol === undefined ? topic : `${topic}::${symbol}`
+    const future = this.follow(topic, hash, isPrivate)
+    if (updates.hasFresh(symbol)) future.catch(() => {})
+    else await future
+    return this.filterBySinceLimit(updates.take(symbol, !this.newUpdates), start, rows, "timestamp", true)
+  }
+  updatesOf(topic) {
+    const idOf = topic === "position" ? ({ symbol }) => symbol : ({ id }) => id
+    if (!this.#updates.has(topic)) this.#updates.set(topic, new Updates(KEPT_MAX, idOf))
+    return this.#updates.get(topic)
+  }
+  handleRecords(client, topic, data, parse) {
+    const updates = this.updatesOf(topic)
+    const records = data.list.map((record) => parse(record))
+    for (const record of records) updates.append(record)
+    if (records.length === 0) return
+    client.resolve(records, topic)
+    for (const symbol of new Set(records.map((record) => record.symbol))) client.resolve(records, `${topic}::${symbol}`)
+  }
+  async ownRecords(topic, symbol, since, limit, params) {
+    await this.loadMarkets()
+    this.paramsOf(params)
+    const market = symbol === undefined || symbol === null ? undefined : await this.marketOf(symbol)
+    return this.records(topic, market?.symbol, since, limit, true)
+  }
+  async watchOrders(symbol = undefined, since = undefined, limit = undefined, params = {}) {
+    return this.ownRecords("order", symbol, since, limit, params)
+  }
+  async watchMyTrades(symbol = undefined, since = undefined, limit = undefined, params = {}) {
+    return this.ownRecords("execution", symbol, since, limit, params)
+  }
+  async watchPositions(symbols = undefined, since = undefined, limit = undefined, params = {}) {
+    await this.loadMarkets()
+    const wanted = this.symbolsOf(symbols)
+    for (;;) {
+      const positions = await this.ownRecords("position", undefined, since, limit, params)
+      const own = positions.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol))
+      if (own.length > 0 || wanted === undefined) return own
+    }
+  }
+  async watchBalance(params = {}) {
+    await this.loadMarkets()
+    const { sub_account_address } = this.paramsOf(params)
+    const address = await this.subAccount({ sub_account_address })
+    await this.follow("account_balance", "account_balance", true)
+    const list = this.#balance.list.filter((balance) => balance.sub_account_address === address)
+    return this.parseBalance({ list })
+  }
+  handleBalance(client, topic, data) {
+    const keyOf = ({ asset, sub_account_address }) => `${sub_account_address} ${asset}`
+    const known = new Map(this.#balance.list.map((balance) => [keyOf(balance), balance]))
+    for (const balance of data.list) known.set(keyOf(balance), balance)
+    this.#balance = { list: [...known.values()] }
+    client.resolve(this.#balance, topic)
+  }
+}
+
+const PARSERS = {
+  order(record) {
+    return this.parseOrder(record)
+  },
+  execution(record) {
+    return this.parseTrade(record)
+  },
+  position(record) {
+    return this.parsePosition(record)
+  }
+}
+
+export default TradingGateway

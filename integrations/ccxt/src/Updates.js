@@ -1,0 +1,38 @@
+/** A bounded list of records by id, and those that a watcher has not received yet. */
+export class Updates {
+  #max
+  #idOf
+  /** The newest record of each id, oldest first. */
+  #records = new Map()
+  /** Records that were not taken yet, by symbol; "" has those of all symbols. */
+  #fresh = new Map()
+
+  constructor(max, idOf) {
+    this.#max = max
+    this.#idOf = idOf
+  }
+  /** Adds a record; one that is not fresh only replaces the one that it has. */
+  append(record, isFresh = true) {
+    const id = this.#idOf(record)
+    this.#records.delete(id)
+    this.#records.set(id, record)
+    if (this.#records.size > this.#max) this.#records.delete(this.#records.keys().next().value)
+    if (!isFresh) return
+    for (const symbol of ["", record.symbol]) {
+      const fresh = this.#fresh.get(symbol) ?? []
+      if (fresh.push(record) > this.#max) fresh.shift()
+      this.#fresh.set(symbol, fresh)
+    }
+  }
+  hasFresh(symbol = "") {
+    return (this.#fresh.get(symbol)?.length ?? 0) > 0
+  }
+  /** The records since the last call, or with `isAll` every record. */
+  take(symbol = "", isAll = false) {
+    const fresh = this.#fresh.get(symbol) ?? []
+    this.#fresh.set(symbol, [])
+    if (!isAll) return fresh
+    const all = [...this.#records.values()]
+    return symbol === "" ? all : all.filter((record) => record.symbol === symbol)
+  }
+}
