@@ -4,6 +4,7 @@ import { balances, faucet, positions } from "./commands/AccountCommands.ts"
 import { admin } from "./commands/AdminCommands.ts"
 import { config } from "./commands/ConfigCommands.ts"
 import { keys, login } from "./commands/KeyCommands.ts"
+import { mcp } from "./commands/McpCommand.ts"
 import { orders } from "./commands/OrderCommands.ts"
 import { backend, serve, serving } from "./commands/ServeCommands.ts"
 import { sign, verify } from "./commands/SignCommands.ts"
@@ -19,7 +20,7 @@ export const root = Command.make("gateway", {}, () =>
   Command.withSubcommands([
     { group: "Server", commands: [serve, backend, config] },
     { group: "Account", commands: [keys, login, balances, positions, faucet, withdrawalAddresses] },
-    { group: "Trading", commands: [orders, book, trades] },
+    { group: "Trading", commands: [orders, book, trades, mcp] },
     { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }
   ]),

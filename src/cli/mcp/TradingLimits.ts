@@ -1,0 +1,43 @@
+/** What a program may trade over MCP. The limits hold in this process, before a request is sent. */
+import * as Decimal from "../../domain/Decimal.ts"
+import { mul } from "../../domain/Scaled.ts"
+
+export interface TradingLimits {
+  readonly symbols: ReadonlySet<string>
+  /** Largest value of one order, in the quote asset. */
+  readonly maxOrder: Decimal.Scaled
+  /** Largest value of all positions and open orders together, in the quote asset. */
+  readonly maxTotal: Decimal.Scaled
+}
+
+export interface Exposure {
+  readonly positions: ReadonlyArray<{ readonly position_value: string }>
+  readonly orders: ReadonlyArray<{ readonly leaves_value: string; readonly reduce_only: boolean }>
+}
+
+export interface NewOrder {
+  readonly symbol: string
+  readonly qty: string
+  readonly price: string
+  readonly reduce_only?: boolean
+}
+
+const sum = (values: ReadonlyArray<string>): Decimal.Scaled =>
+  values.reduce((total, value) => total + Decimal.parse(value), 0n)
+
+/** The limit that an order exceeds, as a sentence; `undefined`: none. An order that only reduces may exceed the total. */
+export const exceeded = (limits: TradingLimits, order: NewOrder, exposure: Exposure): string | undefined => {
+  if (!limits.symbols.has(order.symbol))
+    return `symbol is ${order.symbol}; this server may trade ${[...limits.symbols].join(", ")}`
+  const value = mul(Decimal.parse(order.qty), Decimal.parse(order.price), "up")
+  if (value > limits.maxOrder)
+    return `the order's value is ${Decimal.format(value)}; at most ${Decimal.format(limits.maxOrder)} is allowed`
+  if (order.reduce_only === true) return undefined
+  const held = sum([
+    ...exposure.positions.map(({ position_value }) => position_value),
+    ...exposure.orders.filter(({ reduce_only }) => !reduce_only).map(({ leaves_value }) => leaves_value)
+  ])
+  return held + value <= limits.maxTotal
+    ? undefined
+    : `positions and open orders are worth ${Decimal.format(held)}, and ${Decimal.format(held + value)} with this order; at most ${Decimal.format(limits.maxTotal)} is allowed`
+}

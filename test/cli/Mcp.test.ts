@@ -1,0 +1,129 @@
+/** `gateway mcp`, used by the client of the Model Context Protocol. */
+import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js"
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import { parse } from "../../src/domain/Decimal.ts"
+import { connect, type Exchange as Sdk, keyOf, newSeed } from "../../src/sdk/index.ts"
+import { exceeded } from "../../src/cli/mcp/TradingLimits.ts"
+import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
+
+const PROGRAM = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url))
+const SYMBOL = "BTC-USDC"
+
+/** Fields of results and failures that the tests read. */
+interface Output {
+  readonly symbol: string
+  readonly order_id: string
+  readonly code: string
+  readonly message: string
+  readonly details: { readonly reason: string }
+}
+
+describe("gateway mcp", { timeout: 120_000 }, () => {
+  let exchange: Exchange
+  let home: string
+  let owner: Sdk
+  let price: string
+  const seed = newSeed()
+  const opened: Array<McpClient> = []
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), "gateway-mcp-"))
+    exchange = await startExchange()
+    owner = await connect({ url: exchange.url, wallet: newSeed() })
+    const { sub_account_address } = (await owner.user.subAccounts()).list[0]!
+    await owner.account.faucet({ sub_account_address, asset: "USDC", amount: "1000" })
+    const { public_key } = await keyOf(seed)
+    await owner.user.createApiKey({ public_key, label: "mcp", scopes: ["read", "trade"] })
+    const { index_price } = (await owner.market.tickers({ symbol: SYMBOL })).list[0]!
+    price = String(Math.floor(Number(index_price) * 0.99))
+  }, 60_000)
+  afterAll(async () => {
+    await Promise.all(opened.map((client) => client.close()))
+    owner?.close()
+    await exchange?.close()
+    rmSync(home, { recursive: true, force: true })
+  })
+
+  const start = async (...args: ReadonlyArray<string>) => {
+    const client = new McpClient({ name: "test", version: "1" })
+    const env = { PATH: process.env["PATH"]!, GATEWAY_URL: exchange.url, GATEWAY_HOME: home, GATEWAY_API_KEY: seed }
+    await client.connect(
+      new StdioClientTransport({ command: process.execPath, args: [PROGRAM, "mcp", ...args], env, stderr: "inherit" })
+    )
+    opened.push(client)
+    const names = (await client.listTools()).tools.map(({ name }) => name).toSorted()
+    const call = async (name: string, input: object = {}) => {
+      const result = await client.callTool({ name, arguments: { ...input } })
+      const text = (result.content as ReadonlyArray<{ readonly text: string }>)[0]!.text
+      return { isError: result.isError === true, value: JSON.parse(text) as Output }
+    }
+    return { client, names, call }
+  }
+
+  it("offers market data alone by default, each tool marked as read-only", async () => {
+    const { call, client, names } = await start()
+    assert.deepStrictEqual(names, ["get_candles", "get_order_book", "get_recent_trades", "get_ticker", "list_markets"])
+    const { tools } = await client.listTools()
+    assert.isTrue(tools.every(({ annotations }) => annotations?.readOnlyHint === true))
+    const { value } = await call("get_ticker", { symbol: SYMBOL })
+    assert.strictEqual(value.symbol, SYMBOL)
+    const unknown = await call("get_ticker", { symbol: "NO-SUCH" })
+    assert.isTrue(unknown.isError)
+    assert.strictEqual(unknown.value.details.reason, "SymbolNotFound")
+  })
+
+  it("places an order within its limits, refuses one above them, and cancels", async () => {
+    const limits = ["--symbol", SYMBOL, "--max-order", "100", "--max-total", "150"]
+    const { call, names } = await start("--trade", ...limits)
+    assert.includeMembers(names, ["get_positions", "place_order", "cancel_order"])
+    const order = { symbol: SYMBOL, side: "Buy", price, time_in_force: "PostOnly" }
+
+    const tooLarge = await call("place_order", { ...order, qty: "0.002" })
+    assert.isTrue(tooLarge.isError)
+    assert.deepInclude(tooLarge.value, { code: "LIMIT" })
+    assert.match(tooLarge.value.message, /^the order's value is .*; at most 100 is allowed$/u)
+    const wrongMarket = await call("place_order", { ...order, symbol: "ETH-USDC", qty: "0.001" })
+    assert.deepInclude(wrongMarket.value, {
+      code: "LIMIT",
+      message: `symbol is ETH-USDC; this server may trade ${SYMBOL}`
+    })
+
+    const placed = await call("place_order", { ...order, qty: "0.001" })
+    assert.isFalse(placed.isError, JSON.stringify(placed.value))
+    // two at once, of which the total allows one
+    const both = await Promise.all([1, 2].map(() => call("place_order", { ...order, qty: "0.001" })))
+    assert.deepStrictEqual(both.map(({ isError }) => isError).toSorted(), [false, true])
+    assert.match(both.find(({ isError }) => isError)!.value.message, /at most 150 is allowed$/u)
+
+    const canceled = await call("cancel_order", { symbol: SYMBOL, order_id: placed.value.order_id })
+    assert.isFalse(canceled.isError)
+    const { list } = await owner.order.realtime({})
+    assert.deepStrictEqual(list.length, 1)
+    assert.isFalse((await call("cancel_all_orders", { symbol: SYMBOL })).isError)
+  })
+})
+
+describe("the limits of trading", () => {
+  const limits = { symbols: new Set([SYMBOL]), maxOrder: parse("100"), maxTotal: parse("150") }
+  const order = { symbol: SYMBOL, qty: "0.001", price: "60000" }
+  const held = (position_value: string, leaves_value: string, reduce_only = false) => ({
+    positions: [{ position_value }],
+    orders: [{ leaves_value, reduce_only }]
+  })
+
+  it("include the value at which they are reached, and count what is held", () => {
+    assert.isUndefined(exceeded(limits, order, held("40", "50")))
+    assert.match(exceeded(limits, order, held("40", "50.01"))!, /are worth 90\.01, and 150\.01 with/u)
+    assert.isUndefined(exceeded(limits, { ...order, price: "100000" }, held("0", "0")))
+    assert.isDefined(exceeded(limits, { ...order, price: "100000.1" }, held("0", "0")))
+  })
+
+  it("let orders reduce a position that is above the total", () => {
+    assert.isUndefined(exceeded(limits, { ...order, reduce_only: true }, held("500", "0")))
+    assert.isUndefined(exceeded(limits, order, held("40", "500", true)))
+  })
+})
