@@ -11,6 +11,7 @@ import { SIM_MAKER_ROOT, SIM_TAKERS_ROOT, userIdOf } from "./domain/Address.ts"
 import { VERSION } from "./http/api/Api.ts"
 import { FastRoutes } from "./http/fast/FastRoutes.ts"
 import * as Http from "./http/Http.ts"
+import * as DocsSite from "./http/DocsSite.ts"
 import * as Page from "./http/Page.ts"
 import * as AdminUsers from "./layers/AdminUsers.ts"
 import { BACKLOG } from "./layers/node/EarlyListen.ts"
@@ -193,7 +194,7 @@ const httpOptions = (settings: Settings): Http.HttpOptions => ({
   trustedProxies: settings.trustedProxies,
   metricsPublic: settings.metricsPublic,
   documents: { [ASYNCAPI_PATH]: asyncApi },
-  page: Page.read(settings.environment)
+  page: [...Page.read(settings.environment), ...DocsSite.read()]
 })
 
 const requests = (options: Http.HttpOptions) =>

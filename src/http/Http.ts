@@ -52,7 +52,7 @@ export interface HttpOptions {
   readonly documents?: Readonly<Record<string, () => object>>
   /** Whether /metrics is for clients that are not on this machine too. */
   readonly metricsPublic?: boolean
-  /** Files of the market page; without them there is none. */
+  /** Files of the market page and of the documentation; without them there are none. */
   readonly page?: ReadonlyArray<Page.PageFile>
 }
 

@@ -20,6 +20,8 @@ export interface PageFile {
   readonly etag: string
   /** What is in it never changes under this name. */
   readonly immutable: boolean
+  /** Its content security policy; by default that of the market page. */
+  readonly policy?: string
   /** Its bytes by content coding, the best one first. */
   readonly forms: ReadonlyArray<readonly [coding: "br" | "gzip" | "identity", bytes: Uint8Array]>
 }
@@ -101,12 +103,14 @@ const answer = (file: PageFile) =>
     const state = yield* CurrentRequest
     const { headers } = yield* HttpServerRequest.HttpServerRequest
     state.cacheControl = file.immutable ? FOREVER : ASK_AGAIN
-    const common = { ...SECURITY, etag: file.etag, vary: "Accept-Encoding" }
-    if (isKnown(headers["if-none-match"], file.etag)) return HttpServerResponse.empty({ status: 304, headers: common })
+    const { etag, policy } = file
+    const own = policy === undefined ? {} : { "content-security-policy": policy }
+    const common = { ...SECURITY, ...own, etag, vary: "Accept-Encoding" }
+    if (isKnown(headers["if-none-match"], etag)) return HttpServerResponse.empty({ status: 304, headers: common })
     const [coding, bytes] = file.forms.find(([coding]) => acceptsCoding(coding, headers["accept-encoding"]))!
     return HttpServerResponse.uint8Array(bytes, {
       contentType: file.contentType,
-      headers: { ...common, ...(coding === "identity" ? {} : { "content-encoding": coding, etag: `W/${file.etag}` }) }
+      headers: { ...common, ...(coding === "identity" ? {} : { "content-encoding": coding, etag: `W/${etag}` }) }
     })
   })
 

@@ -1,0 +1,64 @@
+/**
+ * The documentation site: the pages of docs/, as they are. `npm ci && npm run build` in docs/site writes docs/site/dist, which the
+ * gateway serves at /docs/. `DOCS_BASE=/ npm run build` builds for a host of its own.
+ */
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { defineConfig } from "vitepress"
+import { groupFences, linkRepository, slugOf } from "./Markdown.ts"
+import { finish } from "./Finish.ts"
+import { sidebar } from "./Sidebar.ts"
+
+const { repository, version } = JSON.parse(
+  readFileSync(fileURLToPath(new URL("../../../package.json", import.meta.url)), "utf8")
+) as { readonly version: string; readonly repository: { readonly url: string } }
+const code = repository.url.replace(/^git\+|\.git$/gu, "")
+const base = process.env["DOCS_BASE"] ?? "/docs/"
+
+// a copy, because the pages import Vue from the folder above them
+const docs = fileURLToPath(new URL("../..", import.meta.url))
+const pages = fileURLToPath(new URL("../pages", import.meta.url))
+rmSync(pages, { recursive: true, force: true })
+mkdirSync(pages)
+for (const name of readdirSync(docs).filter((name) => name !== "site"))
+  cpSync(join(docs, name), join(pages, name), { recursive: true })
+
+export default defineConfig({
+  title: "Trading gateway",
+  description: "An open trading gateway with a whole perpetual-futures exchange",
+  lang: "en",
+  base,
+  srcDir: "pages",
+  outDir: "dist",
+  cacheDir: "node_modules/.cache",
+  rewrites: { "contract/README.md": "contract/index.md", "decisions/README.md": "decisions/index.md" },
+  markdown: {
+    // the pages have no HTML; text such as <hint> is text
+    html: false,
+    anchor: { slugify: slugOf },
+    config: (md) => {
+      linkRepository(md, code)
+      groupFences(md)
+    }
+  },
+  themeConfig: {
+    nav: [
+      { text: "Guides", link: "/guides/first-fill" },
+      { text: "Recipes", link: "/recipes/" },
+      { text: "Reference", link: "/reference/rest" },
+      { text: "Operations", link: "/operations" },
+      {
+        text: version,
+        items: [
+          { text: "Changes", link: `${code}/blob/main/CHANGELOG.md` },
+          { text: "Other versions", link: `${code}/releases` }
+        ]
+      }
+    ],
+    sidebar: sidebar(),
+    search: { provider: "local" },
+    outline: [2, 3]
+  },
+  buildEnd: ({ outDir }) => finish(outDir, base)
+})
