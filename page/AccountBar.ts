@@ -5,6 +5,7 @@ import { drawn } from "./Frame.ts"
 import { whileBusy, toast } from "./Toasts.ts"
 import { COLLATERAL, type Session } from "./Session.ts"
 import * as Theme from "./Theme.ts"
+import { walletDialog } from "./WalletDialog.ts"
 
 /** USDC from one click on the faucet. */
 const FAUCET = "10000"
@@ -16,7 +17,7 @@ const hasFaucet = environment !== PRODUCTION
 /** Warning about where the key is stored. */
 const keyWarningOf = (isGuarded: boolean): string => {
   const where = isGuarded
-    ? "The key is stored in this browser only and cannot be exported."
+    ? "The key is stored in this browser only."
     : "This browser cannot protect the key here: anyone who uses the browser can read it from its storage."
   const worth = hasFaucet
     ? "This is a test wallet: do not keep real funds in it."
@@ -58,11 +59,22 @@ export const mount = (session: Session): void => {
     { type: "button", class: "quiet", onclick: () => whileBusy(signOut, () => session.signOut()) },
     "Sign out"
   )
+  const openWallet = walletDialog(session)
+  const manage = h(
+    "button",
+    { type: "button", class: "quiet", id: "open-wallet", onclick: openWallet },
+    "Wallet, API keys and sub-accounts"
+  )
+  const useFile = h(
+    "button",
+    { type: "button", class: "quiet", id: "use-key-file", onclick: openWallet },
+    "Use a key file"
+  )
   const menu = h(
     "details",
     { class: "menu" },
     h("summary", {}, name),
-    h("div", {}, h("p", {}, "Key ", key), h("p", {}, "Account ", account), words, signOut)
+    h("div", {}, h("p", {}, "Key ", key), h("p", {}, "Account ", account), words, manage, signOut)
   )
   menu.addEventListener("keydown", (event) => {
     if (event.key === "Escape") menu.open = false
@@ -70,7 +82,7 @@ export const mount = (session: Session): void => {
   document.addEventListener("click", ({ target }) => {
     if (target instanceof Node && !menu.contains(target)) menu.open = false
   })
-  place("account").append(money, faucet, signIn, menu, Theme.toggle())
+  place("account").append(money, faucet, signIn, useFile, menu, Theme.toggle())
 
   drawn([session.user, session.key], () => {
     const { value } = session.user
@@ -79,6 +91,7 @@ export const mount = (session: Session): void => {
     money.hidden = !isIn
     faucet.hidden = !isIn || !hasFaucet
     signIn.hidden = isIn
+    useFile.hidden = isIn
     menu.hidden = !isIn
     setText(signIn, held === undefined ? "Create a wallet and sign in" : `Sign in as ${Format.short(held.public_key)}`)
     signIn.title = held === undefined ? "Creates an Ed25519 key that never leaves this browser" : ""

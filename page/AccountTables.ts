@@ -1,5 +1,4 @@
 /** The account below the chart: positions, open orders and the histories, each on a tab. */
-import { HashMap } from "effect"
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
 import { accountView } from "./AccountView.ts"
 import { check } from "./Controls.ts"
@@ -121,8 +120,8 @@ export const mount = (market: Market, session: Session): void => {
   drawn([session.account, session.fills, session.user, market.instrument, view.onlyHere, tab], () => {
     const { orders, positions } = session.account.value
     const lengths = {
-      Positions: HashMap.size(positions),
-      Orders: HashMap.size(orders),
+      Positions: session.own(positions).length,
+      Orders: session.own(orders).length,
       Fills: session.fills.value.length
     }
     for (const { count, name } of heads) {

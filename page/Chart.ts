@@ -1,26 +1,30 @@
 /**
- * The chart: candles of trades, or of the mark price before the first trade; own fills as arrows, own orders and the position as
- * lines. Prices become numbers only in this file and in Depth.ts, because they are only drawn.
+ * The chart: candles of trades over those of the mark price, indicators, own fills as arrows, and own orders and the position
+ * as lines. Older candles are loaded when they come into view.
  */
-import { HashMap } from "effect"
 import {
-  type CandlestickData,
   CandlestickSeries,
+  type CandlestickData,
   ColorType,
   createChart,
   createSeriesMarkers,
   HistogramSeries,
-  type IPriceLine,
-  LineStyle,
+  LineSeries,
+  type LineData,
   type SeriesMarker,
   type Time,
-  type UTCTimestamp
+  type UTCTimestamp,
+  type WhitespaceData
 } from "lightweight-charts"
-import type { Candle, PriceCandle, Ticker } from "../src/domain/Market.ts"
-import { h, place, setAttribute, setText } from "./Dom.ts"
+import type { Ticker } from "../src/domain/Market.ts"
+import { type Bar, CandleStore } from "./CandleStore.ts"
+import * as ChartLegend from "./ChartLegend.ts"
+import { h, place, setAttribute } from "./Dom.ts"
 import * as Format from "./Format.ts"
-import { drawn } from "./Frame.ts"
+import { drawn, onFrame } from "./Frame.ts"
+import { type Indicator, movingAverage, vwap } from "./Indicators.ts"
 import { intervals, type Market } from "./Market.ts"
+import { orderLines } from "./OrderLines.ts"
 import { toastError } from "./Toasts.ts"
 import * as Rest from "./Rest.ts"
 import type { Session } from "./Session.ts"
@@ -37,20 +41,39 @@ const names: Record<(typeof intervals)[number], string> = {
 const SECOND_MS = 1_000
 /** Pause before a retry of a failed candle request, in ms. */
 const RETRY_MS = 2_000
+/** Bars left of the view at which older ones are loaded. */
+const AHEAD = 30
+/** Most bars that the chart keeps, so that scrolling back does not use all memory. */
+const BARS_MAX = 20_000
 
 const timeOf = (ms: number): UTCTimestamp => Math.floor(ms / SECOND_MS) as UTCTimestamp
-const barOf = ({ close, high, low, open, start_time }: PriceCandle): CandlestickData<UTCTimestamp> => ({
-  time: timeOf(start_time),
-  open: Number(open),
-  high: Number(high),
-  low: Number(low),
-  close: Number(close)
+const candleOf = ({ close, high, low, open, start }: Bar): CandlestickData<UTCTimestamp> => ({
+  time: timeOf(start),
+  open,
+  high,
+  low,
+  close
 })
-const volumeOf = (candle: Candle) => ({
-  time: timeOf(candle.start_time),
-  value: Number(candle.volume),
-  color: colour(Number(candle.close) < Number(candle.open) ? "--down-soft" : "--up-soft")
+const volumeOf = ({ close, open, start, volume }: Bar) => ({
+  time: timeOf(start),
+  value: volume,
+  color: colour(close < open ? "--down-soft" : "--up-soft")
 })
+const pointOf = (bar: Bar, value: number | undefined): LineData<UTCTimestamp> | WhitespaceData<UTCTimestamp> =>
+  value === undefined ? { time: timeOf(bar.start) } : { time: timeOf(bar.start), value }
+
+/** Lines over the candles; the tone is a class of the style sheet and a custom property with its colour. */
+const lines: ReadonlyArray<{
+  readonly name: string
+  readonly overlay: ChartLegend.Overlay
+  readonly tone: string
+  readonly of: Indicator
+}> = [
+  { name: "MA7", overlay: "ma", tone: "ma-1", of: movingAverage(7) },
+  { name: "MA25", overlay: "ma", tone: "ma-2", of: movingAverage(25) },
+  { name: "MA99", overlay: "ma", tone: "ma-3", of: movingAverage(99) },
+  { name: "VWAP", overlay: "vwap", tone: "vwap", of: vwap }
+]
 
 /** Creates the chart, in the colours of the theme. */
 const picture = (container: HTMLElement) => {
@@ -64,6 +87,14 @@ const picture = (container: HTMLElement) => {
     priceLineVisible: false
   })
   chart.priceScale("volume").applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
+  const series = lines.map(() =>
+    chart.addSeries(LineSeries, {
+      lineWidth: 1,
+      lastValueVisible: false,
+      priceLineVisible: false,
+      crosshairMarkerVisible: false
+    })
+  )
   const markers = createSeriesMarkers<Time>(candles, [])
   const paint = (): void => {
     const [line, up, down] = [colour("--line"), colour("--up"), colour("--down")]
@@ -79,86 +110,132 @@ const picture = (container: HTMLElement) => {
       timeScale: { borderColor: line, timeVisible: true, secondsVisible: false, rightOffset: 6, barSpacing: 10 }
     })
     candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
+    for (const [i, { tone }] of lines.entries()) series[i]!.applyOptions({ color: colour(`--${tone}`) })
   }
-  return { chart, candles, volume, markers, paint }
+  return { chart, candles, volume, series, markers, paint }
 }
 
 export const mount = (market: Market, session: Session): void => {
   const container = h("div", { class: "canvas", role: "img", "aria-label": "Candles" })
-  const source = h("span", { class: "dim clipped" })
   const choices = intervals.map((interval) =>
     h("button", { type: "button", class: "choice", onclick: () => market.chooseInterval(interval) }, names[interval])
   )
+  const indicators = ChartLegend.switches()
+  const legend = ChartLegend.legend()
   place("chart").append(
     h(
       "div",
       { class: "bar" },
       h("div", { class: "choices", role: "group", "aria-label": "Candles" }, ...choices),
-      source
+      indicators.element
     ),
     container
   )
-  const { candles, chart, markers, paint, volume } = picture(container)
+  const { candles, chart, markers, paint, series, volume } = picture(container)
+  container.append(legend.element)
+  const store = new CandleStore()
+  const drawLines = orderLines(market, session, chart, candles, container)
 
-  /** The shown bars by time; the newest is replaced while it grows. */
-  let shown = new Map<UTCTimestamp, CandlestickData<UTCTimestamp>>()
-  let traded = new Map<number, Candle>()
-  let newest: CandlestickData<UTCTimestamp> | undefined
-  let ofTrades = true
   /** Counts requests, so that a late response of an older one is ignored. */
   let requests = 0
-  let lines: ReadonlyArray<IPriceLine> = []
+  /** Whether older candles can be loaded. */
+  let hasOlder = false
+  let values: ReadonlyArray<ReadonlyArray<number | undefined>> = []
+  /** Index of the bar under the pointer. */
+  let pointed: number | undefined
 
-  const put = (bar: CandlestickData<UTCTimestamp>): void => {
-    if (newest !== undefined && bar.time < newest.time) return
-    newest = bar
-    shown.set(bar.time, bar)
-    candles.update(bar)
+  const places = (): number => Format.placesOf(market.instrument.value.price_filter.tick_size)
+  const isHidden = (overlay: ChartLegend.Overlay): boolean => ChartLegend.hidden.value.has(overlay)
+
+  const compute = (): void => {
+    values = lines.map(({ of, overlay }) => (isHidden(overlay) ? [] : of(store.bars)))
+  }
+  const drawLegend = (): void => {
+    const { bars } = store
+    const at = pointed ?? bars.length - 1
+    const readings = lines.map(({ name, tone }, i) => ({ name, tone, value: values[i]?.[at] }))
+    legend.show(bars[at], readings, places())
+  }
+  /** Draws all bars. */
+  const drawAll = (): void => {
+    const { bars } = store
+    compute()
+    candles.setData(bars.map(candleOf))
+    volume.setData(isHidden("volume") ? [] : bars.map(volumeOf))
+    for (const [i, line] of series.entries())
+      line.setData(values[i]!.length === 0 ? [] : bars.map((bar, k) => pointOf(bar, values[i]![k])))
+    setAttribute(container, "data-bars", String(bars.length))
+    drawLegend()
+  }
+  /** Draws the newest bar. */
+  const drawNewest = (): void => {
+    const { newest } = store
+    if (newest === undefined) return
+    compute()
+    candles.update(candleOf(newest))
+    if (!isHidden("volume")) volume.update(volumeOf(newest))
+    for (const [i, line] of series.entries()) {
+      const value = values[i]!.at(-1)
+      if (value !== undefined) line.update({ time: timeOf(newest.start), value })
+    }
+    drawLegend()
   }
 
-  const load = async (): Promise<void> => {
-    const request = ++requests
+  /** Candles of both kinds before a time, newest first. */
+  const read = async (before?: number) => {
     const { symbol } = market
     const interval = market.interval.value
-    const { list: trades } = await Rest.candles(symbol, interval)
-    const list: ReadonlyArray<PriceCandle> =
-      trades.length > 0 ? trades : (await Rest.markCandles(symbol, interval)).list
+    const [trades, marks] = await Promise.all([
+      Rest.candles(symbol, interval, before),
+      Rest.markCandles(symbol, interval, before)
+    ])
+    return { trades: trades.list, marks: marks.list }
+  }
+  const load = async (): Promise<void> => {
+    const request = ++requests
+    hasOlder = false
+    const { symbol } = market
+    const interval = market.interval.value
+    const { marks, trades } = await read()
     if (request !== requests) return
-    ofTrades = trades.length > 0
-    const bars = list.toReversed().map(barOf)
-    shown = new Map(bars.map((bar) => [bar.time, bar]))
-    newest = bars.at(-1)
+    store.load(marks, trades)
     const { tick_size } = market.instrument.value.price_filter
-    candles.applyOptions({
-      priceFormat: { type: "price", precision: Format.placesOf(tick_size), minMove: Number(tick_size) }
-    })
-    candles.setData(bars)
-    traded = new Map(trades.toReversed().map((candle) => [candle.start_time, candle]))
-    drawVolume()
+    candles.applyOptions({ priceFormat: { type: "price", precision: places(), minMove: Number(tick_size) } })
+    drawAll()
+    hasOlder = marks.length > 0
     chart.timeScale().scrollToRealTime()
-    setText(source, ofTrades ? "trades, UTC" : "mark price, UTC (no trades yet)")
     setAttribute(container, "aria-label", `Candles of ${symbol}, ${names[interval as keyof typeof names]}`)
     drawFills()
   }
-  const reload = (): void => {
-    load().catch((error: unknown) => {
-      const isAway = error instanceof Rest.ApiFailure && (error.status === 0 || error.status === 503)
-      if (isAway) setTimeout(reload, RETRY_MS)
-      else toastError(error)
-    })
+  const loadOlder = async (): Promise<void> => {
+    const request = requests
+    hasOlder = false
+    const { marks, trades } = await read(store.bars[0]?.start)
+    if (request !== requests) return
+    hasOlder = store.prepend(marks, trades) > 0 && store.bars.length < BARS_MAX
+    drawAll()
+    drawFills()
   }
+  const orRetry =
+    (work: () => Promise<void>): (() => void) =>
+    () =>
+      work().catch((error: unknown) => {
+        const isAway = error instanceof Rest.ApiFailure && (error.status === 0 || error.status === 503)
+        if (isAway) setTimeout(reload, RETRY_MS)
+        else toastError(error)
+      })
+  const reload = orRetry(load)
 
   const drawFills = (): void => {
     const marks: Array<SeriesMarker<UTCTimestamp>> = []
-    const times = [...shown.keys()]
+    const { bars } = store
     for (const fill of session.fills.value.toReversed()) {
       if (fill.symbol !== market.symbol || fill.exec_type !== "Trade") continue
-      const at = timeOf(Number(fill.exec_time))
-      const time = times.findLast((start) => start <= at)
-      if (time === undefined) continue
+      const bar = bars.findLast(({ start }) => start <= Number(fill.exec_time))
+      if (bar === undefined) continue
       const buy = fill.side === "Buy"
       marks.push({
-        time,
+        time: timeOf(bar.start),
         position: buy ? "belowBar" : "aboveBar",
         shape: buy ? "arrowUp" : "arrowDown",
         color: colour(buy ? "--up" : "--down")
@@ -168,60 +245,40 @@ export const mount = (market: Market, session: Session): void => {
     setAttribute(container, "data-fills", String(marks.length))
   }
 
-  const drawVolume = (): void => volume.setData([...traded.values()].map(volumeOf))
-
-  const drawLines = (): void => {
-    for (const line of lines) candles.removePriceLine(line)
-    const { orders, positions } = session.account.value
-    const { symbol } = market
-    const line = (price: string, side: string, title: string, lineStyle: LineStyle): IPriceLine =>
-      candles.createPriceLine({
-        price: Number(price),
-        color: colour(side === "Buy" ? "--up" : "--down"),
-        lineWidth: 1,
-        lineStyle,
-        title
-      })
-    lines = [
-      ...[...HashMap.values(orders)]
-        .filter((order) => order.symbol === symbol && order.order_type === "Limit")
-        .map(({ leaves_qty, price, side }) =>
-          line(price, side, `${side === "Buy" ? "buy" : "sell"} ${leaves_qty}`, LineStyle.Dashed)
-        ),
-      ...[...HashMap.values(positions)]
-        .filter((position) => position.symbol === symbol)
-        .map(({ avg_price, side, size }) =>
-          line(avg_price, side, `${side === "Buy" ? "long" : "short"} ${size}`, LineStyle.Solid)
-        )
-    ]
-  }
-
-  /** There is no candle feed of the mark price: the ticker updates its open candle. */
+  /** There is no candle feed of the mark price: the ticker updates the open candle until a trade makes it. */
   const followMark = (ticker: Ticker | undefined): void => {
-    if (ofTrades || ticker === undefined || newest === undefined) return
-    const price = Number(ticker.mark_price)
+    if (ticker === undefined) return
     const interval = market.interval.value
-    const length = interval === "D" ? 86_400 : Number(interval) * 60
-    const time = (Math.floor(ticker.ts / SECOND_MS / length) * length) as UTCTimestamp
-    const { high, low, open } = newest.time === time ? newest : { high: price, low: price, open: price }
-    put({ time, open, high: Math.max(high, price), low: Math.min(low, price), close: price })
+    const length = (interval === "D" ? 86_400 : Number(interval) * 60) * SECOND_MS
+    if (store.mark(Math.floor(ticker.ts / length) * length, Number(ticker.mark_price)) !== undefined)
+      onFrame(drawNewest)
   }
 
   market.onCandles = ({ interval, list }) => {
     if (interval !== market.interval.value) return
-    if (!ofTrades) return list.some(({ trade_count }) => trade_count > 0) ? reload() : undefined
     for (const candle of list) {
-      put(barOf(candle))
-      if (newest?.time !== timeOf(candle.start_time)) continue
-      traded.set(candle.start_time, candle)
-      volume.update(volumeOf(candle))
+      const bar = store.trade(candle)
+      // a closed candle and the next one can arrive together
+      if (bar !== undefined && candle.confirm) candles.update(candleOf(bar))
+      if (bar !== undefined) onFrame(drawNewest)
     }
   }
+  chart.subscribeCrosshairMove(({ logical }) => {
+    pointed = logical === undefined ? undefined : Math.min(Math.max(0, logical), store.bars.length - 1)
+    onFrame(drawLegend)
+  })
+  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+    if (hasOlder && range !== null && range.from < AHEAD) orRetry(loadOlder)()
+  })
   drawn([theme], () => {
     paint()
-    drawVolume()
+    drawAll()
     drawFills()
     drawLines()
+  })
+  drawn([ChartLegend.hidden], () => {
+    indicators.show()
+    drawAll()
   })
   drawn([market.instrument, market.interval], () => {
     for (const [i, interval] of intervals.entries())

@@ -9,6 +9,8 @@ const SVG = "http://www.w3.org/2000/svg"
 /** Size of the view box; the browser stretches it. */
 const WIDTH = 600
 const HEIGHT = 100
+/** Levels beyond this multiple of the median distance are not drawn. */
+const OUTLIER = 3
 
 interface Step {
   readonly price: number
@@ -19,6 +21,16 @@ interface Step {
 const stepsOf = (levels: ReadonlyArray<Level>): ReadonlyArray<Step> => {
   let sum = 0
   return levels.map(([price, qty]) => ({ price: Number(price), sum: (sum += Number(qty)) }))
+}
+
+/**
+ * The distance from the centre that is drawn: that of the farthest level within {@link OUTLIER} times the median distance,
+ * so that one far order does not flatten the rest.
+ */
+export const reachOf = (centre: number, prices: ReadonlyArray<number>): number => {
+  const distances = prices.map((price) => Math.abs(price - centre)).sort((a, b) => a - b)
+  const most = OUTLIER * (distances[Math.floor(distances.length / 2)] ?? 0)
+  return distances.findLast((distance) => distance <= most) || 1
 }
 
 const outline = (steps: ReadonlyArray<Step>, x: (price: number) => number, y: (sum: number) => number): string => {
@@ -48,16 +60,21 @@ export const mount = (market: Market): void => {
 
   drawn([market.book, market.instrument], () => {
     const book = market.book.value
-    const [bids, asks] = [stepsOf(book?.bids() ?? []), stepsOf(book?.asks() ?? [])]
-    const [bid, ask] = [bids[0], asks[0]]
+    const all = [stepsOf(book?.bids() ?? []), stepsOf(book?.asks() ?? [])] as const
+    const [bid, ask] = [all[0][0], all[1][0]]
     if (bid === undefined || ask === undefined) {
       for (const area of [bidArea, askArea]) setAttribute(area, "d", "")
       for (const label of [low, middle, high]) setText(label, "")
       return
     }
     const centre = (bid.price + ask.price) / 2
-    const reach = Math.max(centre - bids.at(-1)!.price, asks.at(-1)!.price - centre) || 1
-    const most = Math.max(bids.at(-1)!.sum, asks.at(-1)!.sum)
+    const reach = reachOf(
+      centre,
+      all.flat().map(({ price }) => price)
+    )
+    const within = (steps: ReadonlyArray<Step>) => steps.filter(({ price }) => Math.abs(price - centre) <= reach)
+    const [bids, asks] = [within(all[0]), within(all[1])]
+    const most = Math.max(bids.at(-1)?.sum ?? 0, asks.at(-1)?.sum ?? 0)
     const x = (price: number): number => Math.round(((price - centre + reach) / (2 * reach)) * WIDTH * 10) / 10
     const y = (sum: number): number => Math.round((1 - (0.95 * sum) / most) * HEIGHT * 10) / 10
     setAttribute(bidArea, "d", outline(bids, x, y))

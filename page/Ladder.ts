@@ -2,9 +2,11 @@
 import { HashMap } from "effect"
 import * as Decimal from "../src/domain/Decimal.ts"
 import type { Level } from "../src/domain/Market.ts"
+import { select } from "./Controls.ts"
 import { h, place, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
-import { drawn } from "./Frame.ts"
+import { drawn, Live } from "./Frame.ts"
+import { groupLevels, groupOf, type Multiple, multiples, stepOf } from "./Grouping.ts"
 import type { Market } from "./Market.ts"
 import type { Session } from "./Session.ts"
 
@@ -78,23 +80,35 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
   )
   bids[0]!.element.tabIndex = 0
   const units = h("div", { class: "rung head" }, h("span", {}, "Price"), h("span", {}, "Size"), h("span", {}, "Total"))
-  place("book").append(h("h2", {}, "Order book"), units, list)
+  const multiple = new Live<Multiple>("1")
+  const grouping = select<Multiple>(
+    { id: "grouping", "aria-label": "Price step of the order book" },
+    multiples.map((each) => [each, each] as const),
+    (chosen) => multiple.set(chosen)
+  )
+  place("book").append(h("div", { class: "head-row" }, h("h2", {}, "Order book"), grouping), units, list)
   withKeyboard(list, downwards, ({ price }) => {
     if (price.textContent !== "") onPrice(Decimal.canonical(price.textContent!.replaceAll(",", "")))
   })
 
-  drawn([market.book, market.instrument, session.account], () => {
+  drawn([market.instrument], () => {
+    const { tick_size } = market.instrument.value.price_filter
+    for (const [i, each] of multiples.entries()) setText(grouping.options[i]!, stepOf(tick_size, each))
+  })
+  drawn([market.book, market.instrument, session.account, multiple], () => {
     const { lot_size_filter, price_filter, symbol } = market.instrument.value
+    const step = stepOf(price_filter.tick_size, multiple.value)
     const [pricePlaces, qtyPlaces] = [
       Format.placesOf(price_filter.tick_size),
       Format.placesOf(lot_size_filter.qty_step)
     ]
     const own = new Set<string>()
-    for (const order of HashMap.values(session.account.value.orders)) if (order.symbol === symbol) own.add(order.price)
+    for (const { price, side, symbol: of } of HashMap.values(session.account.value.orders))
+      if (of === symbol) own.add(groupOf(price, step, side === "Buy"))
     const book = market.book.value
     const sides = [
-      [asks, book?.asks(LEVELS) ?? []],
-      [bids, book?.bids(LEVELS) ?? []]
+      [asks, groupLevels(book?.asks() ?? [], step, false).slice(0, LEVELS)],
+      [bids, groupLevels(book?.bids() ?? [], step, true).slice(0, LEVELS)]
     ] as const
     const sums = sides.map(([, levels]) => sumsOf(levels))
     const most = Decimal.max(sums[0]!.at(-1) ?? 0n, sums[1]!.at(-1) ?? 0n)
@@ -110,7 +124,8 @@ export const mount = (market: Market, session: Session, onPrice: (price: string)
         setClass(element, "own", level !== undefined && own.has(level[0]))
       }
     }
-    const [ask, bid] = [sides[0][1][0], sides[1][1][0]]
+    // the spread is that of the market, also between groups
+    const [ask, bid] = [book?.asks(1)[0], book?.bids(1)[0]]
     const spread = ask === undefined || bid === undefined ? undefined : Decimal.parse(ask[0]) - Decimal.parse(bid[0])
     setText(
       middle,

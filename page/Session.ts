@@ -3,6 +3,7 @@ import { Effect, HashMap } from "effect"
 import * as Account from "../src/client/Account.ts"
 import { isPassing } from "../src/client/Backoff.ts"
 import type { FeedEvent } from "../src/client/FeedEvent.ts"
+import { signed } from "../src/client/Signed.ts"
 import * as Wallet from "../src/client/Wallet.ts"
 import type { MarginMode } from "../src/domain/Enumerations.ts"
 import type { Execution } from "../src/domain/Execution.ts"
@@ -17,13 +18,18 @@ import * as Rest from "./Rest.ts"
 
 /** Set while the user is signed in, so that a reload signs in again. */
 const SIGNED_IN = "trading-gateway/signed-in"
+/** The sub-account that the user chose last. */
+const SUB_ACCOUNT = "trading-gateway/sub-account"
+
+/** Scopes of the page's own API key: everything but withdrawals. */
+const SCOPES = ["read", "trade", "account", "transfer"] as const
 
 export const COLLATERAL = "USDC"
 
 export interface SignedIn {
   readonly key: Keys.Key
   readonly user_id: string
-  /** The sub-account that the page trades with: the user's first. */
+  /** The sub-account that the page trades with. */
   readonly address: string
 }
 
@@ -51,11 +57,20 @@ export class Session {
   private readonly listeners: Array<(event: FeedEvent) => void> = []
   private readonly now: () => number
   private token = ""
+  /** The API key that signs the requests; without one, the token does. */
+  private apiKey: Keys.Registered | undefined
   private following: LiveFeed | undefined
 
   /** `now` is the gateway's time, for signatures. */
   constructor(now: () => number) {
     this.now = now
+    // signing out, or another wallet, applies to every tab of this browser
+    addEventListener("storage", ({ key, newValue }) => {
+      if (key === SIGNED_IN && newValue !== this.user.value?.key.public_key) {
+        this.leave()
+        this.begin().catch(() => {})
+      }
+    })
   }
 
   /** Calls a function for each event of the private feed, after the account state was updated. */
@@ -74,9 +89,12 @@ export class Session {
     const key = this.key.value ?? (await Keys.make())
     this.key.set(key)
     const { user_id } = await this.logIn(key)
+    await this.useApiKey(key)
     const { list } = await this.api().subAccounts()
-    localStorage.setItem(SIGNED_IN, "yes")
-    this.user.set({ key, user_id, address: list[0]!.sub_account_address })
+    const addresses = list.map(({ sub_account_address }) => sub_account_address)
+    const last = localStorage.getItem(SUB_ACCOUNT)
+    localStorage.setItem(SIGNED_IN, key.public_key)
+    this.user.set({ key, user_id, address: addresses.find((each) => each === last) ?? addresses[0]! })
     this.status.set({ ...CONNECTING, since_ms: Date.now() })
     this.following = follow(privateTopics, (event) => this.take(event), {
       authFrame: () => ({ bearer: this.token }),
@@ -85,17 +103,60 @@ export class Session {
     await this.readFills()
   }
 
-  /** Signs out; the key stays stored in the browser. */
+  /** Signs out in every tab and revokes the page's API key; the wallet stays in the browser. */
   async signOut(): Promise<void> {
-    const api = this.api()
+    const { apiKey } = this
+    const wallet = this.user.value?.key.public_key
+    const owner = this.owner()
+    localStorage.removeItem(SIGNED_IN)
     this.leave()
-    await api.logout()
+    if (apiKey !== undefined && wallet !== undefined) {
+      await Keys.forgetApiKey(wallet)
+      await owner.revokeApiKey(apiKey.id).catch(() => {})
+    }
+    await owner.logout()
+  }
+
+  /** Replaces the wallet of this browser, and signs in with it. */
+  async adopt(seed: string): Promise<void> {
+    if (this.user.value !== undefined) await this.signOut()
+    this.key.set(await Keys.adopt(seed))
+    await this.signIn()
+  }
+  /** Makes the wallet unreadable for this page too. */
+  async seal(): Promise<void> {
+    const seed = await this.key.value?.seed?.()
+    if (seed === undefined) return
+    const key = await Keys.seal(seed)
+    this.key.set(key)
+    if (this.user.value !== undefined) this.user.set({ ...this.user.value, key })
+  }
+  /** Trades with another sub-account. */
+  choose(address: string): void {
+    if (this.user.value === undefined) return
+    localStorage.setItem(SUB_ACCOUNT, address)
+    this.settings.set(new Map())
+    this.user.set({ ...this.user.value, address })
+  }
+  /** Id of the API key that this page signs with. */
+  get apiKeyId(): string | undefined {
+    return this.apiKey?.id
+  }
+
+  /** Loads or registers the API key; without one (too many keys, an old browser) the token is enough to trade. */
+  private async useApiKey(wallet: Keys.Key): Promise<void> {
+    const register = async (public_key: string): Promise<string> => {
+      const body = { public_key, label: "market page", scopes: SCOPES, require_body_hash: true }
+      return (await this.owner().createApiKey(body)).api_key_id
+    }
+    this.apiKey = await Keys.apiKey(wallet.public_key)
+    this.apiKey ??= await Keys.makeApiKey(wallet.public_key, register).catch(() => undefined)
   }
 
   private leave(): void {
+    this.apiKey = undefined
     this.following?.stop()
     this.following = undefined
-    localStorage.removeItem(SIGNED_IN)
     this.user.set(undefined)
     this.account.set(Account.empty)
     this.fills.set([])
@@ -125,12 +186,38 @@ export class Session {
   }
   /** The collateral balance of that sub-account. */
   balance(): BalanceRecord | undefined {
-    return this.own(this.account.value.balances).find(({ asset }) => asset === COLLATERAL)
+    return this.balanceOf(this.user.value?.address)
+  }
+  balanceOf(address: string | undefined): BalanceRecord | undefined {
+    return [...HashMap.values(this.account.value.balances)].find(
+      ({ asset, sub_account_address }) => asset === COLLATERAL && sub_account_address === address
+    )
   }
 
-  /** Requests with the user's token. */
+  /** Requests of the user. */
   api(): Rest.Owner {
-    return Rest.asOwner(this.token)
+    const { apiKey } = this
+    if (apiKey === undefined) return Rest.asOwner(Rest.bearer(this.token))
+    return Rest.asOwner({
+      headers: async ({ body, method, uri }) => {
+        if (this.apiKey === undefined) return Rest.bearer(this.token).headers({ body, method, uri })
+        const body_sha256 = body === undefined ? undefined : Wallet.bodyHash(new TextEncoder().encode(body))
+        const request = signed({ method, uri, timestamp_ms: this.now(), body_sha256 })
+        return request.headers(apiKey.key.public_key, await apiKey.key.sign(request.message))
+      },
+      // a key that was revoked elsewhere: the token takes over, and the next sign-in registers another
+      refused: () => {
+        if (this.apiKey === undefined) return false
+        this.apiKey = undefined
+        const wallet = this.user.value?.key.public_key ?? this.key.value?.public_key
+        if (wallet !== undefined) Keys.forgetApiKey(wallet).catch(() => {})
+        return true
+      }
+    })
+  }
+  /** Requests that only the token may make: API keys, and signing out. */
+  owner() {
+    return Rest.asBearer(this.token)
   }
 
   private async logIn(key: Keys.Key) {
@@ -168,7 +255,10 @@ export class Session {
     if (event.kind === "position") this.keepSettings(event.data.list)
     for (const listener of this.listeners) listener(event)
     // the token has ended and cannot be renewed: the user must sign in again
-    if (event.kind === "state" && event.state.type === "ended") this.leave()
+    if (event.kind === "state" && event.state.type === "ended") {
+      localStorage.removeItem(SIGNED_IN)
+      this.leave()
+    }
   }
 }
 

@@ -43,6 +43,7 @@ export const mount = (market: Market): void => {
       text: "Previous, next market",
       act: (key) => market.choose(around(market.instruments, market.instrument.value, key === "<" ? -1 : 1))
     },
+    { keys: ["/"], text: "Search markets", act: () => place("market-search").focus() },
     { keys: ["?"], text: "This list", act: () => sheet.showModal() }
   ]
   const enabled = check("shortcuts-on", "Shortcuts are on", (is) => {

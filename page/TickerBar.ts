@@ -1,6 +1,6 @@
-/** The market selector, the ticker, and the countdown to the next funding. */
+/** The ticker, and the countdown to the next funding. */
 import type { Ticker } from "../src/domain/Market.ts"
-import { fact, h, place, rows, setAttribute, setClass, setText } from "./Dom.ts"
+import { fact, h, place, setClass, setText } from "./Dom.ts"
 import * as Format from "./Format.ts"
 import { drawn, onFrame } from "./Frame.ts"
 import type { Market } from "./Market.ts"
@@ -9,34 +9,6 @@ import type { Market } from "./Market.ts"
 const COUNTDOWN_MS = 1_000
 /** Age up to which the last price has the colour of its side, in ms. */
 const FRESH_MS = 60_000
-
-const selector = (market: Market): void => {
-  const show = rows(
-    place("markets"),
-    ({ symbol }: { readonly symbol: string }) => symbol,
-    ({ symbol }) => {
-      const price = h("span", { class: "number" })
-      const instrument = market.instruments.find((each) => each.symbol === symbol)!
-      const places = Format.placesOf(instrument.price_filter.tick_size)
-      const element = h(
-        "button",
-        { type: "button", class: "market", onclick: () => market.choose(instrument) },
-        h("span", {}, symbol),
-        price
-      )
-      return {
-        element,
-        show: () => {
-          const ticker = market.tickers.value.get(symbol)
-          setText(price, ticker === undefined ? "–" : Format.grouped(ticker.mark_price, places))
-          setClass(price, "down", ticker !== undefined && Format.isNegative(ticker.price_24h_pcnt))
-          setAttribute(element, "aria-pressed", String(market.symbol === symbol))
-        }
-      }
-    }
-  )
-  drawn([market.tickers, market.instrument], () => show(market.instruments))
-}
 
 const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker: Ticker, places: number) => string]> = [
   ["Index", "Price of the underlying", (t, places) => Format.grouped(t.index_price, places)],
@@ -48,7 +20,6 @@ const figures: ReadonlyArray<readonly [label: string, hint: string, of: (ticker:
 ]
 
 export const mount = (market: Market): void => {
-  selector(market)
   const bar = place("ticker")
   const mark = fact("Mark", "Price for margin, PnL and liquidation")
   mark.element.classList.add("mark")

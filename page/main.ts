@@ -9,6 +9,7 @@ import { place, setText } from "./Dom.ts"
 import { drawn } from "./Frame.ts"
 import * as AccountTables from "./AccountTables.ts"
 import * as Ladder from "./Ladder.ts"
+import * as MarketBar from "./MarketBar.ts"
 import { Market } from "./Market.ts"
 import { toastError } from "./Toasts.ts"
 import * as OrderForm from "./OrderForm.ts"
@@ -49,6 +50,7 @@ const market = await markets()
 const session = new Session(() => market.now())
 Banner.mount(market, session)
 AccountBar.mount(session)
+MarketBar.mount(market)
 TickerBar.mount(market)
 const { setPrice } = OrderForm.mount(market, session)
 Ladder.mount(market, session, setPrice)

@@ -2,11 +2,12 @@
  * The market page in a real browser, without the internet: sign-in, orders and fills, and a restart of the gateway. `UPDATE=1`
  * takes new pictures for the docs (`test/page/Pictures.ts`).
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, assert, beforeAll, describe, it } from "vitest"
+import * as Wallet from "../../src/client/Wallet.ts"
 import { build, type Built } from "../../page/build.ts"
 import { type GatewayProcess, startGateway } from "../../verification/harness/GatewayProcess.ts"
 import { hasChromium, launch } from "../../verification/harness/Chromium.ts"
@@ -69,7 +70,8 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
 
   /** Opens the page and records all its errors. */
   const open = async () => {
-    const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    const page = await context.newPage()
     const faults: Array<string> = []
     const requests: Array<string> = []
     const watching = { outage: false }
@@ -201,6 +203,52 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     // after a reload the user is signed in again
     await page.reload(SLOW)
     await shows(page, count("Fills"), /^2$/u)
+
+    // the page trades with an API key of its own; the wallet's key is saved in both forms
+    const wallet = page.locator("#wallet")
+    const openWallet = async () => {
+      await page.locator(".menu summary").click(SLOW)
+      await page.locator("#open-wallet").click(SLOW)
+    }
+    const saved = async (name: string): Promise<string> => {
+      const download = page.waitForEvent("download", SLOW)
+      await page.getByRole("button", { name }).click(SLOW)
+      return (await download).path()
+    }
+    await openWallet()
+    await shows(page, "#wallet tbody tr", /market page \(this one\).*read, trade, account, transfer/u)
+    await assertAccessible(page, "wallet and keys")
+    const key = await page.locator("#wallet code").innerText()
+    const seed = (JSON.parse(readFileSync(await saved("Save for the command line"), "utf8")) as { seed: string }).seed
+    assert.strictEqual(Wallet.fromSeed(seed).public_key, key)
+    await page.locator("#passphrase").fill("correct horse")
+    const encrypted = await saved("Save with the passphrase")
+    await page.locator("#sub-account-label").fill("second")
+    await wallet.getByRole("button", { name: "Create", exact: true }).click(SLOW)
+    await shows(page, "#wallet tbody tr", /^second/u)
+    await page.locator("#transfer-amount").fill("100")
+    await wallet.getByRole("button", { name: "Transfer", exact: true }).click(SLOW)
+    await shows(page, "#wallet tbody tr", /^second.*100\.00/u)
+    await page.keyboard.press("Escape")
+
+    // signing out signs out every tab; the encrypted file signs in again, with the same wallet
+    const other = await page.context().newPage()
+    await other.goto(gateway.url, SLOW)
+    await other.locator(".menu").waitFor(SLOW)
+    await page.locator(".menu summary").click(SLOW)
+    await page.getByRole("button", { name: "Sign out" }).click(SLOW)
+    await other.locator("#sign-in").waitFor(SLOW)
+    await other.close()
+    await page.locator("#use-key-file").click(SLOW)
+    await page.locator("#key-file").setInputFiles(encrypted)
+    await page.locator("#passphrase").fill("correct horse")
+    await page.getByRole("button", { name: "Use this key" }).click(SLOW)
+    await shows(page, "#wallet .outcome", /^Signed in with the key of the file$/u)
+    assert.strictEqual(await page.locator("#wallet code").innerText(), key)
+    // a sealed key cannot be saved any more
+    await wallet.getByRole("button", { name: "Seal" }).click(SLOW)
+    await wallet.getByRole("button", { name: "Save for the command line" }).waitFor({ ...SLOW, state: "hidden" })
+    await page.keyboard.press("Escape")
     assert.deepStrictEqual(faults, [])
     await page.close()
   })
@@ -283,9 +331,35 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
     await order(/Stop loss.*mark ≤ 59,4\d\d\.\d/u)
     await assertAccessible(page, "open orders")
     await page.getByRole("button", { name: "Price: 59,000.0. Change" }).click()
-    await page.keyboard.type("58500.5")
+    await page.keyboard.type("59970.5")
     await page.keyboard.press("Enter")
-    await order(/Limit\s*58,500\.5/u)
+    await order(/Limit\s*59,970\.5/u)
+    // its line is dragged to another price; Escape leaves it where it was
+    const label = page.locator(".order-labels .draggable", { hasText: /^Buy 0\.2/u })
+    const chart = (await page.locator(".canvas").boundingBox())!
+    const drag = async (x: number, y: number, by: number) => {
+      await page.mouse.move(x, y)
+      await page.mouse.down()
+      await page.mouse.move(x, y + by, { steps: 3 })
+    }
+    // the scale of prices is stretched until the line is in view
+    await drag(chart.x + chart.width - 25, chart.y + chart.height / 2 - 60, 120)
+    await page.mouse.up()
+    await label.waitFor(SLOW)
+    const middle = async () => {
+      const box = (await label.boundingBox())!
+      return [box.x + box.width / 2, box.y + box.height / 2] as const
+    }
+    await drag(...(await middle()), 20)
+    await label.filter({ hasText: "→" }).waitFor(SLOW)
+    await page.keyboard.press("Escape")
+    await page.mouse.up()
+    await label.filter({ hasNotText: "→" }).waitFor(SLOW)
+    assert.strictEqual(await label.getAttribute("data-price"), "59970.5")
+    await drag(...(await middle()), 15)
+    await page.mouse.up()
+    await page.locator('.order-labels .draggable:not([data-price="59970.5"])', { hasText: /^Buy 0\.2$/u }).waitFor(SLOW)
+    await order(/Limit\s*59,9[0-6]\d\.\d/u)
     // a refused amend leaves the order as it is; its request fails in the console
     watching.outage = true
     await page.getByRole("button", { name: "Size: 0.200. Change" }).first().click()
