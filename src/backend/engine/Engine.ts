@@ -35,13 +35,14 @@ import * as PlaceOrder from "./sequencer/PlaceOrder.ts"
 import * as RestingOrder from "./sequencer/RestingOrder.ts"
 import * as TakeProfitStopLoss from "./sequencer/TakeProfitStopLoss.ts"
 import * as TradingStop from "./sequencer/TradingStop.ts"
+import { drain, type Slices } from "./state/Slices.ts"
 import type { MarketState, State } from "./state/State.ts"
 import * as TriggerQueues from "./state/TriggerQueues.ts"
 
 export type { Input, Step } from "./Machine.ts"
 export { initial } from "./state/InitialState.ts"
 export type { EngineConfig, State } from "./state/State.ts"
-export { hash } from "./state/StateHash.ts"
+export { hash, hashSlices } from "./state/StateHash.ts"
 
 /** Name of these rules. A journal of other rules is not replayed. */
 export const RULES = "gateway-engine-5"
@@ -55,14 +56,14 @@ export const tickMatters = (state: State, at_ms: number): boolean =>
 /**
  * Executes a Tick: expiries, withdrawals, prices and due funding. Returns whether it is the first Tick of its second.
  */
-const tick = (ctx: StepContext): boolean => {
+const tick = function* (ctx: StepContext): Slices<boolean> {
   const { state, at } = ctx
-  OrderLifecycle.expireOrders(ctx)
+  yield* OrderLifecycle.expireOrders(ctx)
   Funds.completeWithdrawals(ctx)
   const before = state.second
   Funding.sample(state, Math.floor(at / 1000))
   if (!Prices.tick(ctx)) return false
-  Funding.settleDue(ctx, before)
+  yield* Funding.settleDue(ctx, before)
   ctx.sampledMarkets.push(...state.markets)
   emit(ctx, undefined, undefined, () => ({
     $case: "prices_sampled",
@@ -75,10 +76,10 @@ const tick = (ctx: StepContext): boolean => {
  * The stages after every command: reduce-only trimming, liquidations and pools, until nothing changes. Source:
  * docs/contract/exchange.md#step-order.
  */
-const settle = (ctx: StepContext): void => {
+const settle = function* (ctx: StepContext): Slices {
   alignOrdersWithPositions(ctx)
   while (true) {
-    const liquidated = Liquidation.run(ctx)
+    const liquidated = yield* Liquidation.run(ctx)
     const deleveraged = Pools.run(ctx)
     ctx.repricedMarkets.clear()
     if (!liquidated && !deleveraged) break
@@ -93,12 +94,12 @@ const alignOrdersWithPositions = (ctx: StepContext): void => {
 }
 
 /** The stages at the end of the first Tick of a second. */
-const endOfSecond = (ctx: StepContext): void => {
+const endOfSecond = function* (ctx: StepContext): Slices {
   Pools.unwind(ctx)
   Maker.run(ctx)
   Takers.run(ctx)
-  settle(ctx)
-  for (const market of ctx.state.markets) Adl.rankAll(ctx.state, market)
+  yield* settle(ctx)
+  yield* Adl.rankAll(ctx.state)
 }
 
 const setIndexPrice = (ctx: StepContext, command: Command, request: SetIndexPrice): CommandResult => {
@@ -201,11 +202,11 @@ const assertUncrossed = (market: MarketState): void => {
 }
 
 /** Ends a step: emits changed exits, mark changes, margins, trades and books, and asserts the invariants. */
-const finish = (ctx: StepContext): void => {
+const finish = function* (ctx: StepContext): Slices {
   const { state } = ctx
   TakeProfitStopLoss.emitChangedExits(ctx)
-  emitMarkChanges(ctx)
-  emitOutdated(ctx)
+  yield* emitMarkChanges(ctx)
+  yield* emitOutdated(ctx)
   OrderEvents.emitMarginChanges(ctx)
   publish(ctx)
   if (!hasEvents(ctx)) return
@@ -216,34 +217,39 @@ const finish = (ctx: StepContext): void => {
 }
 
 /** Activates the orders whose trigger price the steps of an input have reached, each in its own step. */
-const fireTriggered = (state: State, at: number, events: Array<Event>, silent: boolean | undefined): void => {
+const fireTriggered = function* (state: State, at: number, events: Array<Event>, silent: boolean | undefined): Slices {
   while (true) {
-    TriggerQueues.collectTriggered(state)
+    yield* TriggerQueues.collectTriggered(state)
     const order = TriggerQueues.nextTriggered(state)
     if (order === undefined) return
+    yield
     const ctx = begin(state, at, undefined, silent)
     OrderLifecycle.triggerOrder(ctx, order)
-    settle(ctx)
-    finish(ctx)
+    yield* settle(ctx)
+    yield* finish(ctx)
     for (const event of ctx.events) events.push(event)
   }
 }
 
 /**
- * Applies one input to the state in place. Throws only where an invariant is violated: that is a bug, never a refusal.
+ * Applies one input to the state in place, in slices. Throws only where an invariant is violated: that is a bug, never a
+ * refusal.
  */
-export const apply = (state: State, input: Input): Step => {
+export const start = function* (state: State, input: Input): Slices<Step> {
   const { at_ms, command, silent } = input
   if (at_ms < state.time) throw new RangeError(`engine time fell from ${state.time} to ${at_ms}`)
   const ctx = begin(state, at_ms, command, silent)
   let result: CommandResult | undefined
   let first = false
-  if (command === undefined) first = tick(ctx)
+  if (command === undefined) first = yield* tick(ctx)
   else result = dispatch(ctx, command)
-  settle(ctx)
-  if (first) endOfSecond(ctx)
-  finish(ctx)
+  yield* settle(ctx)
+  if (first) yield* endOfSecond(ctx)
+  yield* finish(ctx)
   if (result?.outcome?.$case === "ack") result.outcome.value.seq = state.seq
-  fireTriggered(state, at_ms, ctx.events, silent)
+  yield* fireTriggered(state, at_ms, ctx.events, silent)
   return { result, events: ctx.events }
 }
+
+/** Applies one input at once. */
+export const apply = (state: State, input: Input): Step => drain(start(state, input))

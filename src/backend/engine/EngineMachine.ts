@@ -14,7 +14,9 @@ export const machine: Machine<Engine.State, Config> = {
   dump: Snapshot.dump,
   load: (config, epoch, links, bytes) => Snapshot.load({ ...config, epoch }, bytes, links),
   apply: Engine.apply,
+  start: Engine.start,
   hash: Engine.hash,
+  hashSlices: Engine.hashSlices,
   tickMatters: Engine.tickMatters,
   headSeq: Reads.headSeq
 }

@@ -7,6 +7,7 @@
  */
 import type { Command, CommandResult, Event } from "../../proto/gateway/v1/sequencer.ts"
 import type { ClientIdIndex } from "./state/ClientIdIndex.ts"
+import type { Slices } from "./state/Slices.ts"
 
 /** One input: a command, or the passage of time (`command` undefined: a Tick). */
 export interface Input {
@@ -40,7 +41,10 @@ export interface Machine<S, C> {
   /** Deserializes a state. Throws where the bytes have another format. */
   readonly load: (config: C, epoch: string, links: ClientIdIndex, bytes: Uint8Array) => S
   readonly apply: (state: S, input: Input) => Step
+  /** The same in slices; absent where every input is short. */
+  readonly start?: (state: S, input: Input) => Slices<Step>
   readonly hash: (state: S) => string
+  readonly hashSlices?: (state: S) => Slices<string>
   /** Whether a Tick at this time changes anything. Other Ticks are not journaled. */
   readonly tickMatters: (state: S, at_ms: number) => boolean
   /** Seq of the last event; 0 before the first. */

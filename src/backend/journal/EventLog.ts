@@ -6,6 +6,7 @@
  * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
  */
 import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
+import { drain, type Slices } from "../engine/state/Slices.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 
 /** How many past events subscribers can request. */
@@ -122,10 +123,16 @@ export class EventLog {
 
   /** Appends durable events, whole steps in order. Throws where a seq does not follow the head: that is a bug. */
   append(events: ReadonlyArray<Event>): void {
+    drain(this.appendSlices(events))
+  }
+
+  /** The same in slices, for events that belong to a step of many. */
+  *appendSlices(events: ReadonlyArray<Event>): Slices {
     const { writer } = this
     let first = 0
     for (let i = 0; i < events.length; i++) {
       const event = events[i]!
+      yield
       this.advance(event)
       if (writer.length === 0) {
         writer.uint32(EPOCH_TAG).string(this.epoch)

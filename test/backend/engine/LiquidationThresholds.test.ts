@@ -5,6 +5,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as Engine from "../../../src/backend/engine/Engine.ts"
 import type { PriceThresholdIndex } from "../../../src/backend/engine/state/PriceThresholdIndex.ts"
+import type { Slices } from "../../../src/backend/engine/state/Slices.ts"
 import type { MarketPosition, MarketState } from "../../../src/backend/engine/state/State.ts"
 import { MarginMode } from "../../../src/proto/gateway/v1/types.ts"
 import { Bench, BUY, SELL, trader } from "../Bench.ts"
@@ -77,8 +78,8 @@ const run = ({ config, inputs }: ReturnType<typeof world>, change: Change) => {
   let checks = 0
   const fresh = Engine.initial(config)
   const watch = change(fresh.standing)
-  const take = (market: MarketState) => {
-    const taken = watch.takeDue(market)
+  const take = function* (market: MarketState) {
+    const taken = yield* watch.takeDue(market)
     checks += taken.length
     return taken
   }
@@ -91,7 +92,11 @@ const run = ({ config, inputs }: ReturnType<typeof world>, change: Change) => {
   return { steps, checks, hash: Engine.hash(state) }
 }
 
-const checkAll: Change = (watch) => ({ ...watch, takeDue: ({ holders }) => [...holders] })
+const slicesOf = function* <A>(value: A): Slices<A> {
+  return value
+}
+
+const checkAll: Change = (watch) => ({ ...watch, takeDue: ({ holders }) => slicesOf([...holders]) })
 
 /** Thresholds that are a little too wide. */
 const tooWide: Change = (watch) => ({

@@ -16,6 +16,7 @@ import type { BalanceChanged } from "../../../proto/gateway/v1/sequencer.ts"
 import { BalanceReason } from "../../../proto/gateway/v1/types.ts"
 import * as Accounts from "../accounts/Accounts.ts"
 import { valueOf } from "../state/MarketPosition.ts"
+import { type Slices, sort } from "../state/Slices.ts"
 import type { Account, MarketPosition, MarketState } from "../state/State.ts"
 import * as Records from "./Records.ts"
 import { emit, type StepContext } from "./StepContext.ts"
@@ -78,27 +79,29 @@ const emitAccountMarkChange = (ctx: StepContext, account: Account, positions: Re
  * Positions of a market whose mark has moved far enough and that had no such event in this second. The others are
  * watched again.
  */
-const dueOf = ({ at, state }: StepContext, market: MarketState): ReadonlyArray<MarketPosition> =>
-  state.telling.takeDue(market).filter((holding) => {
+const dueOf = function* ({ at, state }: StepContext, market: MarketState): Slices<ReadonlyArray<MarketPosition>> {
+  const due: Array<MarketPosition> = []
+  for (const holding of yield* state.telling.takeDue(market)) {
+    yield
     const { toldSecond, toldStep, toldTicks } = holding
-    if (Math.abs(market.markTicks - toldTicks) < toldStep) {
+    if (Math.abs(market.markTicks - toldTicks) < toldStep)
       state.telling.watch(holding, toldTicks - toldStep + 1, toldTicks + toldStep - 1)
-      return false
-    }
-    if (toldSecond === Math.floor(at / 1000)) {
-      state.telling.invalidate(holding)
-      return false
-    }
-    return true
-  })
+    else if (toldSecond === Math.floor(at / 1000)) state.telling.invalidate(holding)
+    else due.push(holding)
+  }
+  return due
+}
 
 const inOrder = (a: MarketPosition, b: MarketPosition): number =>
   a.account.index - b.account.index || a.market.index - b.market.index
 
 /** Emits the positions and balances that the sampled marks of this step make due, by account. */
-export const emitMarkChanges = (ctx: StepContext): void => {
-  const due = ctx.sampledMarkets.flatMap((market) => dueOf(ctx, market)).sort(inOrder)
+export const emitMarkChanges = function* (ctx: StepContext): Slices {
+  const found: Array<MarketPosition> = []
+  for (const market of ctx.sampledMarkets) for (const holding of yield* dueOf(ctx, market)) found.push(holding)
+  const due = yield* sort(found, inOrder)
   for (let start = 0; start < due.length;) {
+    yield
     const { account } = due[start]!
     let end = start
     while (end < due.length && due[end]!.account === account) end++
@@ -108,7 +111,7 @@ export const emitMarkChanges = (ctx: StepContext): void => {
 }
 
 /** Emits outdated positions that had no such event in this second; the others follow in the next second. */
-export const emitOutdated = (ctx: StepContext): void => {
+export const emitOutdated = function* (ctx: StepContext): Slices {
   const { at, state } = ctx
   const second = Math.floor(at / 1000)
   const due: Array<MarketPosition> = []
@@ -125,7 +128,8 @@ export const emitOutdated = (ctx: StepContext): void => {
     waiting.forEach(consider)
   }
   state.outdated.splice(0).forEach(consider)
-  for (const holding of due.sort(inOrder)) {
+  for (const holding of yield* sort(due, inOrder)) {
+    yield
     emitPosition(ctx, holding, Accounts.lazyTotals(holding.account))
     holding.outdatedSecond = second
   }

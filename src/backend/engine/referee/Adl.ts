@@ -23,7 +23,8 @@ import * as Matching from "../sequencer/Matching.ts"
 import { newOrder } from "../sequencer/NewOrder.ts"
 import * as OrderEvents from "../sequencer/OrderEvents.ts"
 import { valueOf } from "../state/MarketPosition.ts"
-import type { MarketPosition, MarketState, Pool, State } from "../state/State.ts"
+import { type Slices, sort } from "../state/Slices.ts"
+import type { Account, MarketPosition, MarketState, Pool, State } from "../state/State.ts"
 import * as Liquidation from "./Liquidation.ts"
 
 /** Scores whose approximations differ relatively by less are compared as exact fractions. */
@@ -48,21 +49,27 @@ export interface Ranked {
   readonly score: Margin.Fraction
 }
 
+interface Near extends Ranked {
+  /** The score, approximately. */
+  readonly near: number
+}
+
 /** Highest score first, ties by address. */
-export const rank = <A extends Ranked>(positions: ReadonlyArray<A>): Array<A> =>
-  positions
-    .map((position) => ({
-      position,
-      near: Number(position.score.dividend) / Number(position.score.divisor)
-    }))
-    .sort((a, b) => {
-      const gap = b.near - a.near
-      if (Math.abs(gap) > TIE_TOLERANCE * Math.max(Math.abs(a.near), Math.abs(b.near))) return gap
-      if (Margin.greater(a.position.score, b.position.score)) return -1
-      if (Margin.greater(b.position.score, a.position.score)) return 1
-      return a.position.address < b.position.address ? -1 : 1
-    })
-    .map(({ position }) => position)
+const byScore = (a: Near, b: Near): number => {
+  const gap = b.near - a.near
+  if (Math.abs(gap) > TIE_TOLERANCE * Math.max(Math.abs(a.near), Math.abs(b.near))) return gap
+  if (Margin.greater(a.score, b.score)) return -1
+  if (Margin.greater(b.score, a.score)) return 1
+  return a.address < b.address ? -1 : 1
+}
+
+const nearOf = <A extends Ranked>(position: A): A & Near => ({
+  ...position,
+  near: Number(position.score.dividend) / Number(position.score.divisor)
+})
+
+/** Highest score first, ties by address. */
+export const rank = <A extends Ranked>(positions: ReadonlyArray<A>): Array<A> => positions.map(nearOf).sort(byScore)
 
 /** The price, in ticks, at which a pool transfers its inventory. */
 export const priceTicks = (input: {
@@ -123,29 +130,124 @@ interface Counterparty extends Ranked {
   readonly equity: Margin.Fraction
 }
 
+/** A position as a counterparty; undefined where it has no equity. */
+const counterpartyOf = (holding: MarketPosition, totals: () => Accounts.AccountTotals): Counterparty | undefined => {
+  const { unrealisedPnl: pnl, value } = Accounts.figuresOf(holding)
+  const equity = Accounts.equityOf(holding, totals())
+  if (equity.dividend <= 0n) return undefined
+  const score = scoreOf({ pnl, entryValue: holding.entryValue, value, equity })
+  return { address: holding.account.address, score, holding, equity }
+}
+
 /** The positions of a side of a market by ADL score, highest first. */
 const queue = (market: MarketState, long: boolean): Array<Counterparty> => {
   const found: Array<Counterparty> = []
   for (const holding of market.holders) {
     if (holding.lots > 0 !== long) continue
-    const { unrealisedPnl: pnl, value } = Accounts.figuresOf(holding)
-    const equity = Accounts.equityOf(holding, Accounts.totalsOf(holding.account))
-    if (equity.dividend <= 0n) continue
-    const score = scoreOf({ pnl, entryValue: holding.entryValue, value, equity })
-    found.push({ address: holding.account.address, score, holding, equity })
+    const counterparty = counterpartyOf(holding, Accounts.lazyTotals(holding.account))
+    if (counterparty !== undefined) found.push(counterparty)
   }
   return rank(found)
 }
 
-/** Ranks the positions of a market; marks those whose indicator changes as outdated. */
-export const rankAll = (state: State, market: MarketState): void => {
-  for (const long of [true, false]) {
-    const ranked = queue(market, long)
-    for (const [i, { holding }] of ranked.entries()) {
-      const rank = Accounts.adlRank(ranked.length, i)
-      if (rank === holding.adlRank) continue
-      holding.adlRank = rank
-      Accounts.markOutdated(state, holding)
+/** What the scores of an account's positions were computed from. Derived from the state, and no part of it. */
+interface Scored {
+  wallet: Decimal.Scaled
+  /** By market index. */
+  readonly positions: Array<ScoredPosition | undefined>
+}
+interface ScoredPosition {
+  readonly lots: number
+  readonly entryValue: Decimal.Scaled
+  readonly isolated: boolean
+  readonly isolatedMargin: Decimal.Scaled
+  readonly markTicks: number
+  /** The indicator of the last ranking. */
+  adlRank: number
+  readonly counterparty: (Counterparty & Near) | undefined
+}
+const scored = new WeakMap<Account, Scored>()
+
+const isCurrent = ({ holdings, wallet }: Account, known: Scored): boolean =>
+  wallet === known.wallet &&
+  holdings.every((holding, i) => {
+    const was = known.positions[i]
+    if (holding === undefined || holding.lots === 0) return was === undefined
+    return (
+      was !== undefined &&
+      was.markTicks === holding.market.markTicks &&
+      was.lots === holding.lots &&
+      was.entryValue === holding.entryValue &&
+      was.isolated === holding.isolated &&
+      was.isolatedMargin === holding.isolatedMargin &&
+      was.adlRank === holding.adlRank
+    )
+  })
+
+const scoreAll = (account: Account): Scored => {
+  const totals = Accounts.lazyTotals(account)
+  const positions = account.holdings.map((holding): ScoredPosition | undefined => {
+    if (holding === undefined || holding.lots === 0) return undefined
+    const { adlRank, entryValue, isolated, isolatedMargin, lots, market } = holding
+    const counterparty = counterpartyOf(holding, totals)
+    return {
+      lots,
+      entryValue,
+      isolated,
+      isolatedMargin,
+      markTicks: market.markTicks,
+      adlRank,
+      counterparty: counterparty && nearOf(counterparty)
+    }
+  })
+  return { wallet: account.wallet, positions }
+}
+
+/** Positions of the sides of each market when they were last ranked. */
+const rankedSides = new WeakMap<MarketState, { readonly long: number; readonly short: number }>()
+
+/**
+ * Ranks the positions of every market; marks those whose indicator changes as outdated. A side is ranked again where one of
+ * its positions is new, gone, or scored anew, because its mark, its size or the money of its account has changed.
+ */
+export const rankAll = function* (state: State): Slices {
+  const changed = new Set<MarketPosition>()
+  const seen = new Set<Account>()
+  for (const market of state.markets)
+    for (const { account } of market.holders) {
+      yield
+      if (seen.has(account)) continue
+      seen.add(account)
+      const known = scored.get(account)
+      if (known !== undefined && isCurrent(account, known)) continue
+      scored.set(account, scoreAll(account))
+      for (const holding of account.holdings) if (holding !== undefined && holding.lots !== 0) changed.add(holding)
+    }
+  for (const market of state.markets) {
+    const { holders, index, longHolders } = market
+    const before = rankedSides.get(market)
+    rankedSides.set(market, { long: longHolders, short: holders.size - longHolders })
+    for (const long of [true, false]) {
+      let isChanged =
+        before === undefined ||
+        (long ? before.long : before.short) !== (long ? longHolders : holders.size - longHolders)
+      const found: Array<Counterparty & Near> = []
+      for (const holding of holders) {
+        if (holding.lots > 0 !== long) continue
+        isChanged ||= changed.has(holding)
+        const counterparty = scored.get(holding.account)!.positions[index]!.counterparty
+        if (counterparty !== undefined) found.push(counterparty)
+      }
+      if (!isChanged) continue
+      const ranked = yield* sort(found, byScore)
+      for (const [i, { holding }] of ranked.entries()) {
+        yield
+        const rank = Accounts.adlRank(ranked.length, i)
+        if (rank === holding.adlRank) continue
+        holding.adlRank = rank
+        scored.get(holding.account)!.positions[index]!.adlRank = rank
+        Accounts.markOutdated(state, holding)
+      }
     }
   }
 }

@@ -18,6 +18,7 @@ import * as Ids from "../state/Ids.ts"
 import { INTEREST_RATE } from "../state/InitialState.ts"
 import { valueOf } from "../state/MarketPosition.ts"
 import { retainFundingRate } from "../state/Retention.ts"
+import { type Slices, sort } from "../state/Slices.ts"
 import type { MarketPosition, MarketState, State } from "../state/State.ts"
 
 const { ONE } = Decimal
@@ -162,7 +163,7 @@ const pay = (ctx: StepContext, holding: MarketPosition, rate: Decimal.Scaled): v
   )
 }
 
-const settle = (ctx: StepContext, market: MarketState, time: number): void => {
+const settle = function* (ctx: StepContext, market: MarketState, time: number): Slices {
   const { state } = ctx
   const rate = market.predictedRate
   market.fundingRate = rate
@@ -185,14 +186,17 @@ const settle = (ctx: StepContext, market: MarketState, time: number): void => {
     state.pools[market.index]!.changed = true
   }
   ctx.repricedMarkets.add(market)
-  for (const holding of [...market.holders].sort(Accounts.byAddress)) pay(ctx, holding, rate)
+  for (const holding of yield* sort(market.holders, Accounts.byAddress)) {
+    yield
+    pay(ctx, holding, rate)
+  }
 }
 
 /** Settles the markets whose interval ended since the last second with a Tick. */
-export const settleDue = (ctx: StepContext, before: number): void => {
+export const settleDue = function* (ctx: StepContext, before: number): Slices {
   if (before < 0) return
   for (const market of ctx.state.markets) {
     const end = Records.nextFundingMs(market, before * 1000)
-    if (end <= ctx.at) settle(ctx, market, end)
+    if (end <= ctx.at) yield* settle(ctx, market, end)
   }
 }

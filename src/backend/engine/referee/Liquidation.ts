@@ -27,6 +27,7 @@ import { newOrder } from "../sequencer/NewOrder.ts"
 import * as OrderEvents from "../sequencer/OrderEvents.ts"
 import * as RestingOrder from "../sequencer/RestingOrder.ts"
 import { isPoolPosition } from "../state/MarketPosition.ts"
+import { type Slices, sort } from "../state/Slices.ts"
 import type { Account, MarketPosition, Order } from "../state/State.ts"
 import * as LiquidationThresholds from "./LiquidationThresholds.ts"
 
@@ -231,15 +232,17 @@ const needsLiquidation = (account: Account): boolean => {
  * Liquidates the accounts that the step moved below their maintenance margin, by address. Returns whether there was a
  * liquidation.
  */
-export const run = (ctx: StepContext): boolean => {
+export const run = function* (ctx: StepContext): Slices<boolean> {
   const { state } = ctx
   const checked = new Set<Account>()
   for (const market of ctx.repricedMarkets)
-    for (const holding of state.standing.takeDue(market)) checked.add(holding.account)
+    for (const holding of yield* state.standing.takeDue(market)) checked.add(holding.account)
   const failed: Array<Account> = []
-  for (const account of checked)
+  for (const account of checked) {
+    yield
     if (needsLiquidation(account)) failed.push(account)
     else LiquidationThresholds.update(state, account)
+  }
   for (const holding of ctx.changedPositions) {
     const { account } = holding
     if (isPoolPosition(holding) || checked.has(account)) continue
@@ -248,7 +251,8 @@ export const run = (ctx: StepContext): boolean => {
   }
   let done = false
   // an earlier liquidation of this round may have filled a maker and changed its account, but never below its margin
-  for (const account of failed.sort(byAddress)) {
+  for (const account of yield* sort(failed, byAddress)) {
+    yield
     if (liquidate(ctx, account)) done = true
     Accounts.invalidateThresholds(state, account)
   }

@@ -15,6 +15,7 @@ import {
 } from "../../../proto/gateway/v1/types.ts"
 import * as Accounts from "../accounts/Accounts.ts"
 import type { StepContext } from "../events/StepContext.ts"
+import type { Slices } from "../state/Slices.ts"
 import type { MarketState, Order, Trigger } from "../state/State.ts"
 import * as TriggerQueues from "../state/TriggerQueues.ts"
 import * as FillOrKill from "./FillOrKill.ts"
@@ -126,10 +127,11 @@ export const triggerOrder = (ctx: StepContext, order: Order): void => {
 }
 
 /** Expires GTT orders. */
-export const expireOrders = (ctx: StepContext): void => {
+export const expireOrders = function* (ctx: StepContext): Slices {
   while (true) {
     const order = TriggerQueues.nextExpired(ctx.state, ctx.at)
     if (order === undefined) return
+    yield
     if (order.status === OrderStatus.ORDER_STATUS_UNTRIGGERED) TakeProfitStopLoss.removeConditional(ctx, order)
     else {
       RestingOrder.release(ctx, order)

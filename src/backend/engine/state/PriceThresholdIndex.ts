@@ -7,6 +7,7 @@
  * state: it follows from the positions, and after a start all of them count as invalidated.
  */
 import * as Heap from "./Heap.ts"
+import type { Slices } from "./Slices.ts"
 
 interface WatchedMarket {
   readonly index: number
@@ -25,7 +26,7 @@ export interface PriceThresholdIndex<P extends WatchedPosition> {
   /** Watches a position: not due while low ≤ mark ≤ high, in ticks. */
   readonly watch: (holding: P, low: number, high: number) => void
   /** Removes and returns the due positions of a market, in no order; drops flat positions. */
-  readonly takeDue: (market: P["market"]) => Array<P>
+  readonly takeDue: (market: P["market"]) => Slices<Array<P>>
 }
 
 export const make = <P extends WatchedPosition>(markets: number): PriceThresholdIndex<P> => {
@@ -44,7 +45,7 @@ export const make = <P extends WatchedPosition>(markets: number): PriceThreshold
       lows.set(holding, -low)
       highs.set(holding, high)
     },
-    takeDue: (market) => {
+    *takeDue(market) {
       const { highs, lows, touched } = of(market)
       const mark = market.markTicks
       const taken = new Set(touched)
@@ -54,9 +55,18 @@ export const make = <P extends WatchedPosition>(markets: number): PriceThreshold
         highs.remove(holding)
         taken.add(holding)
       }
-      for (const holding of taken) out(holding)
-      while (-(lows.firstKey() ?? Infinity) > mark) out(lows.first()!)
-      while ((highs.firstKey() ?? Infinity) < mark) out(highs.first()!)
+      for (const holding of taken) {
+        yield
+        out(holding)
+      }
+      while (-(lows.firstKey() ?? Infinity) > mark) {
+        yield
+        out(lows.first()!)
+      }
+      while ((highs.firstKey() ?? Infinity) < mark) {
+        yield
+        out(highs.first()!)
+      }
       return [...taken].filter(({ lots }) => lots !== 0)
     }
   }

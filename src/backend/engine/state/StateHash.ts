@@ -2,6 +2,7 @@
 import { sha256 } from "@noble/hashes/sha2.js"
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js"
 import { restingOrders } from "./RestingOrders.ts"
+import { drain, type Slices } from "./Slices.ts"
 import type { MarketPosition, State, Order } from "./State.ts"
 
 const orderLine = (order: Order): ReadonlyArray<unknown> => [
@@ -73,7 +74,7 @@ const HASH_CHUNK = 1 << 16
  * SHA-256, in hex, over a canonical text of the state. The cost grows with the open orders and accounts only: histories
  * enter through the {@link HistoryDigest}, so that a checkpoint does not become slower every day.
  */
-export const hash = (state: State): string => {
+export const hashSlices = function* (state: State): Slices<string> {
   const digest = sha256.create()
   let chunk = ""
   const line = (...parts: ReadonlyArray<unknown>) => {
@@ -127,7 +128,10 @@ export const hash = (state: State): string => {
     for (const { second, value } of basis) line("basis", second, value)
     if (quoted !== undefined)
       line("quoted", quoted.index, ...quoted.orders.flatMap(({ order, leaves }) => [order.number, leaves]))
-    for (const order of restingOrders(state, market)) line("order", ...orderLine(order))
+    for (const order of restingOrders(state, market)) {
+      yield
+      line("order", ...orderLine(order))
+    }
   }
   for (const pool of state.pools) {
     const { received, paid, obligation, mode, reason, ratio, toldRatio, updatedMs, changed } = pool
@@ -139,6 +143,7 @@ export const hash = (state: State): string => {
   for (const { account, transferId, dueMs } of state.withdrawals) line("withdrawal", account.index, transferId, dueMs)
   for (const { minute, value } of state.groupPeaks) line("group", minute, value)
   for (const account of state.accounts) {
+    yield
     line(
       "account",
       account.address,
@@ -157,7 +162,12 @@ export const hash = (state: State): string => {
       for (const order of holding.conditional.values()) line("conditional", ...orderLine(order))
     }
   }
-  for (const { id, accounts, nextIndex, faucetDay, faucetGiven } of state.users.values())
+  for (const { id, accounts, nextIndex, faucetDay, faucetGiven } of state.users.values()) {
+    yield
     line("user", id, nextIndex, faucetDay, faucetGiven, ...accounts.map((account) => account.index))
+  }
   return bytesToHex(digest.update(utf8ToBytes(chunk)).digest())
 }
+
+/** The same at once. */
+export const hash = (state: State): string => drain(hashSlices(state))

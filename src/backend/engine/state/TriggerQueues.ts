@@ -4,6 +4,7 @@
  */
 import { OrderStatus, TriggerBy, TriggerDirection } from "../../../proto/gateway/v1/types.ts"
 import type { Heap } from "./Heap.ts"
+import type { Slices } from "./Slices.ts"
 import type { MarketState, State, Order, Trigger } from "./State.ts"
 
 const REFERENCES = 3
@@ -54,10 +55,11 @@ export const dequeue = (state: State, order: Order): void => {
  * Moves the orders whose trigger price is reached at the end of a step to the triggered orders. They activate even if
  * the reference price moves back. Source: docs/contract/exchange.md#trigger-order.
  */
-export const collectTriggered = (state: State): void => {
+export const collectTriggered = function* (state: State): Slices {
   for (const market of state.markets)
     for (const queue of market.triggers)
       for (let next = queue.first(); next !== undefined && isMet(market, next.trigger!); next = queue.first()) {
+        yield
         queue.remove(next)
         state.met.set(next, next.number)
       }
