@@ -174,7 +174,7 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
   {
     name: "funding is paid in the order of opening",
     module: "/referee/Funding.ts",
-    right: "[...market.holders].sort(Accounts.byAddress)",
+    right: "yield* sort(market.holders, Accounts.byAddress)",
     wrong: "market.holders",
     tests: ["test/backend/engine/Funding.test.ts"]
   },

@@ -9,6 +9,8 @@ import type { Command, CommandResult, Event } from "../../proto/gateway/v1/seque
 import type { ClientIdIndex } from "./state/ClientIdIndex.ts"
 import type { Slices } from "./state/Slices.ts"
 
+export { drain, SLICE_MS, type Slices } from "./state/Slices.ts"
+
 /** One input: a command, or the passage of time (`command` undefined: a Tick). */
 export interface Input {
   /** Engine time, Unix ms. Never below that of the previous input. */

@@ -6,7 +6,7 @@
  * blocks. The log is bounded by events and bytes; the oldest blocks are dropped first.
  */
 import { Event, StreamEventsResponse } from "../../proto/gateway/v1/sequencer.ts"
-import { drain, type Slices } from "../engine/state/Slices.ts"
+import { drain, type Slices } from "../engine/Machine.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 
 /** How many past events subscribers can request. */
@@ -20,7 +20,8 @@ export const defaultLimits: EventLogLimits = { events_kept_max: 500_000, bytes_k
 /** A block ends with the step that exceeds this size; joined frames have about this size too. */
 export const FRAME_BYTES = 64 * 1024
 
-interface Block {
+/** Encoded events. */
+export interface Block {
   readonly first: number
   readonly last: number
   readonly bytes: Buffer
@@ -121,19 +122,15 @@ export class EventLog {
     this.trim()
   }
 
-  /** Appends durable events, whole steps in order. Throws where a seq does not follow the head: that is a bug. */
-  append(events: ReadonlyArray<Event>): void {
-    drain(this.appendSlices(events))
-  }
-
-  /** The same in slices, for events that belong to a step of many. */
-  *appendSlices(events: ReadonlyArray<Event>): Slices {
+  /** Encodes events, whole steps in order. */
+  *encode(events: ReadonlyArray<Event>): Slices<ReadonlyArray<Block>> {
     const { writer } = this
+    const blocks: Array<Block> = []
     let first = 0
     for (let i = 0; i < events.length; i++) {
-      const event = events[i]!
       yield
-      this.advance(event)
+      const event = events[i]!
+      if (event.seq !== events[0]!.seq + i) throw new Error(`event ${event.seq} does not follow its predecessor`)
       if (writer.length === 0) {
         writer.uint32(EPOCH_TAG).string(this.epoch)
         first = event.seq
@@ -141,9 +138,24 @@ export class EventLog {
       Event.encode(event, writer.uint32(EVENTS_TAG).fork()).join()
       const next = events[i + 1]
       if (next === undefined || (writer.length >= FRAME_BYTES && next.step !== event.step))
-        this.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
+        blocks.push({ first, last: event.seq, bytes: asBuffer(writer.finish()) })
+    }
+    return blocks
+  }
+
+  /** Adds durable events. Throws where a seq does not follow the head: that is a bug. */
+  add(blocks: ReadonlyArray<Block>): void {
+    for (const block of blocks) {
+      if (block.first !== this.head_seq + 1)
+        throw new Error(`event ${block.first} does not follow the head ${this.head_seq}`)
+      this.head_seq = block.last
+      this.push(block)
     }
     this.trim()
+  }
+
+  append(events: ReadonlyArray<Event>): void {
+    this.add(drain(this.encode(events)))
   }
 
   /**
@@ -184,13 +196,6 @@ export class EventLog {
       this.joined = { from: cursor, to: after, bytes: Buffer.concat(parts) }
     }
     return { frame: this.joined.bytes, cursor: after }
-  }
-
-  private advance(event: Event): void {
-    if (event.seq !== this.head_seq + 1) {
-      throw new Error(`event ${event.seq} does not follow the head ${this.head_seq}`)
-    }
-    this.head_seq = event.seq
   }
 
   private push(block: Block): void {

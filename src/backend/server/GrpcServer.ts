@@ -83,6 +83,8 @@ export interface Invalid {
 export interface ReadOptions {
   /** Whether the state matches the journal; otherwise reads are refused. */
   readonly isConsistent: () => boolean
+  /** Calls back, at once or later, when no turn is half applied. */
+  readonly whenConsistent: (read: () => void) => void
   /** Calls back once what the read has seen is durable. */
   readonly whenDurable: (answer: () => void) => void
   /** `request_id`: id of the gateway request that caused the read. */
@@ -100,20 +102,21 @@ const requestIdOf = (metadata: Metadata): string => {
 export const read =
   <Req, Res extends object>(
     answer: (request: Req) => Res | NotFound | Invalid,
-    { isConsistent, onDefect, whenDurable }: ReadOptions
+    { isConsistent, onDefect, whenConsistent, whenDurable }: ReadOptions
   ) =>
-  (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void => {
-    if (!isConsistent()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
-    try {
-      const value = answer(call.request)
-      if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })
-      else if ("invalid" in value) callback({ code: status.INVALID_ARGUMENT, details: value.invalid })
-      else whenDurable(() => callback(null, value))
-    } catch (cause) {
-      onDefect(cause, requestIdOf(call.metadata))
-      callback({ code: status.INTERNAL, details: "internal error" })
-    }
-  }
+  (call: ServerUnaryCall<Req, Res>, callback: sendUnaryData<Res>): void =>
+    whenConsistent(() => {
+      if (!isConsistent()) return callback({ code: status.UNAVAILABLE, details: "the backend is stopping" })
+      try {
+        const value = answer(call.request)
+        if ("notFound" in value) callback({ code: status.NOT_FOUND, details: value.notFound })
+        else if ("invalid" in value) callback({ code: status.INVALID_ARGUMENT, details: value.invalid })
+        else whenDurable(() => callback(null, value))
+      } catch (cause) {
+        onDefect(cause, requestIdOf(call.metadata))
+        callback({ code: status.INTERNAL, details: "internal error" })
+      }
+    })
 
 /** Adds a service; rpcs without a handler respond with UNIMPLEMENTED. */
 export const addService = (

@@ -24,6 +24,8 @@ export interface PriceSource {
   readonly prices: () => ReadonlyArray<Prices>
   readonly appliedSeq: () => number
   readonly now: () => number
+  /** Calls back when no turn is half applied; by default at once. */
+  readonly whenConsistent?: (read: () => void) => void
   /** Calls back once what the prices follow from is durable; by default at once. */
   readonly whenDurable?: (send: () => void) => void
 }
@@ -46,7 +48,10 @@ export class PriceStream {
 
   constructor(source: PriceSource) {
     this.source = source
-    this.timers = [setInterval(() => this.publish(), PRICES_MS), setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)]
+    this.timers = [
+      setInterval(() => this.whenConsistent(() => this.publish()), PRICES_MS),
+      setInterval(() => this.sendHeartbeats(), HEARTBEAT_MS)
+    ]
   }
 
   subscribe(call: PriceCall): void {
@@ -59,10 +64,12 @@ export class PriceStream {
     const leave = () => this.subscribers.delete(subscriber)
     call.on("cancelled", leave)
     call.on("close", leave)
-    const sendAll = () => {
-      const prices = this.source.prices()
-      this.whenDurable(() => this.send(subscriber, prices))
-    }
+    const sendAll = () =>
+      this.whenConsistent(() => {
+        if (!this.subscribers.has(subscriber)) return
+        const prices = this.source.prices()
+        this.whenDurable(() => this.send(subscriber, prices))
+      })
     call.on("drain", () => {
       subscriber.stalledSince = undefined
       sendAll()
@@ -71,6 +78,10 @@ export class PriceStream {
     sendAll()
   }
 
+  private whenConsistent(read: () => void): void {
+    if (this.source.whenConsistent === undefined) read()
+    else this.source.whenConsistent(read)
+  }
   private whenDurable(send: () => void): void {
     if (this.source.whenDurable === undefined) send()
     else this.source.whenDurable(send)

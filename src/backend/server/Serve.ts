@@ -297,7 +297,17 @@ export const serve = Effect.fnUntraced(function* <S, C>(
     warnings: warnings()
   }))
   const health = new Health(SERVICES, isLeading)
-  const prices = new PriceStream({ prices: reads.prices, appliedSeq: () => log.head, now, whenDurable })
+  const whenConsistent = (read: () => void): void => {
+    if (writer === undefined) read()
+    else writer.whenConsistent(read)
+  }
+  const prices = new PriceStream({
+    prices: reads.prices,
+    appliedSeq: () => log.head,
+    now,
+    whenConsistent,
+    whenDurable
+  })
   const fail = (message: string, cause: unknown) => {
     // The state is ahead of the journal now, so clients must not read it.
     health.fail()
@@ -353,6 +363,7 @@ export const serve = Effect.fnUntraced(function* <S, C>(
 
   const readOptions: GrpcServer.ReadOptions = {
     isConsistent: isLeading,
+    whenConsistent,
     whenDurable,
     onDefect: (cause, request_id) =>
       run(Effect.logError("a read failed", cause).pipe(Effect.annotateLogs({ request_id })))

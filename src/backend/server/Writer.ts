@@ -6,14 +6,17 @@
  * its commit. A journal in a file commits at once, within the turn. A journal in a database takes its time: one turn is
  * then in flight, the next one is prepared meanwhile, and reads are answered through {@link Writer.whenDurable}.
  *
+ * A long turn returns to the event loop every {@link SLICE_MS}, so that connections stay alive. No other turn begins, and
+ * reads wait ({@link Writer.whenConsistent}), until it has ended.
+ *
  * When the journal cannot store a turn, or the engine fails an assertion, the turn is rolled back, its commands are
  * refused as not sequenced, and the writer stops permanently: the state in memory is then ahead of the journal and must
  * be rebuilt from it. Where a commit may have happened, its commands stay unanswered. A full disk is detected earlier:
  * commands are then refused, and engine time stops, until space is free again.
  */
 import { Command, CommandResult, type CommandStatus, type Event } from "../../proto/gateway/v1/sequencer.ts"
-import type { Machine } from "../engine/Machine.ts"
-import type { EventLog } from "../journal/EventLog.ts"
+import { drain, type Input, type Machine, SLICE_MS, type Slices, type Step } from "../engine/Machine.ts"
+import type { Block, EventLog } from "../journal/EventLog.ts"
 import { type FoundEntry, type JournalPort, COMMAND_ID_RETENTION_MS } from "../journal/Journal.ts"
 import { WireWriter } from "../../node/WireWriter.ts"
 
@@ -21,8 +24,10 @@ import { WireWriter } from "../../node/WireWriter.ts"
 export const QUEUE_COMMANDS_MAX = 65_536
 /** Maximum number of commands per turn, which is one transaction; the rest go into the next turn. */
 export const TURN_COMMANDS_MAX = 4096
-/** Journal entries between two checkpoints. */
+/** Journal entries between two checkpoints, at least. */
 export const CHECKPOINT_ENTRIES = 10_000
+/** Time of turns between two checkpoints, at least, in times of what the last one took. */
+const CHECKPOINT_PAUSE = 20
 /**
  * Journal entries between two snapshots, of which a start replays at most two intervals: the next snapshot is taken
  * while they arrive.
@@ -89,7 +94,8 @@ interface AppliedTurn {
   readonly commands: ReadonlyArray<Queued>
   /** One encoded CommandResult per command. */
   readonly results: ReadonlyArray<Uint8Array>
-  readonly events: ReadonlyArray<Event>
+  /** Its events, encoded. */
+  readonly blocks: ReadonlyArray<Block>
   /** Journal entries of the turn. */
   readonly entries: number
   readonly began_ms: number
@@ -156,10 +162,17 @@ export class Writer<S, C> implements Submitter {
   private queue: Array<Queued> = []
   private at_ms: number
   private scheduled = false
+  /** The turn that is being applied, in slices. */
+  private running: Slices<AppliedTurn | undefined> | undefined
+  /** Called after it. */
+  private waiting: Array<() => void> = []
   private tickDue = false
   private stopping = false
   private stopped = false
   private entriesSinceCheckpoint: number
+  /** Time of the turns since the last checkpoint, and what that one took, in ms. */
+  private turnsSinceCheckpoint_ms = 0
+  private checkpointTook_ms = 0
   private snapshotDueAt: number
   private full = false
   /** Encodes the results of a turn into one buffer. */
@@ -223,6 +236,12 @@ export class Writer<S, C> implements Submitter {
     }
   }
 
+  /** Calls back when no turn is half applied: at once, or after the one that is. */
+  whenConsistent(callback: () => void): void {
+    if (this.running === undefined) callback()
+    else this.waiting.push(callback)
+  }
+
   /** Calls back once everything that the state contains now is durable: at once, unless a turn is in flight. */
   whenDurable(answer: () => void): void {
     const last = this.prepared ?? this.inFlight
@@ -237,14 +256,15 @@ export class Writer<S, C> implements Submitter {
   stop(): Promise<void> | undefined {
     if (this.stopped) return undefined
     this.stopping = true
-    while (this.queue.length > 0 && this.inFlight === undefined && !this.stopped) this.turn()
+    while ((this.running ?? this.queue[0]) !== undefined && this.inFlight === undefined && !this.stopped)
+      this.advance(Infinity)
     if (this.inFlight !== undefined)
       return new Promise<void>((resolve) => {
         this.onDrained = resolve
       }).then(() => this.stop())
     if (this.stopped) return undefined
     this.halt()
-    this.checkpoint()
+    drain(this.checkpoint())
     this.options.journal.settle()
     return undefined
   }
@@ -272,14 +292,37 @@ export class Writer<S, C> implements Submitter {
 
   private readonly turn = (): void => {
     this.scheduled = false
-    if (this.stopped || this.prepared !== undefined || this.mustSettle()) return
-    const { machine, state, journal, now } = this.options
+    if (this.stopped) return
+    if (this.running === undefined && (this.prepared !== undefined || this.mustSettle())) return
+    this.advance(this.monotonic() + SLICE_MS)
+  }
+
+  /** Goes on with the current turn, or begins one, until it has ended or a time is reached. */
+  private advance(until: number): void {
+    const running = (this.running ??= this.apply())
+    let next = running.next()
+    for (; next.done !== true; next = running.next()) if (this.monotonic() >= until) return this.schedule()
+    this.running = undefined
+    if (next.value !== undefined) {
+      if (this.inFlight === undefined) this.commit(next.value)
+      else this.prepared = next.value
+    }
+    this.callWaiting()
+  }
+  private callWaiting(): void {
+    for (const callback of this.waiting.splice(0)) callback()
+  }
+
+  /** Applies the queued commands; undefined where there is nothing to make durable. */
+  private *apply(): Slices<AppliedTurn | undefined> {
+    const { machine, state, journal, log, now } = this.options
+    if (this.inFlight === undefined && this.isCheckpointDue()) yield* this.checkpoint()
     const turn = this.queue.length <= TURN_COMMANDS_MAX ? this.queue : this.queue.slice(0, TURN_COMMANDS_MAX)
     this.queue = turn === this.queue ? [] : this.queue.slice(TURN_COMMANDS_MAX)
     this.at_ms = Math.max(this.at_ms, now())
     const ticks = this.tickDue && machine.tickMatters(state, this.at_ms)
     this.tickDue = false
-    if (turn.length === 0 && !ticks) return
+    if (turn.length === 0 && !ticks) return undefined
     if (!this.hasSpace()) {
       for (const { caller, command } of turn) {
         const message = "the disk is full"
@@ -287,7 +330,7 @@ export class Writer<S, C> implements Submitter {
       }
       for (const { caller } of turn) if (caller.results.length > 0) caller.flush()
       if (this.queue.length > 0) this.schedule()
-      return
+      return undefined
     }
 
     this.encoder.renew()
@@ -295,27 +338,32 @@ export class Writer<S, C> implements Submitter {
     const before = journal.position
     const events: Array<Event> = []
     const results: Array<Uint8Array> = []
+    let blocks: ReadonlyArray<Block>
     try {
       journal.begin()
       if (ticks) {
-        for (const event of machine.apply(state, { at_ms: this.at_ms, command: undefined }).events) events.push(event)
+        const step = yield* this.start({ at_ms: this.at_ms, command: undefined })
+        for (const event of step.events) events.push(event)
         journal.append(this.at_ms, null, null, null)
       }
-      for (const queued of turn) results.push(this.run(queued, began_ms, events))
+      for (const queued of turn) {
+        results.push(yield* this.run(queued, began_ms, events))
+        yield
+      }
+      blocks = yield* log.encode(events)
     } catch (cause) {
-      return this.fail(turn, cause, false)
+      this.fail(turn, cause, false)
+      return undefined
     }
-    const applied: AppliedTurn = {
+    return {
       commands: turn,
       results,
-      events,
+      blocks,
       entries: journal.position - before,
       began_ms,
       applied_ms: this.monotonic(),
       reads: []
     }
-    if (this.inFlight === undefined) this.commit(applied)
-    else this.prepared = applied
   }
 
   private commit(turn: AppliedTurn): void {
@@ -350,27 +398,27 @@ export class Writer<S, C> implements Submitter {
   }
 
   /** Publishes a durable turn. */
-  private finish({ applied_ms, began_ms, commands, entries, events, reads, results }: AppliedTurn): void {
+  private finish({ applied_ms, began_ms, blocks, commands, entries, reads, results }: AppliedTurn): void {
     const { log, onEvents } = this.options
     const ended = this.monotonic()
     this.options.onTurn?.(commands.length, (ended - applied_ms) / 1_000, (ended - began_ms) / 1_000)
     this.entriesSinceCheckpoint += entries
+    this.turnsSinceCheckpoint_ms += ended - began_ms
     // events first: a gateway that reads a result has mostly shown its events, so no read of the caller waits for them
-    if (events.length > 0) {
-      log.append(events)
+    if (blocks.length > 0) {
+      log.add(blocks)
       onEvents()
     }
     for (let i = 0; i < commands.length; i++) commands[i]!.caller.results.push(results[i]!)
     for (const { caller } of commands) if (caller.results.length > 0) caller.flush()
     for (const answer of reads) answer()
-    if (this.inFlight === undefined && !this.stopped) this.settle()
-    if (this.queue.length > 0) this.schedule()
+    if (this.inFlight === undefined && this.running === undefined && !this.stopped) this.settle()
+    if (this.queue.length > 0 || this.isCheckpointDue()) this.schedule()
   }
 
   /** Every applied turn is durable: commits the copy of the journal, and does what needs a position without later entries. */
   private settle(): void {
     const { journal } = this.options
-    if (this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES) this.checkpoint()
     try {
       journal.settle()
     } catch (cause) {
@@ -405,6 +453,8 @@ export class Writer<S, C> implements Submitter {
     for (const caller of new Set(refused.map((queued) => queued.caller))) caller.flush()
     this.onDrained?.()
     this.options.onFailure(cause)
+    this.running = undefined
+    this.callWaiting()
   }
 
   /**
@@ -433,9 +483,14 @@ export class Writer<S, C> implements Submitter {
     return !committing || (cause as { readonly errcode?: number }).errcode === SQLITE_FULL
   }
 
+  private *start(input: Input): Slices<Step> {
+    const { machine, state } = this.options
+    return machine.start === undefined ? machine.apply(state, input) : yield* machine.start(state, input)
+  }
+
   /** Applies one command in a turn that began at `began_ms`, and journals it if it changed anything. */
-  private run({ command, bytes, not_after_ms }: Queued, began_ms: number, events: Array<Event>): Uint8Array {
-    const { machine, state, journal } = this.options
+  private *run({ command, bytes, not_after_ms }: Queued, began_ms: number, events: Array<Event>): Slices<Uint8Array> {
+    const { journal } = this.options
     const { command_id } = command
     if (command_id === "" || command_id.length > COMMAND_ID_CHARS_MAX) {
       const message = `command_id must have 1 to ${COMMAND_ID_CHARS_MAX} characters`
@@ -456,7 +511,7 @@ export class Writer<S, C> implements Submitter {
       return refusal(command_id, Code.UNAVAILABLE, "the command was too late for its turn", "Overloaded")
     }
 
-    const step = machine.apply(state, { at_ms: this.at_ms, command })
+    const step = yield* this.start({ at_ms: this.at_ms, command })
     if (step.result === undefined) throw new Error("the engine gave a command no result")
     const { encoder } = this
     const start = encoder.length
@@ -487,12 +542,24 @@ export class Writer<S, C> implements Submitter {
     return refusal(command_id, Code.ALREADY_EXISTS, message, "DuplicateRequestId", { field })
   }
 
-  private checkpoint(): void {
+  private isCheckpointDue(): boolean {
+    return (
+      this.entriesSinceCheckpoint >= CHECKPOINT_ENTRIES &&
+      this.turnsSinceCheckpoint_ms >= CHECKPOINT_PAUSE * this.checkpointTook_ms
+    )
+  }
+
+  /** Between two turns: every applied turn is durable. */
+  private *checkpoint(): Slices {
     if (this.entriesSinceCheckpoint === 0 || this.full) return
     const { machine, state, journal } = this.options
     this.entriesSinceCheckpoint = 0
+    this.turnsSinceCheckpoint_ms = 0
+    const began = this.monotonic()
     try {
-      journal.checkpoint(machine.headSeq(state), machine.hash(state))
+      const hash = machine.hashSlices === undefined ? machine.hash(state) : yield* machine.hashSlices(state)
+      this.checkpointTook_ms = this.monotonic() - began
+      journal.checkpoint(machine.headSeq(state), hash)
     } catch {
       // A missing checkpoint is harmless; if the disk is the cause, the next commit fails too.
     }

@@ -1,5 +1,6 @@
 import { status } from "@grpc/grpc-js"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { type Machine, SLICE_MS } from "../../../src/backend/engine/Machine.ts"
 import { EventLog } from "../../../src/backend/journal/EventLog.ts"
 import { Journal } from "../../../src/backend/journal/Journal.ts"
 import { replay } from "../../../src/backend/journal/Replay.ts"
@@ -31,7 +32,7 @@ let onEvents: () => void = () => {}
 const spaces: Array<boolean> = []
 const failures: Array<unknown> = []
 
-const open = () => {
+const open = (of: Machine<FakeState, FakeConfig> = machine) => {
   journal = Journal.open(journalPath(place.directory), () => ({
     epoch: "e",
     rules: machine.rules,
@@ -49,7 +50,7 @@ const open = () => {
   log = new EventLog("e")
   log.skipTo(machine.headSeq(state))
   writer = new Writer({
-    machine,
+    machine: of,
     state,
     journal,
     log,
@@ -278,5 +279,80 @@ describe("Writer", () => {
     await turn()
     const [result] = after.decoded
     assert.strictEqual(result?.outcome?.$case === "ack" && result.outcome.value.accepted_at_ms, 6000)
+  })
+
+  describe("with inputs that take several slices", () => {
+    const SLICES = 3
+    /** Fails in its last slice where a command says so. */
+    const slow: Machine<FakeState, FakeConfig> = {
+      ...machine,
+      *start(state, input) {
+        for (let i = 0; i < SLICES; i++) {
+          monotonic += SLICE_MS
+          yield
+        }
+        return machine.apply(state, input)
+      }
+    }
+    const bug = { ...deposit(1), command: { $case: "deposit_funds", value: { asset: "BUG" } } } as Command
+
+    beforeEach(() => {
+      writer.stop()
+      journal.close()
+      open(slow)
+    })
+
+    it("returns to the event loop, keeps the order, and commits the turn as a whole", async () => {
+      const one = caller()
+      submit(one, deposit(1, "first"))
+      submit(one, deposit(1, "second"))
+      let reads = 0
+      const seen: Array<number> = []
+      for (let i = 1; i < 2 * SLICES; i++) {
+        await turn()
+        submit(one, deposit(1, `later-${i}`))
+        writer.whenConsistent(() => {
+          reads++
+          seen.push(state.balance)
+        })
+        assert.deepStrictEqual([commits, one.decoded.length, log.head, reads], [0, 0, 0, 0])
+      }
+      await turn()
+      await turn()
+      // the commands that arrived meanwhile are in the next turn
+      assert.deepStrictEqual([commits, one.decoded.length, log.head], [1, 2, 4])
+      assert.deepStrictEqual(
+        seen,
+        Array.from({ length: 2 * SLICES - 1 }, () => 2)
+      )
+      while (writer.queued > 0) await turn()
+      writer.stop()
+      assert.strictEqual(state.balance, 2 + 2 * SLICES - 1)
+    })
+
+    it("ends the turn when it is stopped", async () => {
+      const one = caller()
+      submit(one, deposit(1))
+      await turn()
+      writer.stop()
+      assert.deepStrictEqual(codes(one.decoded), [0])
+      assert.strictEqual(commits, 1)
+    })
+
+    it("refuses the turn when a later slice fails, and lets waiting reads go on", async () => {
+      const one = caller()
+      submit(one, deposit(1))
+      submit(one, bug)
+      let hasRead = false
+      await turn()
+      writer.whenConsistent(() => (hasRead = true))
+      for (let i = 0; i < 2 * SLICES; i++) await turn()
+      assert.deepStrictEqual(codes(one.decoded), [status.UNAVAILABLE, status.UNAVAILABLE])
+      assert.isTrue(hasRead)
+      assert.isTrue(writer.failed)
+      assert.strictEqual(journal.position, 0)
+      writer.whenConsistent(() => (hasRead = false))
+      assert.isFalse(hasRead)
+    })
   })
 })
