@@ -117,7 +117,7 @@ const allowed: Record<Room, ReadonlyArray<Room>> = {
   // the procedures are derived from the endpoints and topics
   "rpc/api": ["rpc/api", "http/api", "ws/api", "domain"],
   rpc: ["rpc", "rpc/api", "http/api", "ws/api", "services", "domain"],
-  "layers/grpc": ["layers/grpc", "proto", "services", "domain"],
+  "layers/grpc": ["layers/grpc", "proto", "services", "domain", "node"],
   layers: ["layers", "layers/grpc", "services", "domain", "node"],
   client: ["client", "http/api", "ws/api", "rpc/api", "domain"],
   // types from anywhere here; what runs of it is held further down
