@@ -27,6 +27,9 @@ export interface Block {
   readonly bytes: Buffer
 }
 
+/** Events that are encoded without a stop. */
+const EVENTS_PER_SLICE = 64
+
 /** Tags of StreamEventsResponse.epoch and StreamEventsResponse.events. */
 const EPOCH_TAG = 10
 const EVENTS_TAG = 18
@@ -128,7 +131,7 @@ export class EventLog {
     const blocks: Array<Block> = []
     let first = 0
     for (let i = 0; i < events.length; i++) {
-      yield
+      if (i % EVENTS_PER_SLICE === EVENTS_PER_SLICE - 1) yield
       const event = events[i]!
       if (event.seq !== events[0]!.seq + i) throw new Error(`event ${event.seq} does not follow its predecessor`)
       if (writer.length === 0) {
