@@ -4,8 +4,10 @@ import { balances, faucet, positions } from "./commands/AccountCommands.ts"
 import { admin } from "./commands/AdminCommands.ts"
 import { config } from "./commands/ConfigCommands.ts"
 import { keys, login } from "./commands/KeyCommands.ts"
+import { funding, markets } from "./commands/MarketCommands.ts"
 import { mcp } from "./commands/McpCommand.ts"
 import { orders } from "./commands/OrderCommands.ts"
+import { position } from "./commands/PositionCommands.ts"
 import { backend, serve, serving } from "./commands/ServeCommands.ts"
 import { sign, verify } from "./commands/SignCommands.ts"
 import { book, trades } from "./commands/WatchCommands.ts"
@@ -20,7 +22,7 @@ export const root = Command.make("gateway", {}, () =>
   Command.withSubcommands([
     { group: "Server", commands: [serve, backend, config] },
     { group: "Account", commands: [keys, login, balances, positions, faucet, withdrawalAddresses] },
-    { group: "Trading", commands: [orders, book, trades, mcp] },
+    { group: "Trading", commands: [orders, position, markets, funding, book, trades, mcp] },
     { group: "Signatures", commands: [sign, verify] },
     { group: "Administration", commands: [admin] }
   ]),

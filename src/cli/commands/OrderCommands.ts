@@ -26,7 +26,7 @@ const nameOf = (text: string) => (isUuid(text) ? { order_id: text } : { order_li
 
 const sideOf = (side: "buy" | "sell"): Side => (side === "buy" ? "Buy" : "Sell")
 
-const printedRef =
+export const printedRef =
   (what: string) =>
   ({ order_id, order_link_id }: OrderRef): string =>
     `${what} ${order_id}${order_link_id === "" ? "" : ` (${order_link_id})`}`
@@ -155,7 +155,7 @@ const columns: ReadonlyArray<Column<Order>> = [
 /** Maximum pages that one call reads; each page counts against the rate limit. */
 const PAGES_MAX = 10
 
-const limit = Flag.Int("limit").pipe(
+export const limit = Flag.Int("limit").pipe(
   Flag.withDescription("Rows, 1 to 200"),
   Flag.filter(
     (rows) => rows >= 1 && rows <= 200,
