@@ -13,6 +13,7 @@ import * as MarketBar from "./MarketBar.ts"
 import { Market } from "./Market.ts"
 import { toastError } from "./Toasts.ts"
 import * as OrderForm from "./OrderForm.ts"
+import * as OrderSheet from "./OrderSheet.ts"
 import * as Pool from "./Pool.ts"
 import * as Rest from "./Rest.ts"
 import { Session } from "./Session.ts"
@@ -53,6 +54,7 @@ AccountBar.mount(session)
 MarketBar.mount(market)
 TickerBar.mount(market)
 const { setPrice } = OrderForm.mount(market, session)
+OrderSheet.mount()
 Ladder.mount(market, session, setPrice)
 Tape.mount(market)
 Depth.mount(market)

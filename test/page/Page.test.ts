@@ -560,6 +560,16 @@ describe.skipIf(!hasChromium)("the market page", { timeout: 300_000 }, () => {
         return [document.documentElement.scrollWidth, sum] as const
       })
       assert.isAtMost(wide, 390)
+      // order entry opens at the bottom of the screen, and closes again
+      await page.getByRole("button", { name: "Sell", exact: true }).click(SLOW)
+      await page.locator("#order.open").waitFor(SLOW)
+      assert.isTrue(await page.locator("#side-Sell").isChecked())
+      const submit = (await page.locator(".submit").boundingBox())!
+      assert.isAtLeast(submit.y, 422, "in the upper half")
+      assert.isAtMost(submit.y + submit.height, 844, "below the screen")
+      await assertAccessible(page, `order entry on a phone, ${colorScheme}`)
+      await page.locator(".close-order").click(SLOW)
+      await page.locator("#order:not(.open)").waitFor(SLOW)
       // 0.1 is the threshold of a good CLS score
       assert.isBelow(shift, 0.1)
       await context.close()
