@@ -17,6 +17,7 @@ import { fuzz } from "../../verification/ccxt/Fuzz.ts"
 import { session, SYMBOL } from "../../verification/ccxt/Session.ts"
 import { type Exchange, startExchange } from "../../verification/harness/Exchange.ts"
 import { random } from "../../verification/harness/Random.ts"
+import { CuttingProxy } from "../../verification/reconnect/CuttingProxy.ts"
 import { bybitStructures, shapeDifferences } from "./Bybit.ts"
 
 const SLOW = { timeout: 90_000 }
@@ -86,6 +87,33 @@ describe.skipIf(!hasCcxt)("the exchange of CCXT", () => {
     const { answered, foreign, refused } = await fuzz(ccxt, exchange, methods, 300, random(1))
     assert.deepStrictEqual(foreign, [])
     assert.isAbove(Math.min(answered, refused), 20)
+  })
+
+  it("receives the orders of its absence after a lost connection", SLOW, async () => {
+    const proxy = new CuttingProxy(random(1), () => Number(new URL(gateway.url).port))
+    proxy.calm(true)
+    await proxy.listen()
+    const away = exchangeOf(exchange.constructor, `http://127.0.0.1:${proxy.port}`, account)
+    try {
+      const first = away.watchOrders(SYMBOL)
+      await exchange.createOrder(SYMBOL, "limit", "buy", 0.01, 45000)
+      await first
+      const lost = away.watchMyTrades(SYMBOL).catch((error: unknown) => error)
+      // subscribed: the connection carries it
+      await away.watchBalance()
+      proxy.refuse(0)
+      assert.instanceOf(await lost, ccxt.NetworkError)
+      const { id } = await exchange.createOrder(SYMBOL, "limit", "buy", 0.01, 45001)
+      await exchange.cancelOrder(id, SYMBOL)
+      // a snapshot has open orders only: the canceled one arrives by resuming
+      for (let isSeen = false; !isSeen;) {
+        const orders = (await away.watchOrders(SYMBOL)) as ReadonlyArray<Any>
+        isSeen = orders.some((order) => order.id === id && order.status === "canceled")
+      }
+    } finally {
+      await away.close()
+      proxy.close()
+    }
   })
 
   it("runs a bot that is written for CCXT, unmodified", SLOW, async () => {
