@@ -20,7 +20,7 @@ export const python = process.env["PYTHON"] ?? "/usr/bin/python3"
 export const addressed = (text: string, url: string): string => text.replaceAll(HOST, new URL(url).host)
 
 /** What readers run of a clone. Copied: a program that is linked does not know that it is the one that was started. */
-const PARTS = ["package.json", "tsconfig.json", "src", "examples", "scripts", "verification", "proto"]
+const PARTS = ["package.json", "tsconfig.json", "src", "examples", "scripts", "verification", "proto", "clients"]
 
 /** A folder that looks like a clone, and in which what commands write does no harm. */
 export interface Clone {
@@ -56,7 +56,13 @@ export const run = (
 ): Promise<Ran> =>
   new Promise((resolve, reject) => {
     const path = [join(clone.path, ".bin"), join(root, "node_modules/.bin"), process.env["PATH"]].join(":")
-    const env = { ...process.env, PATH: path, GATEWAY_URL: url }
+    const env = {
+      ...process.env,
+      PATH: path,
+      GATEWAY_URL: url,
+      // the Python client, as if it were installed
+      PYTHONPATH: join(clone.path, "clients/python/src")
+    }
     // a group of its own, so that all of it can be ended
     const child = spawn(command, args, { cwd: clone.path, env, detached: true, stdio: ["ignore", "pipe", "pipe"] })
     let [stdout, stderr] = ["", ""]

@@ -75,6 +75,17 @@ describe("the files for Prometheus and Grafana", () => {
     }
   })
 
+  it("have a page each, with severity and condition, and no page without an alert", () => {
+    const index = read("docs/runbooks/index.md")
+    for (const { alert, expr, labels } of rules) {
+      const page = read(`docs/runbooks/${alert}.md`)
+      assert.include(page, `\`${expr.trim().split(/\s+/u).join(" ").replaceAll("|", "\\|")}\``, alert)
+      assert.include(page, `| Severity | ${labels.severity}:`, alert)
+      assert.include(index, `[${alert}](${alert}.md)`)
+    }
+    assert.lengthOf([...index.matchAll(/^\| \[/gmu)], rules.length)
+  })
+
   it("test each alert by name", () => {
     const text = read(TESTS)
     for (const { alert } of rules) assert.include(text, `{alertname="${alert}"}`)
