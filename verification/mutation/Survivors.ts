@@ -423,5 +423,19 @@ export const SURVIVORS: ReadonlyArray<Survivor> = [
     right: "this.fragmented = (first & FIN) === 0",
     wrong: "this.fragmented = (first & FIN) === 1",
     tests: ["test/ws/FrameScanner.test.ts"]
+  },
+  {
+    name: "a span of one time is refused",
+    module: "/operations/Paging.ts",
+    right: "if (start > end) {",
+    wrong: "if (start >= end) {",
+    tests: ["test/services/operations/Paging.test.ts"]
+  },
+  {
+    name: "a single message ends a flood",
+    module: "/ws/MessageRate.ts",
+    right: "2 * NOTICE_MS",
+    wrong: "2 / NOTICE_MS",
+    tests: ["test/ws/MessageRate.test.ts"]
   }
 ]

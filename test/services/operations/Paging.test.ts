@@ -20,7 +20,8 @@ describe("the bounds of a history query", () => {
       end: now
     })
   })
-  it("are refused if the start is after the end", () => {
+  it("may be one time, and are refused if the start is after the end", () => {
+    assert.deepStrictEqual(spanOf({ start_time: 2, end_time: 2 }, now), { start: 2, end: 2 })
     const refused = spanOf({ start_time: 2, end_time: 1 }, now)
     assert.instanceOf(refused, DomainError)
     assert.deepInclude(refused, { reason: "OutOfRange", details: { field: "start_time", max: 1 } })
