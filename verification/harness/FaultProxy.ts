@@ -6,6 +6,7 @@ const BUFFER_BYTES = 16 * 1024 * 1024
 
 export class FaultProxy {
   port = 0
+  private target: number
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
   private isRefusing = false
@@ -14,10 +15,11 @@ export class FaultProxy {
   private delay_ms = 0
 
   private constructor(target: number) {
-    // a variable, because the types of Node lack highWaterMark here
-    const upstream = { port: target, host: "127.0.0.1", highWaterMark: BUFFER_BYTES }
+    this.target = target
     this.server = createServer({ pauseOnConnect: true, highWaterMark: BUFFER_BYTES }, (near) => {
       if (this.isRefusing) return void near.resetAndDestroy()
+      // a variable, because the types of Node lack highWaterMark here
+      const upstream = { port: this.target, host: "127.0.0.1", highWaterMark: BUFFER_BYTES }
       const far = createConnection(upstream)
       this.pipe(near, far)
       this.pipe(far, near)
@@ -54,6 +56,10 @@ export class FaultProxy {
     to.once("drain", () => this.isStalled || from.resume())
   }
 
+  /** Sends new connections to another port. */
+  retarget(target: number): void {
+    this.target = target
+  }
   /** Resets every connection. New ones are accepted. */
   cut(): void {
     for (const socket of this.sockets)

@@ -54,7 +54,7 @@ const serve = async (data: string, port: number): Promise<Running | undefined> =
     }
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       log += text
-      if (log.includes("ready to accept connections")) settle(true)
+      if (/ready to accept (?:read-only )?connections/u.test(log)) settle(true)
     })
     child.once("exit", () => settle(false))
   })
@@ -80,6 +80,16 @@ const initialize = async (): Promise<TemporaryFolder> => {
   return data
 }
 
+/** A copy of a running server's data, which starts as its standby. */
+const copyOf = async (port: number): Promise<TemporaryFolder> => {
+  const data = temporaryFolder("postgres")
+  const user = owner()
+  if (user !== undefined) chownSync(data.path, user.uid, user.gid)
+  const options = ["-D", data.path, "-h", "127.0.0.1", "-p", String(port), "-U", "gateway", "-R", "-c", "fast"]
+  await promisify(execFile)(join(folder!, "pg_basebackup"), options, { ...user, cwd: "/" })
+  return data
+}
+
 /** The child processes of a server: one for each client, and its own workers. */
 const childrenOf = (pid: number): ReadonlyArray<number> =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)
@@ -91,8 +101,9 @@ export class PostgresServer {
     this.data = data
     this.running = running
   }
-  static async start(): Promise<PostgresServer> {
-    const data = await initialize()
+  /** Starts a new server, or a standby of another one. */
+  static async start(primary?: PostgresServer): Promise<PostgresServer> {
+    const data = await (primary === undefined ? initialize() : copyOf(primary.port))
     for (let tries = 1; tries <= TRIES_MAX; tries++) {
       const running = await serve(data.path, await freePort())
       if (running !== undefined) return new PostgresServer(data, running)
@@ -101,6 +112,11 @@ export class PostgresServer {
   }
   get port(): number {
     return this.running.port
+  }
+  /** Runs a statement and returns the values of its rows, one a line. */
+  async query(sql: string): Promise<string> {
+    const options = ["-h", "127.0.0.1", "-p", String(this.port), "-U", "gateway", "-d", "postgres", "-Atc", sql]
+    return (await promisify(execFile)(join(folder!, "psql"), options)).stdout.trim()
   }
   /** Starts again on the same data and port. */
   async begin(): Promise<void> {
